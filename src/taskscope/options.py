@@ -13,9 +13,10 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
-from functools import wraps
+from functools import partial, wraps
 from os import PathLike
 from pathlib import PurePath
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, cast, get_args
 
 from taskscope.errors import OptionError, unknown_name
@@ -37,8 +38,9 @@ __all__ = [
     "Transport",
     "arguments",
     "checked_dt",
+    "code_of",
     "declared",
-    "functions_to_show",
+    "functions_named",
     "given_options",
     "parameters_section",
     "shown",
@@ -60,6 +62,7 @@ Transport: TypeAlias = Literal["observe", "poll"]
 Surface: TypeAlias = Literal["%%profile", "taskscope run"]
 
 _METRICS = ("nbytes", "count")
+_MOST_WRAPPED = 100
 TRANSPORTS: tuple[Transport, ...] = ("observe", "poll")
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -176,6 +179,17 @@ class Options:
         "For how many seconds samples of call stacks are counted together.",
         "It is how finely the profile is cut in time.",
     )
+    # All functions that a holder names are measured.
+    lines: bool | Named | Sequence[Named] = option(
+        False,
+        "Show at the end which source lines tasks took their time in: of these functions, each line counted "
+        "and timed, or, without a name, as sampled in those that took longest.",
+        "A function, its name, or several; True for those that took longest. To count and time takes one to "
+        "three microseconds for each line that these functions run; other functions are as fast as before, "
+        "on Python 3.11 not: see `Recording.lines`. Before a statement (``%profile``) or a script, names end "
+        "at ``--``.",
+        Argument(("--lines",), "FUNC", in_run=True, takes_more=True),
+    )
     # One holder that wants "poll" is enough.
     transport: Transport = option(
         "observe",
@@ -213,6 +227,7 @@ class Options:
         for name in ("stacks", "memory_peaks", "others"):
             if type(getattr(self, name)) is not bool:
                 raise OptionError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        functions_named(self.lines)
         if self.transport not in TRANSPORTS:
             raise OptionError(unknown_name("transport", self.transport, TRANSPORTS))
         checked_dt(self.profile_interval, "profile_interval")
@@ -263,14 +278,6 @@ class ProfileOptions(Options):
             in_run=True,
         ),
     )
-    show_lines: bool | Named | Sequence[Named] = option(
-        False,
-        "Show at the end which source lines tasks took their time in: of these functions, or of those that "
-        "took longest.",
-        "A function, its name, or several; True for those that took longest. As sampled in tasks of this "
-        "process: see `Recording.lines`. Before a statement (``%profile``) or a script, names end at ``--``.",
-        Argument(("--lines",), "FUNC", in_run=True, takes_more=True),
-    )
     overwrite: bool = option(
         False,
         "Replace files of these names.",
@@ -302,7 +309,6 @@ class ProfileOptions(Options):
         Options.__post_init__(self)
         if self.label is not None and not isinstance(self.label, str):
             raise OptionError(f"label must be text, got {self.label!r}")
-        functions_to_show(self.show_lines)
         if self.panel is not None and self.panel not in get_args(Panel):
             near = get_close_matches(str(self.panel), get_args(Panel), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -319,11 +325,11 @@ class ProfileOptions(Options):
     def samples_at_once(self) -> bool:
         """Whether lines of tasks are asked for, of which short computes have some, too."""
         is_text = any(PurePath(path).suffix.lower() == ".txt" for path in self.files)
-        return functions_to_show(self.show_lines) is not None or is_text
+        return functions_named(self.lines) is not None or is_text
 
 
-def functions_to_show(given: object) -> tuple[Named, ...] | None:
-    """Return the functions whose lines are to be shown, none for those that took longest; None: nothing is.
+def functions_named(given: object) -> tuple[Named, ...] | None:
+    """Return the functions whose lines are asked for, none for those that took longest; None: nothing is.
 
     Raises
     ------
@@ -334,11 +340,39 @@ def functions_to_show(given: object) -> tuple[Named, ...] | None:
         return () if given else None
     several = given if isinstance(given, list | tuple) else (given,)
     for each in several:
-        if not (callable(each) or (isinstance(each, str) and each)):
+        if isinstance(each, str) and each:
+            continue
+        if not callable(each):
+            raise OptionError(f"lines must be True, False, or functions or their names, got {each!r:.80}")
+        if code_of(each) is None:
             raise OptionError(
-                f"show_lines must be True, False, or functions or their names, got {each!r:.80}"
+                f"lines must name Python functions, got {each!r:.80}: what is written in C, and classes, "
+                "have no lines; of a class name the method"
             )
     return tuple(several)
+
+
+def code_of(function: object) -> CodeType | None:
+    """Return the code of a function, also of one that is decorated, bound, partial or delayed, or a callable.
+
+    None: it has none.
+    """
+    for _ in range(_MOST_WRAPPED):
+        if isinstance(function, partial):
+            function = function.func
+        elif isinstance(function, staticmethod | classmethod | MethodType):
+            function = function.__func__
+        elif type(function).__name__ == "DelayedLeaf":
+            # What `dask.delayed` makes of a function; any attribute of it is another task.
+            function = getattr(function, "_obj", None)
+        elif (wrapped := inspect.getattr_static(function, "__wrapped__", None)) is not None:
+            function = wrapped
+        else:
+            break
+    if isinstance(function, FunctionType):
+        return function.__code__
+    method = None if isinstance(function, type) else inspect.getattr_static(type(function), "__call__", None)
+    return method.__code__ if isinstance(method, FunctionType) else None
 
 
 def declared() -> list[tuple[Field[Any], Option]]:

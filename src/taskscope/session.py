@@ -20,7 +20,7 @@ from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.forklock import ForkLock
 from taskscope.model.tables.resources import ResourceLimits
 from taskscope.model.version import __version__
-from taskscope.options import DEFAULT_CYCLE_S, DEFAULT_DT, MetricOption, Options
+from taskscope.options import DEFAULT_CYCLE_S, DEFAULT_DT, MetricOption, Options, functions_named
 from taskscope.record import Recorder
 from taskscope.record.pump import Pump, Tick
 from taskscope.record.tables.cache_usage import metric_name
@@ -95,6 +95,7 @@ class Session:
             # Nobody comes to hold it before all of this is over.
             self._is_attached = False
             self.source.detach()
+            self.source.lines.want(())
             self.cluster.detach()
             pumping = self.pump.tell_to_stop()
             self.sampler.stop()
@@ -168,6 +169,7 @@ class Session:
         self.cluster.wanted.samples = bool(sampled)
         self.stacks.interval_s = min((o.profile_interval for o in sampled), default=None)
         self.stacks.is_at_once = any(o.samples_at_once for o in sampled)
+        self.source.lines.want(each for o in options for each in functions_named(o.lines) or ())
         self.stacks.cycle_s = min((o.profile_cycle for o in sampled), default=DEFAULT_CYCLE_S)
 
     def _compute_started(self, run: object) -> None:

@@ -4,8 +4,10 @@ import inspect
 import subprocess
 import sys
 from dataclasses import fields
+from functools import lru_cache, partial, wraps
 from typing import Any
 
+import dask
 import pytest
 
 import taskscope
@@ -13,10 +15,10 @@ from docs.options import PAGE, page
 from taskscope.cli.main import _parser
 from taskscope.errors import OptionError
 from taskscope.jupyter.magics.magic import ProfileMagics
-from taskscope.options import Options, ProfileOptions, declared, functions_to_show
+from taskscope.options import Options, ProfileOptions, code_of, declared, functions_named
 from taskscope.profiling import BlockOptions
 
-EVERY_SURFACE = {"label", "display", "save", "show_lines", "overwrite", "redact", "dt"}
+EVERY_SURFACE = {"label", "display", "save", "lines", "overwrite", "redact", "dt"}
 
 
 def test_the_page_of_options_is_what_they_declare() -> None:
@@ -25,9 +27,9 @@ def test_the_page_of_options_is_what_they_declare() -> None:
 
 def test_every_option_says_what_it_means() -> None:
     assert [one.name for one, _ in declared()] == [
-        *("label", "display", "panel", "save", "show_lines", "overwrite", "redact", "client"),
+        *("label", "display", "panel", "save", "overwrite", "redact", "client"),
         *("dt", "metric", "max_tasks", "memory_peaks", "stacks", "profile_interval", "profile_cycle"),
-        *("transport", "others"),
+        *("lines", "transport", "others"),
     ]
     assert [what.meaning for _, what in declared() if not what.meaning.endswith(".")] == []
 
@@ -89,16 +91,68 @@ def test_the_declaration_is_read_without_what_takes_long_to_import() -> None:
 
 @pytest.mark.parametrize(
     ("given", "functions"),
-    [(False, None), (True, ()), ("f", ("f",)), (len, (len,)), (["f", len], ("f", len)), ([], ())],
+    [(False, None), (True, ()), ("f", ("f",)), (page, (page,)), (["f", page], ("f", page)), ([], ())],
 )
-def test_functions_to_show_are_one_or_several_or_those_that_took_longest(given: Any, functions: Any) -> None:
-    assert functions_to_show(given) == functions
+def test_functions_named_are_one_or_several_or_those_that_took_longest(given: Any, functions: Any) -> None:
+    assert functions_named(given) == functions
 
 
 @pytest.mark.parametrize("given", [None, 3, "", ["f", 3]])
 def test_what_is_no_function_is_not_shown(given: Any) -> None:
-    with pytest.raises(OptionError, match=r"^show_lines must be True, False, or functions or their names"):
-        taskscope.profile(show_lines=given)
+    with pytest.raises(OptionError, match=r"^lines must be True, False, or functions or their names"):
+        taskscope.profile(lines=given)
+
+
+@pytest.mark.parametrize("given", [len, str, ProfileOptions, ["f", max]])
+def test_what_has_no_lines_is_refused_before_anything_runs(given: Any) -> None:
+    with pytest.raises(OptionError, match=r"what is written in C, and classes, have no lines; of a class"):
+        taskscope.profile(lines=given)
+
+
+class Model:
+    def fit(self) -> None:
+        """Be a method."""
+
+    def __call__(self) -> None:
+        """Be called."""
+
+    @staticmethod
+    def load() -> None:
+        """Be static."""
+
+
+def decorated(function: Any) -> Any:
+    @wraps(function)
+    def around() -> None:
+        function()
+
+    return around
+
+
+def work() -> None:
+    """Be a function."""
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (work, "work"),
+        (decorated(work), "work"),
+        (partial(decorated(work)), "work"),
+        (dask.delayed(work), "work"),
+        (Model.fit, "Model.fit"),
+        (Model().fit, "Model.fit"),
+        (Model(), "Model.__call__"),
+        (Model.load, "Model.load"),
+        (Model.__dict__["load"], "Model.load"),
+        (lambda: None, "<lambda>"),
+        (lru_cache(work), "work"),
+    ],
+)
+def test_the_code_of_a_function_is_found_below_what_is_around_it(function: Any, name: str) -> None:
+    code = code_of(function)
+    assert code is not None
+    assert code.co_qualname == name
 
 
 @pytest.mark.parametrize(
@@ -107,8 +161,8 @@ def test_what_is_no_function_is_not_shown(given: Any) -> None:
         ({}, False),
         ({"save": ("a.taskscope", "b.html")}, False),
         ({"save": ("a.taskscope", "b.TXT")}, True),
-        ({"show_lines": True}, True),
-        ({"show_lines": "f"}, True),
+        ({"lines": True}, True),
+        ({"lines": "f"}, True),
     ],
 )
 def test_short_computes_are_sampled_where_lines_are_asked_for(given: Any, at_once: Any) -> None:

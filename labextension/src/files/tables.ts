@@ -382,6 +382,22 @@ export const TABLES = {
       self_squares: 'f8'
     }
   },
+  measured_lines: {
+    mode: 'append',
+    columns: {
+      run: 'int',
+      key: 'text?',
+      prefix: 'text',
+      worker: 'text',
+      file: 'text',
+      function: 'text',
+      first_line: 'int',
+      line: 'int',
+      hits: 'int',
+      seconds: 'f8',
+      cpu_s: 'f8'
+    }
+  },
   totals: {
     mode: 'append',
     columns: {

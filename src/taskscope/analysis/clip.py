@@ -70,6 +70,7 @@ def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> R
             # Earlier runs are on clusters, of which no lines are known.
             lines=stacks.lines.part(np.isin(stacks.lines.run, list(runs))),
         ).pruned(),
+        measured_lines=tuple(line for line in data.measured_lines if line.run in runs),
         holdings=data.holdings.part(_of(data.holdings.run, runs, earlier, data.holdings.time >= data.zero_s)),
     )
 

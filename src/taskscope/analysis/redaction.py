@@ -13,7 +13,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import Steal, Transfer
 from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.records import Group, GroupTotal, Lane, Message, Run
-from taskscope.model.tables.stacks import Function, StackColumns
+from taskscope.model.tables.stacks import Function, MeasuredLine, StackColumns
 from taskscope.model.tables.workers import Metric, WorkerSample
 
 __all__ = ["Redact", "Redaction", "redacted", "without_credentials"]
@@ -143,6 +143,17 @@ class Redaction:
             to_worker=without_credentials(steal.to_worker),
         )
 
+    def measured_line(self, line: MeasuredLine) -> MeasuredLine:
+        """Return a measured line without what must not leave."""
+        return replace(
+            line,
+            key=line.key and self.name(line.key),
+            prefix=self.prefix(line.prefix),
+            worker=without_credentials(line.worker),
+            file=self.name(line.file),
+            function=self.name(line.function),
+        )
+
     def metric(self, metric: Metric) -> Metric:
         """Return what was metered without what must not leave."""
         worker, prefix = without_credentials(metric.worker), self.prefix(metric.prefix)
@@ -205,6 +216,7 @@ def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData
         ),
         workers=tuple(map(redaction.worker, recording.workers)),
         metrics=tuple(map(redaction.metric, recording.metrics)),
+        measured_lines=tuple(map(redaction.measured_line, recording.measured_lines)),
         transfers=tuple(map(redaction.transfer, recording.transfers)),
         steals=tuple(map(redaction.steal, recording.steals)),
     )

@@ -11,7 +11,7 @@ from taskscope.analysis.calls.lines import lines_text
 from taskscope.cli.program import Module, Program, Script
 from taskscope.cli.terminal import TerminalProgress
 from taskscope.errors import OptionError
-from taskscope.options import functions_to_show, given_options
+from taskscope.options import functions_named, given_options
 from taskscope.profiling import Block, BlockOptions
 from taskscope.profiling.output import Terminal
 from taskscope.session import current
@@ -42,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
     if options.display:
         terminal = Terminal()
         terminal.finish(recording)
-        functions = functions_to_show(options.show_lines)
+        functions = functions_named(options.lines)
         if functions is not None:
             terminal.show_text(lines_text(recording, functions))
     if isinstance(error, KeyboardInterrupt):
@@ -56,7 +56,7 @@ def _program(given: argparse.Namespace) -> Program:
         name, *arguments = given.module
         return Module(name, arguments)
     if given.script is None:
-        hint = "; what follows --lines are names of functions up to --" if given.show_lines else ""
+        hint = "; what follows --lines are names of functions up to --" if given.lines else ""
         raise OptionError(f"nothing to run: name a script, or a module after -m{hint}")
     return Script(given.script, given.arguments)
 

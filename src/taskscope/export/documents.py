@@ -17,7 +17,7 @@ __all__ = ["write_comparison", "write_html", "write_text"]
 def write_text(recording: RecordedData, file: BinaryIO) -> None:
     """Write the summary, and the source lines that tasks were sampled in, if they were."""
     text = summary_text(recording)
-    if len(recording.stacks.lines):
+    if len(recording.stacks.lines) or recording.measured_lines:
         text += f"\n\n{lines(recording).text()}"
     file.write(f"{text}\n".encode())
 

@@ -15,7 +15,7 @@ from taskscope.model.tables.columns import Measured, RowBlock
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import FLAGS, Group, Lane, Message, Run
 from taskscope.model.tables.resources import ResourceRows
-from taskscope.model.tables.stacks import LineRows
+from taskscope.model.tables.stacks import LineRows, MeasuredLine
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
@@ -178,6 +178,12 @@ _DECLARED = (
             *(shown(LineRows, name) for name in ("line", "count", "seconds", "self_seconds")),
             *(shown(LineRows, name) for name in ("cpu_s", "cpu_known_s", "squares", "self_squares")),
         ),
+    ),
+    Table(
+        name="measured_lines",
+        meaning="One row for each source line of a function that was named (`lines=[f]`), in each task. "
+        "Times have what a line called in them, so they add up within a function, not over all rows.",
+        columns=_public(MeasuredLine),
     ),
     Table(
         name="dependencies",

@@ -37,7 +37,7 @@ from taskscope.model.tables.records import (
     split_flags,
 )
 from taskscope.model.tables.resources import ResourceRows
-from taskscope.model.tables.stacks import NO_STACKS, StackColumns
+from taskscope.model.tables.stacks import NO_STACKS, MeasuredLine, StackColumns
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, shown
 
@@ -106,6 +106,8 @@ class RecordedData:
         What workers of a cluster said of their CPU and memory.
     metrics
         What workers of a cluster metered of the tasks of each compute.
+    measured_lines
+        What the lines of functions took that were named to be measured.
     holdings
         What workers of a cluster were seen to hold; on the recorder's axis.
     unknown
@@ -134,6 +136,7 @@ class RecordedData:
     steals: tuple[Steal, ...] = ()
     workers: tuple[WorkerSample, ...] = ()
     metrics: tuple[Metric, ...] = ()
+    measured_lines: tuple[MeasuredLine, ...] = ()
     holdings: HeldRows = NO_HELD
     unknown: frozenset[str] = frozenset()
     ends: LogEnds | None = field(default=None, repr=False)
@@ -158,7 +161,7 @@ class RecordedData:
         ----------
         name
             One of ``runs tasks activities transfers steals resources workers metrics cache holdings`` and
-            ``lines dependencies messages``.
+            ``lines measured_lines dependencies messages``.
 
         Raises
         ------
@@ -177,7 +180,7 @@ class RecordedData:
         ----------
         name
             One of ``runs tasks activities transfers steals resources workers metrics cache holdings`` and
-            ``lines dependencies messages``.
+            ``lines measured_lines dependencies messages``.
 
         Raises
         ------
@@ -345,6 +348,11 @@ def _metrics(recording: RecordedData) -> Columns:
     return _of_records(TABLES["metrics"].columns, recording.metrics, recording.zero_s)
 
 
+def _measured_lines(recording: RecordedData) -> Columns:
+    columns = TABLES["measured_lines"].columns
+    return _of_records(columns, recording.measured_lines, recording.zero_s)
+
+
 def _cache(recording: RecordedData) -> Columns:
     stops = {r.run: recording.now_s if r.stop_s is None else r.stop_s for r in recording.runs}
     on_cluster = {r.run for r in recording.runs if r.is_on_cluster}
@@ -454,6 +462,7 @@ _BUILDERS: Mapping[str, Callable[[RecordedData], Columns]] = {
     "cache": _cache,
     "holdings": _holdings,
     "lines": _lines,
+    "measured_lines": _measured_lines,
     "dependencies": _dependencies,
     "messages": _messages,
 }

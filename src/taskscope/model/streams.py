@@ -27,7 +27,7 @@ from taskscope.model.tables.records import (
     RunningTask,
 )
 from taskscope.model.tables.resources import ResourceRows
-from taskscope.model.tables.stacks import Function, LineRows, StackRows
+from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackRows
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
@@ -489,6 +489,13 @@ _FILED = (
                 for column in columns_of(LineRows)
                 if column.name not in {"run", "prefix", "worker", "function"}
             ),
+        ),
+    ),
+    Table(
+        name="measured_lines",
+        meaning="Lines of functions that were named, in each task.",
+        columns=tuple(
+            replace(column, is_exact=column.kind == "number") for column in columns_of(MeasuredLine)
         ),
     ),
     Table(

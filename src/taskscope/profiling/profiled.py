@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from taskscope.analysis.calls.lines import LINES_ON_CLUSTER, lines_text
-from taskscope.options import functions_to_show
+from taskscope.options import functions_named
 from taskscope.profiling.block import Block
 from taskscope.profiling.options import BlockOptions
 from taskscope.profiling.output import Output, Silent, choose_output
@@ -76,7 +76,7 @@ class ProfiledBlock:
         return recording
 
     def _show_lines(self, output: Output, recording: Recording) -> None:
-        functions = functions_to_show(self._block.options.show_lines)
+        functions = functions_named(self._block.options.lines)
         if functions is not None:
             # Who reads what is due waits for a cluster, whose tasks have no lines.
             text = LINES_ON_CLUSTER if self._block.is_due else lines_text(recording, functions)

@@ -48,6 +48,7 @@ from taskscope.record.tables.activities import ActivityLog, NewActivities
 from taskscope.record.tables.cache_usage import Holding
 from taskscope.record.tables.groups import GroupTable, LaneTable
 from taskscope.record.tables.log import Log, Reader, RowNumbers
+from taskscope.record.tables.measured_lines import MeasuredLineLog
 from taskscope.record.tables.metrics import MetricLog
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
@@ -104,6 +105,7 @@ class Recorder:
         self.steals: RecentLog[Steal] = RecentLog(_MAX_STEALS)
         self.metered = MetricLog(self.warn)
         self.stacks = StackLog(self.now_s)
+        self.measured_lines = MeasuredLineLog()
         self._tasks = TaskLog(_checked(max_tasks))
         self._groups = GroupTable()
         self._lanes = LaneTable(os.getpid())
@@ -416,6 +418,7 @@ class Recorder:
                 holdings=self._held_between(first_run, last_run, until_s),
                 workers=tuple(w for w in self.workers if start_s <= w.time_s <= until_s),
                 metrics=self.metered.between(first_run, last_run),
+                measured_lines=self.measured_lines.between(first_run, last_run),
                 ends=LogEnds(
                     self._tasks.cursor,
                     self.activities.cursor,
@@ -450,6 +453,7 @@ class Recorder:
             self.steals.clear()
             self.metered.clear()
             self.stacks.clear()
+            self.measured_lines.clear()
             self._runs.clear()
 
     def renew_lock(self) -> None:

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from types import CodeType, FrameType
 
+from taskscope.sources.line_meter import LineMeter
 from taskscope.sources.local.adapter.graph import is_plumbing
 
 __all__ = [
@@ -27,6 +28,7 @@ _MAX_LATE_S = 0.01
 _MAX_BEFORE_S = 1.0
 _SOONER_S = 0.0005
 _OF_THREAD = 6
+_METER = LineMeter.begin.__code__.co_filename
 _OWN = f"{Path(__file__).parents[1]}{os.sep}"
 
 
@@ -51,6 +53,9 @@ def task_stack(frame: FrameType | None, task: CodeType) -> list[tuple[CodeType, 
         frame = frame.f_back
     else:
         return None
+    # What counts its lines is the work of the line.
+    while stack and stack[0][0].co_filename == _METER:
+        del stack[0]
     # What we do for the task itself, such as measuring its result, is not the task's.
     if not stack or stack[-1][0].co_filename.startswith(_OWN):
         return None

@@ -210,7 +210,7 @@ def test_where_lines_are_asked_for_no_compute_waits_for_the_first_sample(
     monkeypatch.setattr(session.stacks, "tick", lambda: None)
     watched = Watched(session)
     for n in (3, 6, 9):
-        session.hold(session, ProfileOptions(show_lines=True, profile_interval=0.001))
+        session.hold(session, ProfileOptions(lines=True, profile_interval=0.001))
         delayed(watched.until)(n).compute(scheduler="threads")
     assert watched.n_samples() >= 9
     session.hold(session, ProfileOptions())
@@ -223,7 +223,7 @@ def test_a_sampler_that_could_not_be_started_harms_nobody_and_is_tried_again(
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    session.hold(session, ProfileOptions(show_lines=True, profile_interval=0.001))
+    session.hold(session, ProfileOptions(lines=True, profile_interval=0.001))
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", refuse)
         with pytest.raises(RuntimeError, match="can't start new thread"):

@@ -1,4 +1,8 @@
-"""Which source lines tasks took their time in: a statistical profile, from samples of call stacks."""
+"""Which source lines tasks took their time in.
+
+That is a statistical profile, from samples of call stacks; lines of functions that were named beforehand are
+counted and timed.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +23,11 @@ import numpy as np
 
 from taskscope.analysis.calls.profile import profile
 from taskscope.analysis.quantities import format_count, plural, printable
-from taskscope.errors import OptionError, TaskscopeError, UnknownNameError
+from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, unknown_name
 from taskscope.model.frames import Columns, frame_of, text_column
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.stacks import Function, LineRows, StackColumns, StackRows
-from taskscope.options import Named
+from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackColumns, StackRows
+from taskscope.options import Named, code_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,12 +40,13 @@ _CUT_OFF = (
 )
 _MOST_SHOWN = 5
 _MOST_KNOWN = 20
+_SAMPLED = f"{'Samples':>8} {'Time (s)':>9} {'±':>7}"
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One source line, as samples saw it.
+    """One source line, as samples saw it, or counted and timed.
 
     Parameters
     ----------
@@ -49,13 +55,16 @@ class Line:
     source
         What it says; None where the file is not here, or has changed since.
     n_samples
-        How many samples saw it.
+        How many samples saw it; 0 where it was counted.
     seconds, seconds_error
-        The time that these stand for, with what the line called, and its standard error.
+        The time that these stand for, or that it took, with what the line called, and its standard error,
+        which is 0 where it was timed.
     self_seconds
-        The part of it in which the line itself ran, or C code that it called.
+        The part of it in which the line itself ran, or C code that it called; NaN where it was timed.
     cpu_share
         Which part of the time its thread took CPU; NaN where that is unknown.
+    hits
+        How often it was begun; None where it was sampled.
     """
 
     number: int
@@ -65,6 +74,7 @@ class Line:
     seconds_error: float
     self_seconds: float
     cpu_share: float
+    hits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +86,20 @@ class FunctionLines:
     function
         The function, and where it is defined.
     seconds
-        How long it was on a stack, with all it called; an estimate.
+        How long it was on a stack, with all it called, an estimate; the sum of its lines where they were
+        timed.
     lines
-        Those that samples saw, by number.
+        Those that samples saw, or that ran, by number.
     """
 
     function: Function
     seconds: float
     lines: tuple[Line, ...]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its lines were counted and timed, and not sampled."""
+        return any(line.hits is not None for line in self.lines)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,13 +109,15 @@ class Lines:
     Parameters
     ----------
     functions
-        The functions, the longest first.
+        The functions, those whose lines were counted before those that were sampled, the longest first.
     seconds, n_samples
         The time that all samples of these tasks stand for, and how many they are.
     unattributed_seconds
         The part of it in which no Python function was on the stack: Dask called C code itself.
     note
         Why there is nothing, or less than was run; None if there is nothing to say.
+    task_seconds
+        How long these tasks took, as measured; NaN where no line was counted.
 
     Notes
     -----
@@ -115,24 +133,29 @@ class Lines:
     n_samples: int
     unattributed_seconds: float
     note: str | None
+    task_seconds: float = math.nan
 
     def table(self) -> Columns:
         """Return one row per line as equally long columns, the functions that took longest first.
 
-        Columns: ``file, function, line, n_samples, seconds, seconds_error, self_seconds, share`` (of the
-        time of all these tasks), ``cpu_share, source``.
+        Columns: ``file, function, line, measured_by`` (``count`` or ``samples``), ``hits, n_samples, seconds,
+        seconds_error, self_seconds, share`` (of the time of all these tasks), ``cpu_share, source``.
         """
         rows = [(each.function, line) for each in self.functions for line in each.lines]
         seconds = np.array([line.seconds for _, line in rows], np.float64)
+        is_counted = np.array([line.hits is not None for _, line in rows], bool)
+        of = np.where(is_counted, self.task_seconds, self.seconds)
         return {
             "file": text_column([function.file for function, _ in rows]),
             "function": text_column([function.name for function, _ in rows]),
             "line": np.array([line.number for _, line in rows], np.int64),
+            "measured_by": text_column(["count" if counted else "samples" for counted in is_counted]),
+            "hits": np.array([math.nan if line.hits is None else line.hits for _, line in rows], np.float64),
             "n_samples": np.array([line.n_samples for _, line in rows], np.int64),
             "seconds": seconds,
             "seconds_error": np.array([line.seconds_error for _, line in rows], np.float64),
             "self_seconds": np.array([line.self_seconds for _, line in rows], np.float64),
-            "share": seconds / self.seconds if self.seconds else np.full(len(rows), np.nan),
+            "share": np.divide(seconds, of, out=np.full(len(rows), np.nan), where=of > 0),
             "cpu_share": np.array([line.cpu_share for _, line in rows], np.float64),
             "source": text_column([line.source for _, line in rows]),
         }
@@ -150,17 +173,22 @@ class Lines:
     def text(self) -> str:
         """Return functions with their source and the time of each line, in the manner of ``%lprun``.
 
-        Of more than one function those are shown that are in no library, at most five; the table has all.
+        Of those that were sampled are shown that are in no library, at most five; the table has all.
         """
         if not self.functions:
             return self.note or "no sample saw a line of a Python function"
+        parts, counted = [], [each for each in self.functions if each.is_counted]
+        if counted:
+            parts.append(f"Counted and timed, in {self.task_seconds:.3g} s of tasks:")
+            parts += [_text(each) for each in counted]
         shown = self._shown()
-        head = f"Sampled, not counted: {format_count(self.n_samples)} {plural('sample', self.n_samples)}"
-        parts = [f"{head} of {self.seconds:.3g} s in tasks; ± is the standard error."]
-        if self.unattributed_seconds:
-            parts.append(f"Dask called C code itself, without a line: {self.unattributed_seconds:.3g} s")
-        parts += [_text(each) for each in shown]
-        n_left = len(self.functions) - len(shown)
+        if shown:
+            head = f"Sampled, not counted: {format_count(self.n_samples)} {plural('sample', self.n_samples)}"
+            parts.append(f"{head} of {self.seconds:.3g} s in tasks; ± is the standard error.")
+            if self.unattributed_seconds:
+                parts.append(f"Dask called C code itself, without a line: {self.unattributed_seconds:.3g} s")
+            parts += [_text(each) for each in shown]
+        n_left = len(self.functions) - len(counted) - len(shown)
         if n_left:
             parts.append(
                 f"{format_count(n_left)} more {plural('function', n_left)}, most of libraries: table()"
@@ -168,35 +196,115 @@ class Lines:
         return "\n\n".join([*parts, *([self.note] if self.note else [])])
 
     def _shown(self) -> Sequence[FunctionLines]:
-        own = [each for each in self.functions if not _is_of_library(each.function.file)]
-        return (own or self.functions)[:_MOST_SHOWN]
+        sampled = [each for each in self.functions if not each.is_counted]
+        own = [each for each in sampled if not _is_of_library(each.function.file)]
+        return (own or sampled)[:_MOST_SHOWN]
 
     def __repr__(self) -> str:
         """Return the text, which is what a terminal shows of it."""
         return self.text()
 
 
-def lines(recording: RecordedData, prefix: str | None = None, function: Named | None = None) -> Lines:
+def lines(
+    recording: RecordedData,
+    prefix: str | None = None,
+    function: Named | None = None,
+    key: str | None = None,
+) -> Lines:
     """Return the lines of a recording; see `taskscope.Recording.lines`."""
     # It says what is wrong with a prefix, and why nothing was sampled.
     profiled = profile(recording, prefix=prefix)
+    counted = _counted(recording, prefix, function, key)
+    task_s = _task_seconds(recording, prefix, key) if counted else math.nan
+    if key is not None or (counted and function is not None):
+        if not counted:
+            raise UnknownNameError(_not_counted(recording, function, key))
+        return Lines(tuple(counted), 0.0, 0, 0.0, None, task_s)
     stacks, rows = recording.stacks, recording.stacks.lines
     if prefix is not None:
         rows = rows.part(np.array([name == prefix for name in (*stacks.prefixes, "")])[rows.prefix])
-    note = _note(recording, rows) or profiled.note
+    note = None if counted else _note(recording, rows) or profiled.note
     places = None
     if function is not None:
         places = _named(stacks, rows, function)
-        if not places and len(rows):
-            raise UnknownNameError(_not_seen(stacks, rows, function))
+        if not places and (len(rows) or recording.measured_lines):
+            raise UnknownNameError(_not_seen(recording, rows, function))
     sampled = stacks.rows.part(np.isin(stacks.rows.run, rows.run) & np.isin(stacks.rows.prefix, rows.prefix))
+    known = {(each.function.name, each.function.file) for each in counted}
+    others = [
+        each
+        for each in _functions(recording, rows, sampled, places)
+        if (each.function.name, each.function.file) not in known
+    ]
     return Lines(
-        functions=tuple(_functions(recording, rows, sampled, places)),
+        functions=(*counted, *others),
         seconds=float(rows.self_seconds.sum()),
         n_samples=int(sampled.count.sum()),
         unattributed_seconds=float(rows.self_seconds[rows.function < 0].sum()),
         note=note,
+        task_seconds=task_s,
     )
+
+
+def _counted(
+    recording: RecordedData, prefix: str | None, function: Named | None, key: str | None
+) -> list[FunctionLines]:
+    """Return the functions whose lines were counted in these tasks; the longest first."""
+    found: defaultdict[Function, list[MeasuredLine]] = defaultdict(list)
+    for each in recording.measured_lines:
+        if prefix in {None, each.prefix} and key in {None, each.key} and _is_named(each, function):
+            found[Function(each.function, each.file, each.first_line)].append(each)
+    made = []
+    for place, rows in found.items():
+        source = _source(place.file, recording)
+        by_line: defaultdict[int, list[MeasuredLine]] = defaultdict(list)
+        for row in rows:
+            by_line[row.line].append(row)
+        of = tuple(_sum_counted(n, by_line[n], source) for n in sorted(by_line))
+        made.append(FunctionLines(place, math.fsum(line.seconds for line in of), of))
+    return sorted(made, key=lambda each: (-each.seconds, each.function.name))
+
+
+def _sum_counted(number: int, rows: Sequence[MeasuredLine], source: Sequence[str]) -> Line:
+    seconds, cpu_s = (math.fsum(map(attrgetter(name), rows)) for name in ("seconds", "cpu_s"))
+    return Line(
+        number=number,
+        source=source[number - 1] if 0 < number <= len(source) else None,
+        n_samples=0,
+        seconds=seconds,
+        seconds_error=0.0,
+        self_seconds=math.nan,
+        cpu_share=cpu_s / seconds if seconds else math.nan,
+        hits=sum(row.hits for row in rows),
+    )
+
+
+def _is_named(line: MeasuredLine, function: Named | None) -> bool:
+    if function is None:
+        return True
+    if isinstance(function, str):
+        return f".{line.function}".endswith(f".{function}")
+    code = code_of(function)
+    return code is not None and (line.function, line.file) == (code.co_qualname, code.co_filename)
+
+
+def _task_seconds(recording: RecordedData, prefix: str | None, key: str | None) -> float:
+    tasks = recording.table("tasks")
+    chosen = np.ones(len(tasks["run"]), bool)
+    for name, value in (("prefix", prefix), ("key", key)):
+        if value is not None:
+            chosen &= np.asarray(tasks[name] == value, bool)
+    seconds = np.asarray(tasks["stop_s"], np.float64) - np.asarray(tasks["start_s"], np.float64)
+    return float(np.nansum(seconds[chosen]))
+
+
+def _not_counted(recording: RecordedData, function: Named | None, key: str | None) -> str:
+    known = list(dict.fromkeys(each.key for each in recording.measured_lines if each.key is not None))
+    if not known:
+        return "lines of one task are known of functions that were named: `profile(lines=[f])`"
+    if key not in known:
+        return unknown_name("task", key, known[:_MOST_KNOWN])
+    return f"the task {key!r} ran no line of {function!r:.80}"
 
 
 def _functions(
@@ -271,7 +379,7 @@ def _named(stacks: StackColumns, rows: LineRows, function: Named) -> list[int]:
     if isinstance(function, str):
         ends = f".{function}"
         return [place for place in seen if f".{stacks.functions[place].name}".endswith(ends)]
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    code = code_of(function)
     if code is None:
         raise OptionError(
             f"function must be a Python function or its name, got {function!r:.80}: what is written in C, "
@@ -285,12 +393,14 @@ def _named(stacks: StackColumns, rows: LineRows, function: Named) -> list[int]:
     ]
 
 
-def _not_seen(stacks: StackColumns, rows: LineRows, function: Named) -> str:
+def _not_seen(recording: RecordedData, rows: LineRows, function: Named) -> str:
+    stacks = recording.stacks
     name = function if isinstance(function, str) else getattr(function, "__qualname__", repr(function))
     used = np.unique(rows.function[rows.function >= 0]).tolist()
     # Those of libraries are many; who mistyped a name means one of their own, as a rule.
     ordered = sorted(used, key=lambda place: _is_of_library(stacks.functions[place].file))
-    known = list(dict.fromkeys(stacks.functions[place].name for place in ordered))
+    counted = [each.function for each in recording.measured_lines]
+    known = list(dict.fromkeys([*counted, *(stacks.functions[place].name for place in ordered)]))
     ends: dict[str, str] = {}
     for each in known:
         ends.setdefault(each.rpartition(".")[2], each)
@@ -374,9 +484,12 @@ def _length(source: Sequence[str]) -> int:
 
 
 def _text(each: FunctionLines) -> str:
-    head = f"{'Line #':>6} {'Samples':>8} {'Time (s)':>9} {'±':>7} {'% Time':>7} {'% CPU':>6}  Line Contents"
+    columns = f"{'Hits':>8} {'Time (s)':>9} {'µs/hit':>9}" if each.is_counted else _SAMPLED
+    head = f"{'Line #':>6} {columns} {'% Time':>7} {'% CPU':>6}  Line Contents"
+    blank = " " * len(f"{columns} {0:>7} {0:>6}")
     rows = [
-        f"{n:>6} {_values(line, each.seconds)}  {source or ''}".rstrip() for n, source, line in _block(each)
+        f"{n:>6} {_values(line, each.seconds) or blank}  {source or ''}".rstrip()
+        for n, source, line in _block(each)
     ]
     missing = [] if any(line.source for line in each.lines) else ["Its source is not here, or has changed."]
     return "\n".join(
@@ -395,7 +508,12 @@ def _text(each: FunctionLines) -> str:
 
 def _values(line: Line | None, total_s: float) -> str:
     if line is None:
-        return " " * 41
+        return ""
     share = 100 * line.seconds / total_s if total_s else math.nan
     cpu = "" if math.isnan(line.cpu_share) else f"{100 * line.cpu_share:.0f}"
-    return f"{line.n_samples:>8} {line.seconds:>9.3f} {line.seconds_error:>7.3f} {share:>7.1f} {cpu:>6}"
+    if line.hits is None:
+        value = f"{line.n_samples:>8} {line.seconds:>9.3f} {line.seconds_error:>7.3f}"
+    else:
+        each_us = 1e6 * line.seconds / line.hits if line.hits else math.nan
+        value = f"{line.hits:>8} {line.seconds:>9.4f} {each_us:>9.1f}"
+    return f"{value} {share:>7.1f} {cpu:>6}"

@@ -67,7 +67,7 @@ from taskscope.model.tables.records import (
     join_flags,
 )
 from taskscope.model.tables.resources import ResourceRows
-from taskscope.model.tables.stacks import NO_STACKS, Function, LineRows, StackColumns, StackRows
+from taskscope.model.tables.stacks import NO_STACKS, Function, LineRows, MeasuredLine, StackColumns, StackRows
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, columns_of
 
@@ -87,7 +87,7 @@ _GRAPH_BYTES = 3_000
 
 _RECORDS = {
     "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "steals", "metrics",
-    "functions", "totals",
+    "functions", "measured_lines", "totals",
 }  # fmt: skip
 
 
@@ -245,6 +245,7 @@ class _Tables:
             steals=tuple(self._records("steals", Steal)),
             workers=tuple(self._worker_samples()),
             metrics=tuple(self._records("metrics", Metric)),
+            measured_lines=tuple(self._records("measured_lines", MeasuredLine)),
             holdings=self._holdings(),
             unknown=frozenset(self._texts("unknown", "name")),
         )

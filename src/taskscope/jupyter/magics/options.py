@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -116,8 +115,8 @@ def _unknown(parser: MagicArgumentParser, word: str) -> str:
 def _read(given: dict[str, Any], namespace: Mapping[str, object]) -> dict[str, Any]:
     if "dt" in given:
         given["dt"] = _number(given["dt"])
-    if isinstance(given.get("show_lines"), list):
-        given["show_lines"] = [_function(name, namespace) for name in given["show_lines"]]
+    if isinstance(given.get("lines"), list):
+        given["lines"] = [_function(name, namespace) for name in given["lines"]]
     if "metric" in given:
         given["metric"] = _metric(given["metric"], namespace)
     return given
@@ -136,7 +135,7 @@ def _function(name: str, namespace: Mapping[str, object]) -> Named:
     found = namespace.get(first)
     for each in rest:
         found = getattr(found, each, None)
-    return found if callable(found) and hasattr(inspect.unwrap(found), "__code__") else name
+    return found if callable(found) else name
 
 
 def _metric(name: str, namespace: Mapping[str, object]) -> MetricOption:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.schema import About, Rows
 
-__all__ = ["NOT_SAMPLED_WITHOUT_LOCK", "NO_STACKS", "Function", "LineRows", "StackColumns", "StackRows"]
+__all__ = [
+    "NOT_SAMPLED_WITHOUT_LOCK",
+    "NO_STACKS",
+    "Function",
+    "LineRows",
+    "LineSums",
+    "MeasuredLine",
+    "StackColumns",
+    "StackRows",
+]
 
 NOT_SAMPLED_WITHOUT_LOCK = (
     "call stacks are not sampled: this Python runs threads without its global lock (GIL), and looking at the "
@@ -76,6 +85,27 @@ class LineRows(Rows):
         NDArray[np.float64], About("The squares of the times that the samples stand for, added up.")
     ]
     self_squares: Annotated[NDArray[np.float64], About("The same, of those in which the line itself ran.")]
+
+
+LineSums: TypeAlias = tuple[str, str, int, int, int, float, float]
+"""What a line took: file, function, its first line, the line, hits, seconds, and CPU seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredLine:
+    """A source line of a function that was named to be measured, in one task."""
+
+    run: Annotated[int, About("The compute.", refers="runs.run")]
+    key: Annotated[str | None, About("The task; none: several, as there were more lines than are kept.")]
+    prefix: Annotated[str, About("The task's prefix.")]
+    worker: Annotated[str, About("The process, or the address of the worker.")]
+    file: Annotated[str, About("The file.")]
+    function: Annotated[str, About("The function that the line is in.")]
+    first_line: Annotated[int, About("The line where that is defined.")]
+    line: Annotated[int, About("The number of the line in its file.")]
+    hits: Annotated[int, About("How often it was begun.")]
+    seconds: Annotated[float, About("How long it took, with what it called.", unit="s")]
+    cpu_s: Annotated[float, About("CPU time of the task's thread in it.", unit="s")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

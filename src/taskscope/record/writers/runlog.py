@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import describe, is_a
 from taskscope.model.tables.columns import MEASURED
 from taskscope.model.tables.records import OTHERS
+from taskscope.model.tables.stacks import LineSums
 from taskscope.model.tables.workers import Scheduled
 from taskscope.record.writers.appended import (
     FailedTask,
@@ -50,6 +51,22 @@ class Shipped(Protocol):
         """Take in nothing more."""
 
 
+class Lines(Protocol):
+    """What `taskscope.sources.local.lines.LineSource` does for tasks of a run."""
+
+    def begin(self) -> tuple[Any, Any] | None:
+        """Measure what this thread does from now on; None where that cannot be."""
+
+    def end(self, measuring: tuple[Any, Any], run: int, key: object) -> None:
+        """Take in what the task of this thread amounted to."""
+
+    def refuse(self, why: str) -> None:
+        """Say why lines cannot be measured."""
+
+    def add(self, run: int, key: object, worker: int | str, measured: Iterable[LineSums]) -> None:
+        """Take in what lines took in a task."""
+
+
 class RunLog:
     """One compute as it is being recorded.
 
@@ -74,6 +91,7 @@ class RunLog:
         "label",
         "landed",
         "lanes",
+        "lines",
         "lock_waited",
         "metered",
         "metric",
@@ -169,6 +187,8 @@ class RunLog:
         """Whether workers of a cluster hold its results, and not the scheduler of this process."""
         self.shipped: Shipped | None = None
         """How tasks are sent to other processes, and how their times come back; None where none are."""
+        self.lines: Lines | None = None
+        """What measures lines of functions in its tasks; None where nothing does."""
         self.lock_waited = (0, 0.0)
         """How often the pump's thread asked for the interpreter's lock, and how long it waited in all."""
         self.trusts_workers = True

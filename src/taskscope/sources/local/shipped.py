@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
 from threading import get_ident
@@ -27,6 +27,7 @@ from typing import Any, Protocol
 
 from taskscope.model.errortext import describe, drop_frame, is_a
 from taskscope.model.interrupts import uninterrupted
+from taskscope.sources.line_meter import LineMeter, Sought
 from taskscope.sources.local.sizes import result_size
 
 __all__ = ["ShippedTask", "ShippedTimes"]
@@ -41,6 +42,8 @@ _NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 class Receiver(Protocol):
     """The part of a `RunLog` that takes times."""
 
+    run: int
+    lines: Any
     remote: list[object]
     submitted: dict[object, float]
 
@@ -101,17 +104,70 @@ class ShippedTask:
         try:
             failure = None if error is None else (describe(error), is_a(error, KeyboardInterrupt))
             size = result_size(result) if error is None else None
-            row = (self.number, wall_offset(), os.getpid(), get_ident(), failure, start, stop, cpu, size)
-            # Not created: there is none where the run is over. Nor waited for, as another file might have it.
-            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | _NO_WAITING)
-            try:
-                if _identity(file) == self.identity:
-                    # One call, so that lines of workers do not mix.
-                    os.write(file, json.dumps(row).encode() + b"\n")
-            finally:
-                os.close(file)
+            self._write(
+                (self.number, wall_offset(), os.getpid(), get_ident(), failure, start, stop, cpu, size)
+            )
         except Exception:  # noqa: BLE001 - the task has nothing to do with it; the scheduler's own times have to do
             return
+
+    def _write(self, row: object) -> None:
+        # Not created: there is none where the run is over. Nor waited for, as another file might have it.
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | _NO_WAITING)
+        try:
+            if _identity(file) == self.identity:
+                # One call, so that lines of workers do not mix.
+                os.write(file, json.dumps(row).encode() + b"\n")
+        finally:
+            os.close(file)
+
+
+class MeteredShippedTask(ShippedTask):
+    """A task in the process that runs it, of which lines are measured, too.
+
+    Parameters
+    ----------
+    sought
+        The functions whose lines are to be measured.
+    """
+
+    __slots__ = ("_measuring", "sought")
+
+    def __init__(self, inner: Any, path: str, identity: tuple[int, int], number: int, sought: Sought) -> None:
+        super().__init__(inner, path, identity, number)
+        self.sought = sought
+        self._measuring: tuple[LineMeter, Any] | None = None
+
+    def __call__(self, values: Any = ()) -> Any:
+        """Run the task, and hand on what it gives or raises."""
+        meter = LineMeter()
+        try:
+            self._begin(meter)
+            return ShippedTask.__call__(self, values)
+        except BaseException as error:
+            drop_frame(error, sys._getframe())
+            raise
+        finally:
+            meter.close()
+
+    def _begin(self, meter: LineMeter) -> None:
+        try:
+            refusal = meter.open()
+            if refusal is not None:
+                self._write({"number": self.number, "refusal": refusal})
+                return
+            meter.seek(self.sought)
+            self._measuring = meter, meter.begin()
+        except Exception:  # noqa: BLE001 - the task has nothing to do with it
+            return
+
+    def _leave(self, *times: Any, **end: Any) -> None:
+        try:
+            if self._measuring is not None:
+                meter, before = self._measuring
+                self._write({"number": self.number, "worker": os.getpid(), "lines": meter.end(before)})
+        except Exception:  # noqa: BLE001 - there are its times still
+            self._measuring = None
+        super()._leave(*times, **end)
 
 
 def _identity(file: int) -> tuple[int, int]:
@@ -154,19 +210,21 @@ class _TimesFile:
         self._rest = b""
         self._dropped = weakref.finalize(self, _remove, *self._removed)
 
-    def rows(self) -> list[list[Any]]:
-        """Return what has come since the last look."""
+    def rows(self) -> Iterator[list[Any] | dict[str, Any]]:
+        """Yield what has come since the last look: a list of a task's times, a mapping of anything else."""
         data = self._rest
         while part := os.read(self._file.fileno(), 1 << 20):
             data += part
         *lines, self._rest = data.split(b"\n")
-        rows = []
         for line in lines:
-            self.n_read += 1
-            # A disk that was full meanwhile has cut a line short.
-            with contextlib.suppress(ValueError):
-                rows.append(json.loads(line))
-        return rows
+            try:
+                row = json.loads(line)
+            except ValueError:
+                # A disk that was full meanwhile has cut a line short.
+                row = None
+            self.n_read += not isinstance(row, dict)
+            if row is not None:
+                yield row
 
     def close(self) -> None:
         """Remove it; once more changes nothing."""
@@ -189,9 +247,12 @@ class ShippedTimes:
     ----------
     log
         The run.
+    sought
+        The functions whose lines are to be measured; None where none are.
     """
 
-    def __init__(self, log: Receiver) -> None:
+    def __init__(self, log: Receiver, sought: Sought | None = None) -> None:
+        self._sought = sought
         self._log: Receiver = weakref.proxy(log)
         self._files: list[_TimesFile] = []
         self._answered: dict[object, tuple[int, int, float, float, float, float]] = {}
@@ -204,12 +265,19 @@ class ShippedTimes:
                 self._files.append(_TimesFile())
             file = self._files[-1]
             file.keys.append(key)
-            return ShippedTask, (inner, file.path, file.identity, len(file.keys) - 1)
+            place = file.path, file.identity, len(file.keys) - 1
+            if self._sought is None:
+                return ShippedTask, (inner, *place)
+            return MeteredShippedTask, (inner, *place, self._sought)
 
     def read(self) -> None:
         """Take in what workers have left: failures at once, times of results once these have landed."""
         for file in list(self._files):
-            for number, offset, pid, thread, failure, start, stop, *measured in file.rows():
+            for row in file.rows():
+                if isinstance(row, dict):
+                    self._take_lines(file.keys[row["number"]], row)
+                    continue
+                number, offset, pid, thread, failure, start, stop, *measured = row
                 key = file.keys[number]
                 shift = _shift(offset)
                 times = (start + shift, stop + shift)
@@ -226,6 +294,15 @@ class ShippedTimes:
             if file is not self._files[-1] and file.n_read >= len(file.keys):
                 file.close()
                 self._files.remove(file)
+
+    def _take_lines(self, key: object, row: dict[str, Any]) -> None:
+        lines = self._log.lines
+        if lines is None:
+            return
+        if "refusal" in row:
+            lines.refuse(row["refusal"])
+        else:
+            lines.add(self._log.run, key, row["worker"], row["lines"])
 
     def landed(self, key: object) -> None:
         """Take in the times of a task whose result is here."""

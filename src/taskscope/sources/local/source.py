@@ -21,6 +21,7 @@ from taskscope.sources.cell import current_cell, current_execution
 from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.adapter.registration import CallbackTuple
 from taskscope.sources.local.adapter.scheduler import find_culprit, find_scheduler
+from taskscope.sources.local.lines import LineSource, MeteredTask
 from taskscope.sources.local.shipped import ShippedTimes
 from taskscope.sources.local.sizes import result_size
 from taskscope.sources.local.timing import TimedTask, current_error, drop_notes
@@ -58,6 +59,7 @@ class LocalSource:
     ) -> None:
         self.recorder = recorder
         self.metric: Metric | None = None
+        self.lines = LineSource(recorder)
         self._on_start = on_start
         self._on_stop = on_stop
         self._logs: dict[int, RunLog] = {}
@@ -94,8 +96,9 @@ class LocalSource:
             log.scheduler = scheduler.name
             log.n_workers = scheduler.n_workers
             log.trusts_workers = scheduler.is_local
+            log.lines = self.lines if self.lines.meter is not None else None
             if scheduler.name == "processes":
-                log.shipped = ShippedTimes(log)
+                log.shipped = ShippedTimes(log, self.lines.sought if log.lines else None)
             log.label = run_label.get()
             log.cell, log.execution_count, log.source_crc = current_cell()
             log.execution = current_execution()
@@ -192,7 +195,7 @@ def _task_hooks(
         try:
             log = logs[id(dsk)]
             if log.trusts_workers:
-                dsk[key] = TimedTask(key, dsk[key], log)
+                dsk[key] = (TimedTask if log.lines is None else MeteredTask)(key, dsk[key], log)
             else:
                 log.submitted[key] = log.perf_counter()
         except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+import taskscope
 from taskscope.errors import OptionError, UnknownNameError
-from taskscope.model.tables.stacks import NO_STACKS
+from taskscope.model.tables.stacks import NO_STACKS, MeasuredLine
 from taskscope.record import StackLog
 from taskscope.record.tables import stacklog
 from taskscope.recording import Recording
@@ -107,9 +108,11 @@ def test_a_line_has_the_time_of_what_it_calls_and_adds_up_to_that_of_the_tasks(
     )
     found = recording.lines()
     table = found.to_pandas().drop(columns=["file", "seconds_error"])
+    assert table.pop("hits").isna().all()
     assert table.to_dict("list") == {
         "function": ["load", "load", "Model.fit"],
         "line": [2, 3, 13],
+        "measured_by": ["samples"] * 3,
         "n_samples": [1, 2, 2],
         "seconds": [0.5, 3.0, 3.0],
         "self_seconds": [0.5, 0.0, 3.0],
@@ -259,4 +262,85 @@ def test_beyond_the_bound_lines_are_counted_together(
     assert [(f.function.name, f.lines[0].seconds) for f in recording.lines().functions] == [
         ("load", 1.0),
         ("(more)", 2.0),
+    ]
+
+
+@pytest.fixture
+def counted(path: Path) -> Recording:
+    """Return a recording of two tasks, of which `load` was named."""
+    of_load = (str(path), "load", 1)
+    lines = (
+        MeasuredLine(0, "a", "a", "1", *of_load, 2, 1, 0.5, 0.25),
+        MeasuredLine(0, "a", "a", "1", *of_load, 3, 1, 0.25, 0.25),
+        MeasuredLine(0, "b", "b", "1", *of_load, 2, 3, 1.0, 0.5),
+    )
+    tasks = [Row(key="a"), Row(key="b", start_s=1.0, stop_s=4.0)]
+    return replace(recording_of(tasks, [run_of(n_tasks=2)]), measured_lines=lines)
+
+
+def test_lines_that_were_counted_say_how_often_and_how_long_they_ran(counted: Recording) -> None:
+    table = counted.lines().to_pandas().drop(columns="file")
+    assert table.pop("self_seconds").isna().all()
+    assert table.to_dict("list") == {
+        "function": ["load", "load"],
+        "line": [2, 3],
+        "measured_by": ["count", "count"],
+        "hits": [4.0, 1.0],
+        "n_samples": [0, 0],
+        "seconds": [1.5, 0.25],
+        "seconds_error": [0.0, 0.0],
+        "share": [0.375, 0.0625],
+        "cpu_share": [0.5, 1.0],
+        "source": ["    data = read(path)", "    return clean(data)"],
+    }
+
+
+def test_counted_lines_print_as_those_of_lprun(counted: Recording, path: Path) -> None:
+    assert counted.lines(function="load").text().splitlines() == [
+        "Counted and timed, in 4 s of tasks:",
+        "",
+        "Total time: 1.75 s",
+        f"File: {path}",
+        "Function: load at line 1",
+        "",
+        "Line #     Hits  Time (s)    µs/hit  % Time  % CPU  Line Contents",
+        "=================================================================",
+        "     1                                              def load(path):",
+        "     2        4    1.5000  375000.0    85.7     50      data = read(path)",
+        "     3        1    0.2500  250000.0    14.3    100      return clean(data)",
+    ]
+
+
+def test_lines_of_one_task_and_of_one_prefix(counted: Recording) -> None:
+    (load,) = counted.lines(key="b").functions
+    assert [(line.number, line.hits, line.seconds) for line in load.lines] == [(2, 3, 1.0)]
+    assert counted.lines(key="b").task_seconds == 3.0
+    (load,) = counted.lines(prefix="a").functions
+    assert [(line.number, line.hits) for line in load.lines] == [(2, 1), (3, 1)]
+    with pytest.raises(UnknownNameError, match="unknown task 'c'"):
+        counted.lines(key="c")
+    with pytest.raises(UnknownNameError, match=r"of functions that were named: `profile\(lines=\[f\]\)`"):
+        replace(counted, measured_lines=()).lines(key="a")
+
+
+def test_counted_lines_are_the_same_in_a_file(counted: Recording, tmp_path: Path) -> None:
+    counted.save(tmp_path / "a.taskscope")
+    assert taskscope.load(tmp_path / "a.taskscope").measured_lines == counted.measured_lines
+    counted.save(tmp_path / "b.taskscope", redact=True)
+    redacted = taskscope.load(tmp_path / "b.taskscope").measured_lines
+    assert [each.hits for each in redacted] == [1, 1, 3]
+    assert "load" not in {each.function for each in redacted}
+
+
+def test_a_function_that_was_counted_is_not_told_from_samples_too(
+    sampled: Sampled, counted: Recording
+) -> None:
+    recording = replace(
+        sampled(([("load", 2)], 0.5, 0.25, "a"), ([("fit", 13)], 1.0, None, "a")),
+        measured_lines=counted.measured_lines,
+    )
+    found = recording.lines()
+    assert [(each.function.name, each.is_counted) for each in found.functions] == [
+        ("load", True),
+        ("Model.fit", False),
     ]

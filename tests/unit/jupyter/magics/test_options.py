@@ -50,13 +50,11 @@ def test_functions_whose_lines_are_shown_are_those_of_the_user_or_names() -> Non
     class Model:
         fit = work
 
-    known = {"work": work, "Model": Model, "count": len}
-    line = "--lines work Model.fit count elsewhere Model.none -q"
-    assert parse_options(PARSER, line, known).block.show_lines == [
-        *(work, work, "count", "elsewhere", "Model.none")
-    ]
-    assert parse_options(PARSER, "--lines", known).block.show_lines is True
-    assert parse_options(PARSER, "-q", known).block.show_lines is False
+    known = {"work": work, "Model": Model}
+    line = "--lines work Model.fit elsewhere Model.none -q"
+    assert parse_options(PARSER, line, known).block.lines == [*(work, work, "elsewhere", "Model.none")]
+    assert parse_options(PARSER, "--lines", known).block.lines is True
+    assert parse_options(PARSER, "-q", known).block.lines is False
 
 
 @pytest.mark.parametrize(
@@ -68,6 +66,7 @@ def test_functions_whose_lines_are_shown_are_those_of_the_user_or_names() -> Non
         ("--dt soon", "dt must be a positive number of seconds, got 'soon'"),
         ("--lable x", "unknown option '--lable'; did you mean '--label'?"),
         ("run", "unknown option 'run'"),
+        ("--lines size", "what is written in C, and classes, have no lines"),
         ("--metric nbyte", "unknown metric 'nbyte'; did you mean 'nbytes'?"),
         ("-D /no/such/a.txt", "the directory '/no/such' does not exist; make it first"),
         ("-D a.htm", "did you mean '.html'?"),
@@ -81,7 +80,7 @@ def test_functions_whose_lines_are_shown_are_those_of_the_user_or_names() -> Non
 )
 def test_what_cannot_work_is_named_with_what_would(line: str, message: str) -> None:
     with pytest.raises(UsageError) as raised:
-        parse_options(PARSER, line, {})
+        parse_options(PARSER, line, {"size": len})
     assert message in str(raised.value)
 
 

@@ -1,0 +1,45 @@
+"""What the lines of named functions took, by task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from taskscope.model.keys import key_text, split_key
+from taskscope.model.tables.stacks import LineSums, MeasuredLine
+
+__all__ = ["MeasuredLineLog"]
+
+_Place: TypeAlias = tuple[int, str | None, str, str, str, str, int, int]
+_MAX_ROWS = 200_000
+
+
+class MeasuredLineLog:
+    """Sums by compute, task and line; any thread adds, any reads. Beyond 200,000 they are by prefix."""
+
+    def __init__(self) -> None:
+        # Sums are replaced, so that who copies the dictionary has whole ones.
+        self._sums: dict[_Place, tuple[int, float, float]] = {}
+
+    def add(self, run: int, key: object, worker: str, measured: Iterable[LineSums]) -> None:
+        """Add what lines took in a task."""
+        text, prefix = key_text(key), key_text(split_key(key)[1])
+        for file, function, first_line, line, *sums in measured:
+            place = key_text(file), key_text(function), first_line, line
+            name: _Place = (run, text, prefix, worker, *place)
+            if name not in self._sums and len(self._sums) >= _MAX_ROWS:
+                name = (run, None, prefix, worker, *place)
+            hits, seconds, cpu_s = self._sums.get(name, (0, 0.0, 0.0))
+            self._sums[name] = hits + int(sums[0]), seconds + sums[1], cpu_s + sums[2]
+
+    def between(self, first_run: int, last_run: int | None) -> tuple[MeasuredLine, ...]:
+        """Return the sums of the runs in the window, in the order in which they were begun."""
+        return tuple(
+            MeasuredLine(*name, *sums)
+            for name, sums in self._sums.copy().items()
+            if first_run <= name[0] and (last_run is None or name[0] <= last_run)
+        )
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._sums = {}

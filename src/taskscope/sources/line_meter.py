@@ -1,0 +1,380 @@
+"""Count and time each line of a few functions, where they run.
+
+On Python 3.12 and later the interpreter reports what happens in the code of these functions and of no others
+(`sys.monitoring`, local events), so other code runs as it did. What it reports of all code are exceptions
+that leave a function, and generators that one is thrown into, which are rare. On 3.11 the thread of a task is
+traced while the task runs (`sys.settrace`), which slows all Python code in it.
+
+What a line took is the time from where it began to where the next one did, or the function was left. What it
+called is in it, our own work is not. A line that is begun again by what it called counts once.
+
+This module is imported in other processes, and sent to the workers of clusters, so it imports little.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable
+from opcode import opmap
+from threading import get_ident
+from time import perf_counter, thread_time
+from types import CodeType, FrameType
+from typing import Any, TypeAlias
+
+__all__ = ["HAS_LOCAL_EVENTS", "LineMeter", "LineSums", "Place", "Sought", "place_of"]
+
+HAS_LOCAL_EVENTS = sys.version_info >= (3, 12)
+"""Whether code that was not named costs nothing."""
+
+Place: TypeAlias = tuple[str, str, int]
+"""A function: its file, its qualified name, the line where it is defined."""
+Sought: TypeAlias = tuple[tuple[Place, ...], tuple[str, ...]]
+"""Functions as another process may know them: where they are defined, and names of which that is unknown."""
+LineSums: TypeAlias = tuple[str, str, int, int, int, float, float]
+"""File, function, its first line, the line, hits, seconds, and CPU seconds."""
+
+_NAME = "taskscope"
+_TOOLS = (3, 4, 5, 2)
+"""Those that are reserved for nobody, then the profilers'; never those of debuggers and coverage."""
+_SENT_AS_CODE = "<dynamic-code>"
+"""The file that functions have which cloudpickle has sent."""
+_SUSPENDS = 0x20 | 0x80 | 0x200
+"""The flags of generators and coroutines (`inspect.CO_GENERATOR` and its like)."""
+_BEGINS = bytes((opmap["RESUME"], 0))
+
+
+class _Call:
+    """A call of a measured function that has not returned."""
+
+    __slots__ = ("began", "booked", "code", "cpu_began", "line", "sums")
+
+    def __init__(self, code: CodeType, sums: dict[int, list[Any]]) -> None:
+        self.code = code
+        self.sums = sums
+        self.line: int | None = None
+        self.booked: list[Any] | None = None
+        """The sums of that."""
+        self.began = self.cpu_began = 0.0
+        """When its line began, less our own work by then."""
+
+
+class _Thread:
+    """What a thread is doing in a task."""
+
+    __slots__ = ("calls", "cpu_own", "key", "own", "sums")
+
+    def __init__(self, key: Hashable = None) -> None:
+        self.key = key
+        self.calls: list[_Call] = []
+        self.sums: dict[int, tuple[Place, dict[int, list[Any]]]] = {}
+        """Hits, seconds and CPU seconds by line, by the identity of the code."""
+        self.own = self.cpu_own = 0.0
+        """Seconds of our own work."""
+
+
+def place_of(code: CodeType) -> Place:
+    """Return where a function is defined."""
+    return code.co_filename, code.co_qualname, code.co_firstlineno
+
+
+class LineMeter:
+    """Measures lines in the threads that it was told run a task.
+
+    Parameters
+    ----------
+    fault
+        Called with an error of ours, which the user's code never sees.
+    task_of
+        Where nobody says when tasks begin and end: gives the key of what a thread runs.
+    """
+
+    def __init__(
+        self,
+        fault: Callable[[BaseException], None] = lambda _error: None,
+        task_of: Callable[[int], Hashable] | None = None,
+    ) -> None:
+        self._fault = fault
+        self._task_of = task_of
+        self._threads: dict[int, _Thread] = {}
+        # The code objects are kept, so that no other one gets their identity.
+        self._measured: dict[int, tuple[CodeType, Place]] = {}
+        self._others: dict[int, CodeType] = {}
+        """Code that was met where all is looked at again and again."""
+        self._places: dict[tuple[str, int], Place] = {}
+        self._names: tuple[str, ...] = ()
+        self._tool: int | None = None
+        self.ended: list[tuple[Hashable, list[LineSums]]] = []
+        """What tasks amounted to that nobody said the end of, and their keys."""
+
+    def open(self) -> str | None:
+        """Begin; return why that cannot be."""
+        if not HAS_LOCAL_EVENTS or self._tool is not None:
+            return None
+        monitoring = _monitoring()
+        for tool in _TOOLS:
+            try:
+                monitoring.use_tool_id(tool, _NAME)
+            except ValueError:
+                continue
+            self._tool = tool
+            for event, callback in self._callbacks().items():
+                monitoring.register_callback(tool, event, callback)
+            self._follow()
+            return None
+        used = ", ".join(str(monitoring.get_tool(tool)) for tool in _TOOLS)
+        return f"profilers have taken all tool ids of `sys.monitoring` ({used}): end one of them"
+
+    def _callbacks(self) -> dict[int, Callable[..., object]]:
+        events = _monitoring().events
+        return {
+            events.LINE: self._on_line,
+            events.PY_START: self._on_start,
+            events.PY_RESUME: self._on_resume,
+            events.PY_THROW: self._on_throw,
+            events.PY_RETURN: self._on_leave,
+            events.PY_YIELD: self._on_leave,
+            events.PY_UNWIND: self._on_leave,
+        }
+
+    def _follow(self) -> None:
+        """Have reported of all code what cannot be had of single functions."""
+        if self._tool is not None:
+            events = _monitoring().events
+            sought = events.PY_START if self._places or self._names else 0
+            _monitoring().set_events(self._tool, events.PY_UNWIND | events.PY_THROW | sought)
+
+    def _report(self, code: CodeType, *, wanted: bool) -> None:
+        if self._tool is not None:
+            events = _monitoring().events
+            lines = events.LINE | events.PY_START | events.PY_RESUME | events.PY_RETURN | events.PY_YIELD
+            _monitoring().set_local_events(self._tool, code, lines if wanted else 0)
+
+    def close(self) -> None:
+        """End, and give everything back; once more changes nothing."""
+        if sys.gettrace() == self._trace:
+            sys.settrace(None)
+        if self._tool is not None:
+            tool, monitoring = self._tool, _monitoring()
+            monitoring.set_events(tool, 0)
+            for code, _ in self._measured.values():
+                self._report(code, wanted=False)
+            for event in self._callbacks():
+                monitoring.register_callback(tool, event, None)
+            monitoring.free_tool_id(tool)
+            self._tool = None
+        self._measured.clear()
+        self._others.clear()
+        self._threads.clear()
+
+    def add(self, code: CodeType, place: Place | None = None) -> None:
+        """Measure this function, which is defined there."""
+        if id(code) not in self._measured:
+            self._measured[id(code)] = code, place or place_of(code)
+            self._report(code, wanted=True)
+
+    def seek(self, sought: Sought) -> None:
+        """Measure these functions once they are called: their code is not known, or comes again and again."""
+        places, names = sought
+        self._places = {(name, line): (file, name, line) for file, name, line in places}
+        self._names = tuple(f".{name}" for name in names)
+        self._others.clear()
+        self._follow()
+
+    def _is_wanted(self, code: CodeType) -> bool:
+        if id(code) in self._measured:
+            return True
+        if id(code) in self._others:
+            return False
+        place = self._places.get((code.co_qualname, code.co_firstlineno))
+        if place is not None and code.co_filename in {place[0], _SENT_AS_CODE}:
+            self.add(code, place)
+            return True
+        if self._names and f".{code.co_qualname}".endswith(self._names):
+            self.add(code)
+            return True
+        if not HAS_LOCAL_EVENTS:
+            self._others[id(code)] = code
+        return False
+
+    def begin(self) -> _Thread | None:
+        """Have this thread run a task; return what it did before, for `end`."""
+        ident = get_ident()
+        before = self._threads.get(ident)
+        self._threads[ident] = _Thread()
+        if not HAS_LOCAL_EVENTS and sys.gettrace() is None:
+            sys.settrace(self._trace)
+        return before
+
+    def end(self, before: _Thread | None) -> list[LineSums]:
+        """Return what the task of this thread amounted to."""
+        now, cpu = perf_counter(), thread_time()
+        ident = get_ident()
+        if before is None and sys.gettrace() == self._trace:
+            sys.settrace(None)
+        thread = self._threads.pop(ident, None)
+        if before is not None:
+            self._threads[ident] = before
+        if thread is None:
+            return []
+        while thread.calls:
+            _book(thread, thread.calls[-1], now, cpu)
+            thread.calls.pop()
+        return _sums(thread)
+
+    @property
+    def is_traced_by_others(self) -> bool:
+        """Whether this thread is traced by a debugger or by coverage, so that it cannot be traced by us."""
+        return not HAS_LOCAL_EVENTS and sys.gettrace() not in (None, self._trace)
+
+    # What the interpreter calls; an error in it would be raised in the user's function ---------------------
+
+    def _on_line(self, code: CodeType, line: int) -> None:
+        now, cpu = perf_counter(), thread_time()
+        try:
+            # It runs for each line: no more calls than these.
+            thread = self._threads.get(get_ident())
+            if thread is None:
+                return
+            calls = thread.calls
+            if calls and calls[-1].code is code:
+                call = calls[-1]
+                _book(thread, call, now, cpu)
+            else:
+                # It was on its way when this began.
+                call = self._enter(thread, code)
+            call.line = line
+            try:
+                call.booked = call.sums[line]
+            except KeyError:
+                call.booked = call.sums[line] = [0, 0.0, 0.0]
+            call.booked[0] += 1
+            _begin_line(thread, call, now, cpu)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._fault(error)
+
+    def _on_start(self, code: CodeType, _offset: int) -> object:
+        try:
+            if not self._is_wanted(code):
+                return _monitoring().DISABLE
+            now, cpu = perf_counter(), thread_time()
+            thread = self._running()
+            if thread is not None:
+                _begin_line(thread, self._enter(thread, code), now, cpu)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._fault(error)
+        return None
+
+    def _on_resume(self, code: CodeType, offset: int) -> None:
+        now, cpu = perf_counter(), thread_time()
+        try:
+            thread = self._running()
+            if thread is None:
+                return
+            call = self._enter(thread, code)
+            # The line that it was in goes on, and is not begun again.
+            call.line = _line_at(code, offset)
+            call.booked = call.sums.setdefault(call.line, [0, 0.0, 0.0])
+            _begin_line(thread, call, now, cpu)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._fault(error)
+
+    def _on_throw(self, code: CodeType, offset: int, _error: BaseException) -> None:
+        if id(code) in self._measured:
+            self._on_resume(code, offset)
+
+    def _on_leave(self, code: CodeType, _offset: int, _value: object) -> None:
+        # Exceptions leave functions of others, too.
+        if id(code) not in self._measured:
+            return
+        now, cpu = perf_counter(), thread_time()
+        try:
+            ident = get_ident()
+            thread = self._threads.get(ident)
+            if thread is None:
+                return
+            calls = thread.calls
+            if any(call.code is code for call in calls):
+                left = None
+                while left is not code:
+                    _book(thread, calls[-1], now, cpu)
+                    left = calls.pop().code
+            if not calls and self._task_of is not None:
+                self.ended.append((thread.key, _sums(thread)))
+                del self._threads[ident]
+            thread.own += perf_counter() - now
+            thread.cpu_own += thread_time() - cpu
+        except Exception as error:  # noqa: BLE001 - see above
+            self._fault(error)
+
+    def _trace(self, frame: FrameType, event: str, _value: object) -> Callable[..., Any] | None:
+        code = frame.f_code
+        if event != "call" or not self._is_wanted(code):
+            return None
+        # A generator or coroutine begins at another instruction than it goes on at.
+        if code.co_flags & _SUSPENDS and code.co_code[frame.f_lasti : frame.f_lasti + 2] != _BEGINS:
+            self._on_resume(code, frame.f_lasti)
+        else:
+            self._on_start(code, 0)
+        return self._trace_lines
+
+    def _trace_lines(self, frame: FrameType, event: str, value: object) -> Callable[..., Any]:
+        if event == "line":
+            self._on_line(frame.f_code, frame.f_lineno)
+        elif event == "return":
+            self._on_leave(frame.f_code, 0, value)
+        return self._trace_lines
+
+    def _running(self) -> _Thread | None:
+        ident = get_ident()
+        thread = self._threads.get(ident)
+        if thread is None and self._task_of is not None:
+            thread = self._threads[ident] = _Thread(self._task_of(ident))
+        return thread
+
+    def _enter(self, thread: _Thread, code: CodeType) -> _Call:
+        known = thread.sums.get(id(code))
+        if known is None:
+            known = thread.sums[id(code)] = self._measured[id(code)][1], {}
+        call = _Call(code, known[1])
+        thread.calls.append(call)
+        return call
+
+
+def _begin_line(thread: _Thread, call: _Call, now: float, cpu: float) -> None:
+    """Have its line begin at the end of our own work, which began then."""
+    ends, cpu_ends = perf_counter(), thread_time()
+    thread.own += ends - now
+    thread.cpu_own += cpu_ends - cpu
+    call.began, call.cpu_began = ends - thread.own, cpu_ends - thread.cpu_own
+
+
+def _book(thread: _Thread, call: _Call, now: float, cpu: float) -> None:
+    """Book the time of the line that the innermost call is in."""
+    sums = call.booked
+    if sums is None or (len(thread.calls) > 1 and _is_again(thread.calls)):
+        return
+    sums[1] += now - thread.own - call.began
+    sums[2] += cpu - thread.cpu_own - call.cpu_began
+
+
+def _is_again(calls: list[_Call]) -> bool:
+    """Return whether the line of the innermost call has called this one."""
+    *outer, call = calls
+    return any(each.code is call.code and each.line == call.line for each in outer)
+
+
+def _sums(thread: _Thread) -> list[LineSums]:
+    return [
+        (*place, line, *sums) for place, lines in thread.sums.values() for line, sums in sorted(lines.items())
+    ]
+
+
+def _line_at(code: CodeType, offset: int) -> int:
+    for first, stop, line in code.co_lines():
+        if first <= offset < stop:
+            return line or code.co_firstlineno
+    return code.co_firstlineno
+
+
+def _monitoring() -> Any:  # noqa: ANN401 - not known to type checkers of 3.11
+    return getattr(sys, "monitoring")  # noqa: B009 - the same

@@ -1,0 +1,126 @@
+"""Measure the lines of named functions in tasks of this process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from types import CodeType
+from typing import Any, TypeAlias
+
+from taskscope.model.errortext import drop_frame
+from taskscope.model.interrupts import uninterrupted
+from taskscope.options import Named, code_of
+from taskscope.record import Recorder
+from taskscope.sources.line_meter import LineMeter, LineSums, Sought, place_of
+from taskscope.sources.local.timing import TimedTask
+
+__all__ = ["LineSource", "MeteredTask"]
+
+Measuring: TypeAlias = tuple[LineMeter, Any]
+"""What measures in a thread, and what that did before."""
+
+
+class LineSource:
+    """Measures lines while anybody wants it.
+
+    Parameters
+    ----------
+    recorder
+        Where what tasks took goes to.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._codes: dict[int, CodeType] = {}
+        self._names: tuple[str, ...] = ()
+        self.meter: LineMeter | None = None
+        """What measures; None where nothing is to be measured."""
+
+    @property
+    def sought(self) -> Sought:
+        """What is to be measured, as another process may know it."""
+        return tuple(place_of(code) for code in self._codes.values()), self._names
+
+    @uninterrupted
+    def want(self, functions: Iterable[Named]) -> None:
+        """Measure these functions, and no others."""
+        functions = list(functions)
+        found = [code for each in functions if not isinstance(each, str) and (code := code_of(each))]
+        codes = {id(code): code for code in found}
+        names = tuple(dict.fromkeys(each for each in functions if isinstance(each, str)))
+        if (codes, names) == (self._codes, self._names) and (self.meter or not functions):
+            return
+        self._stop()
+        self._codes, self._names = codes, names
+        if functions:
+            self._start()
+
+    def _start(self) -> None:
+        meter = LineMeter(lambda error: self._recorder.fault("measuring lines", error))
+        refusal = meter.open()
+        if refusal is not None:
+            self.refuse(refusal)
+            return
+        for code in self._codes.values():
+            meter.add(code)
+        meter.seek(((), self._names))
+        self.meter = meter
+
+    def _stop(self) -> None:
+        meter, self.meter = self.meter, None
+        if meter is not None:
+            meter.close()
+
+    def refuse(self, why: str) -> None:
+        """Say why lines cannot be measured."""
+        self._recorder.warn(f"lines are not counted: {why}")
+
+    def begin(self) -> Measuring | None:
+        """Measure what this thread does from now on; None where that cannot be."""
+        meter = self.meter
+        if meter is None:
+            return None
+        try:
+            if meter.is_traced_by_others:
+                self._recorder.warn(
+                    "lines are not counted in threads that a debugger or coverage traces, as Python before "
+                    "3.12 lets only one do that"
+                )
+                return None
+            return meter, meter.begin()
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not fail the user's task
+            self._recorder.fault("measuring lines", error)
+            return None
+
+    def end(self, measuring: Measuring, run: int, key: object) -> None:
+        """Take in what the task of this thread amounted to."""
+        try:
+            meter, before = measuring
+            self.add(run, key, os.getpid(), meter.end(before))
+        except Exception as error:  # noqa: BLE001 - see begin
+            self._recorder.fault("measuring lines", error)
+
+    def add(self, run: int, key: object, worker: int | str, measured: Iterable[LineSums]) -> None:
+        """Take in what lines took in a task."""
+        self._recorder.measured_lines.add(run, key, str(worker), measured)
+
+
+class MeteredTask(TimedTask):
+    """A task of which lines are measured, too."""
+
+    __slots__ = ()
+
+    def __call__(self, values: object = ()) -> object:
+        """Run the task, and record what lines took in it."""
+        lines, measuring = self.log.lines, None
+        try:
+            if lines is not None:
+                measuring = lines.begin()
+            return TimedTask.__call__(self, values)
+        except BaseException as error:
+            drop_frame(error, sys._getframe())
+            raise
+        finally:
+            if lines is not None and measuring is not None:
+                lines.end(measuring, self.log.run, self.key)
