@@ -10,6 +10,9 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMPS := build/stamps
 MINIMUM := build/minimum
+# The oldest and one between of the releases of distributed that we promise; .venv has the newest.
+OLDEST := $(shell sed -n 's/^distributed = \["distributed>=\(.*\)"\]/\1/p' pyproject.toml)
+RELEASES ?= $(OLDEST) 2026.3.0
 NEWEST := build/newest
 VERSIONS := $(shell sed -n 's/.*Programming Language :: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.toml)
 MINUTES ?= 120
@@ -54,7 +57,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum newest other-python soak interrupts graphs mutants sbom binder packaging notebooks notebooks-public browser lab42 docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum releases newest other-python soak interrupts graphs mutants sbom binder packaging notebooks notebooks-public browser lab42 docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -108,6 +111,11 @@ upstream-distributed: setup $(STAMPS)/upstream-distributed ## distributed's own 
 
 minimum: setup $(STAMPS)/minimum ## unit tests with the oldest releases we allow (not part of test)
 	$(MINIMUM)/bin/$(PYTEST) --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+
+releases: setup $(RELEASES:%=$(STAMPS)/distributed-%) ## tests of clusters with several releases of distributed, each alone; `make releases RELEASES=2026.1.2` for another (not part of test)
+	@for release in $(RELEASES); do echo "distributed $$release"; \
+		build/distributed-$$release/bin/$(PYTEST) -p no:nbval tests/unit/cluster; done
+	@echo "distributed of $(VENV)"; $(PYTEST) -p no:nbval tests/unit/cluster
 
 newest: setup $(STAMPS)/newest ## unit, fault, upstream and notebook tests with the newest other Python on this machine, if there is one
 	@if [ ! -s $(STAMPS)/newest ]; then echo "nothing to run: this machine has no Python beside $$($(PYTHON) -V)"; else \
@@ -221,6 +229,14 @@ $(STAMPS)/minimum: pyproject.toml | $(STAMPS)/python
 		print(*(r.split(",")[0].replace(">=", "==") for r in ours), sep="\n")' >$(MINIMUM)/constraints.txt
 	@TASKSCOPE_SKIP_FRONTEND=1 $(MINIMUM)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]' \
 		-c $(MINIMUM)/constraints.txt
+	@touch $@
+
+# distributed and dask alone are older: with them what else is released now.
+$(STAMPS)/distributed-%: pyproject.toml | $(STAMPS)/python
+	@echo 'installing distributed $*'
+	@$(PYTHON) -m venv --clear build/distributed-$*
+	@TASKSCOPE_SKIP_FRONTEND=1 build/distributed-$*/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]' \
+		'dask==$*' 'distributed==$*'
 	@touch $@
 
 # The stamp holds what was found: the newest of those that the classifiers name, or the oldest where $(VENV) has the newest, or nothing.

@@ -1,0 +1,175 @@
+"""What clusters meet that nobody planned: two kernels at a time, odd keys and messages."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from distributed import Client, LocalCluster
+
+import taskscope
+from taskscope.model.keys import key_text
+from taskscope.sources.cluster import observer
+from taskscope.sources.cluster.observer import Polling
+from tests.support.waiting import until
+from tests.unit.cluster.scheduler.test_observer import what_is_there
+from tests.unit.cluster.tasks.test_computes import rows
+
+N_TASKS = 30
+KERNEL = """
+import json, sys, taskscope
+from distributed import Client, wait
+tried = set()
+def once(number):
+    if number not in tried:
+        tried.add(number)
+        raise ValueError("no")
+if __name__ == "__main__":
+    address, name, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    with Client(address) as client, taskscope.profile(display=False) as run:
+        assert client.submit(abs, -1, key=f"{name}-first").result() == 1
+        print("there", flush=True)
+        sys.stdin.readline()
+        futures = client.map(abs, range(n), key=[f"{name}-{i}" for i in range(n)])
+        futures.append(client.submit(once, name, key=f"{name}-twice", retries=1))
+        wait(futures)
+    recording = run.wait()
+    attempts = recording.to_pandas("activities").query("activity == 'failed-attempt'")
+    said = recording.to_pandas("messages").text
+    print(json.dumps([sorted(recording.to_pandas("tasks").key), list(attempts.key), list(said)]), flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def small() -> Iterator[tuple[LocalCluster, Client]]:
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=2, dashboard_address=":0", processes=False, protocol="tcp://"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield cluster, client
+
+
+def kernel(address: str, name: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", KERNEL, address, name, str(N_TASKS)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def test_two_kernels_have_each_its_own_tasks_and_one_that_is_killed_takes_nothing_from_the_other(
+    small: tuple[LocalCluster, Client],
+) -> None:
+    cluster, client = small
+    before = client.run_on_scheduler(what_is_there)
+
+    def n_observers() -> int:
+        return len(set(client.run_on_scheduler(what_is_there)["plugins"]) - set(before["plugins"]))
+
+    with kernel(cluster.scheduler_address, "one") as one, kernel(cluster.scheduler_address, "two") as two:
+        try:
+            assert [line_of(process) for process in (one, two)] == ["there\n", "there\n"]
+            assert n_observers() == 2
+            one.kill()
+            until(lambda: n_observers() == 1)
+            assert two.stdin is not None
+            two.stdin.write("go\n")
+            two.stdin.flush()
+            keys = sorted(["two-first", "two-twice", *(f"two-{i}" for i in range(N_TASKS))])
+            assert json.loads(line_of(two)) == [keys, ["two-twice"], []]
+        finally:
+            one.kill()
+            two.kill()
+    until(lambda: client.run_on_scheduler(what_is_there) == before)
+
+
+ODD_KEYS: tuple[Any, ...] = (
+    "</script><img src=x onerror=alert(1)>",
+    "\u202egnp.exe",
+    "a" * 100_000,
+    " ",
+    "\x00\x1b[31m",
+    "\N{CRAB}",
+    ("</td>", 1, ("nested", 2.5)),
+    ("all", -1),
+)
+
+
+def test_odd_keys_and_what_others_log_of_their_own_change_nothing_of_what_is_recorded(
+    small: tuple[LocalCluster, Client],
+) -> None:
+    cluster, client = small
+    address = cluster.workers[0].address
+    with taskscope.profile(display=False) as run:
+        futures = [client.submit(abs, -i, key=key) for i, key in enumerate(ODD_KEYS)]
+        for topic in ("stealing", "scheduler", "worker-restart-memory", "all", address, "</script>"):
+            for odd in (
+                None,
+                [],
+                ["confirm"],
+                ["confirm", "no such key", 1, 2, 3, 4],
+                {"action": 7},
+                "x" * 10_000,
+            ):
+                client.log_event(topic, odd)
+        assert client.gather(futures) == list(range(len(ODD_KEYS)))
+    recording = run.wait()
+    expected = sorted(map(key_text, ODD_KEYS))
+    assert sorted(key for (key,) in rows(recording, "tasks", "key")) == expected
+    assert [status for (status,) in rows(recording, "runs", "status")] == ["finished"]
+    assert rows(recording, "messages", "text") == []
+    assert rows(recording, "steals", "key") == []
+
+
+class Asked:
+    """A link that answers nothing, and keeps what was asked."""
+
+    def __init__(self) -> None:
+        self.questions: list[tuple[str, dict[str, Any]]] = []
+
+    async def ask(self, name: str, **told: Any) -> list[Any]:
+        self.questions.append((name, told))
+        return []
+
+
+def test_events_are_asked_for_by_topic_and_never_for_all() -> None:
+    # What a client has replicated puts there what cannot be sent, and the scheduler cuts the connection.
+    link = Asked()
+    polling = Polling(SimpleNamespace(link=link, recorder=None))  # type: ignore[arg-type]  # what it uses
+    assert asyncio.run(polling.ask_losses(["tcp://a:1"])) == []
+    assert link.questions == [
+        ("events", {"topic": "worker-restart-memory"}),
+        ("events", {"topic": "tcp://a:1"}),
+    ]
+    folder = Path(observer.__file__).parent
+    calls = [
+        call
+        for path in folder.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call)
+    ]
+    asked = [
+        call for call in calls if any(isinstance(a, ast.Constant) and a.value == "events" for a in call.args)
+    ]
+    assert asked
+    assert all("topic" in {keyword.arg for keyword in call.keywords} for call in asked)
+    texts = {
+        a.value
+        for call in calls
+        for a in [*call.args, *(k.value for k in call.keywords)]
+        if isinstance(a, ast.Constant)
+    }
+    assert "all" not in texts
