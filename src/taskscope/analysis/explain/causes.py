@@ -38,6 +38,8 @@ _MAX_NAMED = 100
 """Most tasks that evidence names by their numbers in the graph."""
 _IDLE = 0.25
 _OFF_CPU = 0.3
+_BARELY_ON_CPU = 0.95
+"""Who has a core for less than a twentieth of the time waits for something else, however many want cores."""
 _FULL = 0.85
 _QUEUED = 1.25
 _ALONE = 0.75
@@ -66,11 +68,13 @@ def large_graph(known: Evidence) -> Iterator[Finding]:
     """Say that no task ran while graphs were made ready, for they had many tasks or carried much."""
     graph_s, n_tasks = known.waited_s("graph"), sum(len(work.seconds) for work in known.works)
     n, share = format_count(n_tasks), known.share(graph_s)
+    if all(work.run.scheduler == "processes" for work in known.works):
+        # Most of it is the start of the pool, and nobody knows how much.
+        return
     if n_tasks >= _MANY_TASKS:
         text = f"graphs of {n} tasks were put in order or sent for {share} of the time, before any task ran"
         advice = "use larger chunks or partitions, so that there are fewer tasks"
-    elif graph_s >= _LONG_FOR_FEW_S and not all(work.run.scheduler == "processes" for work in known.works):
-        # Of a pool of processes it is their start.
+    elif graph_s >= _LONG_FOR_FEW_S:
         text = (
             f"before any task ran {share} of the time went by, with {n} {plural('task', n_tasks)} only: what "
             "they carry was sent, or workers got ready"
@@ -212,13 +216,13 @@ def waiting(known: Evidence, work: Workload) -> Iterator[Finding]:
     load = work.load
     if load.cpu_share is None or load.is_lock_bound or _with_own_threads_s(known, work) is not None:
         return
-    if load.ready is None and (work.recorded_s < COUNTED_S or _is_counted_elsewhere(known, work)):
-        return
+    is_uncounted = load.ready is None and (work.recorded_s < COUNTED_S or _is_counted_elsewhere(known, work))
     cpu_s = np.minimum(np.nan_to_num(work.cpu_s), work.seconds)
     whole, own = np.bincount(work.prefix, work.seconds), np.bincount(work.prefix, cpu_s)
     # Who waits for threads of its own computes.
     idle = 1 - load.beside_share
-    waits = (idle * (whole - own) >= _OFF_CPU * np.maximum(whole, 1e-12))[work.prefix]
+    least = _BARELY_ON_CPU if is_uncounted else _OFF_CPU
+    waits = (idle * (whole - own) >= least * np.maximum(whole, 1e-12))[work.prefix]
     waits &= ~np.isnan(work.cpu_s)
     # Dask cannot help that others had the cores.
     off_s = np.where(waits, idle * (work.takes_s - cpu_s), 0.0)

@@ -481,9 +481,10 @@ def _slack(schedule: Schedule) -> NDArray[np.int64]:
         first = end - n_needed[i]
         for other in needed[first:end]:
             if other != bound and latest[other] > last:
-                latest[other] = last
+                # Where clocks of machines disagree, what needs it may have begun before it ended.
+                latest[other] = max(last, stop[other])
         end = first
         other = before[i]
         if other >= 0 and other != bound and latest[other] > last:
-            latest[other] = last
+            latest[other] = max(last, stop[other])
     return np.array(latest, np.int64) - schedule.stop

@@ -84,6 +84,16 @@ def ends_later(plan: Plan, rows: Sequence[Row], late: int, by_s: float) -> bool:
     return max(stop) > max(row.stop_s for row in rows)
 
 
+def test_slack_is_no_less_than_nothing_where_clocks_have_a_task_begin_before_its_inputs_end() -> None:
+    rows = [
+        Row(key=name, lane=lane, stop_s=stop_s)
+        for lane, (name, stop_s) in enumerate([("a", 2.0), ("b", 1.75)])
+    ]
+    rows.append(Row(key="c", lane=2, start_s=1.5, stop_s=3.0))
+    path = with_dependencies(rows, {2: [0, 1]}, [run_of(n_tasks=3, stop_s=3.0)]).critical_path()
+    assert path.slack_s.tolist() == [0.0, 0.0, 0.0]
+
+
 @given(GRAPHS)
 def test_slack_is_what_a_task_can_be_late_by(plan: Plan) -> None:
     rows = greedy(plan)

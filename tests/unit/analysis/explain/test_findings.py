@@ -302,6 +302,8 @@ def test_where_more_than_a_tenth_is_slow_the_straggler_is_what_took_far_longer_t
 def test_nothing_is_said_of_waits_in_less_than_counts_can_tell() -> None:
     assert not filled([0.4375] * 4, 2, cpu=0.25).explain().findings
     assert [f.cause for f in filled([0.5] * 4, 2, cpu=0.25).explain().findings] == ["waiting"]
+    # So many others want no core that each turn is waited for twenty times as long as it takes.
+    assert [f.cause for f in filled([0.25] * 4, 2, cpu=2.0**-5).explain().findings] == ["waiting"]
 
 
 def test_turns_at_the_lock_are_not_said_of_a_short_compute_in_which_nobody_asked_for_it() -> None:
@@ -426,6 +428,9 @@ def test_a_large_graph_has_many_tasks_or_carries_much() -> None:
         0.5,
         "use larger chunks or partitions, so that there are fewer tasks",
     )
+    # Of a pool of processes it is that they start.
+    started = filled([0.01] * 1_000, 4, late_s=0.5, scheduler="processes").explain().findings
+    assert [f.cause for f in started] == []
 
 
 def test_one_straggler_makes_no_slow_worker() -> None:
