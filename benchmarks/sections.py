@@ -57,6 +57,7 @@ SECTIONS = {
         Section("explain", "benchmarks.explain --tables 1", _LONG_S, in_quick=False),
         Section("explain-cluster", "benchmarks.explain --tables 2", _LONG_S, in_quick=False),
         Section("explain-replay", "benchmarks.explain.replay", _LONG_S, in_quick=False),
+        Section("explain-live", "benchmarks.explain.live", _LONG_S, in_quick=False),
         Section("cluster", "benchmarks.cluster --tables 1", in_quick=False),
         Section("cluster-cost", "benchmarks.cluster --tables 2"),
         Section("cell-end", "benchmarks.cluster.cell_end"),
