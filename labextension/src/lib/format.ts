@@ -1,10 +1,11 @@
 /** Numbers and hostile text as people read them; the same words as the kernel's static result uses. */
-import { HIDDEN, escapeCharacter } from './escape';
 
 /** Shown where a number is not known. */
 export const UNKNOWN = '–';
 
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+/** Characters that cannot be seen, or that reorder others, as Python writes them. */
+export const HIDDEN = '\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}\\p{Cn}\\p{Zl}\\p{Zp}';
 const EACH_HIDDEN = new RegExp(`[${HIDDEN}]`, 'gu');
 
 /** A duration with three digits: `42.1 µs`, `250 ms`, `1 min 15 s`. */
@@ -95,4 +96,18 @@ function shortened(text: string, limit: number): string {
   const tail = Math.floor(limit / 4);
   const head = limit - tail - 1;
   return `${Array.from(text.slice(0, 2 * head)).slice(0, head).join('')}…${Array.from(text.slice(-2 * tail)).slice(-tail).join('')}`;
+}
+
+/** A character that cannot be seen as an escape: `\n`, `\x1b`, `\u202e`. */
+export function escapeCharacter(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const named = { 9: '\\t', 10: '\\n', 13: '\\r' }[code];
+  if (named !== undefined) {
+    return named;
+  }
+  const hex = code.toString(16);
+  if (code < 0x100) {
+    return `\\x${hex.padStart(2, '0')}`;
+  }
+  return code < 0x10000 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
 }

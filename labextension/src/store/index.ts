@@ -10,7 +10,7 @@ export { HeldStore } from './held-store';
 export type { Measure } from './held-store';
 export type { RunRange } from './tasks/lane-tasks';
 export { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './tasks/lane-tasks';
-export { resample } from './tasks/resample';
+export { resample } from './tasks/coverage';
 export { ResourceStore } from './resource-store';
 export type { Selected, TaskRef } from './tasks/selection';
 export { Selection } from './tasks/selection';

@@ -1,5 +1,5 @@
 /** A task's key as the person wrote it. */
-import { HIDDEN, escapeCharacter } from '../lib/escape';
+import { HIDDEN, escapeCharacter } from '../lib/format';
 
 /** Python's `repr` of the tuple of a group's name and some integers. */
 export function tupleKey(name: string, ints: readonly number[]): string {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 
 import { ThinLine } from '../../src/lib/thin';
-import { valueAxis } from '../../src/lib/value-ticks';
+import { valueAxis } from '../../src/lib/ticks';
 
 interface Extremes {
   low: number;

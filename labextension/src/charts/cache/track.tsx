@@ -1,6 +1,6 @@
 /** Results that are kept in memory: the stack, its peak, and the same in words. */
 import { formatDuration, printable } from '../../lib/format';
-import { valueAxis } from '../../lib/value-ticks';
+import { valueAxis } from '../../lib/ticks';
 import type { Measure } from '../../store';
 import { LatestMoments } from '../../store';
 import type { Brush } from '../timeline/drawing/brush';
@@ -11,7 +11,7 @@ import type { TimeFrame } from '../timeline/time/time-frame';
 import type { TrackContext } from '../timeline/track';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
-import { drawStack } from './draw';
+import { drawStack } from './stack';
 import type { CacheEntry } from './legend';
 import { CacheLegend } from './legend';
 import type { Stack } from './stack';

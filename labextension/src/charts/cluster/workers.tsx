@@ -1,11 +1,11 @@
 /** CPU and memory of a cluster's workers: of all of them together, or of one that the person chooses. */
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import type { Span } from '../../lib/span';
-import { valueAxis } from '../../lib/value-ticks';
+import { valueAxis } from '../../lib/ticks';
 import type { Quantity, SecondsOfPrefix, WorkerSeries, WorkerStore } from '../../store';
 import type { ClusterWorker } from '../../wire';
 import { Gauge } from '../resources/gauge';
-import { RESOURCES_CSS } from '../resources/style';
+import { RESOURCES_CSS } from '../resources/gauge';
 import { sampleSpan } from '../resources/summary';
 import { formatCpu } from '../resources/words';
 import type { Brush } from '../timeline/drawing/brush';

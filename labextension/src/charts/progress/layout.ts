@@ -1,7 +1,8 @@
 /** What the progress chart shows, from counts and times alone; no DOM. */
-
-import type { FailureKind } from '../../store';
-import { type Estimate, isOnCluster, type PrefixProgress, type Run, runsOfOthers } from '../../wire';
+import type { FailureKind, TaskStore } from '../../store';
+import { ALL_RUNS } from '../../store';
+import type { Estimate, PrefixProgress, Run } from '../../wire';
+import { isOnCluster, runsOfOthers } from '../../wire';
 
 /** How far computes are at one moment; all times on one axis. */
 export interface ProgressInput {
@@ -248,4 +249,10 @@ function timeLeft({ runs, estimates, nowS }: ProgressInput): Eta {
     highS: last(known.map(estimate => estimate.latestS)),
     nUnseen: known.reduce((n, estimate) => n + estimate.nUnseen, 0)
   };
+}
+
+export function layoutOf({ tables, clock }: TaskStore, shown: ReadonlySet<number>): ProgressLayout {
+  const runs = tables.runsIn(ALL_RUNS).filter(({ run }) => shown.has(run));
+  const rows = tables.progressIn(ALL_RUNS).filter(({ run }) => shown.has(run));
+  return layoutProgress({ runs, rows, estimates: tables.estimates, failures: [], nowS: clock.nowS() });
 }

@@ -2,7 +2,7 @@
 import { formatBytes, formatCount, formatDuration } from '../../lib/format';
 import { upperBound } from '../../lib/search';
 import type { Span } from '../../lib/span';
-import { valueAxis } from '../../lib/value-ticks';
+import { valueAxis } from '../../lib/ticks';
 import type { Brush } from '../timeline/drawing/brush';
 import { PlotTrack } from '../timeline/plot-track';
 import type { Plot, PlotSpec } from '../timeline/drawing/plots';
@@ -11,7 +11,7 @@ import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import { drawResources } from './draw';
 import { Gauge } from './gauge';
-import { RESOURCES_CSS } from './style';
+import { RESOURCES_CSS } from './gauge';
 import type { ResourceSummary } from './summary';
 import { cpuShareOf, sampleSpan, summariseResources } from './summary';
 import { coresText, formatCpu, gapText, labelText, processText, sampleTable, summaryText, tableRows } from './words';

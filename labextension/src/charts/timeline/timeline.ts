@@ -7,13 +7,12 @@ import type { Theme } from '../../lib/theme';
 import type { TranslationBundle } from '../../lib/translate';
 import { english } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
-import type { Keeping } from '../ui/keeping';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
+import type { Keeping } from '../ui/keeping';
 import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
 import { TOOLBAR_CSS } from '../ui/toolbar';
-import { Reporter } from './report';
 import { Section } from './section';
 import type { SectionHost } from './section-host';
 import { TIMELINE_CSS } from './style';
@@ -21,6 +20,7 @@ import { Navigator } from './time/navigator';
 import type { Shows } from './time/shown-window';
 import { ShownWindow } from './time/shown-window';
 import { TimeAxis } from './time/time-axis';
+import type { View } from './time/time-frame';
 import { timeFrame } from './time/time-frame';
 import type { MakeTrack } from './track';
 
@@ -276,5 +276,58 @@ export class Timeline implements TimelineChart, SectionHost {
       return shown.length === 0 ? 'still' : 'growing';
     }
     return outcomes.includes('unfinished') ? 'unfinished' : outcomes.includes('approximate') ? 'approximate' : 'still';
+  }
+}
+
+interface Listeners {
+  readonly onFollow?: (follow: boolean) => void;
+  readonly onTimeRange?: (range: [startS: number, stopS: number] | null) => void;
+  readonly onSelectedKey?: (key: string | null) => void;
+  readonly onHidden?: (hidden: readonly string[]) => void;
+}
+
+const SETTLE_MS = 250;
+
+export class Reporter {
+  #follow: boolean | null = null;
+  #key: string | null = null;
+  #hiddenVersion = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly listeners: Listeners) {}
+
+  view(view: View): void {
+    const follow = view.kind === 'follow';
+    if (follow !== this.#follow) {
+      this.#follow = follow;
+      this.listeners.onFollow?.(follow);
+    }
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.listeners.onTimeRange?.(view.kind === 'free' ? [view.span.startS, view.span.stopS] : null);
+    }, SETTLE_MS);
+  }
+
+  selectedKey(key: string | null): void {
+    if (key !== this.#key) {
+      this.#key = key;
+      this.listeners.onSelectedKey?.(key);
+    }
+  }
+
+  hidden({ version, hidden }: { readonly version: number; readonly hidden: readonly string[] }): void {
+    if (version !== this.#hiddenVersion) {
+      this.#hiddenVersion = version;
+      this.listeners.onHidden?.(hidden);
+    }
+  }
+
+  /** The host knows this key: it comes from there. */
+  knownKey(key: string | null): void {
+    this.#key = key;
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
   }
 }

@@ -3,7 +3,7 @@ import { type FlameColours, mount } from '../../charts/flame';
 import { decodeFlame } from '../../charts/flame/data';
 import { element } from '../../charts/ui/dom';
 import { paletteColour } from '../../lib/palette';
-import { unpack } from './packed';
+import { unpack } from './data';
 
 /**
  * Show the profile of each data element, until `signal` aborts: in front of the picture, which is there without

@@ -1,5 +1,5 @@
 /** Plots over time, one below the other in one track; pure geometry in CSS pixels. */
-import type { ValueAxis } from '../../../lib/value-ticks';
+import type { ValueAxis } from '../../../lib/ticks';
 
 /** What a plot asks for. */
 export interface PlotSpec {

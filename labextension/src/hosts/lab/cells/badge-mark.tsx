@@ -1,7 +1,7 @@
 /** What a badge says; loaded with the first compute, not when JupyterLab starts. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { layoutOf } from '../../../charts/progress/of-runs';
+import { layoutOf } from '../../../charts/progress/layout';
 import { StateIcon } from '../../../charts/progress/parts';
 import { shortText } from '../../../charts/progress/words';
 import { render } from '../../../charts/ui/render';

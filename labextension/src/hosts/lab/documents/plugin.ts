@@ -1,4 +1,4 @@
-/** Opens `.taskscope` files as documents: no kernel and no server extension is needed. */
+/** Opens `.taskscope` files as documents, also those that are dropped from the desktop: no kernel and no server extension is needed. */
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ILayoutRestorer } from '@jupyterlab/application';
 import { WidgetTracker, showErrorMessage } from '@jupyterlab/apputils';
@@ -6,8 +6,7 @@ import type { DocumentWidget } from '@jupyterlab/docregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { lateService } from '../late-service';
-import { openDropped } from './drop';
-import { FACTORY, RecordingFactory, fileType } from './factory';
+import { FACTORY, RecordingFactory, fileType, EXTENSION } from './document';
 
 const OPEN = 'docmanager:open';
 
@@ -48,3 +47,39 @@ export const plugin: JupyterFrontEndPlugin<void> = {
     });
   }
 };
+
+export interface DropTarget {
+  /** Put a file where the person is in the file browser; gives its path. */
+  upload(file: File): Promise<string>;
+  open(path: string): Promise<unknown>;
+  /** Say that it did not work; the reason is what `upload` or `open` rejected with. */
+  failed(reason: unknown): void;
+}
+
+/** Have recordings that are dropped on `el` opened, until `signal` aborts; all other files are left alone. */
+export function openDropped(el: HTMLElement, target: DropTarget, signal: AbortSignal): void {
+  el.addEventListener('dragover', event => {
+    // What is dragged has no name yet; without this there will be no drop to look at.
+    if (!event.defaultPrevented && event.dataTransfer?.types.includes('Files') === true) {
+      event.preventDefault();
+      event.dataTransfer.dropEffect = 'copy';
+    }
+  }, { signal });
+  el.addEventListener('drop', event => {
+    const files = [...(event.dataTransfer?.files ?? [])].filter(file => file.name.toLowerCase().endsWith(EXTENSION));
+    if (!event.defaultPrevented && files.length > 0) {
+      event.preventDefault();
+      void openAll(files, target);
+    }
+  }, { signal });
+}
+
+async function openAll(files: readonly File[], target: DropTarget): Promise<void> {
+  for (const file of files) {
+    try {
+      await target.open(await target.upload(file));
+    } catch (reason) {
+      target.failed(reason);
+    }
+  }
+}

@@ -8,10 +8,11 @@ import { createRef, render } from '../../../charts/ui/render';
 import { adoptStyles } from '../../../charts/ui/styles';
 import { EPOCH } from '../../../files/batch';
 import { DamagedFileError } from '../../../files/read';
-import { type FileRecording, readRecording } from '../../../files/recording';
+import type { FileRecording } from '../../../files/recording';
+import { readRecording } from '../../../files/recording';
+import { printable } from '../../../lib/format';
 import { ClusterStore, TaskStore } from '../../../store';
-import { factsOf } from './facts';
-import { DOCUMENT_CSS } from './style';
+import { isOfOthers } from '../../../wire';
 
 /**
  * Show a file in `el`, until `signal` aborts; resolves when it is there.
@@ -101,3 +102,49 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   }
   return bytes;
 }
+
+const MAX_FACT = 80;
+const VERSIONS = ['dask', 'distributed', 'python', 'taskscope'];
+
+export interface Facts {
+  readonly title: string;
+  readonly facts: string;
+}
+
+/** Say what a recording is of. */
+export function factsOf(recording: FileRecording, trans: TranslationBundle): Facts {
+  const { metadata, batch: { runs } } = recording;
+  const label = text(metadata.label) ?? text(runs.find(run => run.label !== null)?.label) ?? trans.__('Recording');
+  const nComputes = runs.filter(run => !isOfOthers(run)).length;
+  const when = new Date(recording.startedAt).toLocaleString();
+  const computes = trans._n('%2 compute', '%2 computes', nComputes, String(nComputes));
+  const schedulers = [...new Set(runs.flatMap(run => text(run.scheduler) ?? []))].join(' + ');
+  const versions = VERSIONS.flatMap(name => {
+    const version = text(metadata[name]);
+    return version === null ? [] : [`${name} ${version}`];
+  });
+  const facts = [when, computes, schedulers, text(metadata.host), ...versions];
+  return { title: label, facts: facts.filter(fact => fact !== null && fact !== '').join(' · ') };
+}
+
+/** Text on one line, every character of which can be seen; null for anything else. */
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? printable(value, MAX_FACT) : null;
+}
+
+export const DOCUMENT_CSS = `
+.tsk-document { overflow: auto; background: var(--jp-layout-color0, #ffffff); color: var(--jp-ui-font-color1, #1f2328); }
+.tsk-document-head { padding: 10px 12px 6px; font-family: var(--jp-ui-font-family, system-ui, sans-serif); }
+.tsk-document-head h1 { margin: 0; font-size: 16px; font-weight: 600; overflow-wrap: anywhere; }
+.tsk-document-head p { margin: 2px 0 0; font-size: 12px; color: var(--jp-ui-font-color2, #59636e); overflow-wrap: anywhere; }
+.tsk-document-note {
+  margin: 6px 12px;
+  padding: 6px 10px;
+  border-left: 3px solid var(--jp-warn-color1, #f57c00);
+  background: var(--jp-layout-color1, #f6f8fa);
+  font: 13px/1.45 var(--jp-ui-font-family, system-ui, sans-serif);
+  overflow-wrap: anywhere;
+}
+.tsk-document-note[role='alert'] { border-color: var(--jp-error-color1, #c00000); }
+.tsk-document > button { margin: 0 12px; }
+`;

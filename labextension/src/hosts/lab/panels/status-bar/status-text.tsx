@@ -1,7 +1,7 @@
 /** What the item of the status bar says; loaded with the first compute, not when JupyterLab starts. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { layoutOf } from '../../../../charts/progress/of-runs';
+import { layoutOf } from '../../../../charts/progress/layout';
 import { StateIcon } from '../../../../charts/progress/parts';
 import { describeProgress, shortText } from '../../../../charts/progress/words';
 import { headline } from '../../../../charts/timeline/time/shown-window';
