@@ -168,6 +168,7 @@ class Session:
         sampled = [o for o in options if o.stacks]
         self.cluster.wanted.samples = bool(sampled)
         self.stacks.interval_s = min((o.profile_interval for o in sampled), default=None)
+        self.source.interval_s = self.stacks.interval_s
         self.stacks.is_at_once = any(o.samples_at_once for o in sampled)
         self.source.lines.want(each for o in options for each in functions_named(o.lines) or ())
         self.stacks.cycle_s = min((o.profile_cycle for o in sampled), default=DEFAULT_CYCLE_S)

@@ -183,16 +183,6 @@ def test_nothing_is_sampled_unless_someone_wants_it(session: Session) -> None:
     assert profile.note == "nothing was sampled: profile with stacks=True"
 
 
-def test_tasks_in_other_processes_are_not_sampled_and_the_profile_says_so(
-    session: Session, processes: Any
-) -> None:
-    session.hold(session, Options(stacks=True))
-    delayed(abs)(-2).compute(scheduler="processes", pool=processes)
-    profile = Recording.of(session.recorder.snapshot()).profile()
-    assert profile.n_samples == 0
-    assert profile.note == "tasks of the scheduler processes run where taskscope does not sample"
-
-
 def test_a_compute_that_is_over_at_once_says_why_there_are_no_samples(session: Session) -> None:
     session.hold(session, Options(stacks=True))
     delayed(int)("7").compute(scheduler="synchronous")

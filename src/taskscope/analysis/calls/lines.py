@@ -354,8 +354,6 @@ def _note(recording: RecordedData, rows: LineRows) -> str | None:
     for run in recording.runs:
         if run.is_own_on_cluster:
             return LINES_ON_CLUSTER
-        if run.scheduler in {"processes", "multiprocessing"}:
-            return "lines of tasks in other processes cannot be known yet: taskscope samples its own process"
     if not len(recording.stacks.rows):
         return None
     is_cut_off = recording.metadata.get("truncated")

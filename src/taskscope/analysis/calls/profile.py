@@ -230,7 +230,7 @@ def _places(nodes: list[tuple[int, CallNode]]) -> tuple[list[str | None], list[i
 
 def _note(recording: RecordedData, rows: StackRows) -> str | None:
     stacks = recording.stacks
-    unseen = sorted({str(r.scheduler) for r in recording.runs} - {"synchronous", "threads"})
+    unseen = sorted({str(r.scheduler) for r in recording.runs} - {"synchronous", "threads", "processes"})
     if stacks.dropped:
         return f"{stacks.dropped:,} of the oldest samples are no longer held"
     return None if len(rows) else _why_empty(recording, unseen)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import key_text
+from taskscope.model.source_lines import line_at
 from taskscope.model.tables.stacks import Function, LineRows, StackColumns, StackRows
 from taskscope.record.tables.log import Log
 
@@ -43,6 +44,10 @@ class CountedCalls:
         The functions, outermost first.
     count, seconds
         How many samples, and the time they stand for.
+    lines
+        The line that each of the calls was at; none where only functions are known.
+    squares, cpu_s, cpu_known_s
+        The rest of what `taskscope.model.tables.stacks.LineRows` has, of all these samples.
     """
 
     run: int
@@ -51,6 +56,10 @@ class CountedCalls:
     calls: tuple[Function, ...]
     count: int
     seconds: float
+    lines: tuple[int, ...] | None = None
+    squares: float = 0.0
+    cpu_s: float = 0.0
+    cpu_known_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,23 +182,26 @@ class StackLog:
         seconds: float,
         cpu_s: float | None,
     ) -> None:
+        known_s = 0.0 if cpu_s is None else seconds
+        lines = [self._line(code, offset) for code, offset in stack]
+        self._add_to_lines(of, lines, (1, seconds, cpu_s or 0.0, known_s, seconds * seconds))
+
+    def _add_to_lines(
+        self, of: tuple[int, int, int], lines: Iterable[int], values: tuple[float, float, float, float, float]
+    ) -> None:
+        n, seconds, cpu_s, cpu_known_s, squares = values
+        is_own = 1
         # In a recursion a line stands on the stack more than once; the innermost call comes first.
-        lines = dict.fromkeys(self._line(code, offset) for code, offset in stack) or {
-            self._place_line(-1, 0): None
-        }
-        own = seconds
-        square = seconds * seconds
-        for line in lines:
+        for line in dict.fromkeys(lines) or (self._place_line(-1, 0),):
             sums = self._line_sums.get((*of, line)) or self._new_line_sums(of, line)
-            sums[0] += 1
+            sums[0] += n
             sums[1] += seconds
-            sums[2] += own
-            if cpu_s is not None:
-                sums[3] += cpu_s
-                sums[4] += seconds
-            sums[5] += square
-            sums[6] += own * seconds
-            own = 0.0
+            sums[2] += seconds * is_own
+            sums[3] += cpu_s
+            sums[4] += cpu_known_s
+            sums[5] += squares
+            sums[6] += squares * is_own
+            is_own = 0
 
     def _new_line_sums(self, of: tuple[int, int, int], line: int) -> list[float]:
         if len(self._line_sums) >= _MAX_LINE_ROWS:
@@ -200,7 +212,7 @@ class StackLog:
         """Return the place of the line of an instruction."""
         known = self._line_of.get((id(code), offset))
         if known is None:
-            line = _line_at(code, offset)
+            line = line_at(code, offset)
             known = self._line_of[id(code), offset] = self._place_line(self._see(code), line)
         return known
 
@@ -223,6 +235,11 @@ class StackLog:
                 node = self._node(map(self._place, each.calls[:_MAX_DEPTH]))
                 key = (each.run, self._prefix(each.prefix), self._worker(each.worker), node)
                 _count(sums, key, each.count, each.seconds)
+                if each.lines is not None:
+                    called = zip(map(self._place, each.calls), each.lines, strict=True)
+                    lines = [self._place_line(function, line) for function, line in called]
+                    values = each.count, each.seconds, each.cpu_s, each.cpu_known_s, each.squares
+                    self._add_to_lines(key[:3], reversed(lines), values)
             if sums:
                 self._append(_rows(sums, start_s))
 
@@ -338,14 +355,6 @@ class StackLog:
         if place == len(self._functions):
             self._functions.append(function)
         return place
-
-
-def _line_at(code: CodeType, offset: int) -> int:
-    """Return the line of an instruction: that of the definition where a frame has none yet."""
-    for first, stop, line in code.co_lines():
-        if first <= offset < stop:
-            return line or code.co_firstlineno
-    return code.co_firstlineno
 
 
 def _count(sums: _Sums, key: tuple[int, int, int, int], count: int, seconds: float) -> None:

@@ -23,11 +23,12 @@ from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
 from threading import get_ident
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from taskscope.model.errortext import describe, drop_frame, is_a
 from taskscope.model.interrupts import uninterrupted
 from taskscope.sources.line_meter import LineMeter, Sought
+from taskscope.sources.local.shipped_samples import ProcessSampler, Sampled
 from taskscope.sources.local.sizes import result_size
 
 __all__ = ["ShippedTask", "ShippedTimes"]
@@ -37,6 +38,9 @@ _MAX_TASKS = 4_096
 _MAX_SKEW_S = 1.0
 """Clocks of one machine agree to well under this; beyond it the worker has a monotonic axis of its own."""
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+
+TakeSamples: TypeAlias = Callable[[object, int, float, Sampled], None]
 
 
 class Receiver(Protocol):
@@ -75,18 +79,24 @@ class ShippedTask:
         The file its times go to, and which it is: another one may have come to its path.
     number
         Which of that file's tasks it is.
+    interval_s
+        Seconds between samples of its calls; None: none are taken.
     """
 
-    __slots__ = ("identity", "inner", "number", "path")
+    __slots__ = ("identity", "inner", "interval_s", "number", "path")
 
-    def __init__(self, inner: Any, path: str, identity: tuple[int, int], number: int) -> None:
+    def __init__(
+        self, inner: Any, path: str, identity: tuple[int, int], number: int, interval_s: float | None
+    ) -> None:
         self.inner = inner
         self.path = path
         self.identity = identity
         self.number = number
+        self.interval_s = interval_s
 
     def __call__(self, values: Any = ()) -> Any:
         """Run the task, and hand on what it gives or raises."""
+        self._begin_sampling()
         cpu = time.thread_time()
         start = time.perf_counter()
         try:
@@ -104,11 +114,26 @@ class ShippedTask:
         try:
             failure = None if error is None else (describe(error), is_a(error, KeyboardInterrupt))
             size = result_size(result) if error is None else None
+            self._leave_samples()
             self._write(
                 (self.number, wall_offset(), os.getpid(), get_ident(), failure, start, stop, cpu, size)
             )
         except Exception:  # noqa: BLE001 - the task has nothing to do with it; the scheduler's own times have to do
             return
+
+    def _begin_sampling(self) -> None:
+        try:
+            if self.interval_s is not None:
+                _SAMPLER.begin(self.interval_s)
+        except Exception:  # noqa: BLE001 - the task has nothing to do with it
+            self.interval_s = None
+
+    def _leave_samples(self) -> None:
+        sampled = None if self.interval_s is None else _SAMPLER.end()
+        if sampled is not None:
+            self._write(
+                {"number": self.number, "offset": wall_offset(), "worker": os.getpid(), "sampled": sampled}
+            )
 
     def _write(self, row: object) -> None:
         # Not created: there is none where the run is over. Nor waited for, as another file might have it.
@@ -119,6 +144,10 @@ class ShippedTask:
                 os.write(file, json.dumps(row).encode() + b"\n")
         finally:
             os.close(file)
+
+
+_SAMPLER = ProcessSampler(ShippedTask.__call__.__code__)
+"""What samples the tasks that this process runs for another."""
 
 
 class MeteredShippedTask(ShippedTask):
@@ -132,8 +161,16 @@ class MeteredShippedTask(ShippedTask):
 
     __slots__ = ("_measuring", "sought")
 
-    def __init__(self, inner: Any, path: str, identity: tuple[int, int], number: int, sought: Sought) -> None:
-        super().__init__(inner, path, identity, number)
+    def __init__(
+        self,
+        inner: Any,
+        path: str,
+        identity: tuple[int, int],
+        number: int,
+        interval_s: float | None,
+        sought: Sought,
+    ) -> None:
+        super().__init__(inner, path, identity, number, interval_s)
         self.sought = sought
         self._measuring: tuple[LineMeter, Any] | None = None
 
@@ -247,11 +284,23 @@ class ShippedTimes:
     ----------
     log
         The run.
+    interval_s
+        Seconds between samples of its tasks; None: none are taken.
+    take
+        Called with a task's key, its process, what to add to that one's clock, and what was sampled of it.
     sought
         The functions whose lines are to be measured; None where none are.
     """
 
-    def __init__(self, log: Receiver, sought: Sought | None = None) -> None:
+    def __init__(
+        self,
+        log: Receiver,
+        interval_s: float | None = None,
+        take: TakeSamples | None = None,
+        sought: Sought | None = None,
+    ) -> None:
+        self._interval_s = None if take is None else interval_s
+        self._take = take
         self._sought = sought
         self._log: Receiver = weakref.proxy(log)
         self._files: list[_TimesFile] = []
@@ -265,7 +314,7 @@ class ShippedTimes:
                 self._files.append(_TimesFile())
             file = self._files[-1]
             file.keys.append(key)
-            place = file.path, file.identity, len(file.keys) - 1
+            place = file.path, file.identity, len(file.keys) - 1, self._interval_s
             if self._sought is None:
                 return ShippedTask, (inner, *place)
             return MeteredShippedTask, (inner, *place, self._sought)
@@ -275,7 +324,7 @@ class ShippedTimes:
         for file in list(self._files):
             for row in file.rows():
                 if isinstance(row, dict):
-                    self._take_lines(file.keys[row["number"]], row)
+                    self._take_more(file.keys[row["number"]], row)
                     continue
                 number, offset, pid, thread, failure, start, stop, *measured = row
                 key = file.keys[number]
@@ -295,13 +344,14 @@ class ShippedTimes:
                 file.close()
                 self._files.remove(file)
 
-    def _take_lines(self, key: object, row: dict[str, Any]) -> None:
+    def _take_more(self, key: object, row: dict[str, Any]) -> None:
         lines = self._log.lines
-        if lines is None:
-            return
-        if "refusal" in row:
+        if "sampled" in row:
+            if self._take is not None:
+                self._take(key, row["worker"], _shift(row["offset"]), row["sampled"])
+        elif lines is not None and "refusal" in row:
             lines.refuse(row["refusal"])
-        else:
+        elif lines is not None:
             lines.add(self._log.run, key, row["worker"], row["lines"])
 
     def landed(self, key: object) -> None:

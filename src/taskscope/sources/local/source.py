@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from dask.multiprocessing import RemoteException
 
 from taskscope.model.errortext import describe, is_a, raw_dict
+from taskscope.model.keys import split_key
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
 from taskscope.sources.cell import current_cell, current_execution
 from taskscope.sources.local.adapter import registration
@@ -23,8 +24,10 @@ from taskscope.sources.local.adapter.registration import CallbackTuple
 from taskscope.sources.local.adapter.scheduler import find_culprit, find_scheduler
 from taskscope.sources.local.lines import LineSource, MeteredTask
 from taskscope.sources.local.shipped import ShippedTimes
+from taskscope.sources.local.shipped_samples import Sampled
 from taskscope.sources.local.sizes import result_size
 from taskscope.sources.local.timing import TimedTask, current_error, drop_notes
+from taskscope.sources.sampled import counted_cycles
 
 __all__ = ["LocalSource", "Metric", "run_label"]
 
@@ -60,6 +63,8 @@ class LocalSource:
         self.recorder = recorder
         self.metric: Metric | None = None
         self.lines = LineSource(recorder)
+        self.interval_s: float | None = None
+        """Seconds between samples of tasks in other processes; None: none are taken."""
         self._on_start = on_start
         self._on_stop = on_stop
         self._logs: dict[int, RunLog] = {}
@@ -98,7 +103,9 @@ class LocalSource:
             log.trusts_workers = scheduler.is_local
             log.lines = self.lines if self.lines.meter is not None else None
             if scheduler.name == "processes":
-                log.shipped = ShippedTimes(log, self.lines.sought if log.lines else None)
+                sought = self.lines.sought if log.lines else None
+                take = partial(self._take_samples, log.run, log.start)
+                log.shipped = ShippedTimes(log, self.interval_s, take, sought)
             log.label = run_label.get()
             log.cell, log.execution_count, log.source_crc = current_cell()
             log.execution = current_execution()
@@ -115,6 +122,17 @@ class LocalSource:
             log.graph_source = _graph_source(state)
         except Exception as error:  # noqa: BLE001 - see _start
             self.recorder.fault("_start_state", error)
+
+    def _take_samples(
+        self, run: int, start: float, key: object, worker: int, shift_s: float, sampled: Sampled
+    ) -> None:
+        try:
+            prefix = split_key(key)[1]
+            cycles = counted_cycles(sampled["functions"], sampled["stacks"], run, prefix, str(worker))
+            for at, counted in cycles.items():
+                self.recorder.hand_over_samples(self.recorder.seconds(max(at + shift_s, start)), run, counted)
+        except Exception as error:  # noqa: BLE001 - see _start
+            self.recorder.fault("taking in samples of another process", error)
 
     def _measure(self, metric: Metric, result: object) -> float:
         try:
@@ -169,6 +187,8 @@ class LocalSource:
             log.error = describe(_as_raised(error))
             culprit = find_culprit(error, () if log.failed_keys else log.submitted)
         lost = is_a(error, BrokenExecutor)
+        if lost and log.shipped is not None and self.interval_s is not None:
+            self.recorder.warn("a process was killed: what was sampled of the tasks that it ran is lost")
         for key in list(state.get("running", ())):
             if lost:
                 log.end_unreported(key, stop, "lost")

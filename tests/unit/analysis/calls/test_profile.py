@@ -122,8 +122,8 @@ def test_without_samples_it_is_empty_and_says_why() -> None:
         note(nothing)
         == "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for"
     )
-    elsewhere = replace(nothing, runs=(replace(run_of(n_tasks=1), scheduler="processes"),))
-    assert note(elsewhere) == "tasks of the scheduler processes run where taskscope does not sample"
+    elsewhere = replace(nothing, runs=(replace(run_of(n_tasks=1), scheduler="MPIPoolExecutor"),))
+    assert note(elsewhere) == "tasks of the scheduler MPIPoolExecutor run where taskscope does not sample"
 
 
 def test_samples_that_are_no_longer_held_are_mentioned() -> None:
