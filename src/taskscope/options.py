@@ -159,7 +159,7 @@ class Options:
     )
     # The largest wins.
     max_tasks: int = option(
-        DEFAULT_MAX_TASKS, "How many tasks are held at most; the oldest go first and are counted."
+        DEFAULT_MAX_TASKS, "How many tasks are kept at most; the oldest go first and are counted."
     )
     # One holder that does not want it is enough.
     memory_peaks: bool = option(

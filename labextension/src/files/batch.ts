@@ -125,7 +125,7 @@ function heldOf({ tables: { holdings }, keys, runs, nowS }: Read): Columns<'cach
   const { n, columns: seen } = holdings;
   demand([seen.nKeys, seen.nbytes, seen.nUnsized].every(column => column.every((count: number) => count >= 0)), 'what was held is counted');
   const known = new Set(all.map(({ run }) => run));
-  demand(seen.run.every((run: number) => known.has(run)), 'what was held is of a run');
+  demand(seen.run.every((run: number) => known.has(run)), 'cache usage is of a run');
   const longestS = all.reduce((longest, { startS, stopS }) => Math.max(longest, (stopS ?? nowS) - (startS ?? 0)), 0);
   const here = heldRows(keys, all.filter(run => !isOnCluster(run)), nowS, longestS);
   const rows = Object.fromEntries(Object.entries<number[]>({ ...here }).map(([name, values]) => [name, Float64Array.from(values)])) as unknown as Columns<'cache'>;

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.recording import RecordedData, key_sizes
+from taskscope.model.tables.cache_usage import CacheEvents, CacheRows, CacheSeries, TimeBins
 from taskscope.model.tables.columns import GraphColumns
-from taskscope.model.tables.held import HeldEvents, HeldRows, HeldSeries, TimeBins
 from taskscope.model.tables.records import Run
 
 __all__ = [
@@ -23,8 +23,8 @@ __all__ = [
     "HeldPeak",
     "HeldSums",
     "HeldTotals",
-    "held_metrics",
-    "held_rows",
+    "cache_metrics",
+    "cache_rows",
     "is_lower_bound",
 ]
 
@@ -52,7 +52,7 @@ class Held:
     value: NDArray[np.float64]
 
 
-def held_rows(recording: RecordedData, bins: TimeBins | None = None) -> HeldRows:
+def cache_rows(recording: RecordedData, bins: TimeBins | None = None) -> CacheRows:
     """Return what was held of each group from moment to moment; times on the recorder's axis.
 
     Parameters
@@ -60,11 +60,11 @@ def held_rows(recording: RecordedData, bins: TimeBins | None = None) -> HeldRows
     recording
         The recording.
     bins
-        How finely time is cut, as in `HeldSeries`.
+        How finely time is cut, as in `CacheSeries`.
 
     Returns
     -------
-    HeldRows
+    CacheRows
         Exact at the moments they name; of each stretch these are the most, the least and the last. Of a
         cluster these are the moments at which it was looked what workers hold.
     """
@@ -73,25 +73,25 @@ def held_rows(recording: RecordedData, bins: TimeBins | None = None) -> HeldRows
         for run in recording.runs
         if run.run in recording.graphs and not run.is_on_cluster
     ]
-    return HeldRows.concat([*parts, recording.holdings])
+    return CacheRows.concat([*parts, recording.holdings])
 
 
-def held_metrics(recording: RecordedData) -> dict[int, str]:
+def cache_metrics(recording: RecordedData) -> dict[int, str]:
     """Return the name of the user's cache metric, by run; runs without one are left out."""
     name = str(recording.metadata.get("metric", "metric"))
     return {run: name for run, graph in recording.graphs.items() if graph.values is not None}
 
 
-def _run_rows(recording: RecordedData, run: Run, graph: GraphColumns, bins: TimeBins | None) -> HeldRows:
+def _run_rows(recording: RecordedData, run: Run, graph: GraphColumns, bins: TimeBins | None) -> CacheRows:
     stop = recording.now_s if run.stop_s is None else run.stop_s
     has_value = graph.values is not None
-    series = HeldSeries(run.run, run.start_s, has_value=has_value, bins=bins)
+    series = CacheSeries(run.run, run.start_s, has_value=has_value, bins=bins)
     events = _events(recording, run.run, graph, stop)
     rows = series.add(events, stop)
-    return HeldRows.concat([rows, series.flush() if run.stop_s is None else series.close(stop)])
+    return CacheRows.concat([rows, series.flush() if run.stop_s is None else series.close(stop)])
 
 
-def _events(recording: RecordedData, run: int, graph: GraphColumns, stop: float) -> HeldEvents:
+def _events(recording: RecordedData, run: int, graph: GraphColumns, stop: float) -> CacheEvents:
     enter, leave = graph.enter_times(), graph.exit_times(stop)
     came = np.flatnonzero(~np.isnan(enter))
     # What leaves at the end leaves with `close`; of a compute that goes on, it stays.
@@ -101,7 +101,7 @@ def _events(recording: RecordedData, run: int, graph: GraphColumns, stop: float)
     sizes, values = key_sizes(recording, run, graph), graph.values
     order = np.argsort(times, kind="stable")
     keys, times = keys[order], times[order]
-    return HeldEvents(
+    return CacheEvents(
         step=np.unique(times, return_inverse=True)[1].astype(np.int64),
         time=times,
         group=graph.group[keys].astype(np.int64),
@@ -199,7 +199,7 @@ class HeldTotals:
         """The peak in each of ``n_keys nbytes value``; none before anything was held."""
         self._most = dict.fromkeys(_MEASURES, 0.0)
 
-    def add(self, rows: HeldRows) -> None:
+    def add(self, rows: CacheRows) -> None:
         """Take further rows."""
         first, last = self._runs
         rows = rows.part(np.flatnonzero((rows.run >= first) & (rows.run <= last)))
@@ -223,7 +223,7 @@ class HeldTotals:
 _Change: TypeAlias = tuple[float, tuple[int, int], HeldSums]
 
 
-def _changes(rows: HeldRows) -> list[_Change]:
+def _changes(rows: CacheRows) -> list[_Change]:
     sums = (rows.n_keys, rows.nbytes, rows.n_unsized, rows.value, rows.n_unvalued)
     values = zip(*(column.tolist() for column in sums), strict=True)
     keys = zip(rows.run.tolist(), rows.group.tolist(), strict=True)

@@ -257,7 +257,7 @@ def _remarks(recording: RecordedData, totals: Totals) -> list[str]:
         notes.append(f"{attempts} failed and the task was tried again; times above do not contain them")
     if totals.dropped:
         held = totals.n_tasks - totals.dropped
-        notes.append(f"only {held:,} of {totals.n_tasks:,} tasks are held; times above are of these")
+        notes.append(f"only {held:,} of {totals.n_tasks:,} tasks are kept; times above are of these")
     return notes + _said(recording.messages)
 
 

@@ -10,7 +10,7 @@ from bokeh.models.annotations import Span
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
-from taskscope.analysis.cache_usage import Held, held_metrics
+from taskscope.analysis.cache_usage import Held, cache_metrics
 from taskscope.analysis.display.colours import LIGHT, prefix_colours
 from taskscope.analysis.process.memory_peak import memory_peak
 from taskscope.analysis.quantities import format_bytes
@@ -89,7 +89,7 @@ def _samples(recording: RecordedData) -> list[tuple[float, float, float]]:
 
 def _held(recording: RecordedData) -> tuple[Held, str]:
     """Return what was held, in the user's metric where every compute has it, else in bytes."""
-    metrics = held_metrics(recording)
+    metrics = cache_metrics(recording)
     names, of_group = number_prefixes(recording.groups)
     has_metric = bool(metrics) and metrics.keys() == recording.graphs.keys()
     seen = recording.holdings

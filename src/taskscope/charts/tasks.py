@@ -107,7 +107,7 @@ def plot_tasks(
 
 
 def _dropped(recording: RecordedData) -> str:
-    return f"; {recording.dropped:,} older ones are no longer held" if recording.dropped else ""
+    return f"; {recording.dropped:,} older ones are no longer kept" if recording.dropped else ""
 
 
 def _name_rows(plot: figure, labels: list[str]) -> None:

@@ -183,10 +183,10 @@ def _cache(recording: RecordedData) -> Iterator[str]:
     known = ~np.isnan(exits)
     enter, sizes = (np.asarray(cache[name], np.float64)[known] for name in ("enter_s", "metric"))
     metric = recording.metadata.get("metric") or "nbytes"
-    yield from _amounts(f"held by the scheduler ({metric})", enter, exits[known], np.nan_to_num(sizes))
+    yield from _amounts(f"results in memory ({metric})", enter, exits[known], np.nan_to_num(sizes))
     seen = recording.holdings
     start, stop = seen.time - recording.zero_s, seen.until(recording.now_s) - recording.zero_s
-    yield from _amounts("held by the workers (nbytes)", start, stop, seen.nbytes)
+    yield from _amounts("results in workers' memory (nbytes)", start, stop, seen.nbytes)
 
 
 def _amounts(

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Steal, Transfer
+from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import Measured, RowBlock
-from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import FLAGS, Group, Lane, Message, Run
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import LineRows, MeasuredLine
@@ -149,13 +149,13 @@ _DECLARED = (
         name="holdings",
         meaning="What workers of a cluster were seen to hold of each group, from a moment on.",
         columns=(
-            shown(HeldRows, "time", name="time_s"),
-            shown(HeldRows, "run"),
+            shown(CacheRows, "time", name="time_s"),
+            shown(CacheRows, "run"),
             _PREFIX,
             _GROUP,
-            shown(HeldRows, "n_keys"),
-            shown(HeldRows, "nbytes"),
-            shown(HeldRows, "n_unsized"),
+            shown(CacheRows, "n_keys"),
+            shown(CacheRows, "nbytes"),
+            shown(CacheRows, "n_unsized"),
         ),
     ),
     Table(

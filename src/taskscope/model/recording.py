@@ -22,8 +22,8 @@ from taskscope.model.tables.activities import (
     Steal,
     Transfer,
 )
+from taskscope.model.tables.cache_usage import NO_CACHE_ROWS, CacheRows
 from taskscope.model.tables.columns import GraphColumns, RowBlock, joined_measures
-from taskscope.model.tables.held import NO_HELD, HeldRows
 from taskscope.model.tables.records import (
     FLAGS,
     RUNNING,
@@ -91,7 +91,7 @@ class RecordedData:
     now_s
         When the snapshot was taken, on the recorder's axis.
     dropped
-        How many tasks of these runs are no longer held.
+        How many tasks of these runs are no longer kept.
     metadata
         Versions, host, cores, limits, options.
     stacks
@@ -137,7 +137,7 @@ class RecordedData:
     workers: tuple[WorkerSample, ...] = ()
     metrics: tuple[Metric, ...] = ()
     measured_lines: tuple[MeasuredLine, ...] = ()
-    holdings: HeldRows = NO_HELD
+    holdings: CacheRows = NO_CACHE_ROWS
     unknown: frozenset[str] = frozenset()
     ends: LogEnds | None = field(default=None, repr=False)
 
@@ -418,7 +418,7 @@ def _metric(recording: RecordedData, run: int, graph: GraphColumns) -> NDArray[n
 
 
 def key_sizes(recording: RecordedData, run: int, graph: GraphColumns) -> NDArray[np.float64]:
-    """Return the bytes of every key of a run, NaN where unknown or no longer held."""
+    """Return the bytes of every key of a run, NaN where unknown or no longer kept."""
     sizes = np.full(len(graph.group), np.nan)
     sizes[graph.data] = graph.data_sizes
     for block in recording.blocks:

@@ -1,4 +1,4 @@
-"""The tables that a page is told while computes run, and those of a file, as `taskscope.codec` carries them.
+"""The tables that a page gets while computes run, and those of a file, as `taskscope.codec` carries them.
 
 What is referred to stands before what refers to it. ``labextension/src/wire/tables.ts`` and
 ``labextension/src/files/tables.ts`` are made of these.
@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
 from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Steal, Transfer
+from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import Measured, RowBlock
-from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
     FLAGS,
     RUNNING,
@@ -72,11 +72,11 @@ _STATE = Table(
         derived("active", "yes or no", "Whether a compute runs."),
         derived("final", "yes or no", "Whether this repeats the state after the end."),
         _whole("n_tasks", "How many rows of tasks were ever recorded."),
-        _whole("n_dropped", "How many of them are no longer held."),
-        _whole("n_activities_dropped", "How many activities are no longer held."),
+        _whole("n_dropped", "How many of them are no longer kept."),
+        _whole("n_activities_dropped", "How many activities are no longer kept."),
         _whole("n_cores", "How many cores this process may use.", optional=True),
         _whole("limit_bytes", "How much memory it may use.", optional=True),
-        derived("cache_unknown", "yes or no", "Whether it is not known what was held for some compute."),
+        derived("cache_unknown", "yes or no", "Whether the cache usage of some compute is not known."),
     ),
 )
 
@@ -137,7 +137,7 @@ _INSTEAD = {
 }
 _TURNS = Table(
     name="turns",
-    meaning="Tasks of an offline page, in the order in which they began; lanes are told anew in each batch.",
+    meaning="Tasks of an offline page, in the order in which they began; each batch numbers lanes anew.",
     columns=tuple(_INSTEAD.get(column.name, column) for column in _TASKS.columns),
 )
 
@@ -172,7 +172,7 @@ _DECLARED = (
         key=("run",),
         columns=(
             *(replace(c, optional=c.optional or c.name == "start_s") for c in columns_of(Run)),
-            derived("metric", "text", "What the user calls what is held.", optional=True),
+            derived("metric", "text", "The name of the user's cache metric.", optional=True),
         ),
     ),
     _PROGRESS,
@@ -209,16 +209,16 @@ _DECLARED = (
     _TURNS,
     Table(
         name="cache",
-        meaning="What was held of each group, from a moment on.",
+        meaning="Results in memory of each group, from a moment on.",
         columns=(
             _RUN,
             _GROUP,
-            shown(HeldRows, "time", name="time_s"),
-            shown(HeldRows, "n_keys"),
-            shown(HeldRows, "nbytes"),
-            shown(HeldRows, "n_unsized"),
-            *_optional(shown(HeldRows, "value")),
-            shown(HeldRows, "n_unvalued"),
+            shown(CacheRows, "time", name="time_s"),
+            shown(CacheRows, "n_keys"),
+            shown(CacheRows, "nbytes"),
+            shown(CacheRows, "n_unsized"),
+            *_optional(shown(CacheRows, "value")),
+            shown(CacheRows, "n_unvalued"),
         ),
     ),
     Table(
@@ -282,7 +282,7 @@ _DECLARED = (
 )
 
 PAGE: Mapping[str, Table] = {table.name: table for table in _DECLARED}
-"""What a page is told, by name."""
+"""What a page gets, by name."""
 
 
 def _by_name(table: Table, *but: str) -> dict[str, Column]:
@@ -328,9 +328,9 @@ _FILED = (
         key=("run",),
         columns=(
             _RUN,
-            derived("start_s", "number", "From when on data is held.", unit="s", is_time=True),
-            derived("is_known", "yes or no", "Whether all of its keys and dependencies were told."),
-            derived("is_valued", "yes or no", "Whether the user has a metric for what is held."),
+            derived("start_s", "number", "From when on data is in memory.", unit="s", is_time=True),
+            derived("is_known", "yes or no", "Whether all of its keys and dependencies are in the file."),
+            derived("is_valued", "yes or no", "Whether the user has a cache metric."),
         ),
     ),
     Table(
@@ -355,17 +355,17 @@ _FILED = (
     ),
     Table(
         name="landed",
-        meaning="When results entered the scheduler's cache; what was told last of a key counts.",
+        meaning="When results entered the scheduler's cache; the last row of a key counts.",
         columns=(_KEY_ROW, _KEY_TIME),
     ),
     Table(
         name="valued",
-        meaning="What the user's metric gave; what was told last of a key counts.",
+        meaning="What the user's metric gave; the last row of a key counts.",
         columns=(_KEY_ROW, derived("value", "number", "That.", optional=True)),
     ),
     Table(
         name="spared",
-        meaning="Whether tasks do not have to run; what was told last of a key counts.",
+        meaning="Whether tasks do not have to run; the last row of a key counts.",
         columns=(_KEY_ROW, derived("is_spared", "yes or no", "Whether it does not have to.")),
     ),
     replace(PAGE["errors"], mode="append", meaning="What tasks raised."),
@@ -386,7 +386,7 @@ _FILED = (
     ),
     Table(
         name="metered",
-        meaning="CPU time of tasks that became known after they had been told.",
+        meaning="CPU time of tasks that became known after they had been written.",
         columns=(
             _KEY_ROW,
             shown(RowBlock, "start", name="start_s"),
@@ -460,8 +460,8 @@ _FILED = (
         columns=(
             derived("interval_s", "number", "From one sample to the next."),
             derived("cycle_s", "number", "How long samples are counted together.", optional=True),
-            _whole("n_dropped", "How many samples are no longer held."),
-            _whole("first", "The first row of stacks that counts; they may be told anew."),
+            _whole("n_dropped", "How many samples are no longer kept."),
+            _whole("first", "The first row of stacks that counts; later batches may repeat them."),
         ),
     ),
     Table(name="stacks", meaning="Samples of call stacks, counted.", columns=_STACK),

@@ -96,7 +96,7 @@ class Computes(Sequence[Compute]):
 def runs() -> Computes:
     """Return the computes of this session that are recorded, oldest first.
 
-    After ``%load_ext taskscope`` these are all of the kernel, until their tasks are no longer held
+    After ``%load_ext taskscope`` these are all of the kernel, until their tasks are no longer kept
     (`max_tasks`); else those of the blocks and widgets that record now.
 
     Examples
@@ -168,7 +168,7 @@ def _recording(number: int) -> Recording:
     session = current()
     found = session.recorder.runs(number, number)
     if not found:
-        raise TaskscopeError(f"compute {number} is held no longer: max_tasks was reached, or nothing records")
+        raise TaskscopeError(f"compute {number} is no longer kept: max_tasks was reached, or nothing records")
     return recorded(session, found)
 
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from taskscope.model.clock import Clock, whole_ticks
-from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.record.run import RunState, RunTable
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.cache_usage import HoldingLog
@@ -46,8 +46,8 @@ class Intake:
         groups: GroupTable,
         lanes: LaneTable,
         activities: ActivityLog,
-        holdings: Log[HeldRows],
-        append_held: Callable[[HeldRows, str | None], None],
+        holdings: Log[CacheRows],
+        append_held: Callable[[CacheRows, str | None], None],
         follows_held: Callable[[], bool],
     ) -> None:
         self._clock = clock
@@ -58,7 +58,7 @@ class Intake:
         self._lanes = lanes
         self._activities = activities
         self._holdings = holdings
-        self._append_held = append_held
+        self._append_cache_rows = append_held
         self._follows_held = follows_held
         self.landings = LandingLog()
         self.looks = HoldingLog()
@@ -140,7 +140,7 @@ class Intake:
         while state.graph.advance() and now() < deadline:
             pass
         self._runs.update(state)
-        self._append_held(state.take_held(whole_ticks(now() - self._origin)), state.metric_name)
+        self._append_cache_rows(state.take_cache_rows(whole_ticks(now() - self._origin)), state.metric_name)
         sealed = state.seal()
         if sealed or (was_over and came):
             # It may have ended while it was folded: its counts are not looked at again unless it changes.
@@ -148,10 +148,10 @@ class Intake:
         if sealed:
             self._active.remove(state)
             return False
-        return waiting > 0 or state.graph.is_being_counted or state.owes_held
+        return waiting > 0 or state.graph.is_being_counted or state.owes_cache_rows
 
     def _fold_looks(self) -> None:
         for run, rows in self.looks.fold(self._groups):
             self._holdings.append(rows)
-            self._append_held(rows, None)
+            self._append_cache_rows(rows, None)
             self._runs.touch_over(run)

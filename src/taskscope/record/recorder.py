@@ -18,8 +18,8 @@ from taskscope.model.clock import SYSTEM_CLOCK, Clock, whole_ticks
 from taskscope.model.interrupts import uninterrupted
 from taskscope.model.recording import LogEnds, RecordedData, join_rows
 from taskscope.model.tables.activities import ActivityRows, Steal
+from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import GraphColumns, RowBlock, TaskLinks
-from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
     Group,
     GroupTotal,
@@ -93,12 +93,12 @@ class Recorder:
         self.limits = ResourceLimits()
         """What the samples of `resources` are to be compared with."""
         self.resources = Log(ResourceRows, _MAX_SAMPLES)
-        self.held = Log(HeldRows, _MAX_HELD_ROWS)
+        self.held = Log(CacheRows, _MAX_HELD_ROWS)
         self.follow_held = False
         """Whether anyone may want `held` while computes run; that of a recording is made from its tables."""
         self.metrics: dict[int, str] = {}
         """The name of the user's cache metric, by run; runs without one are not here."""
-        self.holdings = Log(HeldRows, _MAX_HELD_ROWS)
+        self.holdings = Log(CacheRows, _MAX_HELD_ROWS)
         """What workers of clusters were seen to hold; it is in `held`, too."""
         self.activities = ActivityLog()
         self.workers: RecentLog[WorkerSample] = RecentLog(_MAX_WORKER_SAMPLES)
@@ -120,7 +120,7 @@ class Recorder:
             lanes=self._lanes,
             activities=self.activities,
             holdings=self.holdings,
-            append_held=self._append_held,
+            append_held=self._append_cache_rows,
             follows_held=lambda: self.follow_held,
         )
         self._lock = threading.RLock()
@@ -180,7 +180,7 @@ class Recorder:
             self._intake.admit()
             return self._intake.fold(deadline)
 
-    def _append_held(self, rows: HeldRows, metric: str | None) -> None:
+    def _append_cache_rows(self, rows: CacheRows, metric: str | None) -> None:
         if metric is not None and len(rows):
             self.metrics[int(rows.run[0])] = metric
         self.held.append(rows)
@@ -193,7 +193,7 @@ class Recorder:
 
     @property
     def max_tasks(self) -> int:
-        """How many tasks are held at most."""
+        """How many tasks are kept at most."""
         return self._tasks.max_rows
 
     @max_tasks.setter
@@ -415,7 +415,7 @@ class Recorder:
                 activities=self.activities.columns(graphs.keys()),
                 transfers=self.activities.transfers(start_s, stop_s),
                 steals=tuple(s for s in self.steals if s.run in numbers),
-                holdings=self._held_between(first_run, last_run, until_s),
+                holdings=self._cache_rows_between(first_run, last_run, until_s),
                 workers=tuple(w for w in self.workers if start_s <= w.time_s <= until_s),
                 metrics=self.metered.between(first_run, last_run),
                 measured_lines=self.measured_lines.between(first_run, last_run),
@@ -431,7 +431,7 @@ class Recorder:
     def _in_flight(self, states: Sequence[RunState], now_s: float) -> list[RowBlock]:
         return [b for s in states if (b := s.in_flight(now_s, self._lanes.id)) is not None]
 
-    def _held_between(self, first_run: int, last_run: int | None, until_s: float) -> HeldRows:
+    def _cache_rows_between(self, first_run: int, last_run: int | None, until_s: float) -> CacheRows:
         rows = self.holdings.rows()
         last = math.inf if last_run is None else last_run
         return rows.part((rows.run >= first_run) & (rows.run <= last) & (rows.time <= until_s))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from taskscope.model.clock import whole_ticks
 from taskscope.model.keys import key_text
+from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import (
     Link,
     RowBlock,
@@ -21,7 +22,6 @@ from taskscope.model.tables.columns import (
     round_down_f4,
     stored_measures,
 )
-from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
     INTERRUPTED,
     RUNNING,
@@ -449,16 +449,16 @@ class RunState:
         ]
         return math.ceil(max(sizes))
 
-    def take_held(self, now_s: float) -> HeldRows:
+    def take_cache_rows(self, now_s: float) -> CacheRows:
         """Return the rows of what the scheduler held that are settled by now; with the end, the last ones."""
         occupancy, log, builder = self.occupancy, self.log, self.graph.builder
         if occupancy is None or log is None or builder is None:
-            return HeldRows.empty()
+            return CacheRows.empty()
         over = self.over
         rows = occupancy.advance(now_s, over=over)
         if over and log.stop is not None and builder.complete and not occupancy.behind:
             self.occupancy = None
-            rows = HeldRows.concat([rows, occupancy.close(whole_ticks(log.stop - self.origin))])
+            rows = CacheRows.concat([rows, occupancy.close(whole_ticks(log.stop - self.origin))])
         return rows
 
     @property
@@ -467,7 +467,7 @@ class RunState:
         return None if self.log is None or self.log.metric is None else metric_name(self.log.metric)
 
     @property
-    def owes_held(self) -> bool:
+    def owes_cache_rows(self) -> bool:
         """Whether the run is over and rows of its cache usage are still to come."""
         return self.occupancy is not None and self.over
 

@@ -13,7 +13,7 @@ from taskscope.codec import LIMITS, TICK_S, Encoder, Section
 from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.streams import MAX_KEY_INTS, PAGE, STOP_WAYS, StopWay
 from taskscope.model.tables.activities import ActivityRows
-from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.records import (
     Estimate,
     Group,
@@ -38,8 +38,8 @@ __all__ = [
     "LAST_LANE",
     "ActivityPart",
     "Batch",
+    "CachePart",
     "ClusterPart",
-    "HeldPart",
     "PageEncoder",
     "ResourcesPart",
     "WorkerPart",
@@ -88,7 +88,7 @@ class ResourcesPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HeldPart:
+class CachePart:
     """Rows of what was held, for one message.
 
     Parameters
@@ -105,7 +105,7 @@ class HeldPart:
 
     first: int = 0
     dropped: int = 0
-    rows: HeldRows = field(default_factory=HeldRows.empty)
+    rows: CacheRows = field(default_factory=CacheRows.empty)
     metrics: Mapping[int, str] = field(default_factory=dict)
     unknown: bool = False
 
@@ -250,7 +250,7 @@ class Batch:
     running: Sequence[RunningTask] = ()
     messages: Sequence[Message] = ()
     resources: ResourcesPart = field(default_factory=ResourcesPart)
-    held: HeldPart = field(default_factory=HeldPart)
+    held: CachePart = field(default_factory=CachePart)
     cluster: ClusterPart = field(default_factory=ClusterPart)
 
 
@@ -536,7 +536,7 @@ def _errors(tasks: TaskBlock, n: int) -> tuple[NDArray[np.int64], list[str]]:
     return error, list(places)
 
 
-def _held(rows: HeldRows) -> _Columns:
+def _held(rows: CacheRows) -> _Columns:
     return {
         "run": rows.run,
         "group": np.minimum(rows.group, LAST_GROUP),

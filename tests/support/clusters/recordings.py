@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from taskscope.model.tables.activities import ActivityColumns, ActivityRows
-from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.records import CLUSTER, Lane
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
@@ -68,10 +68,10 @@ def cluster_recording() -> Recording:
     )
 
 
-def _holdings() -> HeldRows:
+def _holdings() -> CacheRows:
     run, group, time_s, n_keys, nbytes, n_unsized = (np.array(c) for c in zip(*_HOLDINGS, strict=True))
     counts = n_keys.astype("u4")
-    return HeldRows(
+    return CacheRows(
         run=run.astype("i4"),
         group=group.astype("u4"),
         time=time_s + ZERO_S,

@@ -8,8 +8,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import RowBlock
-from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
 from taskscope.model.tables.resources import ResourceLimits, ResourceRows
 from taskscope.model.tables.workers import WorkerSample
@@ -34,7 +34,7 @@ class FakeRecorder:
         self.active = False
         self.resources = Log(ResourceRows, 1_000)
         self.limits = ResourceLimits()
-        self.held = Log(HeldRows, 1_000)
+        self.held = Log(CacheRows, 1_000)
         self.metrics: dict[int, str] = {}
         self.activities = ActivityLog()
         self.new_activities = self.activities.news

@@ -105,7 +105,7 @@ def test_without_a_task_the_axes_are_there_and_nothing_is_warned_about() -> None
 def test_what_is_dropped_is_said(recording: Recording) -> None:
     rows = [Row(key=("inc-1", 0))]
     plot: Any = plot_tasks(recording_of(rows, dropped=1_234_567), ZERO_S, ZERO_S + 1)
-    assert notes(plot) == ["1 task; 1,234,567 older ones are no longer held"]
+    assert notes(plot) == ["1 task; 1,234,567 older ones are no longer kept"]
 
 
 def many(n: int) -> Recording:

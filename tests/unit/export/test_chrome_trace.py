@@ -118,7 +118,7 @@ def test_a_trace_of_a_real_compute_follows_the_format(tmp_path: Path) -> None:
     assert np.allclose([e["ts"] / 1e6 for e in slices], starts, rtol=0, atol=1e-9)
     edges = recording.to_pandas("dependencies")
     assert Counter(e["ph"] for e in events)["s"] == sum(edges["dependency"].isin(list(tasks["key"])))
-    assert {e["name"] for e in events if e["ph"] == "C"} >= {"held by the scheduler (nbytes)"}
+    assert {e["name"] for e in events if e["ph"] == "C"} >= {"results in memory (nbytes)"}
 
 
 def test_unknown_numbers_are_left_out_and_errors_are_said(recording: Recording, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_unknown_numbers_are_left_out_and_errors_are_said(recording: Recording, 
         {"key": "('add-1',)", "group": "add-1", "run": 1, "status": "finished"},
     ]
     counters = {e["name"] for e in events if e["ph"] == "C"}
-    assert counters == {"memory (bytes)", "held by the scheduler (nbytes)"}
+    assert counters == {"memory (bytes)", "results in memory (nbytes)"}
 
 
 def test_the_check_notices_an_arrow_that_ends_nowhere(recording: Recording, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_where_nothing_is_recorded_that_is_said() -> None:
     with pytest.raises(TaskscopeError) as gone:
         found.recording()
     assert str(gone.value) == (
-        f"compute {found.number} is held no longer: max_tasks was reached, or nothing records"
+        f"compute {found.number} is no longer kept: max_tasks was reached, or nothing records"
     )
 
 

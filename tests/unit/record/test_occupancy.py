@@ -9,7 +9,7 @@ import pytest
 
 from taskscope.record import Recorder
 from tests.support.fakes.clock import FakeClock
-from tests.support.recordings.held_rows import Stay, state_at, told, totals
+from tests.support.recordings.cache_rows import Stay, state_at, told, totals
 from tests.support.recordings.run_writing import begin_run, end_run, write_task
 
 

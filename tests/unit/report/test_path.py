@@ -58,7 +58,7 @@ def test_where_it_is_left_out_it_says_why(monkeypatch: pytest.MonkeyPatch) -> No
             "no Dask computation ran here",
             "these computes still ran",
             (
-                "the critical path has 3 steps, a page is told one of at most 2;"
+                "the critical path has 3 steps, a page shows one of at most 2;"
                 " recording.critical_path() has no such limit"
             ),
             "it has too many steps for this page; recording.critical_path() has no such limit",

@@ -17,7 +17,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.records import (
     STATUSES,
     Estimate,
@@ -30,7 +30,7 @@ from taskscope.model.tables.records import (
 )
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.workers import Scheduled
-from taskscope.wire import Batch, HeldPart, PageEncoder, ResourcesPart, batch_message
+from taskscope.wire import Batch, CachePart, PageEncoder, ResourcesPart, batch_message
 from tests.support.recordings.task_blocks import Row, block_of
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "wire"
@@ -102,7 +102,7 @@ SAMPLES = [
     (0.75, 187.5, 1.25e9, 3, 0),
     (3.0, 50.0, 2.0**40, 70_000, 1),
 ]
-HELD = HeldRows(
+HELD = CacheRows(
     run=np.array([0, 0, 0, 1], "i4"),
     group=np.array([0, 1, 0, 2], "u4"),
     time=np.array([0.5, 0.75, 0.75, 0.625]),
@@ -121,7 +121,7 @@ def series_of(name: str) -> dict[str, Any]:
     samples = ResourceRows.of(SAMPLES)
     return {
         "resources": ResourcesPart(first=7, dropped=7, samples=samples, n_cores=2, limit_bytes=2**33),
-        "held": HeldPart(first=100, dropped=99, rows=HELD, metrics=metrics),
+        "held": CachePart(first=100, dropped=99, rows=HELD, metrics=metrics),
     }
 
 

@@ -111,7 +111,7 @@ describe('findings', () => {
 
   it.each<[string, Explained | null]>([
     ['where nothing was found', { kind: 'explained', explanation: { ...EXPLANATION, findings: [] } }],
-    ['where nothing can be said', { kind: 'none', reason: 'these computes are not held any more' }],
+    ['where nothing can be said', { kind: 'none', reason: 'these computes are no longer kept' }],
     ['where the kernel does not answer', null]
   ])('are nothing at all %s', async (_, answer) => {
     const { el } = await mounted(filled(), ...(answer === null ? [] : [answer]));

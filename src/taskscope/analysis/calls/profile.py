@@ -232,7 +232,7 @@ def _note(recording: RecordedData, rows: StackRows) -> str | None:
     stacks = recording.stacks
     unseen = sorted({str(r.scheduler) for r in recording.runs} - {"synchronous", "threads", "processes"})
     if stacks.dropped:
-        return f"{stacks.dropped:,} of the oldest samples are no longer held"
+        return f"{stacks.dropped:,} of the oldest samples are no longer kept"
     return None if len(rows) else _why_empty(recording, unseen)
 
 

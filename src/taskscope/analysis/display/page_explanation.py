@@ -47,7 +47,7 @@ def path_for_page(
         return {"reason": "no Dask computation ran here"}
     if len(steps) > MAX_STEPS:
         return {
-            "reason": f"the critical path has {format_count(len(steps))} steps, a page is told one of at "
+            "reason": f"the critical path has {format_count(len(steps))} steps, a page shows one of at "
             f"most {format_count(MAX_STEPS)}; recording.critical_path() has no such limit"
         }
     rows = _rows(recording, path, rows_of)

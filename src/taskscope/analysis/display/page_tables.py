@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.cache_usage import held_metrics, held_rows
+from taskscope.analysis.cache_usage import cache_metrics, cache_rows
 from taskscope.analysis.metered import seconds_by_prefix
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.codec import TICK_S
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import ActivityRows
+from taskscope.model.tables.cache_usage import CacheRows, TimeBins
 from taskscope.model.tables.columns import Link, TaskLinks, cut_links
-from taskscope.model.tables.held import HeldRows, TimeBins
 from taskscope.model.tables.records import (
     RUNNING,
     Group,
@@ -31,8 +31,8 @@ from taskscope.model.tables.workers import WorkerSample
 from taskscope.wire import (
     ActivityPart,
     Batch,
+    CachePart,
     ClusterPart,
-    HeldPart,
     PageEncoder,
     ResourcesPart,
     WorkerPart,
@@ -50,7 +50,7 @@ __all__ = [
     "activity_groups",
     "cluster_part",
     "compact_tables",
-    "few_held_rows",
+    "few_cache_rows",
     "few_samples",
     "recorded_frames",
     "recorded_messages",
@@ -96,10 +96,10 @@ def thin_samples(samples: ResourceRows, limit: int = MAX_SAMPLES) -> ResourceRow
     return samples.part(np.unique(np.concatenate(kept)))
 
 
-def few_held_rows(recording: RecordedData) -> HeldRows:
+def few_cache_rows(recording: RecordedData) -> CacheRows:
     """Return what was held in a few hundred stretches; times on the recorder's axis."""
     longest_s = max((_length_s(recording, run) for run in recording.runs), default=0.0)
-    return held_rows(recording, TimeBins(max(longest_s / _STRETCHES, 1e-6), _STRETCHES))
+    return cache_rows(recording, TimeBins(max(longest_s / _STRETCHES, 1e-6), _STRETCHES))
 
 
 def _length_s(recording: RecordedData, run: Run) -> float:
@@ -332,7 +332,7 @@ class CompactTables:
     messages: list[Message]
     running: list[RunningTask]
     progress: list[PrefixProgress]
-    held: HeldRows
+    held: CacheRows
     cluster: ClusterPart
 
 
@@ -340,7 +340,7 @@ def compact_tables(recording: RecordedData) -> CompactTables:
     """Return what a view of this recording alone needs, tasks sorted by their start."""
     tasks = recording.tasks
     tasks = take_rows(tasks, row_order(tasks))
-    held = few_held_rows(recording)
+    held = few_cache_rows(recording)
     # Data was held too, and has no tasks; nor has yet what was only transferred so far.
     of_activities = activity_groups(recording)
     progress = prefix_progress(recording)
@@ -444,10 +444,10 @@ def recorded_frames(
     first = first_held = number = 0
     while first < len(compact.tasks) or first_held < len(compact.held) or not number:
         rows = take_rows(compact.tasks, slice(first, first + _ROWS_PER_MESSAGE))
-        held = HeldPart(
+        held = CachePart(
             first=first_held,
             rows=compact.held.part(slice(first_held, first_held + _ROWS_PER_MESSAGE)),
-            metrics=held_metrics(recording),
+            metrics=cache_metrics(recording),
             unknown="cache" in recording.unknown,
         )
         frames, n_tasks = encoder.frames(
@@ -466,7 +466,7 @@ def _batch(
     recording: RecordedData,
     compact: CompactTables,
     rows: TaskBlock,
-    held: HeldPart,
+    held: CachePart,
     *,
     first: int,
     is_head: bool,

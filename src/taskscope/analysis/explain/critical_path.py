@@ -334,7 +334,7 @@ def _notes(recording: RecordedData, schedule: Schedule) -> Iterator[str]:
             "have no row: waits for them are of unknown cause"
         )
     if recording.activities.dropped and schedule.run.is_on_cluster:
-        yield "older transfers and reads are no longer held: waits for them count as dispatch or queue"
+        yield "older transfers and reads are no longer kept: waits for them count as dispatch or queue"
 
 
 class _Walk:

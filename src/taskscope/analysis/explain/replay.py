@@ -526,9 +526,7 @@ class _Case:
         elif self.work.n_workers > load.n_cores:
             found.append(f"tasks burn CPU, and there are {load.n_cores} cores")
         if self._is_lock_unknown():
-            found.append(
-                "whether tasks let go of the interpreter's lock cannot be told: the upper end is if not"
-            )
+            found.append("whether tasks release the interpreter's lock is not known: the upper end is if not")
         return found
 
 

@@ -251,7 +251,7 @@ def _of_workers(recording: RecordedData, runs: Sequence[Run], worker: str | None
     if worker is not None and worker not in peaks:
         raise UnknownNameError(unknown_name("worker", worker, list(peaks)))
     if not peaks:
-        return _nothing("no worker told of its memory")
+        return _nothing("no worker reported its memory")
     name = next(iter(peaks)) if worker is None else worker
     mine = sorted(samples[name], key=lambda sample: sample.time_s)
     time = np.array([sample.time_s for sample in mine])

@@ -166,7 +166,7 @@ def check_recording(recording: RecordedData) -> None:
         check_columns(RowBlock, block.arrays())
         require(not np.isin(block.task, recording.graphs[block.run].data).any(), "what ran is no data")
     rows = recording.holdings
-    require(set(np.unique(rows.run).tolist()) <= known, "what was held is of a run")
+    require(set(np.unique(rows.run).tolist()) <= known, "cache usage is of a run")
     samples = recording.resources.n_processes
     require((np.abs(samples) < 2**31).all(), "the number of processes must be possible")
     require((recording.stacks.rows.seconds >= 0).all(), "a time must be possible")

@@ -48,6 +48,7 @@ from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE
 from taskscope.model.tables.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Steal, Transfer
+from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import (
     MEASURED,
     GraphColumns,
@@ -56,7 +57,6 @@ from taskscope.model.tables.columns import (
     round_down_f4,
     stored_measures,
 )
-from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
     INTERRUPTED,
     Group,
@@ -370,13 +370,13 @@ class _Tables:
         known = {name: v.astype(np.float64) if len(v) else unknown for name, v in rest.items()}
         return ResourceRows(time=time, **known)
 
-    def _holdings(self) -> HeldRows:
+    def _holdings(self) -> CacheRows:
         run, group, time, n_keys, nbytes, n_unsized = (
             self._column("holdings", name)
             for name in ("run", "group", "time_s", "n_keys", "nbytes", "n_unsized")
         )
         n_all = n_keys.astype(np.uint32)
-        return HeldRows(
+        return CacheRows(
             as_runs(run),
             group.astype(np.uint32),
             time.astype(np.float64),

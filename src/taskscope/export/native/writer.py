@@ -18,8 +18,8 @@ from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.streams import FILE
 from taskscope.model.tables.activities import ActivityRows, Transfer
+from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import GraphColumns, RowBlock
-from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import Group, flag_codes, split_flags
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import Function, StackColumns, StackRows
@@ -296,7 +296,7 @@ class FileWriter:
         if len(samples):
             self.add("resources", {"time_s": samples.time, **samples.arrays()})
 
-    def add_holdings(self, rows: HeldRows) -> None:
+    def add_holdings(self, rows: CacheRows) -> None:
         """Add what workers were seen to hold."""
         if len(rows):
             self.add("holdings", {"time_s": rows.time, **rows.arrays()})

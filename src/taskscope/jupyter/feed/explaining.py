@@ -83,13 +83,13 @@ class Explaining:
 def _reason_against(runs: list[Run]) -> str | None:
     """Return why these computes are not explained; None where they are."""
     if not runs:
-        return "these computes are not held any more"
+        return "these computes are no longer kept"
     if any(run.status == "running" for run in runs):
         return "these computes still run"
     n_tasks = sum(run.n_tasks for run in runs)
     if n_tasks > MAX_EXPLAINED:
         return (
-            f"these computes have {format_count(n_tasks)} tasks, a page is told it of at most "
+            f"these computes have {format_count(n_tasks)} tasks, a page shows it of at most "
             f"{format_count(MAX_EXPLAINED)}; recording.critical_path() has no such limit"
         )
     return None

@@ -79,7 +79,7 @@ class Keeping:
     def _runs(self, first_run: int, last_run: int | None) -> list[Run]:
         runs = [run for run in self._session.recorder.runs(first_run, last_run) if not run.is_of_others]
         if not runs:
-            raise BadRequestError("none of these computes is held any more: max_tasks was reached")
+            raise BadRequestError("none of these computes is kept any more: max_tasks was reached")
         return runs
 
     def _executions(self, shown: list[Run]) -> tuple[list[Run], list[Run]]:

@@ -14,7 +14,7 @@ from taskscope.model.tables.records import Group, Lane, Message, PrefixProgress,
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
 from taskscope.record.tables.log import Reader
-from taskscope.wire import LAST_GROUP, Batch, HeldPart, PageEncoder, ResourcesPart, batch_message
+from taskscope.wire import LAST_GROUP, Batch, CachePart, PageEncoder, ResourcesPart, batch_message
 
 __all__ = ["MAX_IDLE_ROWS", "MAX_ROWS", "PageStream"]
 
@@ -103,7 +103,7 @@ class PageStream:
     def _batch(self, tick: Tick) -> Batch:
         recorder = self._recorder
         first, tasks = recorder.tasks_since(self._cursor, MAX_ROWS if tick.active else MAX_IDLE_ROWS)
-        held = self._new_held()
+        held = self._new_cache_rows()
         runs = self._new_runs(held.metrics)
         estimates = self._estimates.of([*self._going.values(), *runs], tick.now_s)
         progress = self._new_progress(runs)
@@ -142,10 +142,10 @@ class PageStream:
             limit_bytes=self._recorder.limits.memory_bytes,
         )
 
-    def _new_held(self) -> HeldPart:
+    def _new_cache_rows(self) -> CachePart:
         first, rows = self._held.next()
         recorder = self._recorder
-        return HeldPart(first=first, dropped=recorder.held.dropped, rows=rows, metrics=recorder.metrics)
+        return CachePart(first=first, dropped=recorder.held.dropped, rows=rows, metrics=recorder.metrics)
 
     def _new_runs(self, metrics: Mapping[int, str]) -> list[Run]:
         """Return the runs that changed, and those that now have a metric of the user's."""

@@ -159,7 +159,7 @@ def _tell(model: object, trait: object, value: object) -> Tell:
         case "time_range", [int() | float() as start, int() | float() as stop] if start < stop:
             return Tell(model, "time_range", [float(start), float(stop)])
     raise BadRequestError(
-        "a page may tell selected_key (a text or null), follow (true or false) and time_range (two numbers,"
+        "a page may set selected_key (a text or null), follow (true or false) and time_range (two numbers,"
         f" the smaller one first, or null); got {_shown(trait)} {_shown(value)}"
     )
 

@@ -9,7 +9,7 @@ import traitlets
 from taskscope.analysis.calls.profile import flame_message, profile
 from taskscope.jupyter.widgets.base import RecorderWidget
 from taskscope.jupyter.widgets.series import (
-    HeldFollower,
+    CacheFollower,
     ResourceFollower,
     cache_values,
     resource_values,
@@ -148,11 +148,11 @@ class CacheWidget(RecorderWidget, CacheTraits):
     _model_name = traitlets.Unicode("CacheModel").tag(sync=True)
     _view_name = traitlets.Unicode("CacheView").tag(sync=True)
 
-    _follower: HeldFollower | None = None
+    _follower: CacheFollower | None = None
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
         if self._follower is None:
-            self._follower = HeldFollower(session.recorder, self.window)
+            self._follower = CacheFollower(session.recorder, self.window)
         runs = self.window.runs(session.recorder)
         return cache_values(self._follower.refresh(), session.recorder.groups, runs, session.metric_name)
 
@@ -251,12 +251,12 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
     _model_name = traitlets.Unicode("DashboardModel").tag(sync=True)
     _view_name = traitlets.Unicode("DashboardView").tag(sync=True)
 
-    _followers: tuple[ResourceFollower, HeldFollower] | None = None
+    _followers: tuple[ResourceFollower, CacheFollower] | None = None
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
         recorder = session.recorder
         if self._followers is None:
-            self._followers = ResourceFollower(recorder, self.window), HeldFollower(recorder, self.window)
+            self._followers = ResourceFollower(recorder, self.window), CacheFollower(recorder, self.window)
         resources, held = self._followers
         progress, limits = self._progress(session, now_s), recorder.limits
         return {

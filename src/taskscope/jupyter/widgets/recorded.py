@@ -41,7 +41,7 @@ class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
         except BadRequestError as bad:
             return {"re": None, "error": str(bad)}
         if not isinstance(request, Dependencies):
-            return {"re": None, "error": "a finished recording only tells dependencies"}
+            return {"re": None, "error": "a finished recording only answers questions about dependencies"}
         if self._links is None:
             self._links = RowLinks(self._recording)
         links = self._links.of(request.row, MAX_LINKS)

@@ -11,8 +11,8 @@ from taskscope.analysis.cache_usage import (
     VALUE,
     HeldSums,
     HeldTotals,
-    held_metrics,
-    held_rows,
+    cache_metrics,
+    cache_rows,
     is_lower_bound,
 )
 from taskscope.analysis.totals import ResourceTotals, add_samples
@@ -24,7 +24,7 @@ from taskscope.record.tables.log import Reader
 from taskscope.wire import wire_text
 
 __all__ = [
-    "HeldFollower",
+    "CacheFollower",
     "ResourceFollower",
     "cache_values",
     "resource_values",
@@ -60,7 +60,7 @@ class ResourceFollower:
         return self.totals
 
 
-class HeldFollower:
+class CacheFollower:
     """Adds up what was held in a window of computes; see `ResourceFollower`."""
 
     def __init__(self, recorder: Recorder, window: Window) -> None:
@@ -131,9 +131,9 @@ def cache_values(
 def still_cache_values(recording: RecordedData) -> Mapping[str, object]:
     """Return the same for a recording."""
     totals = HeldTotals()
-    totals.add(held_rows(recording))
+    totals.add(cache_rows(recording))
     name = str(recording.metadata.get("metric", "nbytes"))
-    metric = next(iter(held_metrics(recording).values()), "count" if name == "count" else "nbytes")
+    metric = next(iter(cache_metrics(recording).values()), "count" if name == "count" else "nbytes")
     return cache_values(totals, recording.groups, recording.runs, metric, recording.zero_s)
 
 

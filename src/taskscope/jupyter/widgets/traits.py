@@ -56,7 +56,7 @@ class GanttTraits(traitlets.HasTraits):
 
     n_tasks = traitlets.Int(0, help="Tasks that came to an end.").tag(sync=True)
     n_lanes = traitlets.Int(0, help="Worker threads seen.").tag(sync=True)
-    dropped = traitlets.Int(0, help="Tasks that are no longer held.").tag(sync=True)
+    dropped = traitlets.Int(0, help="Tasks that are no longer kept.").tag(sync=True)
     follow = traitlets.Bool(True, help="Whether the chart moves with the present.").tag(sync=True)
     time_range = traitlets.List(
         traitlets.Float(),
@@ -89,18 +89,18 @@ class CacheTraits(traitlets.HasTraits):
     metric = traitlets.Unicode("nbytes", help="nbytes, count, or the name of the user's metric.").tag(
         sync=True
     )
-    n_keys = traitlets.Int(0, help="Keys held now.").tag(sync=True)
+    n_keys = traitlets.Int(0, help="Keys in memory now.").tag(sync=True)
     nbytes = traitlets.Int(0, help="Bytes of those whose size is known.").tag(sync=True)
     n_unsized = traitlets.Int(0, help="Keys of unknown size.").tag(sync=True)
-    value = _known(traitlets.Float, "What is held in the user's metric")
+    value = _known(traitlets.Float, "What is in memory, in the user's metric")
     n_unvalued = traitlets.Int(0, help="Keys the user's metric gave nothing for.").tag(sync=True)
-    peak_n_keys = traitlets.Int(0, help="The most keys held at once.").tag(sync=True)
-    peak_nbytes = traitlets.Int(0, help="The most bytes held at once.").tag(sync=True)
-    peak_value = _known(traitlets.Float, "The most held at once in the user's metric")
+    peak_n_keys = traitlets.Int(0, help="The most keys in memory at once.").tag(sync=True)
+    peak_nbytes = traitlets.Int(0, help="The most bytes in memory at once.").tag(sync=True)
+    peak_value = _known(traitlets.Float, "The most in memory at once, in the user's metric")
     peak_at_least = traitlets.Bool(
         False, help="Whether computes ran at the same time; then the peaks are lower bounds."
     ).tag(sync=True)
-    peak_s = _known(traitlets.Float, "When most was held in the metric, seconds after the zero")
+    peak_s = _known(traitlets.Float, "When most was in memory by the metric, seconds after the zero")
     peak_groups = traitlets.List(
         traitlets.Dict(), help="At that moment, per group: group, prefix and the fields above, largest first."
     ).tag(sync=True)

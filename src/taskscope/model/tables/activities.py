@@ -69,7 +69,7 @@ class ActivityColumns:
     sources
         Addresses of workers, and what failed attempts raised; the first is none.
     dropped
-        How many older activities are no longer held.
+        How many older activities are no longer kept.
     """
 
     rows: ActivityRows

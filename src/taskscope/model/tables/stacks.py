@@ -126,7 +126,7 @@ class StackColumns:
     interval_s, cycle_s
         Seconds between samples, and the length of a cycle, as they were asked for; None if nothing sampled.
     dropped
-        How many samples are no longer held.
+        How many samples are no longer kept.
     lines
         The same samples, all of them, by source line; none of those that others counted.
     """

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.tables.held import HeldEvents, HeldRows, HeldSeries
+from taskscope.model.tables.cache_usage import CacheEvents, CacheRows, CacheSeries
 from taskscope.record.tables.groups import GroupTable
 from taskscope.record.writers.graph import GraphBuilder
 
@@ -41,7 +41,7 @@ class Occupancy:
     def __init__(self, run: int, builder: GraphBuilder, *, has_metric: bool) -> None:
         self._builder = builder
         self._has_metric = has_metric
-        self._series = HeldSeries(run, builder.start, has_value=has_metric)
+        self._series = CacheSeries(run, builder.start, has_value=has_metric)
         self._size = np.full(builder.n_keys, np.nan)
         self._folded = np.zeros(builder.n_keys, np.bool_)
         self._tasks: list[NDArray[np.int32]] = []
@@ -73,7 +73,7 @@ class Occupancy:
         """Take word that the metric's values of `count` more landings are known."""
         self._n_unvalued -= count
 
-    def advance(self, now_s: float, *, over: bool) -> HeldRows:
+    def advance(self, now_s: float, *, over: bool) -> CacheRows:
         """Look at some of the landings, ten times a second; return the rows that are settled.
 
         Parameters
@@ -85,17 +85,17 @@ class Occupancy:
         """
         early = now_s - self._looked_s < _PAUSE_S and self._n_waiting < _MAX_LANDINGS
         if not self._builder.complete or (early and not over):
-            return HeldRows.empty()
+            return CacheRows.empty()
         self._looked_s = now_s
         begun = [self._begin()] if self._needed is None else []
         landed = self._events(*self._take(over=over))
-        return self._series.add(HeldEvents.concat([*begun, landed]), now_s)
+        return self._series.add(CacheEvents.concat([*begun, landed]), now_s)
 
-    def close(self, stop: float) -> HeldRows:
+    def close(self, stop: float) -> CacheRows:
         """Return the last rows: nothing is held from `stop` on."""
         return self._series.close(stop)
 
-    def _begin(self) -> HeldEvents:
+    def _begin(self) -> CacheEvents:
         """Count how many dependents each key waits for, and let the data enter."""
         builder = self._builder
         self._group, n_dependencies, self._edges = builder.links()
@@ -121,10 +121,10 @@ class Occupancy:
         self._n_waiting -= count
         return tasks[:count], times[:count]
 
-    def _events(self, tasks: NDArray[np.int32], times: NDArray[np.float64]) -> HeldEvents:
+    def _events(self, tasks: NDArray[np.int32], times: NDArray[np.float64]) -> CacheEvents:
         steps = np.arange(len(tasks))
         freed, freed_by = self._free(tasks, steps)
-        events = HeldEvents.concat(
+        events = CacheEvents.concat(
             [self._moves(tasks, steps, 1, times), self._moves(freed, freed_by, -1, times)]
         )
         self._next_step += len(tasks)
@@ -148,8 +148,8 @@ class Occupancy:
 
     def _moves(
         self, keys: NDArray[np.generic], steps: NDArray[np.int64], sign: int, times: NDArray[np.float64]
-    ) -> HeldEvents:
-        return HeldEvents(
+    ) -> CacheEvents:
+        return CacheEvents(
             step=self._next_step + steps,
             time=times[steps],
             group=self._group[keys].astype(np.int64),
@@ -194,7 +194,7 @@ class HoldingLog:
         """Whether all was folded; safe from any thread."""
         return not self._looks
 
-    def fold(self, groups: GroupTable) -> Iterator[tuple[int, HeldRows]]:
+    def fold(self, groups: GroupTable) -> Iterator[tuple[int, CacheRows]]:
         """Yield the rows that are new since, each with its run; for the one reader that folds."""
         while self._looks:
             run, time_s, holdings = self._looks.popleft()
@@ -202,7 +202,7 @@ class HoldingLog:
             n_keys = np.array([h.n_keys for h in holdings], np.uint32)
             yield (
                 run,
-                HeldRows(
+                CacheRows(
                     run=np.full(n, run, np.int32),
                     group=np.array(groups.ids([h.key for h in holdings]), np.uint32),
                     time=np.full(n, time_s),

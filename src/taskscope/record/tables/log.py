@@ -57,7 +57,7 @@ class Log(Generic[_R]):
 
     @property
     def dropped(self) -> int:
-        """How many of them are no longer held, always the oldest."""
+        """How many of them are no longer kept, always the oldest."""
         end, blocks = self._end, self._blocks
         return blocks[0][0] if blocks else end
 

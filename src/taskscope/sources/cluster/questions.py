@@ -74,7 +74,9 @@ class Holdings:
             raise
         except Exception:  # noqa: BLE001 - whatever it raises, it does not tell
             self._is_told = False
-            self._recorder.warn("the scheduler does not tell what its workers hold: the cache is unknown")
+            self._recorder.warn(
+                "the scheduler does not report what its workers have in memory: the cache is unknown"
+            )
 
     @property
     def has_left(self) -> bool:

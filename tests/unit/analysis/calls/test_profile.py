@@ -128,7 +128,7 @@ def test_without_samples_it_is_empty_and_says_why() -> None:
 
 def test_samples_that_are_no_longer_held_are_mentioned() -> None:
     note = recorded(*SAMPLES, dropped=1_000).profile().note
-    assert note == "1,000 of the oldest samples are no longer held"
+    assert note == "1,000 of the oldest samples are no longer kept"
 
 
 @given(

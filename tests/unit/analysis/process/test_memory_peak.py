@@ -160,7 +160,7 @@ def test_results_larger_than_the_process_are_cut_to_it_and_said() -> None:
         (recording_of([Row(stop_s=1.0)]), "no sample of memory was taken"),
         (
             recording_of([Row(stop_s=1.0)], [run_of(n_tasks=1, scheduler="distributed")]),
-            "no worker told of its memory",
+            "no worker reported its memory",
         ),
     ],
 )

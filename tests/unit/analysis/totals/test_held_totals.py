@@ -15,21 +15,21 @@ from taskscope.analysis.cache_usage import (
     VALUE,
     HeldSums,
     HeldTotals,
-    held_metrics,
-    held_rows,
+    cache_metrics,
+    cache_rows,
     is_lower_bound,
 )
-from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.cache_usage import CacheRows
 from tests.support.computes.local_computes import watching
-from tests.support.recordings.held_rows import told
+from tests.support.recordings.cache_rows import told
 from tests.support.recordings.spelled_out import run_of
 
 
-def rows_of(*rows: tuple[int, int, float, int, float]) -> HeldRows:
+def rows_of(*rows: tuple[int, int, float, int, float]) -> CacheRows:
     """Return rows of run, group, time, keys and bytes."""
     run, group, time, keys, nbytes = (np.array(column) for column in zip(*rows, strict=True))
     nothing = np.zeros(len(rows))
-    return HeldRows(
+    return CacheRows(
         run.astype("i4"),
         group.astype("u4"),
         time.astype("f8"),
@@ -89,7 +89,7 @@ def test_a_recording_of_known_sizes_has_the_peak_that_they_make() -> None:
         assert dask.get(graph, "c") == 3_000
     recording = recorder.snapshot()
     totals = HeldTotals()
-    totals.add(held_rows(recording))
+    totals.add(cache_rows(recording))
     size = bytes(0).__sizeof__()
     peak = totals.peaks[BYTES]
     names = {recording.groups[g].name: sums.nbytes for g, sums in peak.groups.items()}
@@ -111,9 +111,12 @@ def test_a_metric_of_the_user_has_a_peak_of_its_own_and_what_it_gave_nothing_for
         dask.get(graph, "c")
     recording = recorder.snapshot(metadata={"metric": "half_more"})
     totals = HeldTotals()
-    totals.add(held_rows(recording))
-    assert held_metrics(recording) == {0: "half_more"}
-    assert (totals.peaks[VALUE].sums.value, max(n for *_, (_, _, _, _, n) in told(held_rows(recording)))) == (
+    totals.add(cache_rows(recording))
+    assert cache_metrics(recording) == {0: "half_more"}
+    assert (
+        totals.peaks[VALUE].sums.value,
+        max(n for *_, (_, _, _, _, n) in told(cache_rows(recording))),
+    ) == (
         7.5,
         1,
     )

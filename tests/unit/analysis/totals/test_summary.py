@@ -131,7 +131,7 @@ def test_of_workers_what_went_wrong_is_said_and_of_the_rest_how_many() -> None:
 def test_what_was_dropped_is_said() -> None:
     recording = recording_of([Row(stop_s=1.0)], [run_of(n_tasks=1_000)], dropped=999)
     assert (
-        "  only 1 of 1,000 tasks are held; times above are of these" in summary_text(recording).splitlines()
+        "  only 1 of 1,000 tasks are kept; times above are of these" in summary_text(recording).splitlines()
     )
 
 

@@ -155,7 +155,7 @@ def test_an_answer_that_is_no_plain_value_is_never_unpickled_and_others_are_take
     given, said = asyncio.run(asked(link, fake_clock))
     assert given == [B]
     (text,) = said
-    assert text.startswith("what worker 0 told of its names is left out: ")
+    assert text.startswith("what worker 0 reported of its names is left out: ")
 
 
 async def asked(link: Scheduler, clock: FakeClock) -> tuple[list[str], list[str]]:

@@ -112,7 +112,7 @@ def test_a_scheduler_that_does_not_tell_leaves_it_unknown() -> None:
     holdings = asyncio.run(_opened(world))
     assert not holdings.has_left
     assert [m.text for m in recorder.messages] == [
-        "the scheduler does not tell what its workers hold: the cache is unknown"
+        "the scheduler does not report what its workers have in memory: the cache is unknown"
     ]
     assert len(recorder.snapshot().holdings) == 0
 

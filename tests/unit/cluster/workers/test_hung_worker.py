@@ -28,7 +28,7 @@ from tests.unit.cluster.tasks.test_computes import rows
 
 # A process is told of its own children alone that they stand still.
 OWN_CHILDREN = {"distributed.worker.multiprocessing-method": "spawn"}
-NOT_METERED = "a worker did not tell what it metered in time: CPU time may be missing"
+NOT_METERED = "a worker did not report its metrics in time: CPU time may be missing"
 MISSING = "a worker did not send its profile in time: samples may be missing"
 
 

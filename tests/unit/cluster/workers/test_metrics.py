@@ -327,7 +327,7 @@ def test_a_worker_that_tells_what_cannot_be_read_is_named_and_the_others_are_tak
     assert [(m.worker, m.seconds) for m in recorder.metered.between(0, None)] == [(B, 2.0)]
     why = "ValueError: what was metered must be finite, got nan"
     assert [message.text for message in recorder.messages] == [
-        f"what {workers.get(A).label} told of its metrics is left out: {why}"
+        f"what {workers.get(A).label} reported of its metrics is left out: {why}"
     ]
 
 
@@ -344,7 +344,7 @@ def test_workers_that_do_not_tell_are_asked_no_more_and_that_is_said(fake_clock:
     asyncio.run(looks())
     assert link.n_asked == 1
     assert [message.text for message in recorder.messages] == [
-        "workers do not tell what they meter (not allowed), so CPU time is not known"
+        "workers do not report their metrics (not allowed), so CPU time is not known"
     ]
 
 

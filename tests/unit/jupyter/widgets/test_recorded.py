@@ -82,7 +82,7 @@ def test_a_page_that_asks_for_anything_else_is_refused(kernel: Kernel) -> None:
     )
     assert answers(kernel, asked) == [
         {"re": None, "error": "row must be a row number from 0, got -1"},
-        {"re": None, "error": "a finished recording only tells dependencies"},
+        {"re": None, "error": "a finished recording only answers questions about dependencies"},
         {
             "re": None,
             "error": "unknown verb None; known are hello, resync, rate, renew, stop, dependencies, save, "

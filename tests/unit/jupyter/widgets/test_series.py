@@ -11,7 +11,7 @@ from dask._task_spec import Task, TaskRef
 
 import taskscope
 from taskscope.jupyter.widgets.series import (
-    HeldFollower,
+    CacheFollower,
     ResourceFollower,
     cache_values,
     resource_values,
@@ -94,7 +94,7 @@ def test_the_cache_says_its_peak_and_the_groups_that_made_it_up() -> None:
         dask.get(GRAPH, "c-1")
     while recorder.pull():
         pass
-    totals = HeldFollower(recorder, Window(0, None)).refresh()
+    totals = CacheFollower(recorder, Window(0, None)).refresh()
     values = cache_values(totals, recorder.groups, recorder.runs(), "nbytes")
     peak_s = values["peak_s"]
     assert isinstance(peak_s, float)

@@ -132,7 +132,7 @@ class ClockProbe:
             sent, wrong = read_each(told, _read_sent)
             if wrong is not None:
                 label = self._workers.get(address).label
-                self._recorder.warn(f"{label} told times that cannot be read: {describe(wrong)}")
+                self._recorder.warn(f"{label} reported times that cannot be read: {describe(wrong)}")
             clock = self._workers.clocks.host(address)
             set_s = None if clock is None else self._note(clock, sent, stamps)
             if set_s is not None and jump_s is None:

@@ -249,11 +249,11 @@ class WorkerMetrics:
         self._refused = answers.refusal is not None
         if self._refused:
             self._recorder.warn(
-                f"workers do not tell what they meter ({answers.refusal}), so CPU time is not known"
+                f"workers do not report their metrics ({answers.refusal}), so CPU time is not known"
             )
             return
         if at_once and answers.silent:
-            self._recorder.warn("a worker did not tell what it metered in time: CPU time may be missing")
+            self._recorder.warn("a worker did not report its metrics in time: CPU time may be missing")
         self._last = {a: last for a, last in self._last.items() if a in self._workers.present}
         self._question.take_each(answers, self._take)
         self._tasks.forget(self._workers.present)

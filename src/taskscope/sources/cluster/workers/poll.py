@@ -327,7 +327,7 @@ class Question:
 
     def _leave_out(self, address: str, error: Exception) -> None:
         label = self._poll.workers.get(address).label
-        self._poll.recorder.warn(f"what {label} told of its {self._name} is left out: {describe(error)}")
+        self._poll.recorder.warn(f"what {label} reported of its {self._name} is left out: {describe(error)}")
 
 
 def _groups(workers: Sequence[str]) -> list[Sequence[str]]:

@@ -86,7 +86,7 @@ def test_a_path_of_very_many_steps_is_not_told_and_neither_are_its_tasks_one_by_
     monkeypatch.setattr("taskscope.analysis.display.page_explanation.MAX_STEPS", 4)
     answer = world.ask(log.run)["explanation"]
     assert answer["path"] == {
-        "reason": "the critical path has 5 steps, a page is told one of at most 4;"
+        "reason": "the critical path has 5 steps, a page shows one of at most 4;"
         " recording.critical_path() has no such limit"
     }
     assert [(finding["cause"], finding["rows"]) for finding in answer["findings"]] == [("long-chain", [])]
@@ -118,11 +118,11 @@ def test_nothing_is_said_of_what_is_not_held_or_of_very_many_tasks(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = world.chain()
-    gone = {"explanation": None, "reason": "these computes are not held any more"}
+    gone = {"explanation": None, "reason": "these computes are no longer kept"}
     assert world.ask(log.run + 1) == gone
     monkeypatch.setattr("taskscope.jupyter.feed.explaining.MAX_EXPLAINED", 5)
     reason = (
-        "these computes have 6 tasks, a page is told it of at most 5;"
+        "these computes have 6 tasks, a page shows it of at most 5;"
         " recording.critical_path() has no such limit"
     )
     assert world.ask(log.run) == {"explanation": None, "reason": reason}

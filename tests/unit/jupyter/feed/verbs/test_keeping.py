@@ -134,7 +134,7 @@ def test_computes_that_are_not_there_are_said_not_to_be_held(world: World) -> No
     log = begin_run(world.session.recorder, {"x": ()})
     log.scheduler = OTHERS
     world.session.recorder.pull()
-    gone = "none of these computes is held any more: max_tasks was reached"
+    gone = "none of these computes is kept any more: max_tasks was reached"
     assert [world.refusal(Save(first, None, "html")) for first in (0, 7)] == [gone, gone]
 
 

@@ -59,7 +59,7 @@ def test_known_verbs(data: object, request_: object) -> None:
 
 KNOWN = "hello, resync, rate, renew, stop, dependencies, save, compare, explain, tell"
 MAY_TELL = (
-    "a page may tell selected_key (a text or null), follow (true or false) and time_range (two numbers,"
+    "a page may set selected_key (a text or null), follow (true or false) and time_range (two numbers,"
     " the smaller one first, or null); got"
 )
 

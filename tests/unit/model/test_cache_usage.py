@@ -7,15 +7,15 @@ import random
 import numpy as np
 import pytest
 
-from taskscope.model.tables.held import HeldEvents, HeldRows, HeldSeries, TimeBins
-from tests.support.recordings.held_rows import Stay, state_at, told, totals
+from taskscope.model.tables.cache_usage import CacheEvents, CacheRows, CacheSeries, TimeBins
+from tests.support.recordings.cache_rows import Stay, state_at, told, totals
 
 
-def events_of(stays: list[Stay]) -> HeldEvents:
+def events_of(stays: list[Stay]) -> CacheEvents:
     moves = [(s.enter_s, 1, s) for s in stays] + [(s.exit_s, -1, s) for s in stays]
     moves.sort(key=lambda move: move[0])
     times = np.array([m[0] for m in moves])
-    return HeldEvents(
+    return CacheEvents(
         step=np.unique(times, return_inverse=True)[1].astype(np.int64),
         time=times,
         group=np.array([m[2].group for m in moves], np.int64),
@@ -25,16 +25,16 @@ def events_of(stays: list[Stay]) -> HeldEvents:
     )
 
 
-def rows_of(stays: list[Stay], chunk: int, bins: TimeBins) -> HeldRows:
+def rows_of(stays: list[Stay], chunk: int, bins: TimeBins) -> CacheRows:
     events = events_of(stays)
-    series = HeldSeries(0, 0.0, has_value=True, bins=bins)
+    series = CacheSeries(0, 0.0, has_value=True, bins=bins)
     steps = [0, *(np.flatnonzero(np.diff(events.step)) + 1).tolist(), len(events)]
     ends = [*steps[chunk::chunk], steps[-1]]
     parts = [
         series.add(events.part(slice(a, b)), float(events.time[b - 1]))
         for a, b in zip([0, *ends], ends, strict=False)
     ]
-    return HeldRows.concat([*parts, series.close(float(events.time[-1]))])
+    return CacheRows.concat([*parts, series.close(float(events.time[-1]))])
 
 
 def some_stays(seed: int) -> list[Stay]:
@@ -75,7 +75,7 @@ def test_rows_are_true_and_have_the_most_and_the_least(seed: int, chunk: int, bi
 
 
 def test_a_stretch_is_told_once_it_is_over_although_nothing_comes_after_it() -> None:
-    series = HeldSeries(3, 10.0, has_value=False)
+    series = CacheSeries(3, 10.0, has_value=False)
     events = events_of([Stay(1, 10.0, 99.0, 8.0)]).part(slice(1))
     nothing = events.part(slice(0))
     assert told(series.add(events, 10.001)) == []

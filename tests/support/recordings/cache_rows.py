@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
-from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.cache_usage import CacheRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ def state_at(stays: Iterable[Stay], time: float, group: int | None = None) -> St
     return len(held), sum(sizes), len(held) - len(sizes), sum(values), len(held) - len(values)
 
 
-def told(rows: HeldRows) -> list[tuple[float, int, State]]:
+def told(rows: CacheRows) -> list[tuple[float, int, State]]:
     """Return time, group and state of every row."""
     columns = [getattr(rows, f.name).tolist() for f in fields(rows)]
     return [(time, group, tuple(state)) for _run, group, time, *state in zip(*columns, strict=True)]
 
 
-def totals(rows: HeldRows) -> list[tuple[float, tuple[float, ...]]]:
+def totals(rows: CacheRows) -> list[tuple[float, tuple[float, ...]]]:
     """Return the sums over all groups at each moment, as one who follows the rows has them."""
     now: dict[int, State] = {}
     found: dict[float, tuple[float, ...]] = {}

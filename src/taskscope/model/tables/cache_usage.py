@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from taskscope.schema import About, Rows
 
-__all__ = ["NO_HELD", "HeldEvents", "HeldRows", "HeldSeries", "TimeBins"]
+__all__ = ["NO_CACHE_ROWS", "CacheEvents", "CacheRows", "CacheSeries", "TimeBins"]
 
 _Floats: TypeAlias = NDArray[np.float64]
 _Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HeldRows(Rows):
+class CacheRows(Rows):
     """From a moment on, a run's keys of a group that are held: each run's rows in order of time.
 
     Rows of a run with equal time are one moment.
@@ -32,7 +32,7 @@ class HeldRows(Rows):
     run: Annotated[NDArray[np.int32], About("The compute whose results they are.", refers="runs.run")]
     group: Annotated[NDArray[np.uint32], About("The task group of the results.", refers="groups.id")]
     time: Annotated[NDArray[np.float64], About("From when on this is so.", unit="s", is_time=True)]
-    n_keys: Annotated[NDArray[np.uint32], About("How many results are held.")]
+    n_keys: Annotated[NDArray[np.uint32], About("How many results are in memory.")]
     nbytes: Annotated[NDArray[np.float64], About("How large those of known size are together.", unit="bytes")]
     n_unsized: Annotated[NDArray[np.uint32], About("How many of them have no known size.")]
     value: Annotated[
@@ -54,11 +54,11 @@ class HeldRows(Rows):
         return until
 
 
-NO_HELD = HeldRows.empty()
+NO_CACHE_ROWS = CacheRows.empty()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HeldEvents(Rows):
+class CacheEvents(Rows):
     """Keys that came or went, by time."""
 
     step: Annotated[_Ints, About("Events of one step happened at once.")]
@@ -97,7 +97,7 @@ class TimeBins:
 _N_SUMS = 5
 
 
-class HeldSeries:
+class CacheSeries:
     """Turns the events of one run into rows.
 
     Parameters
@@ -115,41 +115,41 @@ class HeldSeries:
         self._start = start
         self._n_measures = 3 if has_value else 2
         self._bins = bins or TimeBins()
-        self._waiting: list[HeldEvents] = []
+        self._waiting: list[CacheEvents] = []
         self._totals = np.zeros(3)
         self._held: dict[int, NDArray[np.float64]] = {}
 
-    def add(self, events: HeldEvents, now: float) -> HeldRows:
+    def add(self, events: CacheEvents, now: float) -> CacheRows:
         """Take events not earlier than those before; return the rows of bins that are over at `now`."""
-        pending = HeldEvents.concat([*self._waiting, events])
+        pending = CacheEvents.concat([*self._waiting, events])
         number = self._numbers(pending)
         n_over = int(np.searchsorted(number, self._bins.numbers(np.array([now - self._start]))[0]))
         self._waiting = [pending.part(slice(n_over, None))]
         return self._rows(pending.part(slice(n_over)), number[:n_over])
 
-    def flush(self) -> HeldRows:
+    def flush(self) -> CacheRows:
         """Return the rows of the stretch that is not over."""
         if not self._waiting:
-            return HeldRows.empty()
-        pending = HeldEvents.concat(self._waiting)
+            return CacheRows.empty()
+        pending = CacheEvents.concat(self._waiting)
         self._waiting = []
         return self._rows(pending, self._numbers(pending))
 
-    def close(self, stop: float) -> HeldRows:
+    def close(self, stop: float) -> CacheRows:
         """Return the rows that are left, the last of which say that nothing is held from `stop` on."""
         rows = self.flush()
         groups = sorted(g for g, sums in self._held.items() if sums[0])
         zero = np.zeros((len(groups), _N_SUMS))
-        return HeldRows.concat(
+        return CacheRows.concat(
             [rows, self._block(np.array(groups, np.int64), np.full(len(groups), float(stop)), zero)]
         )
 
-    def _numbers(self, events: HeldEvents) -> _Floats:
+    def _numbers(self, events: CacheEvents) -> _Floats:
         return self._bins.numbers(events.time - self._start)
 
-    def _rows(self, events: HeldEvents, number: _Floats) -> HeldRows:
+    def _rows(self, events: CacheEvents, number: _Floats) -> CacheRows:
         if not len(events):
-            return HeldRows.empty()
+            return CacheRows.empty()
         deltas = _deltas(events)
         ends = np.flatnonzero(np.diff(events.step, append=-1))
         totals = self._totals + np.cumsum(deltas[:, (0, 1, 3)], axis=0)[ends]
@@ -157,7 +157,7 @@ class HeldSeries:
         moments = ends[_extremes(totals[:, : self._n_measures], number[ends])]
         return self._states(events, deltas, moments)
 
-    def _states(self, events: HeldEvents, deltas: NDArray[np.float64], moments: _Ints) -> HeldRows:
+    def _states(self, events: CacheEvents, deltas: NDArray[np.float64], moments: _Ints) -> CacheRows:
         """Return the state of every group that changed, at each moment (given by its last event's place)."""
         moment = np.searchsorted(moments, np.arange(len(events)))
         pairs, place = np.unique(events.group * len(moments) + moment, return_inverse=True)
@@ -175,9 +175,9 @@ class HeldSeries:
         order = np.argsort(at, kind="stable")
         return self._block(group[order], events.time[moments[at[order]]], states[order])
 
-    def _block(self, group: _Ints, time: _Floats, states: _Floats) -> HeldRows:
+    def _block(self, group: _Ints, time: _Floats, states: _Floats) -> CacheRows:
         count = partial(np.asarray, dtype=np.uint32)
-        return HeldRows(
+        return CacheRows(
             run=np.full(len(group), self._run, np.int32),
             group=group.astype(np.uint32),
             time=time,
@@ -189,7 +189,7 @@ class HeldSeries:
         )
 
 
-def _deltas(events: HeldEvents) -> NDArray[np.float64]:
+def _deltas(events: CacheEvents) -> NDArray[np.float64]:
     unsized, unvalued = ~np.isfinite(events.size), ~np.isfinite(events.value)
     amounts = (
         np.ones(len(events)),
