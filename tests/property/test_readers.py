@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from taskscope.jupyter.feed.stream import PageStream
 from taskscope.jupyter.widgets.series import ResourceFollower
 from taskscope.jupyter.widgets.window import Window
 from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneActivity, LaneKey, Recorder
 from taskscope.record.pump import Tick
-from taskscope.record.tables.log import Log, Reader
+from taskscope.record.tables.log import Log, Readable, Reader
+from taskscope.record.tables.recent import RecentLog
 from tests.support.fakes.clock import FakeClock
 from tests.support.files.streaming import StreamedFile
 from tests.support.recordings.run_writing import begin_run, end_run, independent, report_task
@@ -27,9 +30,13 @@ from tests.support.wire_decoder import PageReader
 
 MAX_ROWS = 4
 ACTS = st.lists(
-    st.sampled_from(["task", "activity", "sample", "meter", "complete", "fold", "page", "file", "traits"]),
+    st.sampled_from(
+        ["task", "activity", "sample", "worker", "meter", "complete", "fold", "page", "file", "traits"]
+    ),
     max_size=40,
 )
+TIMES = {"tasks": "stop_s", "resources": "time_s", "activities": "start_s", "worker_samples": "time_s"}
+N_UNKNOWN = len(fields(WorkerSample)) - 4
 
 
 class Written:
@@ -38,9 +45,10 @@ class Written:
     def __init__(self, n_keys: int) -> None:
         self.recorder = Recorder(clock=FakeClock(), max_tasks=MAX_ROWS)
         self.recorder.resources.max_rows = self.recorder.activities.max_rows = MAX_ROWS
+        self.recorder.workers = RecentLog(MAX_ROWS // 2)
         self.keys = [(f"group{n % 5}-1", n) for n in range(n_keys)]
         self.log = begin_run(self.recorder, independent(self.keys))
-        self.n = dict.fromkeys(("task", "activity", "sample"), 0)
+        self.n = dict.fromkeys(("task", "activity", "sample", "worker"), 0)
 
     def act(self, name: str) -> None:
         if name == "fold":
@@ -61,16 +69,23 @@ class Written:
         elif name == "activity":
             source = f"tcp://b:{n % 4}"
             self.log.activities.append(LaneActivity(self.keys[n], lane, 0, start, start + 0.5, source, n))
+        elif name == "worker":
+            self.recorder.workers.append(WorkerSample(float(n), lane.worker, "a", 2, *[None] * N_UNKNOWN))
         else:
             self.recorder.resources.append(ResourceRows.of([(float(n), 50.0, 1e6, 1, False)]))
 
     def fold(self) -> None:
         self.recorder.pull_all()
 
-    def logs(self) -> dict[str, Log[Any]]:
+    def logs(self) -> dict[str, Readable[Any]]:
         """Return the logs by the names of their tables."""
         recorder = self.recorder
-        return {"tasks": recorder._tasks, "resources": recorder.resources, "activities": recorder.activities}
+        return {
+            "tasks": recorder._tasks,
+            "resources": recorder.resources,
+            "activities": recorder.activities,
+            "worker_samples": recorder.workers,
+        }
 
 
 class Expected:
@@ -104,7 +119,7 @@ class Page:
         told_before = list(self.told["activities"])
         for name in self._known:
             self._known[name] += len(message["tables"][name])
-        for name, time in (("tasks", "stop_s"), ("resources", "time_s"), ("activities", "start_s")):
+        for name, time in TIMES.items():
             rows = message["tables"][name]
             numbers = list(range(message["firsts"].get(name, 0), message["firsts"].get(name, 0) + len(rows)))
             self.told[name] += numbers
@@ -132,7 +147,8 @@ class File:
 
     def told(self) -> dict[str, list[int]]:
         recording = read_back(self._file.content())
-        starts = (recording.tasks.start, recording.resources.time, recording.activities.rows.start)
+        workers = np.array([sample.time_s for sample in recording.workers])
+        starts = (recording.tasks.start, recording.resources.time, recording.activities.rows.start, workers)
         return dict(zip(self._written.logs(), (start.astype(int).tolist() for start in starts), strict=True))
 
     def finish(self) -> None:

@@ -69,13 +69,15 @@ class Changes:
         self._start_s = start_s
         self._ended_as: RecordedData | None = None
         """What was recorded, once that is known: what was folded or noted only then does not belong to it."""
-        self._version = self._n_groups = self._n_lanes = self._n_workers = 0
-        self._n_transfers = self._n_steals = self._n_sources = 0
+        self._version = self._n_groups = self._n_lanes = self._n_sources = 0
         self._messages: list[Message] = []
         self._stacks_place = StackPlace()
         self._new_activities = Reader(recorder.activities, _MAX_SERIES_ROWS)
         self._new_holdings = Reader(recorder.holdings, _MAX_SERIES_ROWS)
         self._new_samples = Reader(recorder.resources, recorder.resources.max_rows)
+        self._new_workers = Reader(recorder.workers, recorder.workers.max_records)
+        self._new_steals = Reader(recorder.steals, recorder.steals.max_records)
+        self._new_transfers = Reader(recorder.activities.logged, recorder.activities.logged.max_records)
         self._unsized: NDArray[np.int64] = np.empty((0, 2), np.int64)
         """Numbers of activities whose bytes are not known, in the log and in the file."""
         self._told: set[int] = set()
@@ -170,8 +172,7 @@ class Changes:
         running = follower.in_flight(_MAX_RUNNING)
         first_activity, activities = self._new_activities.next()
         _, holdings = self._new_holdings.next()
-        first_steal, steals = recorder.steals.since(self._n_steals)
-        self._n_steals = first_steal + len(steals)
+        _, steals = self._new_steals.next()
         # What is read last is named by what was read before, and is written first.
         graphs = [(run, part) for run, part in follower.graphs() if self._is_mine(np.array(run))]
         self._tables()
@@ -294,8 +295,7 @@ class Changes:
             places = writer.n_added("activities") + np.flatnonzero(np.isnan(rows.nbytes[mine]))
             self._unsized = np.concatenate([self._unsized, np.column_stack([first + unsized, places])])
             writer.add_activities(rows.part(mine))
-        first_transfer, transfers = log.logged.since(self._n_transfers)
-        self._n_transfers = first_transfer + len(transfers)
+        _, transfers = self._new_transfers.next()
         whole = self._ended_as
         recorded = {id(transfer) for transfer in (() if whole is None else whole.transfers)}
         writer.add_transfers(
@@ -314,8 +314,7 @@ class Changes:
             samples.time >= self._start_s if whole is None else np.isin(samples.time, whole.resources.time)
         )
         self._writer.add_resources(samples.part(mine_s))
-        first, workers = self._recorder.workers.since(self._n_workers)
-        self._n_workers = first + len(workers)
+        _, workers = self._new_workers.next()
         recorded = {id(worker) for worker in (() if whole is None else whole.workers)}
         self._writer.add_workers(
             [

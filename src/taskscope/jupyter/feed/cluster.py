@@ -19,9 +19,9 @@ class ClusterStream:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._n_samples = 0
         self._n_sources = 1
         self._metrics_version = 0
+        self._samples = Reader(recorder.workers, _MAX_ROWS)
         self._activities = Reader(recorder.activities, _MAX_ROWS)
         self._completed = Reader(recorder.activities.completed, _MAX_ROWS)
         # Rows that are told from now on have it.
@@ -35,7 +35,7 @@ class ClusterStream:
             self._activities.has_more
             or self._metered.has_more
             or self._completed.has_more
-            or self._n_samples < self._recorder.workers.cursor
+            or self._samples.has_more
             or self._metrics_version < self._recorder.metered.version
         )
 
@@ -73,8 +73,7 @@ class ClusterStream:
         )
 
     def _new_samples(self) -> WorkerPart:
-        first, samples = self._recorder.workers.since(self._n_samples, _MAX_ROWS)
-        self._n_samples = first + len(samples)
+        first, samples = self._samples.next()
         changed = changed_workers(self._workers, samples)
         return WorkerPart(
             first=first,

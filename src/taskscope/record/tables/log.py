@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.schema import About, Rows
 
-__all__ = ["Log", "Reader", "RowNumbers"]
+__all__ = ["Log", "Readable", "Reader", "RowNumbers"]
 
 _R = TypeVar("_R", bound=Rows)
+_P = TypeVar("_P", bound=Sized)
 
 _SMALL = 4096
 
@@ -132,10 +133,24 @@ class Log(Generic[_R]):
         return self._declared.concat(parts)
 
 
-class Reader(Generic[_R]):
+class Readable(Protocol[_P]):
+    """What a `Reader` reads: numbered rows in parts, of which the oldest may be gone."""
+
+    @property
+    def cursor(self) -> int: ...
+
+    @property
+    def dropped(self) -> int: ...
+
+    def parts_since(self, cursor: int, limit: int) -> tuple[int, list[_P]]: ...
+
+    def joined(self, parts: Sequence[_P]) -> _P: ...
+
+
+class Reader(Generic[_P]):
     """Gets each row of a log once, in order and at its own pace; those dropped before that are left out."""
 
-    def __init__(self, log: Log[_R], limit: int, cursor: int = 0) -> None:
+    def __init__(self, log: Readable[_P], limit: int, cursor: int = 0) -> None:
         self._log = log
         self._limit = limit
         self.cursor = cursor
@@ -153,7 +168,7 @@ class Reader(Generic[_R]):
         """Whether rows behind the end were read before it was known."""
         return self.end is not None and self.cursor > self.end
 
-    def parts(self) -> tuple[int, list[_R]]:
+    def parts(self) -> tuple[int, list[_P]]:
         """Return the number of the first row that is new, and the rows, by block."""
         limit = self._limit
         if self.end is not None:
@@ -162,7 +177,7 @@ class Reader(Generic[_R]):
         self.cursor = first + sum(map(len, parts))
         return first, parts
 
-    def next(self) -> tuple[int, _R]:
+    def next(self) -> tuple[int, _P]:
         """Return the same as one block."""
         first, parts = self.parts()
         return first, self._log.joined(parts)

@@ -1,9 +1,9 @@
-"""Records as they come: bounded, with a cursor."""
+"""Records as they come: bounded, with a cursor, and read as rows of a log are."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Generic, TypeVar
 
@@ -22,6 +22,7 @@ class RecentLog(Generic[_T]):
     """
 
     def __init__(self, max_records: int) -> None:
+        self.max_records = max_records
         # Each with its number, so that a reader never sees records without theirs.
         self._held: deque[tuple[int, _T]] = deque(maxlen=max_records)
         self._numbers = count()
@@ -38,10 +39,20 @@ class RecentLog(Generic[_T]):
         except IndexError:
             return 0
 
-    def since(self, cursor: int, limit: int | None = None) -> tuple[int, list[_T]]:
-        """Return the number of the first record held from `cursor` on, and those, up to `limit`."""
+    @property
+    def dropped(self) -> int:
+        """How many of them are no longer kept, always the oldest."""
+        kept = self._held.copy()
+        return kept[0][0] if kept else 0
+
+    def parts_since(self, cursor: int, limit: int) -> tuple[int, list[list[_T]]]:
+        """Return the number of the first record kept from `cursor` on, and those, up to `limit`."""
         new = [(own, record) for own, record in self._held.copy() if own >= cursor][:limit]
-        return (new[0][0] if new else cursor), [record for _, record in new]
+        return (new[0][0] if new else cursor), [[record for _, record in new]]
+
+    def joined(self, parts: Sequence[list[_T]]) -> list[_T]:
+        """Return records of several parts as one."""
+        return [record for part in parts for record in part]
 
     def clear(self) -> None:
         """Forget all of them; the numbers go on."""
