@@ -150,7 +150,7 @@ class Outcomes:
     n_unrecorded
         Those of them of which nothing is recorded, so that it is not known whether they ran.
     n_background
-        Tasks that a cluster had not come to the end of when the recording was taken, and goes on with.
+        Tasks that had not come to an end when the recording was taken, of computes that go on.
     n_interrupted, n_running, n_unstarted
         Of the unfinished ones those that were interrupted or lost, ran when the recording was taken, and
         never began; of computes whose graph is not known nobody can tell.
@@ -187,7 +187,7 @@ def measure_outcomes(recording: RecordedData) -> Outcomes:
 
 def _of_run(recording: RecordedData, run: Run) -> Outcomes:
     is_done = run.status == "finished"
-    in_background = run.status == "running" and run.is_on_cluster
+    in_background = run.status == "running"
     n_done = run.n_tasks if is_done else 0
     if run.run not in recording.graphs:
         return Outcomes(

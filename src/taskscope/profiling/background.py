@@ -3,8 +3,8 @@
 When a compute on a cluster returns, the last answers about it are on their way: bytes of transfers, samples
 of call stacks, CPU, the last states. They come within some ten milliseconds as a rule, within four seconds at
 the most. Who reads the recording waits for them; the block's own thread does not (`Background.begin`). What a
-cluster was handed and nobody waited for may go on for hours after that: reading tells how far it is, and
-``wait`` waits (`Background.start`).
+cluster was handed and nobody waited for may go on for hours after that, and so may what another thread
+computes that a cell has begun: reading tells how far it is, and ``wait`` waits (`Background.start`).
 
 =======================  =================================================================================
 an interrupt             comes before the thread has begun, and the block is closed as it stands, which its
@@ -47,8 +47,8 @@ class Background:
     ----------
     session
         What records them.
-    first_run, last_run
-        The computes of the block.
+    going
+        Returns the numbers of those computes of the block that go on.
     so_far
         Returns what was recorded so far.
     complete
@@ -63,15 +63,14 @@ class Background:
     def __init__(
         self,
         session: Session,
-        first_run: int,
-        last_run: int,
+        going: Callable[[], set[int]],
         so_far: Callable[[], Recording],
         complete: Callable[[float | None], Recording],
         left: Callable[[Recording], None],
         over: Callable[[Recording], None],
     ) -> None:
         self._session = session
-        self._runs = frozenset(range(first_run, last_run + 1))
+        self.going = going
         self._so_far = so_far
         self._complete = complete
         self._left = left
@@ -90,10 +89,6 @@ class Background:
     def is_going(self) -> bool:
         """Whether the answers are there, and computes go on."""
         return self._stage in {"going", "ending"}
-
-    def going(self) -> set[int]:
-        """Return the numbers of the computes that go on."""
-        return self._session.cluster.going() & self._runs
 
     def begin(self, due: Recording) -> None:
         """Begin to wait for the answers, on a thread, and put what they complete into `due`."""

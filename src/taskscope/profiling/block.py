@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import math
+import threading
 from asyncio import CancelledError
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,6 +23,7 @@ from taskscope.profiling.cluster_profile import wait_for_profile
 from taskscope.profiling.options import BlockOptions
 from taskscope.recording import Recording
 from taskscope.session import Session
+from taskscope.sources.cell import current_execution
 from taskscope.sources.local.source import run_label
 
 __all__ = ["Block"]
@@ -45,9 +47,11 @@ class Block:
         """When it ended, where a cluster went on with computes of it."""
         self._start_s = 0.0
         self._going_before: dict[int, int] = {}
-        """The computes that clusters were going on with when it began, with how many tasks ended of each."""
+        """The computes that were going on when it began, with how many tasks ended of each."""
         self._going_after: set[int] | None = None
-        """Those that they were going on with when it ended; None before."""
+        """Those that were going on when it ended; None before."""
+        self._begun_by: tuple[int, str | None] = (0, None)
+        """The thread that runs it, and the request by which a kernel does."""
         self.has_begun = False
         """Whether it was started, if only in part."""
         self._outer_label: tuple[str | None] | None = None
@@ -70,7 +74,9 @@ class Block:
         # Before it is held: what a client waits for already becomes a compute of this block.
         self.first_run = self.session.recorder.next_run
         self._start_s = self.session.recorder.now_s()
-        self._going_before = {run: self._n_ended(run) for run in self.session.cluster.not_over()}
+        self._begun_by = (threading.get_ident(), current_execution())
+        going = self.session.cluster.not_over() | self._in_threads(of_earlier=True)
+        self._going_before = {run: self._n_ended(run) for run in going}
         self.has_begun = True
         self.session.hold(self, self.options)
         self._outer_label = (run_label.get(),)
@@ -146,7 +152,7 @@ class Block:
         ending = _ending(error)
         so_far, complete = functools.partial(self._window, ending), functools.partial(self._complete, ending)
         self._background = background = Background(
-            self.session, self.first_run, last_run, so_far, complete, left, self._completed
+            self.session, lambda: self._going(last_run), so_far, complete, left, self._completed
         )
         background.then(over)
         if left_s is None and self._may_return(can_wait=can_wait):
@@ -191,10 +197,33 @@ class Block:
         for stream in self._streams:
             stream.last_run = last_run
         # What is seen to be over later was not when it ended.
-        self._going_after = self.session.cluster.not_over()
+        self._going_after = self.session.cluster.not_over() | self._in_threads(of_earlier=True)
         self._left_s = self.session.recorder.now_s()
         # Its files are there by now, or their folder is not: they are checked where a block begins.
         self.session.hold(self, replace(self.options, others=False, save=None))
+
+    def _going(self, last_run: int) -> set[int]:
+        """Return those of its computes that clusters, or threads that its cell has begun, go on with."""
+        going = self.session.cluster.going() | self._in_threads(of_earlier=False)
+        return {run for run in going if self.first_run <= run <= last_run}
+
+    def _in_threads(self, *, of_earlier: bool) -> set[int]:
+        """Return the computes that other threads than the block's go on with, of its cell or of earlier ones.
+
+        Outside of cells nobody knows who has begun a thread.
+        """
+        thread, execution = self._begun_by
+        recorder = self.session.recorder
+        # It lets those in that have just begun.
+        recorder.runs(self.first_run)
+        logs = [log for log in recorder.going() if not log.is_held_elsewhere]
+        return {
+            log.run
+            for log in logs
+            if None not in (execution, log.execution)
+            and log.thread != thread
+            and (log.execution != execution) == of_earlier
+        }
 
     def _complete(self, ending: _Ending, left_s: float | None) -> Recording:
         """Stop the block, when all that was waited for after it is there."""
@@ -347,7 +376,7 @@ class Block:
 
     def _earlier_runs(self, last_run: int) -> set[int]:
         """Return the computes from before that the block seems to wait for."""
-        # Clusters were going on with them when it began, and they ended in it, or it began none of its own.
+        # They were going on when it began, and ended in it, or it began none of its own.
         if not self._going_before:
             return set()
         runs = self.session.recorder.runs(min(self._going_before), last_run)

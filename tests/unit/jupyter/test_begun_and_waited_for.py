@@ -1,9 +1,10 @@
-"""What a cell hands to a cluster and a later one waits for, in a real kernel: as notebooks do."""
+"""What one cell begins, on a cluster or in a thread, and a later one waits for, in a real kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -84,11 +85,18 @@ def kernels() -> Iterator[dict[str, Kernel]]:
     with running_kernel() as threads, running_kernel() as processes, running_kernel() as loop:
         kernels = dict(zip(CLUSTERS, (threads, processes, loop), strict=True))
         for kind, kernel in kernels.items():
-            for cell in (SETUP, CLUSTERS[kind], FOLLOWED):
-                assert kernel.run(cell).reply["status"] == "ok"
+            for code in (SETUP, CLUSTERS[kind], FOLLOWED):
+                assert kernel.run(code).reply["status"] == "ok"
         yield kernels
         for kind, kernel in kernels.items():
             kernel.run("await client.close()" if kind == IN_LOOP else "client.shutdown()")
+
+
+def cell(kernel: Kernel, code: str) -> str:
+    """Run a cell that fails and prints nothing; return its value as text."""
+    said = kernel.run(code)
+    assert (said.reply["status"], said.of("stream", "error")) == ("ok", [])
+    return said.text() if said.of("execute_result") else ""
 
 
 @pytest.mark.parametrize(("kind", "way"), CASES)
@@ -99,11 +107,7 @@ def test_a_cells_recording_is_whole_and_the_cell_that_waits_shows_it(
     awaits = "await " if kind == IN_LOOP else ""
     path = tmp_path / "begun.taskscope"
 
-    def run(code: str) -> str:
-        said = kernels[kind].run(code)
-        assert (said.reply["status"], said.of("stream", "error")) == ("ok", [])
-        return said.text() if said.of("execute_result") else ""
-
+    run = partial(cell, kernels[kind])
     run(f"gate = Event('gate', client=client); {awaits}gate.clear(); truth.ran.clear()")
     run(f"%%profile -o begun -q -D {path}\n{cells.begins}\nbegan_in = len(In) - 1")
     assert run("left = begun; left.summary().splitlines()[-1].strip()") == (
@@ -121,4 +125,50 @@ def test_a_cells_recording_is_whole_and_the_cell_that_waits_shows_it(
     )
     assert run("sorted(set(truth.ran) ^ set(keys(waited))), waited.runs[0].execution_count == began_in") == (
         "([], True)"
+    )
+
+
+THREAD = """
+import threading
+import dask, taskscope
+%load_ext taskscope
+gate, begun = threading.Event(), threading.Semaphore(0)
+
+def gated(i):
+    begun.release()
+    gate.wait()
+    return i
+
+def compute():
+    dask.compute(*[dask.delayed(gated)(i) for i in range(4)], scheduler="threads", num_workers=2)
+"""
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Kernel]:
+    with running_kernel() as kernel:
+        yield kernel
+
+
+def test_what_a_thread_computes_that_a_cell_has_begun_is_followed_as_well(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    path = tmp_path / "begun.taskscope"
+
+    run = partial(cell, kernel)
+    run(THREAD)
+    begins = "thread = threading.Thread(target=compute); thread.start(); begun.acquire(); begun.acquire();"
+    run(f"%%profile -o begun_here -q -D {path}\n{begins}")
+    assert run("left = begun_here; left.summary().splitlines()[-1].strip()") == (
+        "'4 tasks still running in the background'"
+    )
+    run("%%profile -o beside -q\ndask.delayed(abs)(-1).compute(scheduler='sync');")
+    assert run("[run.n_tasks for run in beside.runs]") == "[1]"
+    run("%%profile -o waited -q\ngate.set(); thread.join()")
+    run("complete = left.wait(60)")
+    finished = "[(run.run, run.n_tasks, run.status) for run in {}.runs]"
+    assert run(finished.format("complete")) == "[(0, 4, 'finished')]"
+    assert run(finished.format("waited")) == "[(0, 4, 'finished')]"
+    assert (
+        run(f"begun_here is complete, len(taskscope.load({str(path)!r}).to_pandas('tasks'))") == "(True, 4)"
     )
