@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import taskscope
 from taskscope import session as session_module
 from taskscope.jupyter.feed import feed as feed_module
 from taskscope.model.forklock import ForkLock
@@ -69,3 +72,22 @@ def test_a_child_forked_while_a_thread_holds_a_lock_does_not_wait_for_it(
     finally:
         done.set()
         holder.join()
+
+
+OF_ONE_PROCESS = {
+    "cli/terminal.py": "a program's own terminal, which its children have nothing to show on",
+    "jupyter/widgets/base.py": "a kernel's comms, which its children have none of",
+    "sources/local/shipped.py": "of one run, which nobody but the process that computes it reads",
+}
+"""Modules with a lock that no forked child takes, and why."""
+
+
+def test_every_lock_is_a_new_one_in_a_child_or_it_is_said_why_none_is_needed() -> None:
+    source = Path(taskscope.__file__).parent
+    locked = {
+        str(path.relative_to(source)): text
+        for path in source.rglob("*.py")
+        if re.search(r"threading\.R?Lock\(\)", text := path.read_text(encoding="utf-8"))
+    }
+    renewed = {name for name, text in locked.items() if re.search(r"def (forget|_?renew)", text)}
+    assert set(locked) - renewed == set(OF_ONE_PROCESS)

@@ -29,6 +29,7 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from taskscope.errors import OptionError, StillRunningError
+from taskscope.model.forklock import ForkLock
 from taskscope.recording import Recording
 from taskscope.session import Session
 
@@ -78,7 +79,7 @@ class Background:
         self._stage: _Stage = "new"
         self._answered = threading.Event()
         self._is_over = threading.Event()
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._due: Recording | None = None
         """What was given out before the answers were there, and has nothing in it so far."""
         self._forget: Callable[[], None] = lambda: None

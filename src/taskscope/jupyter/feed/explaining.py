@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 
 from taskscope.analysis.display.page_explanation import explanation_for_page
@@ -11,6 +10,7 @@ from taskscope.analysis.quantities import format_count
 from taskscope.analysis.summary import MAX_EXPLAINED
 from taskscope.jupyter.feed.verbs import BadRequestError, Explain
 from taskscope.model.errortext import describe
+from taskscope.model.forklock import ForkLock
 from taskscope.model.tables.records import Run
 from taskscope.recording import recorded
 from taskscope.session import Session
@@ -37,7 +37,7 @@ class Explaining:
     def __init__(self, session: Session, *, clock: Callable[[], float]) -> None:
         self._session = session
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._rests_until_s = float("-inf")
         self._answers: dict[object, Mapping[str, object]] = {}
 
