@@ -143,13 +143,7 @@ class Encoder:
         return self._frame(HEADER, content)
 
     def batch(self, batch: Mapping[str, Section], *, is_last: bool = False) -> bytes:
-        """Return a frame; sections without rows are left out.
-
-        Raises
-        ------
-        ValueError
-            If it is larger, or has more rows of a table, than `LIMITS` allow.
-        """
+        """Return a frame; sections without rows are left out, and beyond `LIMITS` it is a ValueError."""
         content = bytearray()
         for number, (name, table) in enumerate(self._tables.items()):
             if name in batch:
@@ -390,13 +384,7 @@ class Budget:
     left: int
 
     def charge(self, n_bytes: int) -> None:
-        """Take bytes before they are allocated.
-
-        Raises
-        ------
-        DamagedFileError
-            If there are not so many left.
-        """
+        """Take bytes before they are allocated; a file that wants more is damaged."""
         self.left -= n_bytes
         _require(self.left >= 0, "it unpacks to more than it may; pass a larger max_bytes if you trust it")
 
@@ -412,22 +400,7 @@ def _require(condition: object, problem: str) -> None:
 
 
 def read_frames(file: BinaryIO, budget: Budget) -> Iterator[tuple[int, bytes]]:
-    """Yield kind and content of every frame; nothing is yielded that was not checked.
-
-    Parameters
-    ----------
-    file
-        At its beginning.
-    budget
-        What frames may unpack to; charged before they are.
-
-    Raises
-    ------
-    CutOffError
-        Where the file ends before a frame of kind END.
-    DamagedFileError
-        Where it is not one of ours, of a newer version, or damaged.
-    """
+    """Yield kind and content of every frame, once it is checked and the budget charged with it."""
     kind, number, stream = -1, 0, 0
     while kind != END:
         head = file.read(_HEAD.size + _CRC.size)

@@ -53,21 +53,7 @@ class Held:
 
 
 def cache_rows(recording: RecordedData, bins: TimeBins | None = None) -> CacheRows:
-    """Return what was held of each group from moment to moment; times on the recorder's axis.
-
-    Parameters
-    ----------
-    recording
-        The recording.
-    bins
-        How finely time is cut, as in `CacheSeries`.
-
-    Returns
-    -------
-    CacheRows
-        Exact at the moments they name; of each stretch these are the most, the least and the last. Of a
-        cluster these are the moments at which it was looked what workers hold.
-    """
+    """Return what the cache had of each group over time: of each bin the most, the least and the last."""
     parts = [
         _run_rows(recording, run, recording.graphs[run.run], bins)
         for run in recording.runs

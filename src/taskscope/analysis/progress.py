@@ -96,19 +96,7 @@ def measure_progress(
     now_s: float,
     estimates: Mapping[int, Estimate] = MappingProxyType({}),
 ) -> Progress:
-    """Return how far these computes are.
-
-    Parameters
-    ----------
-    rows
-        Counts per compute and prefix.
-    runs
-        The computes.
-    now_s
-        The present, on the same axis as the computes' times.
-    estimates
-        When each compute that runs will end, as far as there is evidence.
-    """
+    """Return how far these computes are; `now_s` is on the axis of their times."""
     others = count_others(rows, runs)
     runs = [run for run in runs if not run.is_of_others]
     planned = {run.run: run.n_tasks for run in runs}

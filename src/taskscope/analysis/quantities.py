@@ -33,12 +33,7 @@ def _known(value: float | None) -> bool:
 
 
 def format_duration(seconds: float | None) -> str:
-    """Return a duration with three digits.
-
-    Parameters
-    ----------
-    seconds
-        Seconds; None, NaN and infinity are unknown.
+    """Return a duration with three digits; None, NaN and infinity are unknown.
 
     Examples
     --------
@@ -58,14 +53,7 @@ def format_duration(seconds: float | None) -> str:
 
 
 def format_left(guess_s: float, high_s: float, n_unseen: int = 0) -> str:
-    """Return an estimate of the time left, and how long it may be; coarser the further away.
-
-    Parameters
-    ----------
-    guess_s, high_s
-        The estimate, and the most it may be.
-    n_unseen
-        Tasks ahead of which nothing like them has ended: it may be more then.
+    """Return an estimate of the time left, coarser the further away, and the most that it may be.
 
     Examples
     --------
@@ -114,12 +102,7 @@ def _rounded(value: float) -> int:
 
 
 def format_bytes(n_bytes: float | None) -> str:
-    """Return a size in decimal units with three digits.
-
-    Parameters
-    ----------
-    n_bytes
-        Bytes; None, NaN and infinity are unknown.
+    """Return a size in decimal units with three digits; None, NaN and infinity are unknown.
 
     Examples
     --------
@@ -193,23 +176,14 @@ def plural(noun: str, n: int | None) -> str:
 
 
 def printable(text: str, limit: int = 200) -> str:
-    r"""Return one line of text in which every character can be seen.
-
-    Control, bidirectional, private and unpaired characters are shown as escapes, and what is longer than
-    `limit` is cut in its middle. This is not escaping for HTML, which belongs to the edge.
-
-    Parameters
-    ----------
-    text
-        Any text, such as a task's key.
-    limit
-        Longest result in characters, before escapes.
+    r"""Return one line of at most `limit` characters, before escapes, in which every character can be seen.
 
     Examples
     --------
     >>> printable("a\nb\u202ec")
     'a\\nb\\u202ec'
     """
+    # Not escaping for HTML, which belongs to the edge.
     if len(text) > limit:
         tail = limit // 4
         text = f"{text[: limit - tail - 1]}{_ELLIPSIS}{text[-tail:]}"

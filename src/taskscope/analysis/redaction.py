@@ -61,13 +61,7 @@ class Redaction:
 
     @classmethod
     def of(cls, redact: Redact) -> Redaction:
-        """Return what `redacted` does.
-
-        Raises
-        ------
-        OptionError
-            If `redact` is neither True, False nor a function.
-        """
+        """Return what `redacted` does."""
         if not isinstance(redact, bool) and not callable(redact):
             raise OptionError(f"redact must be True, False or a function of a text, got {redact!r}")
         if redact is True:

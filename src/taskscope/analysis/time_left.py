@@ -74,20 +74,6 @@ class Trend:
 def trend_of(durations_s: NDArray[np.float64], ahead: int) -> Trend | None:
     """Return where durations are heading; None where a trend cannot be distinguished from chance.
 
-    Parameters
-    ----------
-    durations_s
-        Seconds of the tasks that have ended, in the order of their ends.
-    ahead
-        How many tasks are to come.
-
-    Notes
-    -----
-    Least squares over the number of the task, and the standard error of the line at the mean of the tasks to
-    come (N. R. Draper and H. Smith, *Applied Regression Analysis*, 3rd edition, 1998, section 3.1). Trends
-    end, so the guess follows the line only in part (E. S. Gardner and E. McKenzie, *Forecasting trends in
-    time series*, Management Science 31, 1985).
-
     Examples
     --------
     >>> trend = trend_of(np.arange(8.0), ahead=8)
@@ -96,6 +82,10 @@ def trend_of(durations_s: NDArray[np.float64], ahead: int) -> Trend | None:
     >>> trend_of(np.tile([1.0, 2.0], 10), ahead=20) is None
     True
     """
+    # Least squares over the number of the task, with the standard error at the mean of those to come (N. R.
+    # Draper and H. Smith, Applied Regression Analysis, 3rd edition, 1998, section 3.1). Trends end, so
+    # the guess follows the line only in part (E. S. Gardner and E. McKenzie, Forecasting trends in time
+    # series, Management Science 31, 1985).
     n = len(durations_s)
     if n < _MIN_SEEN:
         return None
@@ -135,20 +125,7 @@ class Levels:
 
 
 def graph_levels(n_dependencies: NDArray[np.uint32], edges: NDArray[np.int32]) -> Levels | None:
-    """Cut a graph into levels.
-
-    Parameters
-    ----------
-    n_dependencies
-        How many dependencies each task has.
-    edges
-        Their numbers, in the order of the tasks.
-
-    Returns
-    -------
-    Levels or None
-        None for a graph of more than 100,000 tasks or 512 levels, which would take too long while it runs.
-    """
+    """Cut a graph into levels; None beyond 100,000 tasks or 512 levels, which take too long while it runs."""
     n_tasks = len(n_dependencies)
     if n_tasks > _MAX_TASKS:
         return None
@@ -169,14 +146,7 @@ def graph_levels(n_dependencies: NDArray[np.uint32], edges: NDArray[np.int32]) -
 
 
 def longest_chain_s(levels: Levels, task_s: NDArray[np.float64]) -> float:
-    """Return the length of the longest chain in seconds.
-
-    Parameters
-    ----------
-    levels
-        The graph.
-    task_s
-        How long each task takes; 0 for one that is over.
+    """Return the length of the longest chain; a task that is over takes 0 seconds.
 
     Examples
     --------

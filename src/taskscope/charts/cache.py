@@ -35,17 +35,7 @@ def plot_cache(
     label_size: int | None = 60,
     **options: Any,
 ) -> figure:
-    """Return a line per prefix.
-
-    Parameters
-    ----------
-    held
-        What was held.
-    metric_name
-        What `Held.value` is.
-    zero_s, until_s, scheme, legend, palette, label_size, **options
-        As of `taskscope.charts.plot_tasks`.
-    """
+    """Return a line per prefix; options are those of `taskscope.charts.plot_tasks`."""
     right = max(until_s - zero_s, 1e-6)
     scheme = scheme or Scheme.of({prefix: i for i, prefix in enumerate(held.prefixes)}, palette)
     plot = new_figure(options, x_range=Range1d(start=0, end=right))

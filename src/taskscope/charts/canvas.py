@@ -27,13 +27,7 @@ _OLD_NAMES = {"plot_width": "width", "plot_height": "height"}
 
 
 def new_figure(options: dict[str, Any], **defaults: Any) -> figure:
-    """Return a figure with `defaults` and over them the user's `options`.
-
-    Raises
-    ------
-    AttributeError
-        If Bokeh's figures have no such attribute; the message names it.
-    """
+    """Return a figure with `defaults` and over them the user's `options`; it raises for one that it lacks."""
     chosen = {_OLD_NAMES.get(name, name): value for name, value in options.items()}
     common = {"title": "Profile Results", "toolbar_location": "above", "width": 800, "height": 300}
     return figure(**{**common, "tools": "hover,save,reset,xwheel_zoom,xpan", **defaults, **chosen})

@@ -26,21 +26,7 @@ _MIN_ALPHA = 24
 def draw_density(
     plot: figure, recording: RecordedData, lanes: NDArray[np.int64], scheme: Scheme, shift_s: float
 ) -> int:
-    """Draw all tasks as one picture, and return how many columns it has.
-
-    Parameters
-    ----------
-    plot
-        A figure whose rows count from 0 at its bottom, where the last lane is.
-    recording
-        What to draw.
-    lanes
-        The lane of every row.
-    scheme
-        The colours.
-    shift_s
-        What to add to the recording's times to have those of the figure.
-    """
+    """Draw all tasks as one picture, whose last lane is at the bottom, and return how many columns it has."""
     n_columns = int(np.clip(_MAX_CELLS // max(len(lanes), 1), _MIN_COLUMNS, _MAX_COLUMNS))
     coverage = measure_coverage(recording, n_columns)
     names = _names(recording)

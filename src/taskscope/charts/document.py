@@ -12,22 +12,7 @@ __all__ = ["html_document"]
 
 
 def html_document(layout: LayoutDOM, title: str, mode: str | None = None) -> str:
-    """Return a page with the figure.
-
-    Parameters
-    ----------
-    layout
-        The figure, or several.
-    title
-        The page's title.
-    mode
-        Where Bokeh's scripts come from: the page itself by default, else what Bokeh offers, such as ``cdn``.
-
-    Raises
-    ------
-    OptionError
-        If Bokeh knows no such mode.
-    """
+    """Return a page with the figure; `mode`: where Bokeh's scripts come from, by default the page."""
     try:
         resources = Resources(mode=mode or "inline")  # type: ignore[arg-type]  # Bokeh checks it
     except ValueError as error:

@@ -30,19 +30,7 @@ def plot_resources(
     label_size: int | None = None,
     **options: Any,
 ) -> figure:
-    """Return the chart of CPU (solid, left axis) and memory (dashed, right axis).
-
-    Parameters
-    ----------
-    samples
-        Time in seconds, memory in MB, CPU in percent, 100 per core.
-    zero_s, until_s
-        The ends of the x axis, on the axis of the samples' times.
-    palette, **options
-        As of `taskscope.charts.plot_tasks`.
-    label_size
-        Not used: nothing here is named by the user.
-    """
+    """Return the chart of CPU (solid, left axis) and memory in MB (dashed, right axis)."""
     del label_size
     cpu_colour, memory_colour = (Scheme.of({_CPU: 0, _MEMORY: 1}, palette).colour(n) for n in (_CPU, _MEMORY))
     rows = np.array(samples, np.float64).reshape(-1, 3)

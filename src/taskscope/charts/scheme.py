@@ -33,20 +33,7 @@ class Scheme:
 
     @staticmethod
     def of(numbers: Mapping[str, int], palette: PaletteOption = None) -> Scheme:
-        """Return the scheme for these prefixes.
-
-        Parameters
-        ----------
-        numbers
-            By prefix, the number of its colour, as of `taskscope.analysis.display.colours.prefix_colours`.
-        palette
-            The name of a Bokeh palette, or colours; taskscope's own by default.
-
-        Raises
-        ------
-        OptionError
-            If the palette is not known, or empty.
-        """
+        """Return the scheme for prefixes of these numbers, by default of our own palette."""
         if palette is None:
             return Scheme(dict(numbers), PALETTE)
         return Scheme({prefix: i for i, prefix in enumerate(numbers)}, _colours(palette, len(numbers)))

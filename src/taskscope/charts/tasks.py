@@ -47,34 +47,7 @@ def plot_tasks(
     label_size: int | None = 60,
     **options: Any,
 ) -> figure:
-    """Return the Gantt chart of a recording.
-
-    Parameters
-    ----------
-    recording
-        What to draw.
-    zero_s, until_s
-        The ends of the x axis, in seconds after the recorder's zero.
-    texts
-        What each task is, in the order of the recording's tasks; by default its prefix.
-    scheme
-        Colours that other figures share.
-    legend
-        Whether to add the legend of the prefixes.
-    palette
-        Name of a Bokeh palette, or colours; not used with a `scheme`.
-    label_size
-        Longest key and task in the hover text, in characters.
-    **options
-        Attributes of the Bokeh figure.
-
-    Raises
-    ------
-    AttributeError
-        If Bokeh's figures have no attribute of such a name.
-    OptionError
-        If the palette is not known.
-    """
+    """Return the Gantt chart of a recording, from and to seconds after the recorder's zero."""
     tasks = recording.tasks
     scheme = scheme or Scheme.of(prefix_colours(recording), palette)
     lanes, row = np.unique(tasks.lane.astype(np.int64), return_inverse=True)

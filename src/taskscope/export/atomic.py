@@ -14,15 +14,7 @@ __all__ = ["check_writable", "write_atomically"]
 
 
 def check_writable(path: Path, *, overwrite: bool) -> None:
-    """Raise now what writing would raise later.
-
-    Raises
-    ------
-    FileError
-        If the directory is missing or not writable.
-    ExistingFileError
-        If the path is taken and `overwrite` is false.
-    """
+    """Raise now what writing would raise later."""
     directory = path.parent
     if not directory.is_dir():
         raise FileError(
@@ -38,15 +30,8 @@ def check_writable(path: Path, *, overwrite: bool) -> None:
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bool) -> None:
-    """Have `write` fill a temporary file beside `path`, then move it there.
-
-    A symbolic link is replaced, never followed. A failure leaves what was there before.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be written, or exists and `overwrite` is false.
-    """
+    """Have `write` fill a temporary file beside `path`, then move it there."""
+    # A symbolic link is replaced, never followed. A failure leaves what was there before.
     check_writable(path, overwrite=overwrite)
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
     # Its name is known before it is there: an interrupt, which may come at any line, leaves no rubbish.

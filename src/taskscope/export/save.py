@@ -43,17 +43,7 @@ FORMATS: Mapping[str, Writer] = {
 
 
 def check_target(path: str | PathLike[str], *, overwrite: bool = False) -> Path:
-    """Return `path` if a recording can be saved there, before there is one.
-
-    Raises
-    ------
-    OptionError
-        If the extension is not one of `FORMATS`.
-    MissingDependencyError
-        If it is ``.parquet``, and what writes that is not installed.
-    FileError
-        If the directory is missing or not writable, or the path is taken.
-    """
+    """Return `path` if a recording can be saved there, before there is one."""
     target = Path(path).expanduser()
     if _writer(target) is tabular.write_parquet:
         tabular.check_parquet()

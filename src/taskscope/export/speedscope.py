@@ -62,13 +62,7 @@ File = TypedDict(
 
 
 def write_speedscope(recording: RecordedData, file: BinaryIO) -> None:
-    """Write the call stacks as one JSON document.
-
-    Raises
-    ------
-    OptionError
-        If none were sampled.
-    """
+    """Write the call stacks as one JSON document; without any it raises."""
     stacks = recording.stacks
     if stacks.interval_s is None:
         raise OptionError("this recording has no call stacks to export; record it with stacks=True")

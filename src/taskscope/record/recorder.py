@@ -376,18 +376,7 @@ class Recorder:
         stop_s: float | None = None,
         metadata: Mapping[str, object] | None = None,
     ) -> RecordedData:
-        """Return what was recorded of the runs in the window as an immutable `Recording`.
-
-        Parameters
-        ----------
-        first_run, last_run
-            The window, both ends included; None means up to now.
-        start_s, stop_s
-            Seconds after this recorder's zero: the zero of the recording, and until when resources and
-            messages belong to it.
-        metadata
-            Facts to add to the recording's metadata.
-        """
+        """Return what was recorded of these runs, both included and by default up to now."""
         with self._lock:
             self.pull_all()
             states = self._runs.window(first_run, last_run)

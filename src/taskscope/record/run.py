@@ -118,17 +118,7 @@ class Deductions:
 def prefix_progress(
     state: RunState, groups: Sequence[Group], in_flight: Mapping[int, int]
 ) -> list[PrefixProgress]:
-    """Return one row per prefix of this run, in the order in which they began to run.
-
-    Parameters
-    ----------
-    state
-        The run.
-    groups
-        All groups.
-    in_flight
-        How many of its tasks are in flight, by group id.
-    """
+    """Return one row per prefix of this run, in the order in which they began to run."""
     run = state.run.run
     off = state.deductions
     ids = sorted({g for g, n in state.graph.totals.items() if n > 0} | set(state.ended) | set(in_flight))

@@ -41,23 +41,10 @@ def chart_page(recording: RecordedData, links: PackedLinks | None) -> str:
 
 
 def page_html(recording: RecordedData, sections: str = "", profile: Profile | None = None) -> str:
-    """Return a whole document that needs neither kernel nor network.
-
-    Parameters
-    ----------
-    recording
-        What to show.
-    sections
-        HTML to end with.
-    profile
-        Its profile, where that is known already.
-
-    Notes
-    -----
-    What was found stands above the charts: it says why. The picture and the tables come before the data of
-    the interactive chart: they are painted first, and stay where scripts are off; the chart then takes the
-    picture's place.
-    """
+    """Return a whole document that needs neither kernel nor network."""
+    # What was found stands above the charts: it says why. Picture and tables come before the data of the
+    # interactive chart: they are painted first and stay where scripts are off, else it takes the
+    # picture's place.
     summary = Summary.of(recording)
     name, totals = summary.title, summary.totals
     links = pack_links(recording, MAX_PAGE_LINK_BYTES)

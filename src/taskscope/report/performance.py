@@ -22,15 +22,7 @@ _UNSAID = {"interrupted", "error", "label"}
 
 
 def performance_html(recording: RecordedData, code: str | None) -> str:
-    """Return a whole document that needs neither kernel nor network.
-
-    Parameters
-    ----------
-    recording
-        What was recorded.
-    code
-        The source of what called, None where it is not known.
-    """
+    """Return a whole document that needs neither kernel nor network."""
     leaving = redacted(recording)
     profile = calls_of(leaving)
     sections = (

@@ -59,19 +59,7 @@ def picture_svg(
     span_s: float | None = None,
     colours: Mapping[str, int] | None = None,
 ) -> str:
-    """Return the Gantt chart of a recording as an SVG document.
-
-    Parameters
-    ----------
-    recording
-        What to draw.
-    prefixes
-        Which prefixes the legend names, in this order.
-    span_s
-        The time that the picture is as wide as; by default that of the recording.
-    colours
-        The number of each prefix's colour, where several pictures share them.
-    """
+    """Return the Gantt chart of a recording as an SVG document, with these prefixes in its legend."""
     colours = prefix_colours(recording) if colours is None else colours
     coverage = measure_coverage(recording, _N_COLUMNS, span_s=span_s, colours=colours)
     shown = _first_lanes(coverage)
@@ -225,15 +213,7 @@ def bar_pixels(coverage: Coverage) -> NDArray[np.uint8]:
 
 
 def encode_png(pixels: NDArray[np.uint8], palette: Sequence[tuple[int, int, int, int]]) -> bytes:
-    """Return an indexed PNG.
-
-    Parameters
-    ----------
-    pixels
-        Places in `palette`, of shape (height, width).
-    palette
-        At most 256 colours as red, green, blue and opacity, each 0 to 255.
-    """
+    """Return an indexed PNG of places in `palette`, which are red, green, blue and opacity."""
     height, width = pixels.shape
     # Every row starts with the number of its filter; 0 is none.
     rows = np.hstack([np.zeros((height, 1), np.uint8), pixels])

@@ -92,15 +92,7 @@ _CHARACTER_PX = 6.4
 
 
 def flame_svg(profile: Profile, colours: Mapping[str, int]) -> str:
-    """Return a flame graph as an SVG element; the names in it are escaped.
-
-    Parameters
-    ----------
-    profile
-        What to draw: calls of less than half a pixel are left out.
-    colours
-        The number of each prefix's colour.
-    """
+    """Return a flame graph as an SVG element, its names escaped, without calls of less than half a pixel."""
     bars = list(_bars(profile, colours))
     height = (max((depth for depth, _ in bars), default=0) + 1) * _ROW_PX
     text = f".taskscope-flame rect{{stroke:{LIGHT['paper']}}}.taskscope-flame text{{fill:{LIGHT['ink']}}}"

@@ -171,17 +171,7 @@ class StackSampler:
             pause = max(interval * (0.5 + n * _GOLDEN % 1), cost / _MAX_SHARE)
 
     def _sample(self, now: float, elapsed_s: float, late_s: float | None) -> bool:
-        """Look at all threads once; True if one was running a task.
-
-        Parameters
-        ----------
-        now
-            The time.
-        elapsed_s
-            Seconds since the look before.
-        late_s
-            How many seconds later than planned this is; None if there was no look before.
-        """
+        """Look at all threads once; True if one was running a task."""
         tasks: dict[int, tuple[int, LaneBuffer, tuple[object, float]]] = {}
         for run, lane in self._open_lanes():
             task = lane.open

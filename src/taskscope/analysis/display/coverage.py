@@ -44,22 +44,8 @@ class Coverage:
 def column_overlap(
     row: NDArray[np.int64], first: NDArray[np.float64], last: NDArray[np.float64], shape: tuple[int, int]
 ) -> NDArray[np.float64]:
-    """Return how much of every cell is covered by intervals given in columns.
-
-    Parameters
-    ----------
-    row
-        The row of each interval.
-    first, last
-        Where each interval begins and ends, in columns, inside ``0 … shape[1]``.
-    shape
-        Rows and columns.
-
-    Notes
-    -----
-    Linear in the number of intervals plus the number of cells. Where intervals of a row overlap, a cell gets
-    what each of them covers, and at most all of it.
-    """
+    """Return how much of every cell of `shape` is covered by intervals that are given in columns."""
+    # Where intervals of a row overlap, a cell gets what each of them covers, and at most all of it.
     n_rows, n_columns = shape
     # The running sum of slopes: an interval adds its height at its first edge and takes it at its last.
     ramp = np.zeros((n_rows, n_columns + 2))
@@ -80,19 +66,7 @@ def measure_coverage(
     span_s: float | None = None,
     colours: Mapping[str, int] | None = None,
 ) -> Coverage:
-    """Return the busy share of `n_columns` columns of every lane of a recording.
-
-    Parameters
-    ----------
-    recording
-        The recording.
-    n_columns
-        How many columns there are to be.
-    span_s
-        The time that they stand for, from the start on; by default that of the recording.
-    colours
-        The number of each prefix's colour; by default those of the recording.
-    """
+    """Return the busy share of `n_columns` columns of every lane, by default of the whole recording."""
     tasks = recording.tasks
     start_s, stop_s = _extent(recording, tasks.start, tasks.stop)
     stop_s = stop_s if span_s is None else start_s + span_s

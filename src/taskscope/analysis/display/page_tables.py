@@ -227,17 +227,7 @@ def cluster_part(
     group_ids: NDArray[np.uint32],
     lane_ids: NDArray[np.uint16],
 ) -> ClusterPart:
-    """Return activities and samples with times after the recording's zero.
-
-    Parameters
-    ----------
-    recording
-        What was recorded.
-    groups
-        Its `activity_groups`.
-    group_ids, lane_ids
-        The groups and lanes of the recording in the order in which the browser numbers them.
-    """
+    """Return activities and samples, timed from the recording's zero and numbered as in the browser."""
     return ClusterPart(
         activities=_activities(recording, groups, group_ids, lane_ids),
         workers=_workers(recording),

@@ -20,25 +20,7 @@ _SEED = 20_260_101
 def fitted(
     columns: NDArray[np.float64], target: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the coefficients, none negative, with which the columns come closest to the target.
-
-    Parameters
-    ----------
-    columns, target
-        A row for each sample.
-    counts
-        How often each sample counts; a row for each fit.
-
-    Returns
-    -------
-    array
-        A row for each fit; 0 for a column that has nothing but zeros.
-
-    Notes
-    -----
-    Coordinate descent on the normal equations, which converges for any order of the coordinates: V. Franc,
-    V. Hlaváč, M. Navara, "Sequential Coordinate-Wise Algorithm for the Non-negative Least Squares Problem",
-    CAIP 2005. All fits go side by side.
+    """Return, for each row of `counts`, the coefficients, none negative, with which columns fit the target.
 
     Examples
     --------
@@ -48,6 +30,8 @@ def fitted(
     >>> fitted(columns, columns @ [2.0, -3.0], np.ones((1, 3))).round(3).tolist()
     [[0.5, 0.0]]
     """
+    # Coordinate descent on the normal equations converges in any order: V. Franc, V. Hlaváč, M. Navara,
+    # "Sequential Coordinate-Wise Algorithm for the Non-negative Least Squares Problem", CAIP 2005.
     scale = np.sqrt((columns**2).mean(axis=0))
     scale[scale == 0] = 1.0
     columns = columns / scale

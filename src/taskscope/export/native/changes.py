@@ -107,13 +107,7 @@ class Changes:
         self._writer.frame()
 
     def finish(self, recording: RecordedData) -> None:
-        """Write what is still missing of what was recorded of the runs of the file, and the end.
-
-        Raises
-        ------
-        ValueError
-            If the file can no longer become just that.
-        """
+        """Write what is still missing, and the end; ValueError where it cannot become just that."""
         ends = recording.ends
         self.last_run = max((run.run for run in recording.runs), default=self._first_run - 1)
         if ends is None or not self._ends_at(ends):

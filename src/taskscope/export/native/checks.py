@@ -45,13 +45,7 @@ _SIGNED = {"thread", "line", *(f"i{i}" for i in range(MAX_KEY_INTS))}
 
 
 def require(condition: object, expectation: str) -> None:
-    """Raise unless the condition holds.
-
-    Raises
-    ------
-    DamagedFileError
-        Naming the expectation.
-    """
+    """Raise `DamagedFileError` with the expectation unless the condition holds."""
     if not condition:
         raise DamagedFileError(f"it contradicts itself: {expectation}")
 
@@ -131,13 +125,7 @@ def _check_json(value: object, depth: int) -> None:
 
 
 def check_columns(declared: type, columns: Mapping[str, NDArray[Any] | None]) -> None:
-    """Raise unless the numbers in columns are such as their class declares.
-
-    Raises
-    ------
-    DamagedFileError
-        If not.
-    """
+    """Raise unless the numbers in columns are such as their class declares."""
     for column in columns_of(declared):
         values = columns.get(column.name)
         if values is None or values.dtype.kind != "f":
@@ -149,13 +137,7 @@ def check_columns(declared: type, columns: Mapping[str, NDArray[Any] | None]) ->
 
 
 def check_recording(recording: RecordedData) -> None:
-    """Raise unless what is referred to is there, as far as reading did not see to it.
-
-    Raises
-    ------
-    DamagedFileError
-        If not.
-    """
+    """Raise unless what is referred to is there, as far as reading did not see to it."""
     prefixes = {group.prefix for group in recording.groups}
     require({total.prefix for total in recording.totals} <= prefixes, "totals are of groups")
     known = {run.run for run in recording.runs}

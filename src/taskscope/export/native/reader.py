@@ -140,13 +140,7 @@ class _Tables:
         self._state: _Columns = {"now_s": head["zero_s"], **counts}
 
     def add(self, batch: Mapping[str, Section]) -> None:
-        """Take the next batch.
-
-        Raises
-        ------
-        DamagedFileError
-            If it cannot follow the ones before.
-        """
+        """Take the next batch, if it can follow the ones before."""
         for name, table in FILE.items():
             if table.mode == "whole" and name != "completed":
                 self._columns[name] = {}
@@ -205,13 +199,7 @@ class _Tables:
             yield _record(declared, {name: value for name, value in own.items() if name in names}, table)
 
     def recording(self, problem: str | None) -> RecordedData:
-        """Return what has come; `problem` says why that is not all.
-
-        Raises
-        ------
-        DamagedFileError
-            If it contradicts itself.
-        """
+        """Return what has come; `problem` says why that is not all."""
         keys = Keys(self._column("keys", "run"), sorted(self._graphs))
         tasks = Tasks(self._column)
         tasks.meter({column.name: self._column("metered", column.name) for column in FILE["metered"].columns})

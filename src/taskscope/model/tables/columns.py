@@ -280,13 +280,6 @@ def neighbours(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the numbers of a task's dependencies and of its dependents, ascending.
 
-    Parameters
-    ----------
-    task
-        A number in the graph.
-    n_dependencies, edges
-        How many dependencies each key has, and their numbers, in key order.
-
     Examples
     --------
     >>> [found.tolist() for found in neighbours(1, np.array([0, 1, 2]), np.array([0, 0, 1], np.int32))]
@@ -302,16 +295,7 @@ def cut_links(
     limit: int,
     name: Callable[[NDArray[np.int32]], Iterable[Link]],
 ) -> TaskLinks:
-    """Return the first `limit` dependencies and as many dependents of those found, as links.
-
-    Parameters
-    ----------
-    found
-        The numbers of all dependencies and of all dependents; see `neighbours`.
-    limit
-        Most links of a kind.
-    name
-        Gives the links to tasks with these numbers.
+    """Return at most `limit` of the dependencies and of the dependents that `neighbours` found, as links.
 
     Examples
     --------

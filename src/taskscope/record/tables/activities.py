@@ -70,17 +70,7 @@ class ActivityLog(Log[ActivityRows]):
         activities: list[LaneActivity],
         origin: float,
     ) -> None:
-        """Append activities of one run, for the one reader that folds.
-
-        Parameters
-        ----------
-        run, tasks, groups, lanes
-            The run, and number, group and lane of the task of every activity.
-        activities
-            The activities.
-        origin
-            The recorder's zero on the axis of their times.
-        """
+        """Append activities of one run; only the one reader that folds may."""
         for place, activity in enumerate(activities):
             if activity.token is not None:
                 self._places[activity.token] = self.cursor + place

@@ -74,15 +74,7 @@ class Occupancy:
         self._n_unvalued -= count
 
     def advance(self, now_s: float, *, over: bool) -> CacheRows:
-        """Look at some of the landings, ten times a second; return the rows that are settled.
-
-        Parameters
-        ----------
-        now_s
-            The recorder's clock.
-        over
-            Whether nothing more will be folded: what is not known by now never will be.
-        """
+        """Look at some of the landings and return the settled rows; once `over`, what is unknown stays so."""
         early = now_s - self._looked_s < _PAUSE_S and self._n_waiting < _MAX_LANDINGS
         if not self._builder.complete or (early and not over):
             return CacheRows.empty()

@@ -154,19 +154,7 @@ class StackLog:
         seconds: float,
         cpu_s: float | None = None,
     ) -> None:
-        """Count one sample.
-
-        Parameters
-        ----------
-        run, prefix, worker
-            Whose task was being run.
-        stack
-            The code of the calls and the offset of the instruction that each is at, innermost first.
-        seconds
-            The time the sample stands for.
-        cpu_s
-            How much CPU time the thread took in it; None where that is unknown.
-        """
+        """Count one sample that stands for `seconds`, its innermost call first."""
         with self._lock:
             node = self._node(self._see(code) for code, _ in stack[: -_MAX_DEPTH - 1 : -1])
             if self._open_s is None:
@@ -220,15 +208,7 @@ class StackLog:
         return self._lines.setdefault((function, line), len(self._lines))
 
     def hand_over(self, start_s: float, counted: Iterable[CountedCalls]) -> None:
-        """Add a cycle of samples that others counted.
-
-        Parameters
-        ----------
-        start_s
-            When the cycle began, in seconds after the recorder's zero.
-        counted
-            The samples.
-        """
+        """Add a cycle of samples that others counted."""
         with self._lock:
             sums: _Sums = {}
             for each in counted:

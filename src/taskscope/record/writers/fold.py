@@ -91,15 +91,7 @@ class GroupSums:
 
 
 def sum_by_group(block: RowBlock, group: NDArray[np.uint32]) -> Iterator[tuple[int, GroupSums]]:
-    """Yield the sums over each group of a block's rows, by ascending group id.
-
-    Parameters
-    ----------
-    block
-        The rows.
-    group
-        The group id of every row.
-    """
+    """Yield the sums over each group of a block's rows, by ascending group id."""
     ids, place = np.unique(group, return_inverse=True)
     status = flag_codes(block.flags, "status")
     n_statuses = len(STATUSES)

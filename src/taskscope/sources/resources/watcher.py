@@ -43,13 +43,7 @@ class ProcessWatcher:
 
     @classmethod
     def start(cls) -> ProcessWatcher:
-        """Start a helper that waits for when to sample this process.
-
-        Raises
-        ------
-        OSError
-            If this machine has no ``/proc``, or no process can be started.
-        """
+        """Start a helper that waits for when to sample this process; OSError where there can be none."""
         if not Path("/proc/self/statm").exists():
             raise OSError("sampling from another process needs /proc")
         command_out, command_in = os.pipe()

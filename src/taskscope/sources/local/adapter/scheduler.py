@@ -85,15 +85,7 @@ def is_nested() -> bool:
 
 
 def find_culprit(error: BaseException, in_flight: Collection[object]) -> list[object]:
-    """Return the key of the task whose failure ended the compute, in a list that is empty if it is not known.
-
-    Parameters
-    ----------
-    error
-        What ended the compute.
-    in_flight
-        Keys of the tasks of which none has reported that it failed.
-    """
+    """Return, in a list, the key of the task whose failure ended the compute, if that is known."""
     names = _scheduler_locals()
     if names.get("failed") is True:
         return [names["key"]]
