@@ -21,6 +21,7 @@ from taskscope.analysis.explain.replay import WhatIf, what_if
 from taskscope.analysis.process.memory_peak import MemoryPeak, memory_peak
 from taskscope.analysis.process.process_cpu import ProcessCpu, process_cpu
 from taskscope.analysis.summary import summary_text
+from taskscope.analysis.task_groups import GroupGraph, group_graph
 from taskscope.export.folder import to_csv, to_parquet
 from taskscope.export.native.reader import load as load_data
 from taskscope.export.save import comparison_to_html, save, to_chrome_trace, to_html, to_speedscope
@@ -315,6 +316,36 @@ class Recording(RecordedData):
         """
         return bandwidth(self)
 
+    def group_graph(self, run: int | None = None) -> GroupGraph:
+        """Return the graph by task groups: how many tasks each has, how far they are, which groups it needs.
+
+        Parameters
+        ----------
+        run
+            The number of a compute; by default all of them, each with its own groups.
+
+        Returns
+        -------
+        GroupGraph
+            It prints as text; `to_pandas` has a row for each group. Of a block that has not ended
+            ``run.recording.group_graph()`` says how far it is by now.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such compute.
+
+        Examples
+        --------
+        >>> import dask, taskscope
+        >>> add = dask.delayed(sum, pure=False)
+        >>> with taskscope.profile(display=False) as run:
+        ...     _ = dask.delayed(max)([add([1, 2]), add([3, 4])]).compute(scheduler="synchronous")
+        >>> [(of.prefix, of.n_finished, len(of.needs)) for of in run.recording.group_graph().groups]
+        [('sum', 2, 0), ('max', 1, 1)]
+        """
+        return group_graph(self, run)
+
     def critical_path(self, run: int | None = None) -> CriticalPath:
         """Return what set the makespan: a chain of tasks, and of waits with their causes.
 
@@ -508,6 +539,33 @@ class Recording(RecordedData):
         from taskscope.charts import plot_bandwidth
 
         return plot_bandwidth(bandwidth(self), **options)
+
+    def plot_group_graph(self, run: int | None = None, **options: object) -> figure:
+        """Return a Bokeh figure of `group_graph`: a box for each group, filled as far as its tasks are done.
+
+        Parameters
+        ----------
+        run
+            The number of a compute; by default all of them, below each other.
+        **options
+            Attributes of a Bokeh figure, such as ``height`` or ``title``, which win over ours.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such compute.
+        MissingDependencyError
+            If Bokeh is not installed.
+        AttributeError
+            If Bokeh's figures have no attribute of the name of an option.
+
+        Notes
+        -----
+        It has the 200 groups with the most tasks, and says how many it leaves out.
+        """
+        from taskscope.charts import plot_groups
+
+        return plot_groups(self, run, **options)
 
     def save(
         self,

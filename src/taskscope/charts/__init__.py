@@ -8,6 +8,7 @@ with required("a figure", "bokeh", "'bokeh>=3.4'"):
 from taskscope.charts.bandwidth import plot_bandwidth
 from taskscope.charts.cache import plot_cache
 from taskscope.charts.document import html_document
+from taskscope.charts.groups import plot_groups
 from taskscope.charts.overview import plot
 from taskscope.charts.resources import plot_resources
 from taskscope.charts.scheme import Scheme
@@ -21,6 +22,7 @@ __all__ = [
     "plot",
     "plot_bandwidth",
     "plot_cache",
+    "plot_groups",
     "plot_resources",
     "plot_tasks",
     "stacked",

@@ -1,0 +1,239 @@
+"""The graph of a compute by task groups: how many tasks each has, how far they are, which groups it needs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.quantities import format_count, format_duration, plural, printable
+from taskscope.errors import UnknownNameError
+from taskscope.model.frames import frame_of
+from taskscope.model.recording import RecordedData
+from taskscope.model.tables.columns import GraphColumns
+from taskscope.model.tables.records import ERRED, FINISHED, RUNNING, flag_codes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["GroupGraph", "GroupProgress", "group_graph"]
+
+_MAX_SHOWN = 40
+_NAME_WIDTH = 32
+_MAX_NEEDED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class GroupProgress:
+    """One task group of one compute.
+
+    Parameters
+    ----------
+    run
+        The number of the compute.
+    group, prefix
+        Its name, and what its tasks are drawn and counted by.
+    n_tasks
+        How many tasks it has; without data that the graph holds.
+    n_finished, n_erred, n_running
+        How many of them are in which state, each task by its last end.
+    n_skipped
+        How many did not have to run, because a cluster had their results, or those of what needs them.
+    seconds
+        How long all that ran took, added up.
+    needs
+        The groups of which tasks of this one need results, without itself.
+    layer
+        How many groups there are at most on a way to it from one that needs no other.
+    """
+
+    run: int
+    group: str
+    prefix: str
+    n_tasks: int
+    n_finished: int
+    n_erred: int
+    n_running: int
+    n_skipped: int
+    seconds: float
+    needs: tuple[str, ...]
+    layer: int
+
+    @property
+    def done(self) -> float:
+        """The part of its tasks that has finished or does not have to run, 0 to 1."""
+        return (self.n_finished + self.n_skipped) / self.n_tasks
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as plain values, ready for JSON."""
+        return {**{name: getattr(self, name) for name in self.__slots__}, "needs": list(self.needs)}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupGraph:
+    """The graphs of computes by task groups.
+
+    Parameters
+    ----------
+    groups
+        The groups of each compute, each after those that it needs.
+    reason
+        Why nothing can be said; None where something can.
+    notes
+        What is not known, and why.
+    """
+
+    groups: tuple[GroupProgress, ...]
+    reason: str | None
+    notes: tuple[str, ...]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the groups as a pandas DataFrame, with the columns of `GroupProgress`.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        return frame_of([of.to_dict() for of in self.groups], list(GroupProgress.__slots__))
+
+    def __str__(self) -> str:
+        """Return it as text, a line for each group, those that are needed first."""
+        if self.reason is not None:
+            return f"cannot say how task groups depend on each other, because {self.reason}"
+        n_groups, n_tasks = len(self.groups), sum(of.n_tasks for of in self.groups)
+        title = (
+            f"task graph · {format_count(n_groups)} {plural('group', n_groups)}, "
+            f"{format_count(n_tasks)} {plural('task', n_tasks)}"
+        )
+        names = _short(self.groups)
+        rows = [("group", "done", "time", "needs"), *(_row(of, names) for of in self.groups[:_MAX_SHOWN])]
+        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        lines = [
+            f"  {name:<{widths[0]}}  {done:>{widths[1]}}  {time:>{widths[2]}}  {needs}".rstrip()
+            for name, done, time, needs in rows
+        ]
+        if n_groups > _MAX_SHOWN:
+            lines.append(f"  {n_groups - _MAX_SHOWN:,} more groups are in to_pandas()")
+        return "\n".join([title, "", *lines, *(f"  {note}" for note in self.notes)])
+
+    __repr__ = __str__
+
+
+def group_graph(recording: RecordedData, run: int | None = None) -> GroupGraph:
+    """Return the graphs of all computes, or of one, by task groups.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such compute.
+    """
+    known = {of.run: of for of in recording.runs if not of.is_of_others}
+    if run is not None and run not in known:
+        raise UnknownNameError(f"unknown compute {run!r}; known: {', '.join(map(str, known)) or 'none'}")
+    graphs = {n: g for n, g in recording.graphs.items() if n in known and run in (None, n)}
+    groups = tuple(of for number, graph in graphs.items() for of in _of_run(recording, number, graph))
+    unknown = [number for number, graph in graphs.items() if not graph.known]
+    unsaid = f"dependencies of compute {', '.join(map(str, unknown))} are not known" if unknown else None
+    reason = None if groups else "no graph was recorded"
+    return GroupGraph(groups, reason, () if unsaid is None else (unsaid,))
+
+
+def _of_run(recording: RecordedData, run: int, graph: GraphColumns) -> Iterator[GroupProgress]:
+    """Yield the groups of a compute, each after those that it needs as far as they do not need each other."""
+    n_groups = len(recording.groups)
+    is_task = np.ones(len(graph.group), np.bool_)
+    is_task[graph.data] = False
+    status = np.full(len(graph.group), -1)
+    seconds = np.zeros(n_groups)
+    for block in recording.blocks:
+        if block.run == run:
+            status[block.task] = flag_codes(block.flags, "status")
+            np.add.at(seconds, graph.group[block.task], block.duration)
+    # A task that was spared for one who asked may have run for another.
+    skipped = np.zeros(len(graph.group), np.bool_)
+    skipped[graph.spared] = True
+    skipped &= status == -1
+
+    def counts(of: NDArray[np.bool_]) -> list[int]:
+        found: list[int] = np.bincount(graph.group[of & is_task], minlength=n_groups).tolist()
+        return found
+
+    n_tasks, n_skipped = counts(is_task), counts(skipped)
+    n_finished, n_erred, n_running = (counts(status == code) for code in (FINISHED, ERRED, RUNNING))
+    needs = _needs(graph, is_task)
+    for group, layer in _layers([g for g in range(n_groups) if n_tasks[g]], needs).items():
+        yield GroupProgress(
+            run=run,
+            group=recording.groups[group].name,
+            prefix=recording.groups[group].prefix,
+            n_tasks=n_tasks[group],
+            n_finished=n_finished[group],
+            n_erred=n_erred[group],
+            n_running=n_running[group],
+            n_skipped=n_skipped[group],
+            seconds=float(seconds[group]),
+            needs=tuple(recording.groups[other].name for other in needs.get(group, ())),
+            layer=layer,
+        )
+
+
+def _needs(graph: GraphColumns, is_task: NDArray[np.bool_]) -> Mapping[int, Sequence[int]]:
+    """Return which groups need which others; data are no tasks, and nobody waits for them."""
+    by, needed = graph.edge_sources(), graph.edges
+    both = is_task[by] & is_task[needed]
+    pairs = np.unique(np.column_stack([graph.group[by[both]], graph.group[needed[both]]]), axis=0)
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for group, other in pairs.tolist():
+        if group != other:
+            found[group].append(other)
+    return found
+
+
+def _layers(groups: Sequence[int], needs: Mapping[int, Sequence[int]]) -> dict[int, int]:
+    """Return the layer of each group, in an order in which each comes after those that it needs.
+
+    Of groups whose tasks need each other's, the one that needs the fewest that are left comes first.
+    """
+    left = {group: set(needs.get(group, ())) for group in groups}
+    dependents: defaultdict[int, list[int]] = defaultdict(list)
+    for group, others in left.items():
+        for other in others:
+            dependents[other].append(group)
+    layers: dict[int, int] = {}
+    ready = [group for group, others in left.items() if not others]
+    while left:
+        group = ready.pop(0) if ready else min(left, key=lambda g: len(left[g]))
+        del left[group]
+        layers[group] = 1 + max(
+            (layers[other] for other in needs.get(group, ()) if other in layers), default=-1
+        )
+        for dependent in dependents[group]:
+            if dependent in left:
+                left[dependent].discard(group)
+                if not left[dependent]:
+                    ready.append(dependent)
+    return layers
+
+
+def _short(groups: Sequence[GroupProgress]) -> Mapping[tuple[int, str], str]:
+    """Return what groups are called in text: by prefix where one group of the compute alone has it."""
+    counts = Counter((of.run, of.prefix) for of in groups)
+    return {
+        (of.run, of.group): printable(of.prefix if counts[of.run, of.prefix] == 1 else of.group, _NAME_WIDTH)
+        for of in groups
+    }
+
+
+def _row(of: GroupProgress, names: Mapping[tuple[int, str], str]) -> tuple[str, str, str, str]:
+    done = f"{format_count(of.n_finished)} of {format_count(of.n_tasks - of.n_skipped)}"
+    extras = [(of.n_erred, "failed"), (of.n_running, "running"), (of.n_skipped, "skipped")]
+    done += "".join(f", {format_count(n)} {word}" for n, word in extras if n)
+    needs = ", ".join(names[of.run, name] for name in of.needs[:_MAX_NEEDED])
+    if len(of.needs) > _MAX_NEEDED:
+        needs += f" and {len(of.needs) - _MAX_NEEDED:,} more"
+    return names[of.run, of.group], done, format_duration(of.seconds), needs

@@ -1,0 +1,145 @@
+"""The graph of computes by task groups."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import dask
+import numpy as np
+import pytest
+from bokeh.models.annotations import Title
+
+import taskscope
+from taskscope.analysis.task_groups import GroupProgress, group_graph
+from taskscope.errors import UnknownNameError
+from taskscope.model.tables.records import OTHERS
+from taskscope.recording import Recording
+from tests.support.recordings.schedules import with_dependencies
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
+
+KEYS: tuple[object, ...] = (("load-1", 0), ("load-1", 1), ("add-1", 0), ("add-1", 1), ("sum-1", 0))
+NEEDS = {2: (0,), 3: (1, 2), 4: (2, 3)}
+
+
+def small(*statuses: str) -> Recording:
+    rows = [
+        Row(key=key, group=0, start_s=float(i), stop_s=i + 1.0, status=status)
+        for i, (key, status) in enumerate(zip(KEYS, statuses, strict=True))
+    ]
+    return with_dependencies(rows, NEEDS)
+
+
+def test_each_group_has_its_counts_and_the_groups_that_it_needs_but_itself() -> None:
+    found = group_graph(small("finished", "finished", "finished", "running", "erred"))
+    assert found.groups == (
+        GroupProgress(0, "load-1", "load", 2, 2, 0, 0, 0, 2.0, (), 0),
+        GroupProgress(0, "add-1", "add", 2, 1, 0, 1, 0, 2.0, ("load-1",), 1),
+        GroupProgress(0, "sum-1", "sum", 1, 0, 1, 0, 0, 1.0, ("add-1",), 2),
+    )
+    assert (found.reason, found.notes) == (None, ())
+    assert [of.done for of in found.groups] == [1.0, 0.5, 0.0]
+    assert str(found).splitlines() == [
+        "task graph · 3 groups, 5 tasks",
+        "",
+        "  group               done  time  needs",
+        "  load              2 of 2   2 s",
+        "  add    1 of 2, 1 running   2 s  load",
+        "  sum     0 of 1, 1 failed   1 s  add",
+    ]
+    assert list(found.to_pandas()["needs"]) == [[], ["load-1"], ["add-1"]]
+
+
+def test_a_task_counts_by_its_last_end_data_do_not_and_what_is_skipped_is_told_apart() -> None:
+    recording = small("finished", "lost", "finished", "finished", "finished")
+    (block,) = recording.blocks
+    again = replace(block.part(np.array([1])), flags=block.flags[:1])
+    rest = block.part(np.array([0, 1, 2, 3]))
+    graph = replace(recording.graphs[0], data=np.array([0], "i4"), spared=np.array([1, 4], "i4"))
+    found = group_graph(replace(recording, blocks=(rest, again), graphs={0: graph}))
+    assert [(of.group, of.n_tasks, of.n_finished, of.n_skipped, of.needs) for of in found.groups] == [
+        ("load-1", 1, 1, 0, ()),
+        ("add-1", 2, 2, 0, ("load-1",)),
+        ("sum-1", 1, 0, 1, ("add-1",)),
+    ]
+    assert found.groups[2].done == 1.0
+
+
+def test_groups_that_need_each_other_have_an_order_too() -> None:
+    rows = [Row(key=key) for key in (("a", 0), ("b", 0), ("a", 1), ("b", 1), ("c", 0))]
+    found = group_graph(with_dependencies(rows, {1: (0,), 2: (1,), 3: (2,), 4: (3,)}))
+    assert [(of.group, of.needs, of.layer) for of in found.groups] == [
+        ("a", ("b",), 0),
+        ("b", ("a",), 1),
+        ("c", ("b",), 2),
+    ]
+
+
+def test_groups_of_one_prefix_are_told_apart_and_many_are_left_to_the_table() -> None:
+    rows = [Row(key=(f"load-{i:032x}", 0)) for i in range(50)]
+    found = group_graph(recording_of(rows))
+    lines = str(found).splitlines()
+    assert lines[3].split()[0] != lines[4].split()[0]
+    assert lines[-1] == "  10 more groups are in to_pandas()"
+
+
+def test_each_compute_has_its_own_groups_and_others_have_none() -> None:
+    rows = [Row(key=("a-1", 0)), Row(key=("a-1", 0), run=1), Row(key=("b-1", 0), run=2)]
+    runs = [run_of(0, n_tasks=1), run_of(1, n_tasks=1), run_of(2, n_tasks=1, scheduler=OTHERS)]
+    recording = recording_of(rows, runs)
+    assert [(of.run, of.group) for of in recording.group_graph().groups] == [(0, "a-1"), (1, "a-1")]
+    assert [of.run for of in recording.group_graph(1).groups] == [1]
+    with pytest.raises(UnknownNameError, match="unknown compute 2; known: 0, 1"):
+        recording.group_graph(2)
+
+
+def test_what_is_not_known_is_said() -> None:
+    recording = small(*["finished"] * 5)
+    cut = replace(recording, graphs={0: replace(recording.graphs[0], known=False)})
+    assert group_graph(cut).notes == ("dependencies of compute 0 are not known",)
+    none = group_graph(recording_of([]))
+    assert str(none) == "cannot say how task groups depend on each other, because no graph was recorded"
+
+
+def test_it_says_how_far_a_compute_is_while_it_runs() -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slow(number: int) -> int:
+        begun.set()
+        may_end.wait()
+        return number
+
+    with taskscope.profile(display=False) as run:
+        needed = dask.delayed(abs)(-1)
+        thread = threading.Thread(target=dask.delayed(slow)(needed).compute, kwargs={"scheduler": "threads"})
+        thread.start()
+        begun.wait()
+        during = run.recording.group_graph()
+        may_end.set()
+        thread.join()
+    assert [(of.prefix, of.n_finished, of.n_running) for of in during.groups] == [
+        ("abs", 1, 0),
+        ("slow", 0, 1),
+    ]
+    assert [of.n_finished for of in run.recording.group_graph().groups] == [1, 1]
+
+
+def test_a_figure_has_a_box_for_each_group_and_says_how_many_it_leaves_out() -> None:
+    plot = small("finished", "finished", "finished", "running", "erred").plot_group_graph(title="mine")
+    lines, filled, _, _ = plot.renderers
+    assert len(lines.data_source.data["x0"]) == 2  # type: ignore[attr-defined]  # of a glyph
+    boxes = filled.data_source.data  # type: ignore[attr-defined]  # of a glyph
+    assert [round(to - left, 2) for left, to in zip(boxes["left"], boxes["filled"], strict=True)] == [
+        0.7,
+        0.35,
+        0,
+    ]
+    assert list(boxes["border_px"]) == [1, 1, 3]
+    assert isinstance(plot.title, Title)
+    assert plot.title.text == "mine"
+    many = recording_of([Row(key=(f"load-{i:032x}", 0)) for i in range(250)]).plot_group_graph()
+    notes = [above.text for above in many.above if isinstance(above, Title)]
+    assert "the 200 groups with the most tasks, of 250" in notes
+    empty = recording_of([]).plot_group_graph()
+    assert any("no graph was recorded" in str(a.text) for a in empty.above if isinstance(a, Title))
