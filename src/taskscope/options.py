@@ -364,7 +364,7 @@ def code_of(function: object) -> CodeType | None:
             function = function.__func__
         elif type(function).__name__ == "DelayedLeaf":
             # What `dask.delayed` makes of a function; any attribute of it is another task.
-            function = getattr(function, "_obj", None)
+            function = getattr(function, "__wrapped__", None)
         elif (wrapped := inspect.getattr_static(function, "__wrapped__", None)) is not None:
             function = wrapped
         else:

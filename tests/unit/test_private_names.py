@@ -350,6 +350,12 @@ NAMES = (
         lambda kind: kind(target=len)._target is len,
         used_as="_target",
     ),
+    Name(
+        "threading",
+        "_active, threads by identifier",
+        lambda module: module._active[threading.get_ident()] is threading.current_thread(),
+        used_as="_active",
+    ),
     Name("sys:_getframe", "a frame, by depth", lambda f: f(0).f_code.co_name, "<lambda>"),
     Name(
         "sys:_current_frames",
