@@ -68,7 +68,13 @@ export const TABLES = {
       status: 'int < 4',
       error: 'text?',
       execution_count: 'int?',
-      lock_wait_s: 'duration?'
+      lock_wait_s: 'duration?',
+      optimize_s: 'duration?',
+      send_s: 'duration?',
+      received_s: 'time?',
+      materialize_s: 'duration?',
+      order_s: 'duration?',
+      initialize_s: 'duration?'
     }
   },
   graphs: {

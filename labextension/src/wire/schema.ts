@@ -71,6 +71,14 @@ export interface Run {
   readonly stopS: number | null;
   readonly status: RunStatus;
   readonly error: string | null;
+  /** How long this process made the graph, and packed it; both end where the compute begins. */
+  readonly optimizeS: number | null;
+  readonly sendS: number | null;
+  /** When a cluster's scheduler began with it, and how long each step took there. */
+  readonly receivedS: number | null;
+  readonly materializeS: number | null;
+  readonly orderS: number | null;
+  readonly initializeS: number | null;
 }
 
 /** How far one prefix of one compute is. A task that ran several times counts once, as what it is by now. */

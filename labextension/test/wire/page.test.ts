@@ -47,7 +47,8 @@ it('a message becomes a batch, whole and converted', () => {
     lanes: [{ id: 0, worker: 'main', thread: 11, label: 'thread 1' }, { id: 1, worker: 'main', thread: 12, label: 'thread 2' }],
     runs: [{
       run: 0, label: 'qr', cell: null, executionCount: 3, sourceCrc: 7, lockWaitS: null, scheduler: 'threads', nWorkers: 2, nTasks: 4,
-      startS: 0.5, stopS: null, status: 'running', error: null
+      startS: 0.5, stopS: null, status: 'running', error: null,
+      optimizeS: null, sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null
     }],
     progress: [{
       run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, spared: 3, again: 5, durationS: 0.75, firstS: null,

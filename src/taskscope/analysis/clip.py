@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import Run
+from taskscope.model.tables.records import BEFORE, Run
 
 __all__ = ["clipped"]
 
@@ -98,7 +99,9 @@ def _last_stops(data: RecordedData, earlier: AbstractSet[int]) -> dict[int, floa
 def _clip(run: Run, zero_s: float, n_before: dict[int, int]) -> Run:
     if run.run not in n_before:
         return run
-    return replace(run, start_s=max(run.start_s, zero_s), n_tasks=max(run.n_tasks - n_before[run.run], 0))
+    n_tasks = max(run.n_tasks - n_before[run.run], 0)
+    unknown: dict[str, Any] = dict.fromkeys(BEFORE)
+    return replace(run, start_s=max(run.start_s, zero_s), n_tasks=n_tasks, **unknown)
 
 
 def _of(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taskscope.analysis.before_tasks import measure_before_tasks
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.metered import ExecuteTotals, cpu_by_prefix, measure_executing
 from taskscope.analysis.process.memory_peak import memory_peak
@@ -153,6 +154,7 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         )
     own = [
         ("wall time", format_duration(totals.makespan_s)),
+        *_before_tasks(recording),
         ("time in tasks", format_duration(totals.task_s if recording.runs else None)),
         ("busy", busy if busy == UNKNOWN else f"{busy} of {_workers(totals)}"),
         ("CPU time", cpu),
@@ -163,6 +165,14 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     ]
     others = [] if totals.others is None else [("others", others_text(totals.others))]
     return [*(own if totals.n_runs else []), *others]
+
+
+def _before_tasks(recording: RecordedData) -> list[tuple[str, str]]:
+    """Return where the time before the first task went, where a person would have felt it."""
+    before = measure_before_tasks(recording)
+    if before is None or before.seconds < _FELT_S or not before.words():
+        return []
+    return [("before tasks", f"{format_duration(before.seconds)}: {before.words()}")]
 
 
 def _cpu_beside(recording: RecordedData) -> str:

@@ -461,11 +461,11 @@ def _stops(recording: RecordedData) -> list[float]:
 def _makespan_s(recording: RecordedData) -> float | None:
     if not recording.runs:
         return None
-    return max(_stops(recording)) - min(run.start_s for run in recording.runs)
+    return max(_stops(recording)) - min(run.asked_s for run in recording.runs)
 
 
 def _busy_fraction(recording: RecordedData, tasks: TaskBlock, n_workers: int | None) -> float | None:
-    starts = np.array([run.start_s for run in recording.runs])
+    starts = np.array([run.asked_s for run in recording.runs])
     computing_s = union_s(starts, np.array(_stops(recording)))
     if not n_workers or computing_s <= 0 or not len(tasks) or recording.dropped:
         return None

@@ -23,6 +23,7 @@ from taskscope.model.tables.columns import (
     stored_measures,
 )
 from taskscope.model.tables.records import (
+    BEFORE,
     INTERRUPTED,
     RUNNING,
     Group,
@@ -213,6 +214,14 @@ def _lock_wait_s(log: RunLog) -> float | None:
     return None if log.stop is None or n_asked < _MIN_ASKED else whole_ticks(waited_s / n_asked)
 
 
+def _before(log: RunLog, origin: float) -> dict[str, float | None]:
+    """Return what is known of the time before the first task, as columns of `Run`."""
+    known = {name: log.before.get(name) for name in BEFORE}
+    received = known["received_s"]
+    known["received_s"] = None if received is None else received - origin
+    return {name: None if value is None else whole_ticks(value) for name, value in known.items()}
+
+
 class RunState:
     """What the reader knows of one run.
 
@@ -281,6 +290,7 @@ class RunState:
             execution_count=log.execution_count,
             source_crc=log.source_crc,
             lock_wait_s=_lock_wait_s(log),
+            **_before(log, self.origin),
         )
 
     def take_rows(self, lane_id: Callable[[LaneKey], int]) -> RowBlock | None:

@@ -12,6 +12,7 @@ import pytest
 from taskscope.errors import UnknownNameError
 from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.records import BEFORE
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.record import LaneKey, Recorder, UnseenTask
 from tests.support.fakes.clock import FakeClock
@@ -19,7 +20,8 @@ from tests.support.recordings.run_writing import begin_run, end_run, write_task
 
 METADATA = {"pid": 4242, "memory_limit_bytes": 2**34}
 DESIGNED = {
-    "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error",
+    "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error optimize_s send_s"
+    " received_s materialize_s order_s initialize_s",
     "tasks": "run key prefix group lane worker thread start_s stop_s cpu_s cpu_from status"
     " observed_by result_bytes error",
     "activities": "run key lane activity start_s stop_s source nbytes error",
@@ -108,10 +110,12 @@ def test_runs_say_how_they_were_run_and_how_they_ended(recording: RecordedData) 
         {
             "run": 0, "label": "quick", "cell": "cell-1", "scheduler": "threads", "n_workers": 2,
             "n_tasks": 3, "start_s": 0.0, "stop_s": 2.0, "status": "erred", "error": "ValueError: no",
+            **dict.fromkeys(BEFORE),
         },
         {
             "run": 1, "label": None, "cell": None, "scheduler": None, "n_workers": None,
             "n_tasks": 1, "start_s": 2.0, "stop_s": None, "status": "running", "error": None,
+            **dict.fromkeys(BEFORE),
         },
     ]  # fmt: skip
 

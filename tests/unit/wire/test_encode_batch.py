@@ -11,6 +11,7 @@ from taskscope.codec import BATCH, HEADER, LIMITS, Decoder, Section, budget_for,
 from taskscope.model.keys import KeyBlock
 from taskscope.model.streams import PAGE
 from taskscope.model.tables.records import (
+    BEFORE,
     Estimate,
     Group,
     Lane,
@@ -79,6 +80,7 @@ def test_the_message_says_all_tables() -> None:
                 "execution_count": 3,
                 "source_crc": 0xFFFFFFFF,
                 "lock_wait_s": None,
+                **dict.fromkeys(BEFORE),
                 "scheduler": "threads",
                 "n_workers": 4,
                 "n_tasks": 12,
@@ -95,6 +97,7 @@ def test_the_message_says_all_tables() -> None:
                 "execution_count": None,
                 "source_crc": None,
                 "lock_wait_s": None,
+                **dict.fromkeys(BEFORE),
                 "scheduler": None,
                 "n_workers": None,
                 "n_tasks": 1,
@@ -111,6 +114,7 @@ def test_the_message_says_all_tables() -> None:
                 "execution_count": None,
                 "source_crc": None,
                 "lock_wait_s": None,
+                **dict.fromkeys(BEFORE),
                 "scheduler": None,
                 "n_workers": None,
                 "n_tasks": 1,

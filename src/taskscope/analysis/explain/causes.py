@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.before_tasks import measure_before_tasks
 from taskscope.analysis.explain.evidence import Evidence, listed
 from taskscope.analysis.explain.finding import Finding, at_most, measured
 from taskscope.analysis.explain.load import COUNTED_S, on_core_s
@@ -71,13 +72,16 @@ def large_graph(known: Evidence) -> Iterator[Finding]:
     if all(work.run.scheduler == "processes" for work in known.works):
         # Most of it is the start of the pool, and nobody knows how much.
         return
+    before = measure_before_tasks(known.recording, [work.run for work in known.works])
+    measured_words = "" if before is None else before.words()
     if n_tasks >= _MANY_TASKS:
         text = f"graphs of {n} tasks were put in order or sent for {share} of the time, before any task ran"
+        text += f": {measured_words}" if measured_words else ""
         advice = "use larger chunks or partitions, so that there are fewer tasks"
     elif graph_s >= _LONG_FOR_FEW_S:
         text = (
-            f"before any task ran {share} of the time went by, with {n} {plural('task', n_tasks)} only: what "
-            "they carry was sent, or workers got ready"
+            f"before any task ran {share} of the time went by, with {n} {plural('task', n_tasks)} only: "
+            + (measured_words or "what they carry was sent, or workers got ready")
         )
         advice = (
             "pass large objects by client.scatter, or load them inside of tasks, instead of as arguments; "
@@ -85,8 +89,11 @@ def large_graph(known: Evidence) -> Iterator[Finding]:
         )
     else:
         return
+    evidence: dict[str, object] = {"graph_s": graph_s, "n_tasks": n_tasks}
+    if before is not None:
+        evidence["phases_s"] = before.phases_s
     if graph_s:
-        yield measured("large-graph", graph_s, text, advice, {"graph_s": graph_s, "n_tasks": n_tasks})
+        yield measured("large-graph", graph_s, text, advice, evidence)
 
 
 _TOKEN = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -47,11 +47,11 @@ WaitCause: TypeAlias = Literal[
 ]
 """Why nothing on the path ran.
 
-``client``: no compute ran, the program did something else. ``graph``: a compute had begun, and no task of
-it: its graph was put in order, or sent. ``dispatch``: the scheduler had to take in a result and hand over the
-next task. ``queue``: all workers were busy. ``results``: all tasks had ended, and the compute had not.
-``failed-attempt``: a task with retries was tried in vain. The others are what a worker of a cluster did for
-the task. ``unknown``: the recording does not have what it was.
+``client``: no compute ran, the program did something else. ``graph``: a compute had been asked for, and no
+task of it had begun: its graph was built, sent, or put in order. ``dispatch``: the scheduler had to take in
+a result and hand over the next task. ``queue``: all workers were busy. ``results``: all tasks had ended, and
+the compute had not. ``failed-attempt``: a task with retries was tried in vain. The others are what a worker
+of a cluster did for the task. ``unknown``: the recording does not have what it was.
 """
 
 _CAUSES: tuple[WaitCause, ...] = get_args(WaitCause)

@@ -59,7 +59,7 @@ def place_of(recording: RecordedData, path: CriticalPath, finding: Finding) -> P
         waits = path.waits_s(*_WAITS.get(finding.cause, ()))
         return Place(None, _moved(_longest(waits), recording.zero_s), prefixes)
     [span] = [
-        (one.start_s, recording.now_s if one.stop_s is None else one.stop_s)
+        (one.asked_s, recording.now_s if one.stop_s is None else one.stop_s)
         for one in recording.runs
         if one.run == run
     ]

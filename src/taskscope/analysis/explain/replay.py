@@ -370,7 +370,7 @@ def _factors(
 def makespan_of(recording: RecordedData, runs: Sequence[Run]) -> float:
     """Return how long computes took from the start of the first to the end of the last, in seconds."""
     stops = [recording.now_s if run.stop_s is None else run.stop_s for run in runs]
-    return max(stops) - min(run.start_s for run in runs) if runs else 0.0
+    return max(stops) - min(run.asked_s for run in runs) if runs else 0.0
 
 
 def _outermost(runs: Sequence[Run]) -> list[Run]:

@@ -103,7 +103,7 @@ class Schedule:
 
 def schedule_of(recording: RecordedData, run: Run) -> Schedule:
     """Return a compute as it ran."""
-    begin = int(to_ns(run.start_s - recording.zero_s))
+    begin = int(to_ns(run.asked_s - recording.zero_s))
     stop_s = recording.now_s if run.stop_s is None else run.stop_s
     end = max(int(to_ns(stop_s - recording.zero_s)), begin)
     graph = recording.graphs.get(run.run)

@@ -16,7 +16,7 @@ from taskscope.errors import DamagedFileError
 from taskscope.model.recording import RecordedData
 from taskscope.model.streams import MAX_KEY_INTS
 from taskscope.model.tables.columns import GraphColumns, RowBlock
-from taskscope.model.tables.records import Run
+from taskscope.model.tables.records import BEFORE, Run
 from taskscope.model.tables.stacks import LineRows
 from taskscope.schema import Table, columns_of
 
@@ -96,6 +96,8 @@ def check_run(run: Run) -> Run:
     require(run.start_s is not None, "a run has a start")
     require(run.execution_count is None or run.execution_count > 0, "a cell is counted from 1")
     require(run.n_workers is None or abs(run.n_workers) < 2**31, "the number of workers must be possible")
+    took = [getattr(run, name) for name in BEFORE if name != "received_s"]
+    require(all(value is None or value >= 0 for value in took), "what a compute took before is not negative")
     return run
 
 

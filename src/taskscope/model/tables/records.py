@@ -18,6 +18,7 @@ from taskscope.schema import About, Column, derived
 
 __all__ = [
     "BAD_ENDS",
+    "BEFORE",
     "CLUSTER",
     "ERRED",
     "FINISHED",
@@ -110,6 +111,9 @@ def flag_of(name: str, choice: str) -> int:
 CLUSTER = "distributed"
 """What runs on a cluster call their scheduler."""
 
+BEFORE = ("optimize_s", "send_s", "received_s", "materialize_s", "order_s", "initialize_s")
+"""What is known of the time before a compute's first task: columns of `Run`."""
+
 OTHERS = "distributed, other clients"
 """What a run calls its scheduler that is no compute of ours, but what other clients had it do meanwhile."""
 
@@ -187,6 +191,45 @@ class Run:
             internal=True,
         ),
     ] = None
+    optimize_s: Annotated[
+        float | None,
+        About(
+            "How long this process optimized and built the graph, before it was sent or the compute began; "
+            "unknown where Dask was handed a graph, of tasks of `submit` and `map`, and of other clients'.",
+            unit="s",
+        ),
+    ] = None
+    send_s: Annotated[
+        float | None,
+        About("How long a client packed the graph and handed it to the network, right before.", unit="s"),
+    ] = None
+    received_s: Annotated[
+        float | None,
+        About(
+            "When the scheduler of a cluster began with the graph; this and what it took there is unknown "
+            "where that is only asked, and of tasks of `submit` and `map`.",
+            unit="s",
+            is_time=True,
+        ),
+    ] = None
+    materialize_s: Annotated[
+        float | None, About("How long it unpacked the graph and made its tasks.", unit="s")
+    ] = None
+    order_s: Annotated[
+        float | None,
+        About(
+            "How long the scheduler put them in order; one of this process right after the compute began.",
+            unit="s",
+        ),
+    ] = None
+    initialize_s: Annotated[
+        float | None, About("How long it took them in, and chose workers for the first.", unit="s")
+    ] = None
+
+    @property
+    def asked_s(self) -> float:
+        """When it was asked for, as far as that is known; what the client did before is in it."""
+        return self.start_s - (self.send_s or 0.0) - (self.optimize_s or 0.0)
 
     @property
     def is_on_cluster(self) -> bool:

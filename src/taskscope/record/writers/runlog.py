@@ -77,6 +77,7 @@ class RunLog:
         "__weakref__",
         "activities",
         "activity_bytes",
+        "before",
         "cell",
         "depth_of",
         "error",
@@ -146,6 +147,8 @@ class RunLog:
         self.status = "running"
         self.error: str | None = None
         self.metric: Callable[[object], object] | None = None
+        self.before: dict[str, float | None] = {}
+        """What is known of the time before its tasks, by names of `BEFORE`; moments are the clock's."""
         self.depth_of: Callable[[int], int] = lambda _ident: 0
         """Tells how deep this compute is nested in a thread."""
         self.graph_source: GraphSource | None = None

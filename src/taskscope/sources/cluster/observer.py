@@ -10,6 +10,8 @@ takes its place: what is read of a task that came and ended since is its end. Th
 
 - ``graph``: client, requested keys, how many tasks follow; ``tasks``: keys, how many dependencies each has,
   those dependencies, states other than released by place, and the places of coroutines;
+- ``built``: of the graph before it, when the scheduler began with it, and how many seconds it took to make
+  its tasks, to put them in order and to take them in;
 - ``state``: key, state, worker and moment where that is processing, and whether it was to run since;
 - ``end``: a record like those of the task stream; ``attempt``: one of a failure that is tried again;
 - ``lost``: key, worker, moment, whether that was expected; ``workers``: one has come or gone;
@@ -23,6 +25,9 @@ task stream, of who has what, and of what workers took along (`Polling`). Graphs
 clients hand over (`Graphs`). What is not known: what tasks wait for, failed attempts of tasks that are tried
 again, steals, graphs of more than `MAX_GRAPH_TASKS` tasks, and what ended between two looks and was no more
 in the scheduler's task stream, which is counted.
+
+again, what the scheduler did before the first task, graphs of more than `MAX_GRAPH_TASKS` tasks, and what
+ended between two looks and was no more in the scheduler's task stream, which is counted.
 """
 
 from __future__ import annotations
@@ -210,6 +215,8 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                         self.steal(*told)
                     elif topic == "worker-restart-memory":
                         self.live(told["worker"], "killed", float(told["rss"]))
+                    elif topic == "scheduler" and told["action"] == "update-graph":
+                        self.built(told["metrics"])
                     elif topic == "scheduler" and told["action"] == "worker-ttl-timed-out":
                         for worker in told["workers"]:
                             self.live(worker, "timed out", float(told["ttl"]))
@@ -231,6 +238,16 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                         self.note(key, "processing")
                     between = [str(victim)[:1_000], str(thief)[:1_000]]
                     self.add(["steal", key, time(), outcomes[what], *between, *self.stealing.pop(key, ())])
+
+            def built(self, metrics: Any) -> None:
+                # Of two the sign is wrong (distributed 2026.8).
+                steps = (
+                    "materialization_duration_seconds",
+                    "ordering_duration_seconds",
+                    "state_initialization_duration_seconds",
+                )
+                took = [abs(float(metrics[step])) for step in steps]
+                self.add(["built", float(metrics["start_timestamp_seconds"]), *took])
 
             def remove_worker(self, scheduler: Any, worker: Any, **_: Any) -> None:
                 try:

@@ -471,6 +471,7 @@ class Computes:
                 log.n_workers = n_threads
                 run = TrackedRun(log, submission.client, submission.call, submission.single, wake)
                 run.handed_over = submission.began
+                log.before |= submission.before
                 if submission.is_retry:
                     # The scheduler has said that it began before this was told.
                     log.start = min(log.start, submission.began)

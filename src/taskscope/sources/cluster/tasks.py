@@ -137,7 +137,9 @@ class Tasks:
         Asked whether a client, by its id, is one of this process.
     """
 
-    def __init__(self, watched: Watched, rows: Rows, others: Others, is_ours: Callable[[str], bool]) -> None:
+    def __init__(  # noqa: PLR0915 - an attribute a line
+        self, watched: Watched, rows: Rows, others: Others, is_ours: Callable[[str], bool]
+    ) -> None:
         self._recorder = watched.recorder
         self._workers = watched.workers
         self._rows = rows
@@ -148,6 +150,8 @@ class Tasks:
         self._expected: dict[tuple[str, frozenset[Hashable]], deque[TrackedRun]] = {}
         self._held: deque[Event] = deque()
         self._graph: _Graph | None = None
+        self._built: TrackedRun | None = None
+        """Whose graph the scheduler was last told to have."""
         self._unsettled: dict[TrackedRun, set[Hashable]] = {}
         """Tasks of new graphs that were not to run so far."""
         self._ended: list[Mapping[str, Any]] = []
@@ -269,7 +273,7 @@ class Tasks:
                     f"{lost:,} tasks or more are missing: the scheduler did not keep their records"
                 )
         if lost > 0:
-            self._graph = None
+            self._graph = self._built = None
             self._forget_ended()
         new = news.events[max(-lost, 0) :]
         self.cursor = max(self.cursor, news.first + len(news.events))
@@ -335,7 +339,7 @@ class Tasks:
     def _is_nobodys(self, event: Event) -> bool:
         return event[0] in _OF_TASKS and _key(event) not in self._tasks
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Event) -> None:  # noqa: C901 - a kind a case
         kind, *told = event
         match kind:
             case "end":
@@ -357,6 +361,8 @@ class Tasks:
                 self._lose(key, str(worker), float(moment), is_expected=bool(expected))
             case "steal" | "life":
                 (self._steal if kind == "steal" else self._live)(*told)
+            case "built" if self._built is not None:
+                self._tell_built(self._built, *map(float, told))
             case "tasks" if self._graph is not None:
                 self._read_tasks(self._graph, *told)
 
@@ -385,6 +391,7 @@ class Tasks:
         elif self._is_ours(str(client)) and not knows_all and len(self._held) < _MOST_HELD:
             return False
         self._graph = _Graph(run, requested, int(n_tasks))
+        self._built = run
         if not n_tasks:
             self._end_graph(self._graph)
         return True
@@ -408,6 +415,19 @@ class Tasks:
         graph.n_left -= len(keys)
         if graph.n_left <= 0:
             self._end_graph(graph)
+
+    def _tell_built(
+        self, run: TrackedRun, moment: float, materialize_s: float, order_s: float, initialize_s: float
+    ) -> None:
+        self._built = None
+        # What `submit` and `map` add to has many graphs.
+        if not run.collects:
+            run.log.before |= {
+                "received_s": self._on_axis(moment),
+                "materialize_s": materialize_s,
+                "order_s": order_s,
+                "initialize_s": initialize_s,
+            }
 
     def _end_graph(self, graph: _Graph) -> None:
         self._graph = None

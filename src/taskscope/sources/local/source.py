@@ -19,7 +19,7 @@ from taskscope.model.errortext import describe, is_a, raw_dict
 from taskscope.model.keys import split_key
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
 from taskscope.sources.cell import current_cell, current_execution
-from taskscope.sources.local.adapter import registration
+from taskscope.sources.local.adapter import building, registration
 from taskscope.sources.local.adapter.registration import CallbackTuple
 from taskscope.sources.local.adapter.scheduler import find_culprit, find_scheduler
 from taskscope.sources.local.lines import LineSource, MeteredTask
@@ -74,11 +74,13 @@ class LocalSource:
 
     def attach(self) -> None:
         """See every local compute that starts from now on."""
+        building.watch(self)
         registration.install(self.callback)
 
     def detach(self) -> None:
         """See none that starts from now on."""
         registration.uninstall(self.callback)
+        building.release(self)
 
     def run_of(self, dsk: Mapping[Any, Any]) -> int | None:
         """Return the number of the run that a graph is being computed as, None if it is not recorded."""
@@ -93,7 +95,9 @@ class LocalSource:
 
     def _start(self, dsk: _Graph) -> None:
         try:
+            built_s = building.seconds()
             log = self.recorder.new_log()
+            log.before["optimize_s"] = built_s
             # It must be known here before anybody waits for its end.
             self._logs[id(dsk)] = log
             self.recorder.put(log)
@@ -118,6 +122,7 @@ class LocalSource:
     def _start_state(self, dsk: _Graph, state: _State) -> None:
         try:
             log = self._logs[id(dsk)]
+            log.before["order_s"] = log.perf_counter() - log.start
             log.n_tasks = len(state["ready"]) + len(state["waiting"])
             log.graph_source = _graph_source(state)
         except Exception as error:  # noqa: BLE001 - see _start

@@ -16,10 +16,12 @@ import dask
 from taskscope.model.errortext import set_traceback, traceback_of
 from taskscope.model.forklock import ForkLock
 from taskscope.sources.cluster.adapter.observer import Call, Observer, Submission
+from taskscope.sources.local.adapter import building
 
 __all__ = ["release", "watch"]
 
 _CLOSING = frozenset(("closing", "closed"))
+_OWNER = "clients"
 _lock = ForkLock()
 _observers: tuple[Observer, ...] = ()
 _originals: dict[str, Any] = {}
@@ -34,6 +36,7 @@ def watch(observer: Observer) -> bool:
         if module is None or not hasattr(module, "Client"):
             return False
         _install(module.Client)
+        building.watch(_OWNER, module, module.Client)
         if observer not in _observers:
             _observers = (*_observers, observer)
         return True
@@ -45,6 +48,7 @@ def release(observer: Observer) -> None:
     with _lock:
         _observers = tuple(o for o in _observers if o is not observer)
         if not _observers and _originals:
+            building.release(_OWNER, sys.modules["distributed.client"])
             _uninstall(sys.modules["distributed.client"].Client)
 
 
@@ -152,11 +156,15 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
     def graph_to_futures(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not tap.is_on:
             return original(self, *args, **kwargs)
+        built_s = building.seconds()
         _tell(lambda observer: observer.submitting(self))
         began = time.perf_counter()
         try:
             futures = original(self, *args, **kwargs)
+            sent_s = time.perf_counter() - began
             single = _is_single(self, sys._getframe(1))
+            # Tasks of `submit` and `map` are one run of many graphs.
+            before = {} if single else {"optimize_s": built_s, "send_s": sent_s}
 
             def tell(observer: Observer) -> None:
                 given = signature.bind(self, *args, **kwargs).arguments
@@ -164,7 +172,16 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
                 retries = given.get("retries") or dask.get_annotations().get("retries")
                 # It is a graph before distributed 2025.4.
                 expr = given["expr"] if "expr" in given else given["dsk"]
-                submission = Submission(self, expr, frozenset(futures), call, single, bool(retries), began)
+                submission = Submission(
+                    self,
+                    expr,
+                    frozenset(futures),
+                    call,
+                    single,
+                    bool(retries),
+                    began,
+                    before=before,
+                )
                 observer.submitted(submission)
 
             _tell(tell)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 __all__ = ["Call", "Observer", "Submission"]
@@ -37,6 +37,8 @@ class Submission:
         Whether tasks that fail may be tried again, as far as the call itself says so; see `may_retry`.
     began
         A moment before it was handed over, by `time.perf_counter`; infinite where that is not known.
+    before
+        What is known of the time in which it was made and handed over, by names of `BEFORE`.
     is_retry
         Whether the scheduler has the graph already, and tries these tasks of it again.
     """
@@ -49,6 +51,7 @@ class Submission:
     may_retry: bool = False
     began: float = math.inf
     is_retry: bool = False
+    before: Mapping[str, float | None] = field(default_factory=dict)
 
 
 class Observer(Protocol):
