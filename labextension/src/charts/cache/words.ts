@@ -7,7 +7,7 @@ import type { HeldSummary } from './summary';
 const MAX_PARTS = 4;
 
 /** A metric has no unit that we know: five digits, thousands separated. */
-export function formatMetric(value: number): string {
+function formatMetric(value: number): string {
   return value.toLocaleString('en-US', { maximumSignificantDigits: 5 });
 }
 

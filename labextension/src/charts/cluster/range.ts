@@ -47,7 +47,7 @@ export function rangeLines(cluster: ClusterStore, runs: RunRange, span: Span, tr
       const took = trans.__('%1: %2 in %3', nameOf(kind, trans), formatDuration(seconds), formatCount(n));
       return nbytes > 0 ? trans.__('%1, of %2 with what was moved before and after.', took, formatBytes(nbytes)) : `${took}.`;
     }),
-    ...(missing > 0 ? [trans.__('%1 shorter activities are not held, in no sum here.', formatCount(missing))] : []),
+    ...(missing > 0 ? [trans.__('%1 shorter activities are no longer kept, in no sum here.', formatCount(missing))] : []),
     ...(cluster.workers.n === 0 ? [] : [
       resident === null ? trans.__('Memory of the workers: not sampled in this time.') : trans.__('Memory of all workers: %1 in the largest sample.', formatBytes(resident))
     ])

@@ -18,11 +18,11 @@ export interface Neighbour {
   readonly task: FoundTask | FoundOpen | null;
 }
 
-/** Those of a task on one side; `total` are of all, of which not more are told than fit. */
+/** Those of a task on one side; `total` are of all, of which not more are listed than fit. */
 export interface Neighbours {
   readonly side: Side;
   readonly total: number;
-  readonly told: readonly Neighbour[];
+  readonly listed: readonly Neighbour[];
 }
 
 /** What a task depends on, the last to end first, and what needs it, the first to begin first: who waited for whom. */
@@ -30,7 +30,7 @@ export function neighboursOf(links: Links, scene: Scene, picker: Picker): readon
   if (links.kind !== 'known') {
     return [];
   }
-  const told = (list: readonly Link[], rank: (task: FoundTask | FoundOpen) => number): Neighbour[] => {
+  const listed = (list: readonly Link[], rank: (task: FoundTask | FoundOpen) => number): Neighbour[] => {
     const rankOf = ({ task }: Neighbour): number => (task === null ? Number.MAX_VALUE : rank(task));
     return list.map(({ key, place }) => {
       const ended = place === null ? null : picker.ended(place);
@@ -38,8 +38,8 @@ export function neighboursOf(links: Links, scene: Scene, picker: Picker): readon
     }).sort((a, b) => rankOf(a) - rankOf(b));
   };
   return [
-    { side: 'dependency', total: links.nDependencies, told: told(links.dependencies, task => -placeOfBar(task, scene.nowS).stopS) },
-    { side: 'dependent', total: links.nDependents, told: told(links.dependents, task => placeOfBar(task, scene.nowS).startS) }
+    { side: 'dependency', total: links.nDependencies, listed: listed(links.dependencies, task => -placeOfBar(task, scene.nowS).stopS) },
+    { side: 'dependent', total: links.nDependents, listed: listed(links.dependents, task => placeOfBar(task, scene.nowS).startS) }
   ];
 }
 
@@ -48,10 +48,10 @@ function heading({ side, total }: Neighbours, trans: TranslationBundle): string 
   return side === 'dependency' ? trans._n('Depends on %2 task', 'Depends on %2 tasks', total, n) : trans._n('Needed by %2 task', 'Needed by %2 tasks', total, n);
 }
 
-/** What became of those that are not told; empty: all are. */
-export function untoldText({ total, told }: Neighbours, trans: TranslationBundle): string {
-  const n = total - told.length;
-  const text = told.length >= MAX_LINKS
+/** What became of those that are not listed; empty: all are. */
+function unlistedText({ total, listed }: Neighbours, trans: TranslationBundle): string {
+  const n = total - listed.length;
+  const text = listed.length >= MAX_LINKS
     ? trans.__('and %1 more: at most %2 are listed', formatCount(n), formatCount(MAX_LINKS))
     : trans.__('and %1 of which there is nothing to show: data, or tasks that did not run', formatCount(n));
   return n === 0 ? '' : text;
@@ -65,20 +65,20 @@ interface NeighbourListProps {
 
 export function NeighbourList({ neighbours, goTo, trans }: NeighbourListProps): ComponentChildren {
   const title = heading(neighbours, trans);
-  const untold = untoldText(neighbours, trans);
+  const unlisted = unlistedText(neighbours, trans);
   return (
     <div class="tsk-gantt-links">
       <span>{title}</span>
-      <ul aria-label={title} hidden={neighbours.told.length === 0}>
-        {neighbours.told.map(({ key, task }) => (
+      <ul aria-label={title} hidden={neighbours.listed.length === 0}>
+        {neighbours.listed.map(({ key, task }) => (
           <li>
             {task === null
-              ? <span title={trans.__('Data, not begun, or not held: there is nothing to select')}>{printable(key, 60)}</span>
+              ? <span title={trans.__('Data, not begun, or no longer kept: there is nothing to select')}>{printable(key, 60)}</span>
               : <button type="button" title={printable(key, 400)} onClick={() => { goTo(task); }}>{printable(key, 60)}</button>}
           </li>
         ))}
       </ul>
-      {untold !== '' && <span>{untold}</span>}
+      {unlisted !== '' && <span>{unlisted}</span>}
     </div>
   );
 }
@@ -91,8 +91,8 @@ export class Walk {
   #at = 0;
 
   /** The first of these neighbours of the task `from`; null: none can be selected. */
-  go(from: string, { side, told }: Neighbours): FoundTask | FoundOpen | null {
-    const others = told.flatMap(({ task }) => task ?? []);
+  go(from: string, { side, listed }: Neighbours): FoundTask | FoundOpen | null {
+    const others = listed.flatMap(({ task }) => task ?? []);
     if (others.length > 0) {
       [this.#from, this.#side, this.#others, this.#at] = [from, side, others, 0];
     }

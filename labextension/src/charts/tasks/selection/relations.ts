@@ -32,7 +32,7 @@ export function unknownText(links: Exclude<Links, { readonly kind: 'known' }>, t
 export function linesText({ nDependencies, nDependents }: Extract<Links, { readonly kind: 'known' }>, drawn: readonly Relation[], trans: TranslationBundle): string {
   const text = trans.__('Solid lines come from what it depends on, dashed ones lead to what needs it.');
   const missing = nDependencies + nDependents - drawn.length;
-  return missing === 0 ? text : `${text} ${trans.__('%1 not drawn: data, not ended, not held, or beyond %2 lines.', formatCount(missing), String(MAX_LINES))}`;
+  return missing === 0 ? text : `${text} ${trans.__('%1 not drawn: data, not ended, no longer kept, or beyond %2 lines.', formatCount(missing), String(MAX_LINES))}`;
 }
 
 export function paintRelations(context: CanvasRenderingContext2D, { layout, scene, theme, relations }: Picture): void {

@@ -50,7 +50,7 @@ function parse(saved: unknown): PanelMemory {
   return { pin: parsePin(pin), views: new Map((Array.isArray(views) ? views : []).flatMap(parseEntry)) };
 }
 
-export function parsePin(saved: unknown): Pin | null {
+function parsePin(saved: unknown): Pin | null {
   const { path, kernelId } = fields(saved);
   return typeof path === 'string' && typeof kernelId === 'string' ? { path, kernelId } : null;
 }

@@ -40,7 +40,7 @@ export async function followSettings(registry: ISettingRegistry, apply: (setting
   read();
 }
 
-export function settingsOf(get: (name: keyof Settings) => unknown): Settings {
+function settingsOf(get: (name: keyof Settings) => unknown): Settings {
   return {
     updatesPerSecond: get('updatesPerSecond') as number,
     followMode: get('followMode') as Settings['followMode'],

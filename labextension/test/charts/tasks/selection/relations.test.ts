@@ -36,7 +36,7 @@ it('ends that are not here are left out, and counted', () => {
   const links = known([link(0), lost, { key: 'gone', place: { lane: 7, row: 99, startS: 5 } }], []);
   const lines = relationsOf(store, selected, links);
   expect([lines.length, linesText(links, lines, english)]).toEqual([
-    1, 'Solid lines come from what it depends on, dashed ones lead to what needs it. 2 not drawn: data, not ended, not held, or beyond 100 lines.'
+    1, 'Solid lines come from what it depends on, dashed ones lead to what needs it. 2 not drawn: data, not ended, no longer kept, or beyond 100 lines.'
   ]);
 });
 
@@ -46,7 +46,7 @@ it('very many are cut, and it says so', () => {
   const lines = relationsOf(store, selected, links);
   expect([lines.length, linesText(links, lines, english)]).toEqual([
     MAX_LINES + 1,
-    'Solid lines come from what it depends on, dashed ones lead to what needs it. 4,900 not drawn: data, not ended, not held, or beyond 100 lines.'
+    'Solid lines come from what it depends on, dashed ones lead to what needs it. 4,900 not drawn: data, not ended, no longer kept, or beyond 100 lines.'
   ]);
 });
 
