@@ -97,7 +97,9 @@ def lost_work(known: Evidence) -> Iterator[Finding]:
     for work in known.works:
         is_again = _was_in_vain(work)
         if is_again.any():
-            worth_s += known.saved_s(work, np.where(is_again, 0.0, work.seconds))
+            # It would have had to run once only: before, or later, whichever of the two is on the longer way.
+            other = _ran_before(work)
+            worth_s += max(known.saved_s(work, np.where(one, 0.0, work.seconds)) for one in (is_again, other))
             n_again += int(is_again.sum())
             again_s += float(work.seconds[is_again].sum())
     if worth_s:
@@ -121,6 +123,15 @@ def _was_in_vain(work: Workload) -> NDArray[np.bool_]:
     last = np.zeros(int(work.task.max(initial=-1)) + 1, np.int64)
     last[work.task] = np.arange(len(work.task))
     found: NDArray[np.bool_] = last[work.task] != np.arange(len(work.task))
+    return found
+
+
+def _ran_before(work: Workload) -> NDArray[np.bool_]:
+    """Return which executions came after another of the same task."""
+    n = len(work.task)
+    first = np.full(int(work.task.max(initial=-1)) + 1, n, np.int64)
+    np.minimum.at(first, work.task, np.arange(n))
+    found: NDArray[np.bool_] = first[work.task] != np.arange(n)
     return found
 
 

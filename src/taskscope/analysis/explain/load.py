@@ -82,15 +82,16 @@ class Load:
 
         Threads of tasks are taken to have queued for a core in proportion to their CPU time, as those of the
         whole process did. That is a mean, and says nothing of one task: it is held against all the time that
-        tasks of the prefix had no core.
+        tasks of the prefix had no core. Of unknown CPU time is taken what others of the prefix had.
         """
+        is_unknown = np.isnan(cpu_s)
         cpu_s = on_core_s(seconds, cpu_s)
         without_core_s = np.bincount(prefix, seconds - cpu_s)
-        queued_s = np.bincount(prefix, cpu_s) * (self.stretch - 1)
+        queued_s = np.bincount(prefix, np.where(is_unknown, 0.0, cpu_s)) * (self.stretch - 1)
         blocked = 1 - np.minimum(queued_s / np.maximum(without_core_s, _LEAST_S), 1.0)
         blocked[blocked < _BLOCKED] = 0.0
         takes_s: NDArray[np.float64] = seconds - (seconds - cpu_s) * (1 - blocked)[prefix]
-        return takes_s
+        return np.where(is_unknown, seconds * _share_of(takes_s, seconds, prefix, ~is_unknown), takes_s)
 
     @property
     def capacity(self) -> float:
@@ -159,6 +160,15 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
         )
     )
     return Load(concurrency, rate, share, n_cores, has_lock, is_bound, ready, process_rate, others)
+
+
+def _share_of(
+    part: NDArray[np.float64], whole: NDArray[np.float64], prefix: NDArray[np.int64], known: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return for each task which part of the whole its known like have; all of it where none is known."""
+    sums = np.bincount(prefix, np.where(known, whole, 0.0))
+    parts = np.bincount(prefix, np.where(known, part, 0.0))
+    return np.where(sums > 0, parts / np.maximum(sums, _LEAST_S), 1.0)[prefix]
 
 
 def _workers(recording: RecordedData, schedule: Schedule) -> set[str]:

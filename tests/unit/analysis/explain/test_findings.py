@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from taskscope.analysis.explain.finding import Cause
+from taskscope.analysis.explain.load import Load
 from taskscope.model.keys import key_block
 from taskscope.model.tables.activities import ACTIVITIES, ActivityColumns, ActivityRows
 from taskscope.model.tables.records import CLUSTER, Lane
@@ -90,7 +91,13 @@ def lost(status: str) -> Recording:
         Row(key="a", start_s=2.0, stop_s=4.0),
         Row(key="b", start_s=4.0, stop_s=6.0),
     ]
-    run = run_of(n_tasks=2, n_workers=1, scheduler=CLUSTER, stop_s=6.0)
+    return twice_one(rows, 1)
+
+
+def twice_one(rows: list[Row], n_workers: int) -> Recording:
+    """Return a compute of two tasks, the first of which ran in the first two of three rows."""
+    stop_s = max(row.stop_s for row in rows)
+    run = run_of(n_tasks=2, n_workers=n_workers, scheduler=CLUSTER, stop_s=stop_s)
     recording = recording_of(rows, [run])
     (block,), graph = recording.blocks, recording.graphs[0]
     return replace(
@@ -431,6 +438,25 @@ def test_a_large_graph_has_many_tasks_or_carries_much() -> None:
     # Of a pool of processes it is that they start.
     started = filled([0.01] * 1_000, 4, late_s=0.5, scheduler="processes").explain().findings
     assert [f.cause for f in started] == []
+
+
+def test_what_a_lost_worker_had_is_worth_the_time_in_which_another_one_ran_it_again() -> None:
+    rows = [
+        Row(key="a", stop_s=2.0),
+        Row(key="a", lane=1, start_s=2.0, stop_s=4.0),
+        Row(key="b", lane=1, stop_s=2.0),
+    ]
+    recording = twice_one(rows, 2)
+    lanes = tuple(Lane(i, f"tcp://{i}", 50 + i, f"worker {i}, thread 1") for i in range(2))
+    (found,) = [f for f in replace(recording, lanes=lanes).explain().findings if f.cause == "lost-work"]
+    assert (found.worth_s, found.evidence["n_tasks"]) == (2.0, 1)
+
+
+def test_a_worker_of_whose_tasks_no_cpu_time_is_known_had_as_little_of_the_cores_as_the_others() -> None:
+    load = Load(2.0, 0.5, 0.25, 2, has_lock=False, is_lock_bound=False, ready=4.0, process_rate=1.0)
+    seconds, prefix = np.array([4.0, 4.0, 8.0, 2.0]), np.array([0, 0, 0, 1])
+    takes_s = load.takes_s(seconds, np.array([1.0, 1.0, np.nan, np.nan]), prefix)
+    assert takes_s.tolist() == [1.0, 1.0, 2.0, 2.0]
 
 
 def test_one_straggler_makes_no_slow_worker() -> None:

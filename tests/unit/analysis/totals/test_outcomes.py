@@ -44,7 +44,7 @@ def test_a_task_that_was_lost_and_ran_again_is_not_among_those_that_did_not_fini
     )
     assert remarks(recording) == [
         "2 tasks skipped: already computed, or not needed",
-        "lost-work: about 1 s of 6 s: 2 tasks ran in vain as workers were lost (1.5 s)",
+        "lost-work: about 2 s of 6 s: 2 tasks ran in vain as workers were lost (1.5 s)",
     ]
 
 
