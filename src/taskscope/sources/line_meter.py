@@ -102,12 +102,14 @@ class LineMeter:
         """Code that was met where all is looked at again and again."""
         self._places: dict[tuple[str, int], Place] = {}
         self._names: tuple[str, ...] = ()
+        self._is_open = False
         self._tool: int | None = None
         self.ended: list[tuple[Hashable, list[LineSums]]] = []
         """What tasks amounted to that nobody said the end of, and their keys."""
 
     def open(self) -> str | None:
         """Begin; return why that cannot be."""
+        self._is_open = True
         if not HAS_LOCAL_EVENTS or self._tool is not None:
             return None
         monitoring = _monitoring()
@@ -162,8 +164,10 @@ class LineMeter:
                 monitoring.register_callback(tool, event, None)
             monitoring.free_tool_id(tool)
             self._tool = None
+        self._places, self._names = {}, ()
         self._measured.clear()
         self._others.clear()
+        self._is_open = False
         self._threads.clear()
 
     def add(self, code: CodeType, place: Place | None = None) -> None:
@@ -307,6 +311,10 @@ class LineMeter:
             self._fault(error)
 
     def _trace(self, frame: FrameType, event: str, _value: object) -> Callable[..., Any] | None:
+        if not self._is_open:
+            # An interrupt has kept the task from ending it.
+            sys.settrace(None)
+            return None
         code = frame.f_code
         if event != "call" or not self._is_wanted(code):
             return None

@@ -56,7 +56,7 @@ OURS = str(Path(taskscope.__file__).parent)
 SCHEDULERS = ("synchronous", "threads", "processes")
 OUTCOMES = ("finishing", "failing", "interrupted")
 """How a compute ends; one that is interrupted is so by the user, and what is tried is a second Ctrl-C."""
-KINDS = ("plain", "async", "file", "diagnostics", "registered", "stacks", "magic")
+KINDS = ("plain", "async", "file", "diagnostics", "registered", "stacks", "magic", "lines")
 ON_A_CLUSTER = ("plain", "async", "stacks")
 N_TASKS = 6
 SETTLE_S = 20.0
@@ -242,6 +242,7 @@ class Sweep:
             "registered": self._registered,
             "stacks": self._stacks,
             "magic": self._magic,
+            "lines": self._lines,
         }[mode.kind](mode)
 
     def compute(self, mode: Mode, *, lasts: bool = False) -> None:
@@ -273,6 +274,10 @@ class Sweep:
 
     def _plain(self, mode: Mode) -> None:
         with taskscope.profile(display=False, stacks=False, label="interrupted"):
+            self.compute(mode)
+
+    def _lines(self, mode: Mode) -> None:
+        with taskscope.profile(display=False, stacks=False, lines=[graph, "nothing"]):
             self.compute(mode)
 
     def _async(self, mode: Mode) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from taskscope.sources.line_meter import HAS_LOCAL_EVENTS, LineMeter, Sought, place_of
+from taskscope.sources.line_meter import HAS_LOCAL_EVENTS, LineMeter, Sought
 
 SOURCE = """\
 def work(n):
@@ -306,6 +306,19 @@ def test_a_thread_that_a_debugger_traces_is_left_to_it(meter: LineMeter, names: 
     assert not meter.is_traced_by_others
 
 
+@pytest.mark.skipif(HAS_LOCAL_EVENTS, reason="from Python 3.12 on no thread is traced for it")
+def test_tracing_that_an_interrupt_has_left_behind_ends_itself(names: dict[str, Any]) -> None:
+    meter = LineMeter()
+    meter.open()
+    meter.add(names["work"].__code__)
+    meter.begin()
+    closing = threading.Thread(target=meter.close)
+    closing.start()
+    closing.join()
+    names["work"](1)
+    assert sys.gettrace() is None
+
+
 def test_lines_agree_with_line_profiler_in_the_same_run(meter: LineMeter) -> None:
     line_profiler = pytest.importorskip("line_profiler", reason="it is the reference, not a dependency")
 
@@ -314,19 +327,18 @@ def test_lines_agree_with_line_profiler_in_the_same_run(meter: LineMeter) -> Non
             time.sleep(0.002)
         time.sleep(0.03)
 
-    def measured() -> dict[int, tuple[int, float]]:
-        meter.add(work.__code__)
-        return counted(meter, work)
-
-    ours = measured()
-    meter.close()
     profiler = line_profiler.LineProfiler(work)
-    profiler.runcall(work)
+    # It may have given the function another code.
+    meter.add(work.__code__)
+    if HAS_LOCAL_EVENTS:
+        ours = counted(meter, lambda: profiler.runcall(work))
+    else:
+        # One at a time can trace a thread.
+        ours = counted(meter, work)
+        profiler.runcall(work)
     ((_, theirs),) = profiler.get_stats().timings.items()
-    unit = profiler.get_stats().unit
     assert {line: hits for line, (hits, _) in ours.items()} == {line: hits for line, hits, _ in theirs}
-    first = place_of(work.__code__)[2]
-    share = {line - first: seconds / sum(s for _, s in ours.values()) for line, (_, seconds) in ours.items()}
-    total = sum(time for *_, time in theirs) * unit
-    other = {line - first: time * unit / total for line, _, time in theirs}
-    assert share == pytest.approx(other, abs=0.15)
+    if HAS_LOCAL_EVENTS:
+        unit = profiler.get_stats().unit
+        seconds = {line: time * unit for line, _, time in theirs}
+        assert {line: s for line, (_, s) in ours.items()} == pytest.approx(seconds, rel=0.05, abs=0.002)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import Any, TypeAlias
 
@@ -42,10 +42,14 @@ class LineSource:
         """What is to be measured, as another process may know it."""
         return tuple(place_of(code) for code in self._codes.values()), self._names
 
-    @uninterrupted
     def want(self, functions: Iterable[Named]) -> None:
         """Measure these functions, and no others."""
         functions = list(functions)
+        if functions or self.meter is not None or self._codes or self._names:
+            self._want(functions)
+
+    @uninterrupted
+    def _want(self, functions: Sequence[Named]) -> None:
         found = [code for each in functions if not isinstance(each, str) and (code := code_of(each))]
         codes = {id(code): code for code in found}
         names = tuple(dict.fromkeys(each for each in functions if isinstance(each, str)))

@@ -140,3 +140,14 @@ def test_what_a_task_gave_is_not_kept_alive() -> None:
     gc.collect()
     assert [each for each in gc.get_objects() if isinstance(each, Value)] == []
     assert len(alive) == 1
+
+
+def test_an_interrupt_in_a_named_function_leaves_nothing() -> None:
+    def interrupted(_n: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), taskscope.profile(lines=[interrupted], display=False) as run:
+        dask.delayed(interrupted)(1).compute(scheduler="synchronous")
+    first = interrupted.__code__.co_firstlineno
+    assert hits(run.recording.measured_lines, first) == {1: 1}
+    assert (current().source.lines.meter, sys.gettrace()) == (None, None)
