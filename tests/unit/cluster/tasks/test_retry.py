@@ -12,6 +12,7 @@ import taskscope
 from taskscope.options import Transport
 from taskscope.recording import Recording
 from tests.support.clusters.tasks import attempt
+from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
 from tests.unit.cluster.tasks.test_computes import rows
 
 
@@ -20,7 +21,7 @@ def _done(truth: Path) -> None:
     (truth / "done").mkdir()
 
 
-@pytest.fixture(params=["observe", "poll"])
+@pytest.fixture(params=["observe", pytest.param("poll", marks=needs_numbered_records)])
 def transport(request: pytest.FixtureRequest) -> Transport:
     found: Transport = request.param
     return found

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
+import sys
 import zlib
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -187,3 +190,28 @@ def test_workers_that_refuse_say_so(fake_clock: FakeClock) -> None:
     workers.update({"workers": {A: {"nthreads": 1}}})
     answers = asyncio.run(WorkerPoll(link, workers, recorder).call(name))
     assert answers.refusal == "not allowed"
+
+
+def spoken(dask_worker: Any = None) -> str:
+    return f"said by {dask_worker}"
+
+
+def test_a_worker_of_another_python_runs_nothing_of_what_is_sent_and_says_which_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent = poll._message(spoken, ())["function"]
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert poll._unpacked({"status": "OK", "result": loads(sent)(dask_worker="w")}) == "said by w"
+    unpickle, read = pickle.loads, Counter[str]()
+
+    def counted(*told: Any) -> Any:
+        read["code"] += 1
+        return unpickle(*told)
+
+    with monkeypatch.context() as other:
+        other.setattr(sys, "version_info", (3, 99, 0))
+        other.setattr(pickle, "loads", counted)
+        elsewhere = unpickle(sent)
+    with pytest.raises(poll._RefusedError, match=rf"^it runs Python 3\.99, and this is {here}$"):
+        poll._unpacked({"status": "OK", "result": elsewhere(dask_worker="w")})
+    assert not read

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sys
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,13 @@ _EVERY_S = 2.0
 _PAUSE_S_PER_WORKER = 0.05
 _DISALLOWED = b"explicitly disallowed"
 """What distributed says of handlers that are blocked."""
+_OTHER_PYTHON = b"it runs Python "
+"""What answers begin with of workers that cannot run what is sent; others begin as zlib does."""
+_HERE_ONLY = (
+    "__import__('pickle').loads({code!r}) if __import__('sys').version_info[:2] == {here!r} else "
+    "(lambda *arguments, dask_worker=None, answer={before!r} + b'%d.%d, and this is %d.%d' "
+    "% (__import__('sys').version_info[:2] + {here!r}): answer)"
+)
 _MAX_ANSWER_BYTES = 32_000_000
 """Of all that one worker answers to one question, unpacked."""
 
@@ -340,11 +348,25 @@ def _message(function: _Function, arguments: tuple[object, ...]) -> dict[str, An
 
     return {
         "op": "run",
-        "function": dumps(_packed(function)),
+        "function": dumps(_ForThisPython(dumps(_packed(function)))),
         "args": dumps(arguments),
         "kwargs": dumps({}),
         "wait": True,
     }
+
+
+class _ForThisPython:
+    """A function as code, which another Python must not run: it would end the process there.
+
+    Unpickled it is that function, and on another Python one that says which it is.
+    """
+
+    def __init__(self, pickled: bytes) -> None:
+        self._pickled = pickled
+
+    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+        here, before = sys.version_info[:2], _OTHER_PYTHON
+        return eval, (_HERE_ONLY.format(code=self._pickled, here=here, before=before),)
 
 
 async def _pass_on(link: Link, message: Mapping[str, Any], workers: Collection[str] | None) -> Answers:
@@ -426,6 +448,8 @@ def _unpacked(answer: Mapping[str, Any]) -> Any:
         result = result.data
     if not isinstance(result, bytes):
         raise TypeError(f"its answer is of type {type(result).__name__}")
+    if result.startswith(_OTHER_PYTHON):
+        raise _RefusedError(result[:100].decode("ascii", "replace"))
     unpacking = zlib.decompressobj()
     plain = unpacking.decompress(result, _MAX_ANSWER_BYTES)
     if unpacking.unconsumed_tail:
