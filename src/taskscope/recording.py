@@ -212,7 +212,8 @@ class Recording(RecordedData):
 
         Notes
         -----
-        Of tasks in threads of this process. A line has the time of what it calls, too. Source text is read
+        Of tasks in threads of this process, in local process pools, and on clusters where lines were asked
+        for. A line has the time of what it calls, too. Source text is read
         when it is asked for, and left out where its file has changed since. Samples estimate: what is shorter
         than a few of them (a hundredth of a second each) is hardly met. Those of the first tenth of a second
         are missing, unless lines were asked for beforehand (``profile(lines=True)``, a text file).

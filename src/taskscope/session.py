@@ -169,6 +169,8 @@ class Session:
         self.cluster.wanted.samples = bool(sampled)
         self.stacks.interval_s = min((o.profile_interval for o in sampled), default=None)
         self.source.interval_s = self.stacks.interval_s
+        wants_lines = [o.profile_interval for o in sampled if o.samples_at_once]
+        self.cluster.wanted.lines_s = min(wants_lines, default=None)
         self.stacks.is_at_once = any(o.samples_at_once for o in sampled)
         self.source.lines.want(each for o in options for each in functions_named(o.lines) or ())
         self.stacks.cycle_s = min((o.profile_cycle for o in sampled), default=DEFAULT_CYCLE_S)

@@ -370,6 +370,7 @@ NAMES = (
         lambda module: module._active[threading.get_ident()] is threading.current_thread(),
         used_as="_active",
     ),
+    Name("distributed.worker:_run_task_simple", "what runs a task in a thread of a worker"),
     Name("sys:_getframe", "a frame, by depth", lambda f: f(0).f_code.co_name, "<lambda>"),
     Name(
         "sys:_current_frames",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from taskscope.analysis.calls.lines import LINES_ON_CLUSTER, lines_text
+from taskscope.analysis.calls.lines import lines_text
 from taskscope.options import functions_named
 from taskscope.profiling.block import Block
 from taskscope.profiling.options import BlockOptions
@@ -57,7 +57,8 @@ class ProfiledBlock:
             recording = self._block.leave(
                 error,
                 left_s,
-                can_wait=shown.can_wait,
+                # Lines are shown below the result, by then or never.
+                can_wait=shown.can_wait and functions_named(self._block.options.lines) is None,
                 due=shown.keep_place,
                 left=shown.go_on,
                 over=self._finish,
@@ -78,9 +79,7 @@ class ProfiledBlock:
     def _show_lines(self, output: Output, recording: Recording) -> None:
         functions = functions_named(self._block.options.lines)
         if functions is not None:
-            # Who reads what is due waits for a cluster, whose tasks have no lines.
-            text = LINES_ON_CLUSTER if self._block.is_due else lines_text(recording, functions)
-            output.show_text(text)
+            output.show_text(lines_text(recording, functions))
 
     def _finish(self, recording: Recording) -> None:
         try:

@@ -32,9 +32,12 @@ from taskscope.options import Named, code_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LINES_ON_CLUSTER", "FunctionLines", "Line", "Lines", "lines", "lines_text"]
+__all__ = ["FunctionLines", "Line", "Lines", "lines", "lines_text"]
 
-LINES_ON_CLUSTER = "lines of tasks on a cluster cannot be known yet: its workers tell of functions only"
+_NOT_ON_CLUSTER = (
+    "no lines of tasks on the cluster: workers sample lines where they are asked for, with %%profile --lines "
+    "or profile(lines=True)"
+)
 _CUT_OFF = (
     "lines are not in this file: they are written last, and its process was killed, or its end is missing"
 )
@@ -353,7 +356,7 @@ def _note(recording: RecordedData, rows: LineRows) -> str | None:
         return None
     for run in recording.runs:
         if run.is_own_on_cluster:
-            return LINES_ON_CLUSTER
+            return _NOT_ON_CLUSTER
     if not len(recording.stacks.rows):
         return None
     is_cut_off = recording.metadata.get("truncated")

@@ -25,6 +25,7 @@ from taskscope.sources.cluster.tasks import TO_RUN, Others, Tasks
 from taskscope.sources.cluster.workers.clock_probe import ClockProbe
 from taskscope.sources.cluster.workers.executing import Executing
 from taskscope.sources.cluster.workers.known import Watched, WorkerSampler
+from taskscope.sources.cluster.workers.lines import WorkerLines
 from taskscope.sources.cluster.workers.metrics import WorkerMetrics
 from taskscope.sources.cluster.workers.poll import Wanted, WorkerPoll
 from taskscope.sources.cluster.workers.profiles import WorkerProfiles
@@ -212,7 +213,7 @@ class Questions:
         Tells when it is time.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0915 - an attribute a line
         self,
         watched: Watched,
         samples: WorkerSampler,
@@ -249,7 +250,9 @@ class Questions:
         self._executing = Executing(poll, recorder)
         self._probe = ClockProbe(link, poll, recorder)
         self._holdings = Holdings(watched, self.tasks)
-        self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples)
+        # Who samples lines has all that workers' own profiles have.
+        self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples and wanted.lines_s is None)
+        self._lines = WorkerLines(poll, recorder, lambda: wanted.lines_s)
         self._read_at = -math.inf
         """When it was last asked for what happened."""
         self.is_fresh = False
@@ -258,7 +261,7 @@ class Questions:
     @property
     def owe_samples(self) -> bool:
         """Whether workers have samples of runs that are over, of which `finish_samples` would tell."""
-        return self._profiles.owes
+        return self._profiles.owes or self._lines.owes
 
     @property
     def were_answered(self) -> bool:
@@ -373,6 +376,7 @@ class Questions:
                     await self._transfers.ask(self._pace, at_once=at_once)
                     await self._metrics.ask(self._pace, runs, at_once=at_once)
                     await self._profiles.look(self._pace, [run.log for run in runs])
+                    await self._lines.look(self._pace, [run.log for run in runs])
                 await self._holdings.ask(at_end=at_once)
 
     def is_coming(self, run: TrackedRun) -> bool:
@@ -486,6 +490,7 @@ class Questions:
         if not self._guests.have_left:
             async with self._waiting(until):
                 await self._profiles.finish(self._pace, [run.log for run in runs])
+                await self._lines.finish(self._pace, [run.log for run in runs])
 
     @property
     def has_held(self) -> bool:
@@ -520,6 +525,6 @@ class Questions:
         """Ask no more."""
         self._holdings.close()
         self.leave_others()
-        about_workers = (self._executing, self._transfers, self._metrics, self._profiles)
+        about_workers = (self._executing, self._transfers, self._metrics, self._profiles, self._lines)
         for asking in (self._graphs, self._probe, self._observer, *about_workers, self._poll):
             asking.close()

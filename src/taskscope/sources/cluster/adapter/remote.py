@@ -10,7 +10,14 @@ import math
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-__all__ = ["counted_calls", "exchanged_messages", "logged_transfers", "metered_seconds", "running_threads"]
+__all__ = [
+    "counted_calls",
+    "exchanged_messages",
+    "logged_transfers",
+    "metered_seconds",
+    "running_threads",
+    "sampled_lines",
+]
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -117,3 +124,155 @@ async def exchanged_messages(
         await dask_worker.scheduler.log_event(topic=topic, msg=text)
         sent.append((text, at, at + perf_counter() - began))
     return sent
+
+
+@_sent_as_code
+def sampled_lines(  # noqa: C901 - what travels is in one piece
+    name: str, interval_s: float, lasts_s: float, dask_worker: Any = None
+) -> dict[str, list[Any]]:
+    """Return what was sampled of tasks since `name` asked last, and sample for so many seconds more.
+
+    One thread of a worker samples for all who ask. It ends by itself when nobody has asked for so long.
+    """
+    import sys
+    import threading
+    from time import clock_gettime, perf_counter, thread_time
+
+    from dask.utils import key_split
+
+    runs_tasks, sooner_s, most = "_run_task_simple", 0.0005, 20_000
+    plumbing = ("dask/_task_spec.py", "dask/optimization.py", "dask/core.py")
+
+    class Sampler:
+        def __init__(self) -> None:
+            self.lock = threading.Lock()
+            self.readers: dict[str, list[Any]] = {}
+            """Until when, how often, and what was seen since, by who asks."""
+            self.thread: threading.Thread | None = None
+            self.calls: dict[Any, Any] = {}
+            self.cpu: dict[int, tuple[float, float]] = {}
+            self.switch_s = 0.0
+
+        def take(self, who: str, every_s: float, more_s: float) -> dict[Any, list[float]]:
+            with self.lock:
+                _, _, sums = self.readers.pop(who, (0, 0, {}))
+                if more_s > 0:
+                    self.readers[who] = [perf_counter() + more_s, every_s, {}]
+                    if self.thread is None:
+                        self.thread = threading.Thread(target=self.run, name="taskscope-lines", daemon=True)
+                        self.thread.start()
+            return dict(sums)
+
+        def run(self) -> None:
+            try:
+                self.sample_on()
+            except Exception:  # noqa: BLE001 - the worker has nothing to do with it
+                self.readers.clear()
+            finally:
+                with self.lock:
+                    # Another may have begun since nobody asked.
+                    if self.thread in (None, threading.current_thread()):
+                        self.thread = None
+                        self.switch(is_sooner=False)
+                        self.calls.clear()
+                        self.cpu.clear()
+
+        def sample_on(self) -> None:
+            waiting, before, pause_s, n = threading.Event(), perf_counter(), 0.0, 0
+            while True:
+                waiting.wait(pause_s)
+                now, busy = perf_counter(), thread_time()
+                with self.lock:
+                    self.readers = {who: r for who, r in self.readers.items() if r[0] > now}
+                    if not self.readers:
+                        self.thread = None
+                        return
+                    readers = list(self.readers.values())
+                self.sample(readers, now, now - before)
+                n, before = n + 1, now
+                # Never in lock-step with tasks, and two percent of a core at most.
+                wanted_s = min(reader[1] for reader in readers) * (0.5 + n * 0.6180339887498949 % 1)
+                pause_s = max(wanted_s, (thread_time() - busy) / 0.02)
+
+        def sample(self, readers: list[Any], now: float, seconds: float) -> None:
+            with dask_worker.active_threads_lock:
+                running = dict(dask_worker.active_threads)
+            self.switch(is_sooner=len(running) < 2)
+            if not running:
+                return
+            frames = sys._current_frames()
+            for thread, key in running.items():
+                cpu_s, known_s = self.cpu_of(thread, now, seconds)
+                calls = self.calls_of(frames.pop(thread, None))
+                # One that has ended meanwhile is not what the stack is about.
+                if calls is None or dask_worker.active_threads.get(thread) is not key:
+                    continue
+                place = str(key_split(key))[:500], now // 1.0, calls
+                for _, _, sums in readers:
+                    if len(sums) < most or place in sums:
+                        old = sums.get(place, (0, 0.0, 0.0, 0.0, 0.0))
+                        new = (1, seconds, seconds * seconds, cpu_s, known_s)
+                        sums[place] = [a + b for a, b in zip(old, new, strict=True)]
+
+        def cpu_of(self, thread: int, now: float, seconds: float) -> tuple[float, float]:
+            native = getattr(threading._active.get(thread), "native_id", None)  # type: ignore[attr-defined]
+            if native is None or not sys.platform.startswith("linux"):
+                return 0.0, 0.0
+            try:
+                cpu_s = clock_gettime((~native << 3) | 6)
+            except OSError:
+                return 0.0, 0.0
+            at, earlier_s = self.cpu.get(thread, (now, cpu_s))
+            self.cpu[thread] = now, cpu_s
+            return (min((cpu_s - earlier_s) / (now - at), 1.0) * seconds, seconds) if now > at else (0.0, 0.0)
+
+        def calls_of(self, frame: Any) -> Any:
+            stack = []
+            while frame is not None:
+                stack.append((frame.f_code, frame.f_lasti))
+                frame = frame.f_back
+            # The outermost: a task may compute something itself.
+            while stack and stack[-1][0].co_name != runs_tasks:
+                stack.pop()
+            if not stack:
+                return None
+            stack.pop()
+            while stack and stack[-1][0].co_filename.replace("\\", "/").endswith(plumbing):
+                stack.pop()
+            return tuple(self.call(code, offset) for code, offset in stack[-256:])
+
+        def call(self, code: Any, offset: int) -> Any:
+            known = self.calls.get((id(code), offset))
+            if known is None:
+                lines = (line for first, stop, line in code.co_lines() if first <= offset < stop)
+                line = next(lines, None) or code.co_firstlineno
+                place = code.co_qualname, code.co_filename, code.co_firstlineno, line
+                # The code is kept, so that no other gets its identity.
+                known = self.calls[id(code), offset] = code, place
+            return known[1]
+
+        def switch(self, *, is_sooner: bool) -> None:
+            # While one thread computes: it gives the lock away that long after it was asked to.
+            if is_sooner and not self.switch_s and sys.getswitchinterval() > sooner_s:
+                self.switch_s = sys.getswitchinterval()
+                sys.setswitchinterval(sooner_s)
+            elif not is_sooner and self.switch_s:
+                if sys.getswitchinterval() <= sooner_s:
+                    sys.setswitchinterval(self.switch_s)
+                self.switch_s = 0.0
+
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return {"functions": [], "stacks": []}
+    sampler = vars(dask_worker).setdefault("taskscope_lines_1", Sampler())
+    found = sampler.take(name, interval_s, lasts_s)
+    functions: dict[Any, int] = {}
+    stacks = [
+        (
+            prefix,
+            perf_counter() - at,
+            [(functions.setdefault(call[:3], len(functions)), call[3]) for call in calls],
+            *sums,
+        )
+        for (prefix, at, calls), sums in found.items()
+    ]
+    return {"functions": list(functions), "stacks": stacks}

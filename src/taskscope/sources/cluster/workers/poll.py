@@ -467,6 +467,8 @@ class Wanted:
         How the records of tasks come from schedulers.
     samples
         Whether anybody wants samples of what workers do.
+    lines_s
+        Seconds between samples of the lines of tasks on workers; None: nobody wants lines.
     others_since
         From when on anybody wants the tasks of other clients, on the clock's axis; None: nobody does.
     avoided
@@ -475,5 +477,6 @@ class Wanted:
 
     transport: Transport = "observe"
     samples: bool = False
+    lines_s: float | None = None
     others_since: float | None = None
     avoided: dict[str, Avoided] = field(default_factory=dict)

@@ -1,0 +1,157 @@
+"""Lines of tasks on workers, sampled there while they are asked for."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from distributed import Client
+
+import taskscope
+from taskscope.sources.cluster.adapter.remote import sampled_lines
+from tests.support.waiting import PATIENCE_S, until
+
+THREAD = "taskscope-lines"
+
+
+def burn(seconds: float) -> float:
+    stop = time.thread_time() + seconds
+    while time.thread_time() < stop:
+        pass
+    return seconds
+
+
+def is_sampling(dask_worker: Any = None) -> bool:
+    import threading
+
+    return any(thread.name == "taskscope-lines" for thread in threading.enumerate())
+
+
+def has_ended(client: Client) -> bool:
+    return not any(client.run(is_sampling).values())
+
+
+def test_lines_of_tasks_on_workers_are_known_where_they_are_asked_for(client: Client) -> None:
+    with taskscope.profile(display=False, lines=True, profile_interval=0.002) as run:
+        assert client.gather(client.map(burn, [0.4] * 4, key=[f"lined-{n}" for n in range(4)])) == [0.4] * 4
+    lines, profile, tasks = run.recording.lines(), run.recording.profile(), run.recording.tasks
+    assert lines.note is profile.note is None
+    assert [each.function.name for each in lines.functions if each.function.file == __file__] == ["burn"]
+    (burning,) = (each for each in lines.functions if each.function.name == "burn")
+    assert {line.source and line.source.strip() for line in burning.lines} <= {
+        "stop = time.thread_time() + seconds",
+        "while time.thread_time() < stop:",
+        "pass",
+        "return seconds",
+    }
+    assert lines.n_samples == profile.n_samples >= 4
+    assert lines.seconds == pytest.approx(float((tasks.stop - tasks.start).sum()))
+    assert {*run.recording.table("lines")["worker"]} <= {*client.scheduler_info(n_workers=-1)["workers"]}
+    until(lambda: has_ended(client))
+
+
+def test_where_nobody_asks_for_lines_nothing_of_ours_samples_and_it_is_said_what_to_add(
+    client: Client,
+) -> None:
+    with taskscope.profile(display=False) as run:
+        client.gather(client.map(burn, [0.2] * 2, key=["plain-1", "plain-2"]))
+    assert has_ended(client)
+    assert run.recording.lines().note == (
+        "no lines of tasks on the cluster: workers sample lines where they are asked for, with "
+        "%%profile --lines or profile(lines=True)"
+    )
+
+
+KILLED = """
+import sys, time
+from distributed import Client
+import taskscope
+
+def wait(path):
+    import os, time
+    while not os.path.exists(path):
+        time.sleep(0.01)
+
+with Client(sys.argv[1]) as client, taskscope.profile(display=False, lines=True):
+    client.gather(client.map(wait, [sys.argv[2]], key=["killed-1"]))
+"""
+
+
+def test_a_kernel_that_is_killed_leaves_no_sampler_behind(client: Client, tmp_path: Path) -> None:
+    assert client.scheduler is not None
+    address = str(client.scheduler.address)
+    kernel = subprocess.Popen([sys.executable, "-c", KILLED, address, str(tmp_path / "end")])
+    try:
+        until(lambda: any(client.run(is_sampling).values()))
+    finally:
+        kernel.send_signal(signal.SIGKILL)
+        kernel.wait(PATIENCE_S)
+    until(lambda: has_ended(client))
+    (tmp_path / "end").touch()
+
+
+# ------------------------------------------------------------------------------- the sampler of one worker
+
+
+@pytest.fixture
+def worker() -> Iterator[Any]:
+    before_s = sys.getswitchinterval()
+    worker = SimpleNamespace(active_threads={}, active_threads_lock=threading.Lock())
+    yield worker
+    until(lambda: not is_sampling())
+    assert sys.getswitchinterval() == before_s
+
+
+def _run_task_simple(worker: Any, key: object) -> None:
+    """Run a task as a worker does: what it calls below a function of this name."""
+    worker.active_threads[threading.get_ident()] = key
+    try:
+        burn(0.3)
+    finally:
+        del worker.active_threads[threading.get_ident()]
+
+
+def test_one_thread_of_a_worker_samples_for_all_who_ask(worker: Any) -> None:
+    for name in ("one", "other"):
+        assert sampled_lines(name, 0.002, 60.0, dask_worker=worker) == {"functions": [], "stacks": []}
+    _run_task_simple(worker, ("sum-1234", 0))
+    assert [thread.name for thread in threading.enumerate()].count(THREAD) == 1
+    seen = [sampled_lines(name, 0.002, 0.0, dask_worker=worker) for name in ("one", "other")]
+    assert seen[0]["functions"] == seen[1]["functions"] == [("burn", __file__, burn.__code__.co_firstlineno)]
+    for told in seen:
+        for prefix, ago_s, calls, n, seconds, squares, cpu_s, known_s in told["stacks"]:
+            assert (prefix, [place for place, _ in calls]) == ("sum", [0])
+            assert n >= 1
+            assert 0 <= ago_s < PATIENCE_S
+            assert seconds**2 >= squares > 0
+            assert 0 <= cpu_s <= known_s <= seconds
+
+
+def test_a_sampler_ends_by_itself_once_nobody_has_asked_for_long(worker: Any) -> None:
+    sampled_lines("one", 0.002, 0.05, dask_worker=worker)
+    until(lambda: not is_sampling())
+    sampled_lines("one", 0.002, 0.05, dask_worker=worker)
+    assert is_sampling()
+
+
+def test_a_thread_that_runs_no_task_is_not_looked_at(worker: Any) -> None:
+    sampled_lines("one", 0.002, 60.0, dask_worker=worker)
+    worker.active_threads[threading.get_ident()] = "x-1"
+    burn(0.1)
+    assert sampled_lines("one", 0.002, 0.0, dask_worker=worker)["stacks"] == []
+
+
+def test_without_the_global_lock_workers_are_not_sampled(
+    worker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    assert sampled_lines("one", 0.002, 60.0, dask_worker=worker) == {"functions": [], "stacks": []}
+    assert not is_sampling()
