@@ -89,5 +89,5 @@ def test_every_lock_is_a_new_one_in_a_child_or_it_is_said_why_none_is_needed() -
         for path in source.rglob("*.py")
         if re.search(r"threading\.R?Lock\(\)", text := path.read_text(encoding="utf-8"))
     }
-    renewed = {name for name, text in locked.items() if re.search(r"def (forget|_?renew)", text)}
+    renewed = {name for name, text in locked.items() if re.search(r"def _?(forget|renew)", text)}
     assert set(locked) - renewed == set(OF_ONE_PROCESS)

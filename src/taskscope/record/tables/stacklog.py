@@ -210,18 +210,22 @@ class StackLog:
     def hand_over(self, start_s: float, counted: Iterable[CountedCalls]) -> None:
         """Add a cycle of samples that others counted."""
         with self._lock:
-            sums: _Sums = {}
-            for each in counted:
-                node = self._node(map(self._place, each.calls[:_MAX_DEPTH]))
-                key = (each.run, self._prefix(each.prefix), self._worker(each.worker), node)
-                _count(sums, key, each.count, each.seconds)
-                if each.lines is not None:
-                    called = zip(map(self._place, each.calls), each.lines, strict=True)
-                    lines = [self._place_line(function, line) for function, line in called]
-                    values = each.count, each.seconds, each.cpu_s, each.cpu_known_s, each.squares
-                    self._add_to_lines(key[:3], reversed(lines), values)
+            sums = self._sums_of(counted)
             if sums:
                 self._append(_rows(sums, start_s))
+
+    def _sums_of(self, counted: Iterable[CountedCalls]) -> _Sums:
+        sums: _Sums = {}
+        for each in counted:
+            node = self._node(map(self._place, each.calls[:_MAX_DEPTH]))
+            key = (each.run, self._prefix(each.prefix), self._worker(each.worker), node)
+            _count(sums, key, each.count, each.seconds)
+            if each.lines is not None:
+                called = zip(map(self._place, each.calls), each.lines, strict=True)
+                lines = [self._place_line(function, line) for function, line in called]
+                values = each.count, each.seconds, each.cpu_s, each.cpu_known_s, each.squares
+                self._add_to_lines(key[:3], reversed(lines), values)
+        return sums
 
     def end_cycle(self) -> None:
         """Close the cycle; the next sample begins a new one."""

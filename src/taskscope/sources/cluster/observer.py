@@ -23,11 +23,8 @@ takes its place: what is read of a task that came and ended since is its end. Th
 Where no observer may be put there, and with ``transport="poll"``, the same events are made of the scheduler's
 task stream, of who has what, and of what workers took along (`Polling`). Graphs are read here then, from what
 clients hand over (`Graphs`). What is not known: what tasks wait for, failed attempts of tasks that are tried
-again, steals, graphs of more than `MAX_GRAPH_TASKS` tasks, and what ended between two looks and was no more
-in the scheduler's task stream, which is counted.
-
-again, what the scheduler did before the first task, graphs of more than `MAX_GRAPH_TASKS` tasks, and what
-ended between two looks and was no more in the scheduler's task stream, which is counted.
+again, steals, what the scheduler did before the first task, graphs of more than `MAX_GRAPH_TASKS` tasks, and
+what ended between two looks and was no more in the scheduler's task stream, which is counted.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from typing import Any
 import dask.base
 
 from taskscope.model.errortext import drop_frame
+from taskscope.model.forklock import ForkLock
 
 __all__ = ["release", "seconds", "watch"]
 
@@ -28,7 +29,7 @@ _NAMES = ("collections_to_expr", "collections_to_dsk")
 _CALLERS = ("compute", "persist")
 _MAX_FRAMES = 16
 _MAX_NOTES = 32
-_lock = threading.Lock()
+_lock = ForkLock()
 _watching: dict[ModuleType, set[object]] = {}
 _originals: dict[tuple[ModuleType, str], tuple[Any, Any]] = {}
 _callers: set[CodeType] = set()
@@ -58,32 +59,40 @@ def watch(owner: object, module: ModuleType = dask.base, kind: object = None) ->
         What has ``compute`` and ``persist``, the module if that is None.
     """
     with _lock:
-        _watching.setdefault(module, set()).add(owner)
-        for name in _CALLERS:
-            code = getattr(getattr(kind or module, name, None), "__code__", None)
-            if code is not None:
-                _callers.add(code)
-        for name in _NAMES:
-            found = vars(module).get(name)
-            known = _originals.get((module, name))
-            if found is not None and (known is None or found is known[0]):
-                replacement = _noting(found)
-                _originals[module, name] = (found, replacement)
-                setattr(module, name, replacement)
+        _watch(owner, module, module if kind is None else kind)
+
+
+def _watch(owner: object, module: ModuleType, kind: object) -> None:
+    _watching.setdefault(module, set()).add(owner)
+    functions = (getattr(kind, name, None) for name in _CALLERS)
+    _callers.update(each.__code__ for each in functions if each is not None)
+    for name in _NAMES:
+        found = vars(module).get(name)
+        known = _originals.get((module, name))
+        if found is not None and (known is None or found is known[0]):
+            replacement = _noting(found)
+            _originals[module, name] = (found, replacement)
+            setattr(module, name, replacement)
 
 
 def release(owner: object, module: ModuleType = dask.base) -> None:
     """End what `watch` began for this owner; the module is as it was once nobody watches."""
     with _lock:
-        owners = _watching.get(module, set())
-        owners.discard(owner)
-        if owners:
-            return
-        for name in _NAMES:
-            original, replacement = _originals.pop((module, name), (None, None))
-            # Where another tool has put its own over ours, ours stays below it.
-            if replacement is not None and vars(module).get(name) is replacement:
-                setattr(module, name, original)
+        _release(owner, module)
+
+
+def _release(owner: object, module: ModuleType) -> None:
+    owners = _watching.get(module, set())
+    owners.discard(owner)
+    if owners:
+        return
+    for name in _NAMES:
+        original, replacement = _originals.get((module, name), (None, None))
+        # Where another tool has put its own over ours, ours stays below it.
+        if replacement is not None and vars(module).get(name) is replacement:
+            setattr(module, name, original)
+        # Last, so that after an interrupt this can be done again.
+        _originals.pop((module, name), None)
 
 
 def seconds() -> float | None:
