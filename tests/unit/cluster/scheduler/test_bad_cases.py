@@ -129,7 +129,8 @@ def test_odd_keys_and_what_others_log_of_their_own_change_nothing_of_what_is_rec
     recording = run.wait()
     expected = sorted(map(key_text, ODD_KEYS))
     assert sorted(key for (key,) in rows(recording, "tasks", "key")) == expected
-    assert [status for (status,) in rows(recording, "runs", "status")] == ["finished"]
+    # Calls of `submit` are one compute only while earlier ones go on.
+    assert {status for (status,) in rows(recording, "runs", "status")} == {"finished"}
     assert rows(recording, "messages", "text") == []
     assert rows(recording, "steals", "key") == []
 
