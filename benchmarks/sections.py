@@ -53,6 +53,7 @@ SECTIONS = {
         Section("diagnostics-plots", "benchmarks.diagnostics.plots", in_quick=False),
         Section("stacks", "benchmarks.inside.stacks --tables 1", _LONG_S, in_quick=False),
         Section("stacks-truth", "benchmarks.inside.stacks --tables 2", _LONG_S, in_quick=False),
+        Section("lines", "benchmarks.inside.lines", _LONG_S, in_quick=False),
         Section("lines-exact", "benchmarks.inside.exact_lines", in_quick=False),
         Section("eta", "benchmarks.eta --tables 1", _LONG_S, in_quick=False),
         Section("explain", "benchmarks.explain --tables 1", _LONG_S, in_quick=False),

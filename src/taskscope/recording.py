@@ -213,10 +213,10 @@ class Recording(RecordedData):
         Notes
         -----
         Of tasks in threads of this process, in local process pools, and on clusters where lines were asked
-        for. A line has the time of what it calls, too. Source text is read
-        when it is asked for, and left out where its file has changed since. Samples estimate: what is shorter
-        than a few of them (a hundredth of a second each) is hardly met. Those of the first tenth of a second
-        are missing, unless lines were asked for beforehand (``profile(lines=True)``, a text file).
+        for. A line has the time of what it calls, too. Source text is read when it is asked for, and left out
+        where its file has changed since. Samples estimate: what is shorter than a few of them (a hundredth
+        of a second each) is hardly met. Those of the first tenth of a second are missing, unless lines were
+        asked for beforehand (``profile(lines=True)``, a text file).
 
         What is counted is exact, and costs one to three microseconds a line, which are in no line's time but
         in the task's. From Python 3.12 on other functions cost nothing; on 3.11 all Python code in tasks is

@@ -382,9 +382,9 @@ def test_the_first_sample_in_a_task_stands_for_what_the_lock_hid_before_it(sessi
         rows = session.recorder.stacks.between(0, None).rows
         return round(float(rows.seconds.sum()) - before, 9)
 
-    assert [spent(0.0), spent(0.004), spent(-0.001)] == [0.03, 0.034, 0.03]
-    # A sampler that is very late was not kept by one task.
-    assert spent(5.0) == 0.04
+    assert [spent(0.0), spent(0.0004), spent(-0.001)] == [0.03, 0.0304, 0.03]
+    # A sampler that is very late was not kept by one task: threads switch after 0.5 ms here.
+    assert spent(5.0) == 0.031
 
 
 def test_the_first_look_stands_for_what_tasks_did_before_it_one_second_at_most(session: Session) -> None:
