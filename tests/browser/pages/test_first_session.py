@@ -59,6 +59,8 @@ def test_from_the_launcher_to_a_restart(  # noqa: PLR0915 - the steps of one ses
     view = charts(lab, 1)
     findings = view.get_by_role("button", name=re.compile(r"findings?(, the first)?: "))
     expect(findings).to_be_visible()
+    # The badge was at the lower edge, and what it unfolds is below it.
+    expect(view.get_by_role("button", name="More charts")).to_be_in_viewport()
     shoot("4-badge")
     click(findings)
     expect(view.get_by_role("listitem").filter(has_text="Long chain")).to_be_visible()

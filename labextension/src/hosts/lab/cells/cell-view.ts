@@ -42,6 +42,11 @@ export class CellView {
     }
   }
 
+  /** Bring what is shown next into sight: a person asked for it, perhaps at the lower edge of the notebook. */
+  seek(): void {
+    this._isSought = true;
+  }
+
   hide(): void {
     this._shown?.stop.abort();
     this._shown = null;
@@ -56,6 +61,8 @@ export class CellView {
     widget.node.append(el);
     const shown: Shown = { recorder, window, stop, charts: null };
     this._shown = shown;
+    const isSought = this._isSought;
+    this._isSought = false;
     widget.addClass('tsk-cell-view');
     adoptStyles(this._cell.node, CSS);
     addBelowInput(this._cell, widget);
@@ -78,12 +85,19 @@ export class CellView {
           trans: this._trans,
           signal
         });
+        if (isSought) {
+          // After the frame in which charts are given their heights.
+          requestAnimationFrame(() => {
+            widget.node.scrollIntoView({ block: 'nearest' });
+          });
+        }
       }
     });
   }
 
   private _shown: Shown | null = null;
   private _isBrief = true;
+  private _isSought = false;
 }
 
 interface Shown {

@@ -122,6 +122,7 @@ export class NotebookBadges implements IDisposable {
     const press = (): void => {
       const charts = chartsOf(code);
       if (charts === null) {
+        cell.view.seek();
         open(!cell.isOpen);
       } else {
         charts.scrollIntoView({ block: 'nearest' });
