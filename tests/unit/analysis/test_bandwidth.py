@@ -44,16 +44,17 @@ def test_each_pair_has_its_bytes_and_its_time_and_that_of_transfers_at_the_same_
             sent(A, B, 0.0, 2.0, 100.0),
             sent(A, B, 1.0, 3.0, 300.0),
             sent(A, B, 1.5, 2.0, 100.0),
+            sent(A, B, 2.5, 4.0, 0.0),
             sent(A, B, 5.0, 6.0, 500.0),
             sent(B, A, 0.0, 4.0, 40.0),
         )
     )
     assert told.pairs == (
-        WorkerPair(A, B, 4, 0, 1_000.0, 5.5, 4.0),
+        WorkerPair(A, B, 5, 0, 1_000.0, 7.0, 5.0),
         WorkerPair(B, A, 1, 0, 40.0, 4.0, 4.0),
     )
-    assert [pair.together_bytes_per_s for pair in told.pairs] == [250.0, 10.0]
-    assert told.pairs[0].bytes_per_s == pytest.approx(1_000 / 5.5)
+    assert [pair.together_bytes_per_s for pair in told.pairs] == [200.0, 10.0]
+    assert told.pairs[0].bytes_per_s == pytest.approx(1_000 / 7)
     assert (told.nbytes, told.reason, told.notes) == (1_040.0, None, ())
 
 
