@@ -223,7 +223,7 @@ describe('state line', () => {
 
   it('says why there is nothing', () => {
     const store = new TaskStore({ clockMs: () => 0 });
-    const say = (): string => emptyText(store, fitted(store), false, english);
+    const say = (): string => emptyText(store, ALL_RUNS, fitted(store), false, english);
     const said = [say()];
     store.append(batchOf([], { active: true }));
     said.push(say());
