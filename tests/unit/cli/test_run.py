@@ -60,9 +60,16 @@ dask.delayed(work)().compute(scheduler="threads")
 
 
 @pytest.mark.parametrize(
-    "options", [("--lines", "work", "--"), ("--lines", "-D", "a.txt"), ("--lines", "--")]
+    ("options", "said", "width"),
+    [
+        (("--lines", "work", "--"), "Counted and timed, in ", 52),
+        (("--lines", "-D", "a.txt"), "Sampled, not counted: ", 50),
+        (("--lines", "--"), "Sampled, not counted: ", 50),
+    ],
 )
-def test_lines_of_tasks_are_written_after_the_script_ended(options: tuple[str, ...], tmp_path: Path) -> None:
+def test_lines_of_tasks_are_written_after_the_script_ended(
+    options: tuple[str, ...], said: str, width: int, tmp_path: Path
+) -> None:
     (tmp_path / "script.py").write_text(LINES)
     done = subprocess.run(
         command("run", *options, "script.py", "-D", "x"),
@@ -73,10 +80,10 @@ def test_lines_of_tasks_are_written_after_the_script_ended(options: tuple[str, .
         timeout=PATIENCE_S,
     )
     assert (done.returncode, done.stdout) == (0, "['-D', 'x']\n")
-    head, _, lines = done.stderr.partition("Sampled, not counted: ")
+    head, _, lines = done.stderr.partition(said)
     assert head.startswith("taskscope · script.py · finished · threads · ")
     assert lines.count("Function: work at line 4\n") == 1
-    source = [line[50:] for line in lines.splitlines() if line[:6].strip().isdigit()]
+    source = [line[width:] for line in lines.splitlines() if line[:6].strip().isdigit()]
     assert source == LINES.splitlines()[3:7]
 
 
