@@ -183,16 +183,19 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
                 waiting.wait(pause_s)
                 now, busy = perf_counter(), thread_time()
                 with self.lock:
-                    self.readers = {who: r for who, r in self.readers.items() if r[0] > now}
-                    if not self.readers:
+                    readers = self.readers_at(now)
+                    if not readers:
                         self.thread = None
                         return
-                    readers = list(self.readers.values())
                 self.sample(readers, now, now - before)
                 n, before = n + 1, now
                 # Never in lock-step with tasks, and two percent of a core at most.
                 wanted_s = min(reader[1] for reader in readers) * (0.5 + n * 0.6180339887498949 % 1)
                 pause_s = max(wanted_s, (thread_time() - busy) / 0.02)
+
+        def readers_at(self, now: float) -> list[Any]:
+            self.readers = {who: r for who, r in self.readers.items() if r[0] > now}
+            return list(self.readers.values())
 
         def sample(self, readers: list[Any], now: float, seconds: float) -> None:
             with dask_worker.active_threads_lock:
