@@ -299,7 +299,7 @@ class ProfileOptions(Options):
     )
     stacks: bool = option(
         True,
-        "Sample what the worker threads of this process are doing, for `Recording.profile`.",
+        "Sample what tasks are doing, here and in a process pool, for `Recording.profile`.",
         "",
         Argument(("--no-stacks",), const=False, help="take no samples of what the threads are doing"),
     )

@@ -159,7 +159,7 @@ class Background:
             n = len(self.going())
             raise StillRunningError(
                 f"after {timeout:g} s, computes that still run in the background: {n}; "
-                "wait longer, or cancel the futures"
+                "wait longer, or cancel the futures of a cluster"
             )
         assert self._recording is not None
         return self._recording

@@ -12,7 +12,7 @@ from taskscope.record.run import RunState
 from taskscope.record.tables.groups import LaneTable
 from taskscope.record.tables.log import Reader
 from taskscope.record.tables.tasklog import TaskLog
-from taskscope.record.writers.graph import GraphPart, GraphPlace, Landed, LandingLog
+from taskscope.record.writers.graph import GraphPart, GraphPlace, LandingLog, ResultEvent
 
 __all__ = ["Follower"]
 
@@ -72,7 +72,7 @@ class Follower:
         failed = block.task[np.isin(block.task, list(errors))]
         return {task: errors[task] for task in failed.tolist()}
 
-    def landed(self) -> Iterator[Landed]:
+    def landed(self) -> Iterator[ResultEvent]:
         """Yield what landed since, or was valued."""
         for _ in range(len(self._queue)):
             landed = self._queue.popleft()

@@ -47,7 +47,7 @@ from taskscope.record.writers.fold import (
     take,
     take_rows,
 )
-from taskscope.record.writers.graph import GraphBuilder, Landed, LandingLog, RunGraph, joined_sources
+from taskscope.record.writers.graph import GraphBuilder, LandingLog, ResultEvent, RunGraph, joined_sources
 from taskscope.record.writers.runlog import RunLog
 
 __all__ = [
@@ -310,7 +310,7 @@ class RunState:
         self._take_landed(log, builder, landed)
         spared = self.deductions.fold(taken, builder)
         if spared is not None:
-            self._landings.append(Landed(log.run, spared[0], spared=spared[1]))
+            self._landings.append(ResultEvent(log.run, spared[0], spared=spared[1]))
         if raw is None:
             return None
         tasks = builder.numbers(raw.keys)
@@ -385,14 +385,14 @@ class RunState:
             tasks = builder.numbers(landed[::2])
             times = whole_ticks(np.array(landed[1::2], np.float64) - self.origin)
             builder.land(tasks, times)
-            self._landings.append(Landed(log.run, tasks, enter=times))
+            self._landings.append(ResultEvent(log.run, tasks, enter=times))
             if self.occupancy is not None:
                 self.occupancy.note_landings(tasks, times)
         values = take(log.values, 2, _MAX_LANDED)
         if values:
             tasks, amounts = builder.numbers(values[::2]), np.array(values[1::2], np.float64)
             builder.measure(tasks, amounts)
-            self._landings.append(Landed(log.run, tasks, values=amounts))
+            self._landings.append(ResultEvent(log.run, tasks, values=amounts))
             if self.occupancy is not None:
                 self.occupancy.note_values(len(values) // 2)
 

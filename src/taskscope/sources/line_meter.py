@@ -8,13 +8,13 @@ traced while the task runs (`sys.settrace`), which slows all Python code in it.
 What a line took is the time from where it began to where the next one did, or the function was left. What it
 called is in it, our own work is not. A line that is begun again by what it called counts once.
 
-This module is imported in other processes, and sent to the workers of clusters, so it imports little.
+This module is imported in other processes, so it imports little.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from opcode import opmap
 from threading import get_ident
 from time import perf_counter, thread_time
@@ -61,10 +61,9 @@ class _Call:
 class _Thread:
     """What a thread is doing in a task."""
 
-    __slots__ = ("calls", "cpu_own", "key", "own", "sums")
+    __slots__ = ("calls", "cpu_own", "own", "sums")
 
-    def __init__(self, key: Hashable = None) -> None:
-        self.key = key
+    def __init__(self) -> None:
         self.calls: list[_Call] = []
         self.sums: dict[int, tuple[Place, dict[int, list[Any]]]] = {}
         """Hits, seconds and CPU seconds by line, by the identity of the code."""
@@ -78,23 +77,16 @@ def place_of(code: CodeType) -> Place:
 
 
 class LineMeter:
-    """Measures lines in the threads that it was told run a task.
+    """Measures lines in the threads that run a task: between `begin` and `end`.
 
     Parameters
     ----------
     fault
         Called with an error of ours, which the user's code never sees.
-    task_of
-        Where nobody says when tasks begin and end: gives the key of what a thread runs.
     """
 
-    def __init__(
-        self,
-        fault: Callable[[BaseException], None] = lambda _error: None,
-        task_of: Callable[[int], Hashable] | None = None,
-    ) -> None:
+    def __init__(self, fault: Callable[[BaseException], None] = lambda _error: None) -> None:
         self._fault = fault
-        self._task_of = task_of
         self._threads: dict[int, _Thread] = {}
         # The code objects are kept, so that no other one gets their identity.
         self._measured: dict[int, tuple[CodeType, Place]] = {}
@@ -104,8 +96,6 @@ class LineMeter:
         self._names: tuple[str, ...] = ()
         self._is_open = False
         self._tool: int | None = None
-        self.ended: list[tuple[Hashable, list[LineSums]]] = []
-        """What tasks amounted to that nobody said the end of, and their keys."""
 
     def open(self) -> str | None:
         """Begin; return why that cannot be."""
@@ -261,7 +251,7 @@ class LineMeter:
             if not self._is_wanted(code):
                 return _monitoring().DISABLE
             now, cpu = perf_counter(), thread_time()
-            thread = self._running()
+            thread = self._threads.get(get_ident())
             if thread is not None:
                 _begin_line(thread, self._enter(thread, code), now, cpu)
         except Exception as error:  # noqa: BLE001 - see above
@@ -271,7 +261,7 @@ class LineMeter:
     def _on_resume(self, code: CodeType, offset: int) -> None:
         now, cpu = perf_counter(), thread_time()
         try:
-            thread = self._running()
+            thread = self._threads.get(get_ident())
             if thread is None:
                 return
             call = self._enter(thread, code)
@@ -292,8 +282,7 @@ class LineMeter:
             return
         now, cpu = perf_counter(), thread_time()
         try:
-            ident = get_ident()
-            thread = self._threads.get(ident)
+            thread = self._threads.get(get_ident())
             if thread is None:
                 return
             calls = thread.calls
@@ -302,9 +291,6 @@ class LineMeter:
                 while left is not code:
                     _book(thread, calls[-1], now, cpu)
                     left = calls.pop().code
-            if not calls and self._task_of is not None:
-                self.ended.append((thread.key, _sums(thread)))
-                del self._threads[ident]
             thread.own += perf_counter() - now
             thread.cpu_own += thread_time() - cpu
         except Exception as error:  # noqa: BLE001 - see above
@@ -331,13 +317,6 @@ class LineMeter:
         elif event == "return":
             self._on_leave(frame.f_code, 0, value)
         return self._trace_lines
-
-    def _running(self) -> _Thread | None:
-        ident = get_ident()
-        thread = self._threads.get(ident)
-        if thread is None and self._task_of is not None:
-            thread = self._threads[ident] = _Thread(self._task_of(ident))
-        return thread
 
     def _enter(self, thread: _Thread, code: CodeType) -> _Call:
         known = thread.sums.get(id(code))

@@ -19,7 +19,7 @@ from taskscope.model.tables.stacks import StackRows
 from taskscope.record import Recorder
 from taskscope.record.tables.log import Reader
 from taskscope.record.tables.stacklog import StackPlace
-from taskscope.record.writers.graph import GraphPart, Landed
+from taskscope.record.writers.graph import GraphPart, ResultEvent
 
 __all__ = ["Changes"]
 
@@ -245,7 +245,7 @@ class Changes:
             n_told = max(n_told - len(block), 0)
         return told
 
-    def _landed(self, told: Landed) -> None:
+    def _landed(self, told: ResultEvent) -> None:
         if not self._is_mine(np.array(told.run)):
             return
         is_told = told.tasks < self._writer.n_keys(told.run)
@@ -346,7 +346,7 @@ class Changes:
         return rows.part(self._is_mine(rows.run))
 
 
-def _is_in(told: Landed, recording: RecordedData) -> NDArray[np.bool_]:
+def _is_in(told: ResultEvent, recording: RecordedData) -> NDArray[np.bool_]:
     """Return which of these were known when a recording was taken."""
     graph = recording.graphs.get(told.run)
     if graph is None:

@@ -20,9 +20,9 @@ __all__ = [
     "GraphPlace",
     "GraphShape",
     "GraphSource",
-    "Landed",
     "LandingLog",
     "Links",
+    "ResultEvent",
     "RunGraph",
     "graph_part",
     "joined_sources",
@@ -63,7 +63,7 @@ def joined_sources(sources: Sequence[GraphSource]) -> GraphSource:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Landed:
+class ResultEvent:
     """Tasks of one run: when their results entered the scheduler's cache, or what else is known of them.
 
     Parameters
@@ -91,20 +91,20 @@ class LandingLog:
     """Keeps nothing itself: each reader's queue has what that reader has not taken."""
 
     def __init__(self) -> None:
-        self._readers: list[deque[Landed]] = []
+        self._readers: list[deque[ResultEvent]] = []
 
-    def append(self, landed: Landed) -> None:
+    def append(self, landed: ResultEvent) -> None:
         """Hand on; for the one thread that folds."""
         for reader in self._readers:
             reader.append(landed)
 
-    def follow(self) -> deque[Landed]:
+    def follow(self) -> deque[ResultEvent]:
         """Return a queue that gets all from now on, until `leave`."""
-        queue: deque[Landed] = deque()
+        queue: deque[ResultEvent] = deque()
         self._readers.append(queue)
         return queue
 
-    def leave(self, queue: deque[Landed]) -> None:
+    def leave(self, queue: deque[ResultEvent]) -> None:
         """Hand nothing more to this queue."""
         self._readers = [reader for reader in self._readers if reader is not queue]
 
@@ -551,7 +551,7 @@ class RunGraph:
             return self.builder.spared()
         return np.empty(0, np.int32) if self._columns is None else self._columns.spared
 
-    def landed(self) -> Iterator[Landed]:
+    def landed(self) -> Iterator[ResultEvent]:
         """Yield what has landed so far, what the user's metric gave, and what does not have to run."""
         if self.builder is not None:
             (enter, values), spared = self.builder.landed(), self.builder.spared()
@@ -560,12 +560,12 @@ class RunGraph:
         else:
             return
         tasks = np.flatnonzero(~np.isnan(enter)).astype(np.int32)
-        yield Landed(self._run, tasks, enter=enter[tasks])
+        yield ResultEvent(self._run, tasks, enter=enter[tasks])
         if values is not None:
             tasks = np.flatnonzero(~np.isnan(values)).astype(np.int32)
-            yield Landed(self._run, tasks, values=values[tasks])
+            yield ResultEvent(self._run, tasks, values=values[tasks])
         if len(spared):
-            yield Landed(self._run, spared, spared=np.ones(len(spared), bool))
+            yield ResultEvent(self._run, spared, spared=np.ones(len(spared), bool))
 
     def part(self, at: GraphPlace, limit: int) -> GraphPart | None:
         """Return the next piece, of about `limit` keys; None before it is known."""

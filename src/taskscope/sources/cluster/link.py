@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
-__all__ = ["Alarm", "Guests", "Link", "LoopThread", "Pace", "read_each"]
+__all__ = ["ClientRefs", "Link", "LoopThread", "RateLimiter", "ThreadSafeEvent", "read_each"]
 
 _T = TypeVar("_T")
 _JOIN_S = 2.0
@@ -203,37 +203,37 @@ def read_each(entries: Iterable[Any], read: Callable[[Any], _T]) -> tuple[list[_
     return good, wrong
 
 
-class Alarm:
-    """Rings until it is turned off; other threads can ring it from `open` on, until the loop is closed."""
+class ThreadSafeEvent:
+    """An `asyncio.Event` that other threads can set from `open` on, until the loop is closed."""
 
     def __init__(self) -> None:
-        self._ringing = asyncio.Event()
+        self._inner = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def open(self) -> None:
         """Be there for the loop that runs."""
         self._loop = asyncio.get_running_loop()
 
-    def ring(self) -> None:
+    def set(self) -> None:
         """Wake who waits, or will; called on any thread."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._ringing.set)
+            loop.call_soon_threadsafe(self._inner.set)
 
-    def ring_here(self) -> None:
+    def set_here(self) -> None:
         """Do so at once, on the loop itself."""
-        self._ringing.set()
+        self._inner.set()
 
-    def turn_off(self) -> None:
-        """Ring no more until somebody rings again; on the loop."""
-        self._ringing.clear()
+    def clear(self) -> None:
+        """Unset it, on the loop."""
+        self._inner.clear()
 
     async def wait(self, longest_s: float | None) -> bool:
-        """Return whether it rang within this time; None: however long it takes."""
+        """Return whether it was set within this time; None: however long it takes."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(longest_s):
-                await self._ringing.wait()
-        return self._ringing.is_set()
+                await self._inner.wait()
+        return self._inner.is_set()
 
 
 _SHORTEST_S = 0.2
@@ -244,11 +244,11 @@ _IDENTITY_S = 1.0
 _FEW = 4
 
 
-class Pace:
+class RateLimiter:
     """Keeps the time in which answers are awaited to a twentieth of all time, and to one look in 0.2 to 2 s.
 
     A scheduler that answers slowly has much to do, so it is asked less often. What it has to say of all
-    workers takes it longer the more there are: each such message has a pace of its own, see `sparing`.
+    workers takes it longer the more there are: each such message has a limit of its own, see `limited`.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ class Pace:
         return True
 
     @contextmanager
-    def sparing(self, what: str) -> Iterator[Callable[[], None]]:
+    def limited(self, what: str) -> Iterator[Callable[[], None]]:
         """Have this be due so late that what is awaited meanwhile is at most half a percent of all time.
 
         The shortest of the last few times counts: others say more of this machine than of the scheduler. One
@@ -304,7 +304,7 @@ class Pace:
             self._due[what] = max(self._due.get(what, began), began + min(took) / _SHARE_OF_EACH)
 
 
-class Guests:
+class ClientRefs:
     """Clients come and leave on any thread; once the last has left, nobody can come any more.
 
     Parameters

@@ -42,7 +42,7 @@ from taskscope.options import TRANSPORTS, Transport
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.link import Link, Pace
+from taskscope.sources.cluster.link import Link, RateLimiter
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers.known import Watched, name_and_nanny
 
@@ -526,9 +526,9 @@ class Polling:
             self._cursor = first + len(records)
         return News(first, self._cursor, [("end", record) for record in records])
 
-    async def ask_processing(self, pace: Pace) -> tuple[list[Event], bool]:
+    async def ask_processing(self, limiter: RateLimiter) -> tuple[list[Event], bool]:
         """Read who has what, if it is time, the more the more seldom; and whether workers are gone."""
-        if not pace.is_due("processing", self._every_s):
+        if not limiter.is_due("processing", self._every_s):
             return [], False
         processing: Mapping[str, Any] = await self._link.ask("processing")
         sent = {key: str(address) for address, keys in processing.items() for key in keys}

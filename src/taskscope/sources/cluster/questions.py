@@ -17,7 +17,7 @@ from taskscope.model.keys import split_key
 from taskscope.record import Holding
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.link import Guests, Pace
+from taskscope.sources.cluster.link import ClientRefs, RateLimiter
 from taskscope.sources.cluster.observer import Graphs, Observer, Polling
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
@@ -205,11 +205,11 @@ class Questions:
         Asked whether a client may be about to hand something over, or has.
     retried
         Asked for what failed and may be tried again by that.
-    guests
+    client_refs
         Asked whose clients are there still: workers go with the last.
     wanted
         What is wanted.
-    pace
+    limiter
         Tells when it is time.
     """
 
@@ -221,9 +221,9 @@ class Questions:
         admit: Callable[[], None],
         is_handed_work: Callable[[], bool],
         retried: Callable[[], frozenset[Hashable]],
-        guests: Guests,
+        client_refs: ClientRefs,
         wanted: Wanted,
-        pace: Pace,
+        limiter: RateLimiter,
     ) -> None:
         link, workers, recorder = watched.link, watched.workers, watched.recorder
         self._link = link
@@ -233,16 +233,16 @@ class Questions:
         self._admit = admit
         self._is_handed_work = is_handed_work
         self._retried = retried
-        self._guests = guests
+        self._client_refs = client_refs
         self._wanted = wanted
-        self._pace = pace
+        self._limiter = limiter
         self._was_too_long = False
         self._poll = poll = WorkerPoll(link, workers, recorder, wanted.avoided)
         self._transfers = TransferLogs(poll, recorder)
         self._others = Others(recorder, workers, told)
         self._metrics = WorkerMetrics(poll, recorder)
         rows = Rows(watched, self._transfers, self._metrics)
-        self.tasks = Tasks(watched, rows, self._others, guests.have)
+        self.tasks = Tasks(watched, rows, self._others, client_refs.have)
         """What is known of tasks."""
         self._observer = Observer(link, recorder)
         self._polling = Polling(watched)
@@ -283,7 +283,7 @@ class Questions:
         self.is_fresh = self.tasks.cursor == 0
         await self._ask_identity(())
         await self._holdings.open()
-        await self._metrics.open(self._pace)
+        await self._metrics.open(self._limiter)
 
     def add(self, arrived: Sequence[tuple[TrackedRun, Submission]]) -> None:
         """Take in what was handed over."""
@@ -358,25 +358,25 @@ class Questions:
         self._was_too_long = False
         if over:
             await self._graphs.finished()
-        if not self._guests.have_left:
-            await self._probe.look(self._pace)
-        with self._pace:
+        if not self._client_refs.have_left:
+            await self._probe.look(self._limiter)
+        with self._limiter:
             await self.follow_others(runs)
             at_once = bool(over) or (at_end and self.watch_others)
             # A worker may have died and others done its tasks in less time than lies between two looks.
-            if self._pace.is_identity_due() or at_once:
+            if self._limiter.is_identity_due() or at_once:
                 await self._ask_identity(runs)
             await self._read(runs)
             if at_end:
                 await self._read_graphs_of(over, runs)
             # They go with the last client, and a scheduler logs each that does not answer any more.
-            if not self._guests.have_left:
-                await self._executing.ask(self._pace, self.tasks.processing)
+            if not self._client_refs.have_left:
+                await self._executing.ask(self._limiter, self.tasks.processing)
                 async with self._waiting(until):
-                    await self._transfers.ask(self._pace, at_once=at_once)
-                    await self._metrics.ask(self._pace, runs, at_once=at_once)
-                    await self._profiles.look(self._pace, [run.log for run in runs])
-                    await self._lines.look(self._pace, [run.log for run in runs])
+                    await self._transfers.ask(self._limiter, at_once=at_once)
+                    await self._metrics.ask(self._limiter, runs, at_once=at_once)
+                    await self._profiles.look(self._limiter, [run.log for run in runs])
+                    await self._lines.look(self._limiter, [run.log for run in runs])
                 await self._holdings.ask(at_end=at_once)
 
     def is_coming(self, run: TrackedRun) -> bool:
@@ -412,7 +412,7 @@ class Questions:
         if self._observer.is_there:
             await self._observe()
         else:
-            events, are_gone = await self._polling.ask_processing(self._pace)
+            events, are_gone = await self._polling.ask_processing(self._limiter)
             self.tasks.put(events)
             if are_gone:
                 await self._ask_identity(runs)
@@ -466,7 +466,7 @@ class Questions:
             )
 
     async def _ask_identity(self, runs: Sequence[TrackedRun]) -> None:
-        with self._pace.sparing("identity"):
+        with self._limiter.limited("identity"):
             identity = await self._link.ask("identity", **adapter.all_workers())
         gone = self._workers.update(identity)
         for run in runs:
@@ -487,10 +487,10 @@ class Questions:
         until
             See `look`.
         """
-        if not self._guests.have_left:
+        if not self._client_refs.have_left:
             async with self._waiting(until):
-                await self._profiles.finish(self._pace, [run.log for run in runs])
-                await self._lines.finish(self._pace, [run.log for run in runs])
+                await self._profiles.finish(self._limiter, [run.log for run in runs])
+                await self._lines.finish(self._limiter, [run.log for run in runs])
 
     @property
     def has_held(self) -> bool:

@@ -14,7 +14,7 @@ from taskscope.model.interrupts import uninterrupted
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.link import Alarm, Guests, Link, LoopThread, Pace
+from taskscope.sources.cluster.link import ClientRefs, Link, LoopThread, RateLimiter, ThreadSafeEvent
 from taskscope.sources.cluster.questions import Questions, patience_ends
 from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
 from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
@@ -29,13 +29,13 @@ _SAMPLES_S = 1.0
 class WatchedScheduler:
     """Asks a scheduler, and tells the recorder.
 
-    Everything but `guests`, `leave`, `add`, `wake` and `abandon` happens on the loop's thread.
+    Everything but `client_refs`, `leave`, `add`, `wake` and `abandon` happens on the loop's thread.
 
     Parameters
     ----------
     address, arguments
         How to reach it.
-    guests
+    client_refs
         The clients for which it is asked.
     recorder
         Where runs are recorded.
@@ -53,7 +53,7 @@ class WatchedScheduler:
         self,
         address: str,
         arguments: Mapping[str, Any],
-        guests: Guests,
+        client_refs: ClientRefs,
         recorder: Recorder,
         computes: Computes,
         wanted: Wanted,
@@ -61,7 +61,7 @@ class WatchedScheduler:
         left: Callable[[WatchedScheduler], None],
     ) -> None:
         self.address = address
-        self.guests = guests
+        self.client_refs = client_refs
         self.ready = threading.Event()
         self.waited_until: float | None = None
         """Until when threads of the user's wait that it is ready, None before one has to."""
@@ -79,8 +79,8 @@ class WatchedScheduler:
         self._told = told
         self._left = left
         self._link = Link(address, arguments)
-        self._alarm = Alarm()
-        self._pace = Pace(recorder.clock.perf_counter)
+        self._event = ThreadSafeEvent()
+        self._limiter = RateLimiter(recorder.clock.perf_counter)
         samples = WorkerSampler(recorder)
         self.workers = Workers(address, samples.take)
         """Who works there."""
@@ -92,9 +92,9 @@ class WatchedScheduler:
             self._admit,
             lambda: computes.are_coming() or bool(self._incoming),
             lambda: computes.retried.union(*(told.keys for _, told in self._incoming if told.is_retry)),
-            guests,
+            client_refs,
             wanted,
-            self._pace,
+            self._limiter,
         )
         self._runs: list[TrackedRun] = []
         self._stepping = asyncio.Lock()
@@ -115,12 +115,12 @@ class WatchedScheduler:
         return self._questions.owe_samples and not self.broken
 
     def serves(self, client: object) -> bool:
-        """Return whether it is asked as long as this client stays, too; the lock of `guests` is held."""
-        return not self.broken and self.guests.join(client)
+        """Return whether it is asked as long as this client stays, too; the lock of `client_refs` is held."""
+        return not self.broken and self.client_refs.join(client)
 
     def leave(self, client: object) -> None:
         """Stay no longer for this client: with the last one's runs the connection ends, too."""
-        self.guests.leave(client)
+        self.client_refs.leave(client)
         self.wake()
 
     def start(self, thread: LoopThread) -> None:
@@ -133,7 +133,7 @@ class WatchedScheduler:
 
     def wake(self) -> None:
         """Have it look soon; called on any thread."""
-        self._alarm.ring()
+        self._event.set()
 
     def abandon(self) -> None:
         """End all runs as they stand, because nobody watches any more; called once the thread has ended."""
@@ -149,7 +149,7 @@ class WatchedScheduler:
                     await self._questions.follow_others(self._runs)
             except Exception as error:  # noqa: BLE001 - see _serve
                 self._lose(error)
-            self._alarm.ring_here()
+            self._event.set_here()
 
     async def step(self) -> bool:
         """Ask once for all that is new, end runs that are over; return whether workers answered in time."""
@@ -161,21 +161,21 @@ class WatchedScheduler:
         return self._questions.were_answered
 
     async def _serve(self) -> None:
-        self._alarm.open()
+        self._event.open()
         try:
             await self._questions.open()
             self.ready.set()
-            while not self.guests.look() or self.has_runs:
+            while not self.client_refs.look() or self.has_runs:
                 if not self._has_work():
                     await self._questions.rest()
-                    self._alarm.turn_off()
+                    self._event.clear()
                     # What came meanwhile may have been let in, by a step that somebody waits for.
-                    if not (self._has_work() or self.guests.are_leaving):
+                    if not (self._has_work() or self.client_refs.are_leaving):
                         await self._rest()
                     continue
                 await self._step()
-                self._alarm.turn_off()
-                await self._alarm.wait(self._pace.pause_s())
+                self._event.clear()
+                await self._event.wait(self._limiter.pause_s())
         except Exception as error:  # noqa: BLE001 - a scheduler may answer anything, or nothing more
             self._lose(error)
         finally:
@@ -190,13 +190,13 @@ class WatchedScheduler:
 
     async def _rest(self) -> None:
         """Wait for work, and see meanwhile what becomes of what is held of earlier work."""
-        if self._questions.owe_samples and not await self._alarm.wait(_SAMPLES_S):
+        if self._questions.owe_samples and not await self._event.wait(_SAMPLES_S):
             async with self._stepping:
                 await self._questions.finish_samples(self._runs, until=patience_ends())
             self._told()
         elif not self._questions.has_held:
-            await self._alarm.wait(None)
-        elif not await self._alarm.wait(self._questions.held_pause_s):
+            await self._event.wait(None)
+        elif not await self._event.wait(self._questions.held_pause_s):
             async with self._stepping:
                 await self._questions.ask_held()
             self._told()
@@ -308,12 +308,12 @@ class Schedulers:
     # One that nobody has begun to ask would be known for ever.
     @uninterrupted
     def _watch(self, client: object, address: str, arguments: Mapping[str, Any]) -> WatchedScheduler:
-        guests = Guests(self._lock)
-        guests.join(client)
+        client_refs = ClientRefs(self._lock)
+        client_refs.join(client)
         known = self._known[address] = WatchedScheduler(
             address,
             arguments,
-            guests,
+            client_refs,
             self._recorder,
             self._computes,
             self._wanted,
@@ -350,7 +350,7 @@ class Schedulers:
     @property
     def live_here(self) -> bool:
         """Whether one may live in the caller's event loop, and could not answer while that stands still."""
-        return any(scheduler.guests.live_here for scheduler in self.all())
+        return any(scheduler.client_refs.live_here for scheduler in self.all())
 
     def loops(self) -> list[asyncio.AbstractEventLoop]:
         """Return the event loops of those that live in this process."""

@@ -73,7 +73,8 @@ def test_what_goes_on_after_a_block_completes_its_recording(
     with pytest.raises(StillRunningError) as waited:
         run.wait(0.01)
     assert str(waited.value) == (
-        "after 0.01 s, computes that still run in the background: 1; wait longer, or cancel the futures"
+        "after 0.01 s, computes that still run in the background: 1; "
+        "wait longer, or cancel the futures of a cluster"
     )
     assert current().held
     gate.set()

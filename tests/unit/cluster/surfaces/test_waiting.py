@@ -17,7 +17,7 @@ from taskscope.errors import StillRunningError
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.sources.cluster import source
-from taskscope.sources.cluster.link import Guests
+from taskscope.sources.cluster.link import ClientRefs
 from taskscope.sources.cluster.runs import Computes
 from taskscope.sources.cluster.scheduler import Schedulers, WatchedScheduler
 from taskscope.sources.cluster.source import Waiting
@@ -50,7 +50,7 @@ def test_all_threads_wait_together_and_for_two_seconds_in_all(
     known = WatchedScheduler(
         "tcp://10.0.0.1:8786",
         {},
-        Guests(threading.Lock()),
+        ClientRefs(threading.Lock()),
         recorder,
         computes,
         wanted,

@@ -18,7 +18,7 @@ import taskscope
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.link import Guests, Link, Pace
+from taskscope.sources.cluster.link import ClientRefs, Link, RateLimiter
 from taskscope.sources.cluster.observer import News
 from taskscope.sources.cluster.questions import Questions
 from taskscope.sources.cluster.runs import Computes, Origin, TrackedRun, announce
@@ -97,9 +97,9 @@ def questions_of(clock: FakeClock, link: Link) -> Questions:
         lambda: None,
         lambda: False,
         frozenset,
-        Guests(threading.Lock()),
+        ClientRefs(threading.Lock()),
         Wanted(),
-        Pace(clock.perf_counter),
+        RateLimiter(clock.perf_counter),
     )
 
 

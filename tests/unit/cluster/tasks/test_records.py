@@ -1,4 +1,4 @@
-"""What the scheduler tells, without a scheduler: records, clocks, the pace, and whose keys are whose."""
+"""What the scheduler says, without a scheduler: records, clocks, when it is asked, whose keys are whose."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from taskscope.model.clock import Clock
 from taskscope.model.errortext import MAX_ERROR_TEXT
 from taskscope.model.tables.activities import ACTIVITIES
 from taskscope.sources.cluster.executions import COMPUTE, Executions, error_text, read_executions
-from taskscope.sources.cluster.link import Pace
+from taskscope.sources.cluster.link import RateLimiter
 from taskscope.sources.cluster.workers.clocks import Exchange, HostClocks, WorkerClock
 from tests.support.clusters.scheduler_events import HERE, SCHEDULER, THERE, World, record
 from tests.support.fakes.clock import FakeClock
@@ -164,28 +164,28 @@ def test_a_task_whose_record_cannot_be_read_was_not_interrupted(fake_clock: Fake
 
 def test_a_scheduler_that_answers_slowly_is_asked_less_often() -> None:
     now = [0.0]
-    pace = Pace(lambda: now[0])
+    limiter = RateLimiter(lambda: now[0])
     pauses = []
     for took_s in (0.001, 0.02, 0.08, 5.0):
-        with pace:
+        with limiter:
             now[0] += took_s
-        pauses.append(pace.pause_s())
+        pauses.append(limiter.pause_s())
     assert pauses == pytest.approx([0.2, 0.4, 1.6, 2.0])
-    assert [pace.is_due("x", 1.0), pace.is_due("x", 1.0)] == [True, False]
+    assert [limiter.is_due("x", 1.0), limiter.is_due("x", 1.0)] == [True, False]
     now[0] += 1.0
-    assert pace.is_due("x", 1.0)
-    assert not math.isnan(pace.pause_s())
+    assert limiter.is_due("x", 1.0)
+    assert not math.isnan(limiter.pause_s())
 
 
 def test_a_message_that_takes_long_is_due_seldom_and_one_slow_answer_is_not_believed() -> None:
     now = [0.0]
-    pace = Pace(lambda: now[0])
+    limiter = RateLimiter(lambda: now[0])
 
     def waited_s(took_s: float) -> float:
-        with pace.sparing("x"):
+        with limiter.limited("x"):
             now[0] += took_s
         began = now[0]
-        while not pace.is_due("x", 0.0):
+        while not limiter.is_due("x", 0.0):
             now[0] += 1.0
         return now[0] - began
 

@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 import taskscope
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
-from taskscope.sources.cluster.link import Link, Pace
+from taskscope.sources.cluster.link import Link, RateLimiter
 from taskscope.sources.cluster.workers.clock_probe import ClockProbe
 from taskscope.sources.cluster.workers.known import Workers
 from taskscope.sources.cluster.workers.poll import WorkerPoll
@@ -74,7 +74,7 @@ def test_a_clock_is_measured_to_half_of_a_round_trip_and_a_step_is_told(shifted:
         """Measure once, and return how far the worker is ahead, once that is bounded as it must be."""
         probe = ClockProbe(link, WorkerPoll(link, workers, recorder), recorder)
         workers.update(await link.ask("identity", **adapter.all_workers()))
-        await probe.look(Pace(recorder.clock.perf_counter))
+        await probe.look(RateLimiter(recorder.clock.perf_counter))
         await probe.finished()
         clock = workers.clocks.host(worker)
         assert clock is not None

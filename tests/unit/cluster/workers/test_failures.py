@@ -15,7 +15,7 @@ from distributed.protocol.pickle import loads
 from distributed.protocol.serialize import Serialize, Serialized, serialize
 
 from taskscope.record import Recorder
-from taskscope.sources.cluster.link import Link, Pace
+from taskscope.sources.cluster.link import Link, RateLimiter
 from taskscope.sources.cluster.workers import poll
 from taskscope.sources.cluster.workers.known import Workers
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
@@ -167,7 +167,7 @@ async def asked(link: Scheduler, clock: FakeClock) -> tuple[list[str], list[str]
     facts = {address: {"name": i, "nthreads": 1} for i, address in enumerate((A, B))}
     workers.update({"workers": facts})
     question = Question(WorkerPoll(link, workers, recorder), "names", name)
-    question.begin(Pace(clock.perf_counter))
+    question.begin(RateLimiter(clock.perf_counter))
     answers = await question.answers(wait=True)
     assert answers is not None
     assert answers.refusal is None

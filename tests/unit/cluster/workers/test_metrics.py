@@ -16,7 +16,7 @@ import taskscope
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.workers import Metric
 from taskscope.record import Recorder, RunLog
-from taskscope.sources.cluster.link import Pace
+from taskscope.sources.cluster.link import RateLimiter
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers.known import Workers
 from taskscope.sources.cluster.workers.metrics import Ended, TaskCpu, WorkerMetrics
@@ -274,18 +274,18 @@ def test_only_what_comes_while_a_compute_goes_on_is_its_own(fake_clock: FakeCloc
     old, new = FakeWorker(A), FakeWorker(B)
     link, recorder, workers = Scheduler(old, new), Recorder(clock=fake_clock), Workers(SCHEDULER)
     metrics = WorkerMetrics(WorkerPoll(link, workers, recorder), recorder)
-    pace = Pace(fake_clock.perf_counter)
+    limiter = RateLimiter(fake_clock.perf_counter)
     seen: list[dict[tuple[int, str, str], float]] = []
 
     async def look(*runs: TrackedRun) -> None:
-        await metrics.ask(pace, runs, at_once=True)
+        await metrics.ask(limiter, runs, at_once=True)
         found = recorder.metered.between(0, None)
         seen.append({(m.run, m.worker, m.prefix): m.seconds for m in found})
 
     async def looks() -> None:
         old.digests_total = told("inc", 40.0)
         workers.update(workers_of(A))
-        await metrics.open(pace)
+        await metrics.open(limiter)
         first = run_of(recorder, "inc-1")
         old.digests_total = told("inc", 42.0)
         await look(first)
@@ -323,7 +323,7 @@ def test_a_worker_that_tells_what_cannot_be_read_is_named_and_the_others_are_tak
     metrics = WorkerMetrics(WorkerPoll(link, workers, recorder), recorder)
     workers.update(workers_of(A, B))
     run = run_of(recorder, "inc-1")
-    asyncio.run(metrics.ask(Pace(fake_clock.perf_counter), [run], at_once=True))
+    asyncio.run(metrics.ask(RateLimiter(fake_clock.perf_counter), [run], at_once=True))
     assert [(m.worker, m.seconds) for m in recorder.metered.between(0, None)] == [(B, 2.0)]
     why = "ValueError: what was metered must be finite, got nan"
     assert [message.text for message in recorder.messages] == [
@@ -339,7 +339,7 @@ def test_workers_that_do_not_tell_are_asked_no_more_and_that_is_said(fake_clock:
 
     async def looks() -> None:
         for _ in range(3):
-            await metrics.ask(Pace(fake_clock.perf_counter), [run_of(recorder, "inc-1")], at_once=True)
+            await metrics.ask(RateLimiter(fake_clock.perf_counter), [run_of(recorder, "inc-1")], at_once=True)
 
     asyncio.run(looks())
     assert link.n_asked == 1

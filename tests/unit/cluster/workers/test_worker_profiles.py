@@ -15,7 +15,7 @@ import taskscope
 from taskscope.model.tables.stacks import StackColumns
 from taskscope.record import GraphSource, Recorder
 from taskscope.session import current
-from taskscope.sources.cluster.link import Pace
+from taskscope.sources.cluster.link import RateLimiter
 from taskscope.sources.cluster.workers import profiles
 from taskscope.sources.cluster.workers.known import Workers
 from taskscope.sources.cluster.workers.poll import WorkerPoll
@@ -95,7 +95,7 @@ def test_samples_that_come_before_the_graph_are_of_the_compute_whose_graph_has_t
     link, recorder, workers = Scheduler(worker), Recorder(clock=fake_clock), Workers(SCHEDULER)
     workers.update({"workers": {A: {"nthreads": 1}}})
     profiles = WorkerProfiles(WorkerPoll(link, workers, recorder), recorder, lambda: True)
-    pace = Pace(fake_clock.perf_counter)
+    limiter = RateLimiter(fake_clock.perf_counter)
     log = recorder.begin()
 
     async def looks() -> list[int]:
@@ -105,7 +105,7 @@ def test_samples_that_come_before_the_graph_are_of_the_compute_whose_graph_has_t
             trees = {prefix: {"identifier": "", "count": 5, "children": calls} for prefix in prefixes}
             worker.profile_keys_history.append((fake_clock.time(), trees))
             for _ in range(2):
-                await profiles.look(pace, [log])
+                await profiles.look(limiter, [log])
                 if profiles._question._asking is not None:
                     await asyncio.wait({profiles._question._asking})
             n_samples.append(int(recorder.stacks.between(log.run, None).rows.count.sum()))
@@ -123,13 +123,13 @@ def test_computes_are_let_go_once_all_workers_have_told_of_a_later_cycle(fake_cl
     link, recorder, workers = Scheduler(worker), Recorder(clock=fake_clock), Workers(SCHEDULER)
     workers.update({"workers": {A: {"nthreads": 1}}})
     profiles = WorkerProfiles(WorkerPoll(link, workers, recorder), recorder, lambda: True)
-    pace = Pace(fake_clock.perf_counter)
+    limiter = RateLimiter(fake_clock.perf_counter)
 
     async def looks() -> None:
         n_kept = []
         for _ in range(50):
             # One small compute after another, and never a second of rest.
-            await profiles.look(pace, [recorder.begin()])
+            await profiles.look(limiter, [recorder.begin()])
             fake_clock.advance(0.5)
             worker.profile_keys_history.append((fake_clock.time(), {}))
             asking = profiles._question._asking

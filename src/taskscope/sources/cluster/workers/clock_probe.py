@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from taskscope.model.errortext import describe
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter.remote import exchanged_messages
-from taskscope.sources.cluster.link import Link, Pace, read_each
+from taskscope.sources.cluster.link import Link, RateLimiter, read_each
 from taskscope.sources.cluster.workers.clocks import ClockFilter, Exchange, host_of
 from taskscope.sources.cluster.workers.poll import WorkerPoll
 
@@ -66,7 +66,7 @@ class ClockProbe:
         self._wall_s = self._wall_clock()
         self._refused = False
 
-    async def look(self, pace: Pace) -> None:
+    async def look(self, limiter: RateLimiter) -> None:
         """Have clocks measured if it is time; wait for those that are new, a second at most."""
         if self._refused or (self._round is not None and not self._round.done()):
             return
@@ -77,7 +77,7 @@ class ClockProbe:
             self._asked.discard(_SCHEDULER)
         hosts = {host_of(a): a for a in sorted(self._workers.present) if clocks.host(a) is not None}
         new = {_SCHEDULER, *hosts} - self._asked
-        if pace.is_due("clocks", max(self._next_s, len(hosts) * _S_PER_HOST)):
+        if limiter.is_due("clocks", max(self._next_s, len(hosts) * _S_PER_HOST)):
             # Often at first, for more exchanges have shorter ones among them.
             self._next_s = min(2 * self._next_s, _EVERY_S)
             chosen = list(hosts.values())

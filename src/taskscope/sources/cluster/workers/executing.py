@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from taskscope.record import LaneKey, Recorder
 from taskscope.sources.cluster.adapter.remote import running_threads
-from taskscope.sources.cluster.link import Pace
+from taskscope.sources.cluster.link import RateLimiter
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers.known import thread_id
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
@@ -43,12 +43,12 @@ class Executing:
         """Those of which somebody was told."""
         self._refused = False
 
-    async def ask(self, pace: Pace, sent: Mapping[Hashable, TrackedRun]) -> None:
+    async def ask(self, limiter: RateLimiter, sent: Mapping[Hashable, TrackedRun]) -> None:
         """Ask next to everything else, if it is time and a worker has had something for long.
 
         Parameters
         ----------
-        pace
+        limiter
             Tells when it is time.
         sent
             What workers have, and whose it is.
@@ -61,8 +61,8 @@ class Executing:
         key = next(iter(sent), None)
         since = sent[key].log.submitted.get(key, math.inf) if key is not None else math.inf
         is_long = self._recorder.clock.perf_counter() - since > _LONG_S
-        if is_long and not self._refused and self._question.is_due(pace):
-            self._question.begin(pace)
+        if is_long and not self._refused and self._question.is_due(limiter):
+            self._question.begin(limiter)
 
     def close(self) -> None:
         """Ask no more."""

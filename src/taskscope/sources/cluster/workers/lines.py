@@ -14,7 +14,7 @@ from typing import Any
 from taskscope.model.keys import key_text
 from taskscope.record import Recorder, RunLog
 from taskscope.sources.cluster.adapter.remote import sampled_lines
-from taskscope.sources.cluster.link import Pace
+from taskscope.sources.cluster.link import RateLimiter
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 from taskscope.sources.sampled import counted_cycles
 
@@ -59,7 +59,7 @@ class WorkerLines:
         """Whether workers sample, and have samples that were not asked for."""
         return bool(self._runs) and not self._refused
 
-    async def look(self, pace: Pace, going: Iterable[RunLog]) -> None:
+    async def look(self, limiter: RateLimiter, going: Iterable[RunLog]) -> None:
         """Take what came, and ask for samples of computes that go on, if anybody wants them and it is time.
 
         Raises
@@ -75,12 +75,12 @@ class WorkerLines:
                 if not self._runs:
                     self._recorder.stacks.note(interval_s, _CYCLE_S)
                 self._runs.setdefault(log.run, log.start)
-        if self.owes and self._question.is_due(pace, _EVERY_S):
+        if self.owes and self._question.is_due(limiter, _EVERY_S):
             self._told_all = self._runs.keys() - {log.run for log in going}
             lasts_s = _LASTS_S + _S_PER_WORKER * len(self._workers.present)
-            self._question.begin(pace, self._name, self._asked_s, lasts_s)
+            self._question.begin(limiter, self._name, self._asked_s, lasts_s)
 
-    async def finish(self, pace: Pace, going: Iterable[RunLog]) -> None:
+    async def finish(self, limiter: RateLimiter, going: Iterable[RunLog]) -> None:
         """Ask for all there is by now, and have workers sample no more where no compute goes on.
 
         Raises
@@ -93,7 +93,7 @@ class WorkerLines:
             # What was asked last is not given up: what is in its answer is in no other.
             self._take_all(await self._question.answers(wait=True))
             lasts_s = _LASTS_S if numbers else 0.0
-            self._question.begin(pace, self._name, self._asked_s, lasts_s)
+            self._question.begin(limiter, self._name, self._asked_s, lasts_s)
             self._take_all(await self._question.answers(wait=True))
         self._runs = {run: start for run, start in self._runs.items() if run in numbers}
 

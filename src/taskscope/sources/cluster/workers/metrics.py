@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 from taskscope.model.keys import key_text, split_key
 from taskscope.record import Recorder, RunLog
 from taskscope.sources.cluster.adapter.remote import metered_seconds
-from taskscope.sources.cluster.link import Pace, read_each
+from taskscope.sources.cluster.link import RateLimiter, read_each
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 
@@ -209,7 +209,7 @@ class WorkerMetrics:
             for worker, task in zip(workers, tasks, strict=True):
                 self._tasks.end(worker, task)
 
-    async def open(self, pace: Pace) -> None:
+    async def open(self, limiter: RateLimiter) -> None:
         """Ask what there is before anything is recorded.
 
         Raises
@@ -218,11 +218,11 @@ class WorkerMetrics:
             If the scheduler cannot be reached.
         """
         self._old = frozenset(self._workers.present)
-        if self._old and self._question.is_due(pace):
-            self._question.begin(pace)
+        if self._old and self._question.is_due(limiter):
+            self._question.begin(limiter)
             self._take_all(await self._question.answers(wait=True))
 
-    async def ask(self, pace: Pace, runs: Sequence[TrackedRun], *, at_once: bool) -> None:
+    async def ask(self, limiter: RateLimiter, runs: Sequence[TrackedRun], *, at_once: bool) -> None:
         """Take what came, and ask anew if it is time; with `at_once` now, and wait for it.
 
         Raises
@@ -231,8 +231,8 @@ class WorkerMetrics:
             If the scheduler cannot be reached.
         """
         self._take_all(await self._question.answers(wait=False))
-        if runs and not self._refused and (at_once or self._question.is_due(pace)):
-            self._question.begin(pace)
+        if runs and not self._refused and (at_once or self._question.is_due(limiter)):
+            self._question.begin(limiter)
             if at_once:
                 self._take_all(await self._question.answers(wait=True), at_once=True)
         over = [run for run in runs if run.over is not None]

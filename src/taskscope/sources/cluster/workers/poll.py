@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 from taskscope.model.errortext import describe
 from taskscope.options import Transport
 from taskscope.record import Recorder
-from taskscope.sources.cluster.link import Link, Pace
+from taskscope.sources.cluster.link import Link, RateLimiter
 from taskscope.sources.cluster.workers.known import Workers
 
 __all__ = ["Answers", "Avoided", "Question", "Wanted", "WorkerPoll"]
@@ -269,7 +269,7 @@ class Question:
     poll
         Who asks.
     name
-        What `Pace` knows it by, and messages call it.
+        What `RateLimiter` knows it by, and messages call it.
     function
         What is called there; see `WorkerPoll.call`.
     """
@@ -280,16 +280,16 @@ class Question:
         self._function = function
         self._asking: asyncio.Task[Answers] | None = None
 
-    def is_due(self, pace: Pace, every_s: float | None = None) -> bool:
+    def is_due(self, limiter: RateLimiter, every_s: float | None = None) -> bool:
         """Return whether to `begin`: it is time, and nothing is being asked; `every_s` is 2 s by default."""
         every_s = _EVERY_S if every_s is None else every_s
         every_s = max(every_s, len(self._poll.workers.present) * _PAUSE_S_PER_WORKER)
-        return self._asking is None and pace.is_due(self._name, every_s)
+        return self._asking is None and limiter.is_due(self._name, every_s)
 
-    def begin(self, pace: Pace, *arguments: object) -> None:
+    def begin(self, limiter: RateLimiter, *arguments: object) -> None:
         """Ask; what is being asked is given up."""
         self.close()
-        self._asking = asyncio.get_running_loop().create_task(self._ask(pace, arguments))
+        self._asking = asyncio.get_running_loop().create_task(self._ask(limiter, arguments))
 
     async def answers(self, *, wait: bool) -> Answers | None:
         """Return what came, once; None if nothing was asked, or no answer is there and none is to `wait` for.
@@ -326,8 +326,8 @@ class Question:
             self._asking.cancel()
             self._asking = None
 
-    async def _ask(self, pace: Pace, arguments: tuple[object, ...]) -> Answers:
-        with pace.sparing(self._name) as disregard:
+    async def _ask(self, limiter: RateLimiter, arguments: tuple[object, ...]) -> Answers:
+        with limiter.limited(self._name) as disregard:
             answers = await self._poll.call(self._function, *arguments)
             if answers.silent:
                 disregard()

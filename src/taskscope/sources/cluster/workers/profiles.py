@@ -18,7 +18,7 @@ from taskscope.model.keys import key_text
 from taskscope.model.tables.stacks import Function, StackColumns
 from taskscope.record import CountedCalls, Recorder, RunLog, StackLog
 from taskscope.sources.cluster.adapter.remote import counted_calls
-from taskscope.sources.cluster.link import Pace
+from taskscope.sources.cluster.link import RateLimiter
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 
 __all__ = ["WorkerProfiles", "cluster_stacks", "own_calls", "sampling_interval_s"]
@@ -183,7 +183,7 @@ class WorkerProfiles:
         """Whether there are computes whose last samples were not asked for."""
         return bool(self._runs) and not self._refused
 
-    async def look(self, pace: Pace, going: Iterable[RunLog]) -> None:
+    async def look(self, limiter: RateLimiter, going: Iterable[RunLog]) -> None:
         """Take what came, and ask for samples of computes that go on, if anybody wants them and it is time.
 
         Nobody waits for the answers: what a worker, which may hold the interpreter, does not give in time, it
@@ -200,10 +200,10 @@ class WorkerProfiles:
             for log in going:
                 self._begin(log)
         self._let_go(going)
-        if self.owes and self._question.is_due(pace, _EVERY_S):
-            self._question.begin(pace, self._until(), False)
+        if self.owes and self._question.is_due(limiter, _EVERY_S):
+            self._question.begin(limiter, self._until(), False)
 
-    async def finish(self, pace: Pace, going: Iterable[RunLog]) -> None:
+    async def finish(self, limiter: RateLimiter, going: Iterable[RunLog]) -> None:
         """Ask for all there is by now, but of workers that do not answer in time; `going` go on.
 
         Raises
@@ -212,7 +212,7 @@ class WorkerProfiles:
             If the scheduler cannot be reached.
         """
         if self.owes:
-            self._question.begin(pace, self._until(), True)
+            self._question.begin(limiter, self._until(), True)
             self._take_all(await self._question.answers(wait=True), at_end=True)
         numbers = {log.run for log in going}
         self._runs = {run: start for run, start in self._runs.items() if run in numbers}

@@ -12,7 +12,7 @@ from taskscope.model.keys import key_text
 from taskscope.model.tables.activities import Transfer
 from taskscope.record import Recorder, RunLog
 from taskscope.sources.cluster.adapter.remote import logged_transfers
-from taskscope.sources.cluster.link import Pace, read_each
+from taskscope.sources.cluster.link import RateLimiter, read_each
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 
 __all__ = ["TransferLogs"]
@@ -89,18 +89,18 @@ class TransferLogs:
         _add(self._waiting, name, (log, self._n_tokens))
         return self._n_tokens, math.nan
 
-    async def ask(self, pace: Pace, *, at_once: bool) -> None:
+    async def ask(self, limiter: RateLimiter, *, at_once: bool) -> None:
         """Read the logs next to everything else, if there is something to learn and it is time.
 
         With `at_once` they are read now, but for those of workers that do not answer.
         """
         self._take_all(await self._question.answers(wait=False))
         waiting = bool(self._waiting or (at_once and self._asked))
-        if self._refused or not waiting or not (self._question.is_due(pace) or at_once):
+        if self._refused or not waiting or not (self._question.is_due(limiter) or at_once):
             return
         self._asked.update(self._waiting)
         self._waiting.clear()
-        self._question.begin(pace, min(start for _, _, start, _ in self._asked) - _MARGIN_S)
+        self._question.begin(limiter, min(start for _, _, start, _ in self._asked) - _MARGIN_S)
         if at_once:
             self._take_all(await self._question.answers(wait=True), at_once=True)
 
