@@ -21,10 +21,13 @@ from time import perf_counter, thread_time
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
-__all__ = ["HAS_LOCAL_EVENTS", "LineMeter", "LineSums", "Place", "Sought", "place_of"]
+__all__ = ["HAS_LOCAL_EVENTS", "SENT_AS_CODE", "LineMeter", "LineSums", "Place", "Sought", "place_of"]
 
 HAS_LOCAL_EVENTS = sys.version_info >= (3, 12)
 """Whether code that was not named costs nothing."""
+
+SENT_AS_CODE = "<dynamic-code>"
+"""The file that functions have which cloudpickle has sent."""
 
 Place: TypeAlias = tuple[str, str, int]
 """A function: its file, its qualified name, the line where it is defined."""
@@ -36,8 +39,6 @@ LineSums: TypeAlias = tuple[str, str, int, int, int, float, float]
 _NAME = "taskscope"
 _TOOLS = (3, 4, 5, 2)
 """Those that are reserved for nobody, then the profilers'; never those of debuggers and coverage."""
-_SENT_AS_CODE = "<dynamic-code>"
-"""The file that functions have which cloudpickle has sent."""
 _SUSPENDS = 0x20 | 0x80 | 0x200
 """The flags of generators and coroutines (`inspect.CO_GENERATOR` and its like)."""
 _BEGINS = bytes((opmap["RESUME"], 0))
@@ -180,7 +181,7 @@ class LineMeter:
         if id(code) in self._others:
             return False
         place = self._places.get((code.co_qualname, code.co_firstlineno))
-        if place is not None and code.co_filename in {place[0], _SENT_AS_CODE}:
+        if place is not None and code.co_filename in {place[0], SENT_AS_CODE}:
             self.add(code, place)
             return True
         if self._names and f".{code.co_qualname}".endswith(self._names):

@@ -2,23 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from types import CodeType, FunctionType
 from typing import Any
 
 from taskscope.model.keys import key_text
 from taskscope.model.tables.stacks import Function
+from taskscope.options import code_of
 from taskscope.record import CountedCalls
+from taskscope.sources.line_meter import SENT_AS_CODE
 
-__all__ = ["counted_cycles"]
+__all__ = ["SentFunctions", "counted_cycles"]
+
+_CALLABLE = (FunctionType, partial, staticmethod, classmethod)
+
+
+class SentFunctions:
+    """Knows the files of functions that are sent as code, which have none where they run.
+
+    Those are what a notebook or a script defines itself. They are looked up among what ``__main__`` has when
+    the first samples of a compute come, by name and first line.
+    """
+
+    def __init__(self) -> None:
+        self._run: int | None = None
+        self._files: dict[tuple[str, int], str] = {}
+
+    def function(self, run: int, name: str, file: str, line: int) -> Function:
+        """Return a function that was seen in a task of a run."""
+        if file == SENT_AS_CODE:
+            if run != self._run:
+                self._run, self._files = run, dict(_defined_in_main())
+            file = self._files.get((name, line), file)
+        return Function(key_text(name), key_text(file), line)
+
+
+def _defined_in_main() -> Iterator[tuple[tuple[str, int], str]]:
+    """Yield name and first line of each function of ``__main__``, with those in it, and its file."""
+    values = list(vars(sys.modules["__main__"]).values())
+    # No attribute of a value is asked for, which may be anything, but of classes that are defined there.
+    classes = [vars(value) for value in values if type(value) is type]
+    for members in classes:
+        if members.get("__module__") == "__main__":
+            values += members.values()
+    for value in values:
+        function = value.fget if type(value) is property else value
+        kind = type(function)
+        code = code_of(function) if kind in _CALLABLE or kind.__name__ == "DelayedLeaf" else None
+        if code is not None:
+            yield from _with_those_in(code)
+
+
+def _with_those_in(code: CodeType) -> Iterator[tuple[tuple[str, int], str]]:
+    yield (code.co_qualname, code.co_firstlineno), code.co_filename
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _with_those_in(each)
 
 
 def counted_cycles(
-    functions: Iterable[Sequence[Any]], stacks: Iterable[Sequence[Any]], run: int, prefix: str, worker: str
+    sent: SentFunctions,
+    functions: Iterable[Sequence[Any]],
+    stacks: Iterable[Sequence[Any]],
+    run: int,
+    prefix: str,
+    worker: str,
 ) -> dict[float, list[CountedCalls]]:
     """Return samples of tasks of one prefix by when their cycle began, on the clock of who took them.
 
     Parameters
     ----------
+    sent
+        What knows the files of functions that were sent as code.
     functions
         Name, file and first line of each function.
     stacks
@@ -27,7 +84,7 @@ def counted_cycles(
     run, prefix, worker
         Whose they are.
     """
-    known = [Function(key_text(str(name)), key_text(str(file)), int(line)) for name, file, line in functions]
+    known = [sent.function(run, str(name), str(file), int(line)) for name, file, line in functions]
     cycles: dict[float, list[CountedCalls]] = {}
     for at, calls, n, seconds, squares, cpu_s, cpu_known_s in stacks:
         counted = CountedCalls(

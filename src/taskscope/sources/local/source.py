@@ -27,7 +27,7 @@ from taskscope.sources.local.shipped import ShippedTimes
 from taskscope.sources.local.shipped_samples import Sampled
 from taskscope.sources.local.sizes import result_size
 from taskscope.sources.local.timing import TimedTask, current_error, drop_notes
-from taskscope.sources.sampled import counted_cycles
+from taskscope.sources.sampled import SentFunctions, counted_cycles
 
 __all__ = ["LocalSource", "Metric", "run_label"]
 
@@ -67,6 +67,7 @@ class LocalSource:
         """Seconds between samples of tasks in other processes; None: none are taken."""
         self._on_start = on_start
         self._on_stop = on_stop
+        self._sent = SentFunctions()
         self._logs: dict[int, RunLog] = {}
         self._outlived: list[RunLog] = []
         pretask, posttask = _task_hooks(self._logs, recorder, self._measure)
@@ -133,7 +134,9 @@ class LocalSource:
     ) -> None:
         try:
             prefix = split_key(key)[1]
-            cycles = counted_cycles(sampled["functions"], sampled["stacks"], run, prefix, str(worker))
+            cycles = counted_cycles(
+                self._sent, sampled["functions"], sampled["stacks"], run, prefix, str(worker)
+            )
             for at, counted in cycles.items():
                 self.recorder.hand_over_samples(self.recorder.seconds(max(at + shift_s, start)), run, counted)
         except Exception as error:  # noqa: BLE001 - see _start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import multiprocessing
 import os
 import signal
@@ -108,6 +109,37 @@ def test_lines_of_tasks_come_back_beside_their_results(session: Session, pool: P
     (top,) = profile.root.children
     assert [(top.name, child.name) for child in top.children] == [("outer", "outer")]
     assert list(found.table("tasks")["status"]) == ["finished"] * 4
+
+
+DEFINED = """
+import time
+class Model:
+    @property
+    def fitted(self):
+        def inner():
+            stop = time.thread_time() + 0.3
+            while time.thread_time() < stop:
+                pass
+        inner()
+def in_cell(_):
+    return Model().fitted
+"""
+
+
+def test_functions_of_a_notebook_which_are_sent_as_code_have_their_cell_and_its_source(
+    session: Session, pool: ProcessPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell, main = "<a cell>", vars(sys.modules["__main__"])
+    monkeypatch.setitem(linecache.cache, cell, (len(DEFINED), None, DEFINED.splitlines(keepends=True), cell))
+    for name in ("Model", "in_cell", "time"):
+        monkeypatch.setitem(main, name, None)
+    exec(compile(DEFINED, cell, "exec"), main)
+    dask.compute(*[delayed(main["in_cell"])(n) for n in range(4)], scheduler="processes", pool=pool)
+    assert {each.function.file for each in recorded(session).lines().functions} == {cell}
+    found = lines_of(session)
+    inner = found.pop("Model.fitted.<locals>.inner")
+    assert found == {"in_cell": {"return Model().fitted"}, "Model.fitted": {"inner()"}}
+    assert inner & {"while time.thread_time() < stop:", "pass"}
 
 
 def test_nothing_of_ours_stays_in_a_process(session: Session, pool: ProcessPoolExecutor) -> None:

@@ -16,7 +16,7 @@ from taskscope.record import Recorder, RunLog
 from taskscope.sources.cluster.adapter.remote import sampled_lines
 from taskscope.sources.cluster.link import RateLimiter
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
-from taskscope.sources.sampled import counted_cycles
+from taskscope.sources.sampled import SentFunctions, counted_cycles
 
 __all__ = ["WorkerLines"]
 
@@ -45,6 +45,7 @@ class WorkerLines:
         self._workers = poll.workers
         self._recorder = recorder
         self._interval_s = interval_s
+        self._sent = SentFunctions()
         self._asked_s = 0.0
         self._name = uuid.uuid4().hex
         self._runs: dict[int, float] = {}
@@ -141,7 +142,7 @@ class WorkerLines:
                 # On whole seconds, so that the cycles of all workers are of one time.
                 rows.setdefault((run, name), []).append((self._recorder.seconds(at) // 1.0, *counted))
         for (run, name), stacks in rows.items():
-            cycles = counted_cycles(given["functions"], stacks, run, name, address)
+            cycles = counted_cycles(self._sent, given["functions"], stacks, run, name, address)
             began_s = self._recorder.seconds(self._runs[run])
             for at_s, counted in cycles.items():
                 self._recorder.hand_over_samples(max(at_s, began_s), run, counted)
