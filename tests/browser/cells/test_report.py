@@ -32,6 +32,9 @@ STACKS = stacks_of(
     ]
 )
 
+PAINTED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
+"""Waits until what was asked for is painted: it is in the frame after the next one at the latest."""
+
 
 @contextmanager
 def opened(chromium: Browser, path: Path, **options: Any) -> Iterator[tuple[Page, list[str]]]:
@@ -64,8 +67,10 @@ def look_everywhere(page: Page) -> list[dict[str, int]]:
     for x in (0.3, 0.5, 0.7):
         for y in (0.2, 0.5):
             page.mouse.move(box["x"] + box["width"] * x, box["y"] + box["height"] * y)
+            frame.evaluate(PAINTED)
     chart.focus()
     chart.press("ArrowRight")
+    frame.evaluate(PAINTED)
     assert [f.evaluate("window.pwned ?? null") for f in page.frames] == [None] * len(page.frames)
     return [f.evaluate(ELEMENTS) for f in page.frames]
 

@@ -413,7 +413,7 @@ def test_the_chart_is_copied_as_a_table_and_saved_as_a_picture(lab: LabPage) -> 
     lab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened(lab)
     choose(lab, "Copy task types and threads as a table")
-    expect(chart(lab).locator(".tsk-notice")).to_have_text("copied 4 rows")
+    expect(chart(lab).locator(".tsk-notice")).to_have_text("copied 5 rows")
     lines = lab.page.evaluate("navigator.clipboard.readText()").split("\n")
     rows = [line.split("\t")[:3] for line in lines]
     # Which prefix was heard of first depends on which thread was.
@@ -425,6 +425,9 @@ def test_the_chart_is_copied_as_a_table_and_saved_as_a_picture(lab: LabPage) -> 
         ["Thread", "Worker", "Tasks"],
         [lines[5].split("\t")[0], lines[5].split("\t")[1], lines[5].split("\t")[2]],
         [lines[6].split("\t")[0], lines[6].split("\t")[1], str(40 - int(lines[5].split("\t")[2]))],
+        [""],
+        ["Compute", "Step", "Duration"],
+        [lines[9].split("\t")[0], "ordering them", lines[9].split("\t")[2]],
     ]
     choose(lab, "Copy visible tasks as a table")
     expect(chart(lab).locator(".tsk-notice")).to_have_text("copied 40 rows (40 tasks in sight)")

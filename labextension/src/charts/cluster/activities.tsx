@@ -18,6 +18,7 @@ import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import { ActivityLegend, activityTable } from './activity-legend';
 import { activityFacts } from './activity-tip';
+import { building } from './building';
 import { KIND_STYLES, cssColour } from './kinds';
 import { hitLife, paintLife } from './life';
 import { rangeLines } from './range';
@@ -72,6 +73,10 @@ export class ActivityLayer implements LaneLayer {
 
   tables(): readonly TextTable[] {
     return this.#sums.length === 0 ? [] : [activityTable(this.#sums, this.context.trans)];
+  }
+
+  waitsFor(nowS: number): string | null {
+    return building(this.context.store, this.context.window, nowS, this.context.trans);
   }
 
   linesIn(span: Span, runs: RunRange): readonly string[] {

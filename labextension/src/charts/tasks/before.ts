@@ -15,20 +15,10 @@ export function stepsOf(run: Run, trans: TranslationBundle): [name: string, took
   return steps.flatMap(([name, tookS]) => tookS === null ? [] : [[name, tookS]]);
 }
 
-/** The same as text; null where nothing of it is known. */
-export function beforeTable(store: TaskStore, window: RunWindow, trans: TranslationBundle): TextTable | null {
+/** The same as text; no table where nothing of it is known. */
+export function beforeTables(store: TaskStore, window: RunWindow, trans: TranslationBundle): readonly TextTable[] {
   const runs = store.tables.runsIn(window);
   const rows = runs.flatMap(run => stepsOf(run, trans).map(([name, tookS]) => [runName(run) ?? String(run.run), name, formatDuration(tookS)]));
   const columns = [trans.__('Compute'), trans.__('Step'), trans.__('Duration')];
-  return rows.length === 0 ? null : { caption: trans.__('Before the first task'), columns, rows };
-}
-
-/** What a compute waits for of which no task is known yet; null: for its first task, as far as one can tell. */
-export function building(store: TaskStore, window: RunWindow, nowS: number, trans: TranslationBundle): string | null {
-  // Only a client sends one.
-  const run = store.tables.runsIn(window).findLast(one => one.status === 'running' && one.sendS !== null);
-  if (run === undefined || store.tables.progressIn({ firstRun: run.run, lastRun: run.run }).length > 0) {
-    return null;
-  }
-  return trans.__('the scheduler builds the graph: %1', formatDuration(nowS - (run.startS ?? nowS)));
+  return rows.length === 0 ? [] : [{ caption: trans.__('Before the first task'), columns, rows }];
 }

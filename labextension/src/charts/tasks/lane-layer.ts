@@ -31,6 +31,8 @@ export interface LaneLayer {
   hit(scene: Scene, layout: LaneLayout, point: CanvasPoint, onTask: boolean): Tip | null;
   legend(theme: Theme): ComponentChildren;
   tables(): readonly TextTable[];
+  /** What is waited for while no task is known yet; null: for the first task, as far as one can tell. */
+  waitsFor(nowS: number): string | null;
   /** What there is to say of a span of some computes, a line each. */
   linesIn(span: Span, runs: RunRange): readonly string[];
 }

@@ -41,7 +41,7 @@ import { Steps } from './finding/steps';
 import { SelectedTask, colourOf } from './selection/selected';
 import { TASKS_CSS } from './style';
 import { laneTable, prefixTable, taskTable } from './tables';
-import { beforeTable } from './before';
+import { beforeTables } from './before';
 import type { Findings, MakeFindings } from './why/findings';
 import { emptyText, labelText, stateText, tipOf } from './words';
 
@@ -156,7 +156,7 @@ export class TasksTrack implements Track, TaskKeys {
       return null;
     }
     this.#selected.clear();
-    return emptyText(store, window, this.#scene, axis.sinceRun !== null, trans);
+    return emptyText(store, this.#scene, axis.sinceRun !== null, this.#layer, trans);
   }
 
   version(): string {
@@ -429,10 +429,8 @@ export class TasksTrack implements Track, TaskKeys {
 
   #ownTables(): readonly TextTable[] {
     const { store, window, trans } = this.context;
-    const before = beforeTable(store, window, trans);
-    return [
-      prefixTable(this.#prefixes, trans), ...(this.#scene === null ? [] : [laneTable(store, this.#scene, trans)]), ...(before === null ? [] : [before])
-    ];
+    const lanes = this.#scene === null ? [] : [laneTable(store, this.#scene, trans)];
+    return [prefixTable(this.#prefixes, trans), ...lanes, ...beforeTables(store, window, trans)];
   }
 
   /** Say what changed since the last time. */

@@ -2,13 +2,13 @@
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import { widthS } from '../../lib/span';
 import type { TranslationBundle } from '../../lib/translate';
-import type { RunWindow, TaskStore } from '../../store';
+import type { TaskStore } from '../../store';
 import type { Group, PrefixProgress, Run, TaskStatus } from '../../wire';
 import { isOfOthers, runsOfOthers } from '../../wire';
 import type { Facts } from '../timeline/track';
 import { runName } from '../ui/cell-link';
-import { building } from './before';
 import type { Found, FoundOpen, FoundTask, FoundWorker } from './finding/find-task';
+import type { LaneLayer } from './lane-layer';
 import type { PrefixSummary } from './legend';
 import type { Scene } from './scene';
 
@@ -70,7 +70,7 @@ function outcome(run: Run, connected: boolean, trans: TranslationBundle): string
 }
 
 /** What stands where the bars will be. */
-export function emptyText(store: TaskStore, window: RunWindow, scene: Scene | null, cleared: boolean, trans: TranslationBundle): string {
+export function emptyText(store: TaskStore, scene: Scene | null, cleared: boolean, layer: Pick<LaneLayer, 'waitsFor'> | null, trans: TranslationBundle): string {
   if (scene === null && cleared) {
     return trans.__('cleared: waiting for the next compute');
   }
@@ -78,7 +78,7 @@ export function emptyText(store: TaskStore, window: RunWindow, scene: Scene | nu
     return trans.__('run something with Dask, and its tasks appear here');
   }
   if (scene.growing) {
-    return building(store, window, scene.nowS, trans) ?? trans.__('waiting for the first task');
+    return layer?.waitsFor(scene.nowS) ?? trans.__('waiting for the first task');
   }
   return store.missing > 0 ? trans.__('all tasks of this compute were dropped') : trans.__('no tasks');
 }

@@ -1,10 +1,10 @@
 /** What was done before the first task of computes. */
 import { describe, expect, it } from 'vitest';
-import { beforeTable, building, stepsOf } from '../../../src/charts/tasks/before';
+import { beforeTables, stepsOf } from '../../../src/charts/tasks/before';
 import { english } from '../../../src/lib/translate';
 import { ALL_RUNS, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
-import { smallProgress, smallRun } from '../small-batch';
+import { smallRun } from '../small-batch';
 
 const ON_CLUSTER = { scheduler: 'distributed', startS: 10, optimizeS: 2, sendS: 1 };
 const BUILT = { ...ON_CLUSTER, receivedS: 10.5, materializeS: 4, orderS: 0.5, initializeS: 0.25 };
@@ -19,21 +19,8 @@ describe('before the first task', () => {
   it('is a table, and none where nothing is known', () => {
     const store = new TaskStore({ clockMs: () => 0 });
     store.append(batchOf([], { runs: [smallRun()] }));
-    const none = beforeTable(store, ALL_RUNS, english);
+    const none = beforeTables(store, ALL_RUNS, english);
     store.append(batchOf([], { seq: 1, runs: [smallRun({ ...ON_CLUSTER, run: 1, executionCount: 4 })] }));
-    expect([none, beforeTable(store, ALL_RUNS, english)?.rows]).toEqual([null, [['In [4]', 'building the graph', '2 s'], ['In [4]', 'sending it', '1 s']]]);
-  });
-
-  it('says that the scheduler builds the graph until its tasks are known', () => {
-    const store = new TaskStore({ clockMs: () => 0 });
-    const say = (): string | null => building(store, ALL_RUNS, 22, english);
-    const said = [say()];
-    store.append(batchOf([], { runs: [smallRun({ ...ON_CLUSTER, scheduler: 'threads', sendS: null })] }));
-    said.push(say());
-    store.append(batchOf([], { seq: 1, runs: [smallRun(ON_CLUSTER)] }));
-    said.push(say());
-    store.append(batchOf([], { seq: 2, runs: [smallRun(ON_CLUSTER)], progress: [smallProgress()] }));
-    said.push(say());
-    expect(said).toEqual([null, null, 'the scheduler builds the graph: 12 s', null]);
+    expect([none, ...beforeTables(store, ALL_RUNS, english).map(({ rows }) => rows)]).toEqual([[], [['In [4]', 'building the graph', '2 s'], ['In [4]', 'sending it', '1 s']]]);
   });
 });

@@ -223,17 +223,18 @@ describe('state line', () => {
 
   it('says why there is nothing', () => {
     const store = new TaskStore({ clockMs: () => 0 });
-    const say = (): string => emptyText(store, ALL_RUNS, fitted(store), false, english);
+    const say = (waits: string | null = null): string => emptyText(store, fitted(store), false, { waitsFor: () => waits }, english);
     const said = [say()];
     store.append(batchOf([], { active: true }));
-    said.push(say());
+    said.push(say(), say('the scheduler builds the graph'));
     const ended = { active: false, runs: [smallRun({ stopS: 1, status: 'finished' })] };
     store.append(batchOf([], { seq: 1, ...ended }));
     said.push(say());
     store.append(batchOf([], { seq: 0, first: 5, dropped: 5, ...ended }));
     said.push(say());
     expect(said).toEqual([
-      'run something with Dask, and its tasks appear here', 'waiting for the first task', 'no tasks', 'all tasks of this compute were dropped'
+      'run something with Dask, and its tasks appear here', 'waiting for the first task', 'the scheduler builds the graph', 'no tasks',
+      'all tasks of this compute were dropped'
     ]);
   });
 });
