@@ -22,7 +22,12 @@ def until(happened: Callable[[], bool]) -> None:
         nothing.wait(0.02)
 
 
+def each_scheduler_keeps_records() -> bool:
+    """Return whether all schedulers that are watched keep records by now."""
+    return all(scheduler.ready.is_set() for scheduler in current().cluster.schedulers.all())
+
+
 async def records_are_kept() -> None:
     """Return once the schedulers that are watched keep records, which nobody awaits in an event loop."""
-    while not current().cluster.is_ready:  # noqa: ASYNC110 - another thread
+    while not each_scheduler_keeps_records():  # noqa: ASYNC110 - another thread
         await asyncio.sleep(0.02)

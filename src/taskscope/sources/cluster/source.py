@@ -245,11 +245,6 @@ class ClusterSource:
         self._computes.clear()
         self.schedulers.close()
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether all schedulers that were met keep records by now."""
-        return all(scheduler.ready.is_set() for scheduler in self.schedulers.all())
-
     async def ready(self) -> None:
         """Wait until all schedulers keep records that were met, or are the default's, in an event loop."""
         try:

@@ -25,7 +25,7 @@ from taskscope.session import current
 from taskscope.sources.cluster import source
 from tests.support.clusters.scheduler_process import scheduler_process
 from tests.support.clusters.tasks import read_truth, work, work_after
-from tests.support.waiting import records_are_kept, until
+from tests.support.waiting import each_scheduler_keeps_records, records_are_kept, until
 from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
 from tests.unit.cluster.tasks.test_computes import rows
 
@@ -314,7 +314,7 @@ def test_work_that_came_before_the_scheduler_kept_records_is_told() -> None:
     ):
         future = client.submit(wait_for_event, "go")
         with taskscope.profile(display=False) as run:
-            until(lambda: current().cluster.is_ready)
+            until(each_scheduler_keeps_records)
             Event("go").set()
             wait(future)
         with taskscope.profile(display=False) as later:

@@ -18,7 +18,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.recording import Recording
 from taskscope.session import current
 from tests.support.clusters.tasks import fail, read_truth, work, work_after
-from tests.support.waiting import records_are_kept, until
+from tests.support.waiting import each_scheduler_keeps_records, records_are_kept, until
 
 
 def rows(recording: RecordedData, table: str, *columns: str) -> list[tuple[Any, ...]]:
@@ -189,7 +189,7 @@ def test_futures_that_were_asked_for_before_are_recorded_too(client: Client, tru
     end = truth.parent / "end"
     futures = client.map(work_after, [end] * 8, [truth] * 8, [f"m{i}" for i in range(8)], pure=False)
     with taskscope.profile(display=False) as run:
-        until(lambda: current().cluster.is_ready)
+        until(each_scheduler_keeps_records)
         end.touch()
         client.gather(futures)
     assert rows(run.recording, "runs", "n_tasks", "status") == [(8, "finished")]
