@@ -135,6 +135,8 @@ class LineMeter:
             events = _monitoring().events
             sought = events.PY_START if self._places or self._names else 0
             _monitoring().set_events(self._tool, events.PY_UNWIND | events.PY_THROW | sought)
+            # What was not sought before is not reported any more, also not to who has this tool id now.
+            _monitoring().restart_events()
 
     def _report(self, code: CodeType, *, wanted: bool) -> None:
         if self._tool is not None:

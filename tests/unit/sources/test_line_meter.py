@@ -212,6 +212,21 @@ def test_a_function_of_the_same_name_elsewhere_is_another_one(
     assert counted(meter, lambda: names["work"](3)) == {}
 
 
+def test_a_function_that_an_earlier_meter_did_not_seek_is_found(names: dict[str, Any]) -> None:
+    found = []
+    for name in ("work", "fails", "work"):
+        meter = LineMeter()
+        assert meter.open() is None
+        meter.seek(((), (name,)))
+        before = meter.begin()
+        names["work"](1)
+        with pytest.raises(ValueError, match="on purpose"):
+            names["fails"]()
+        found.append({function for _, function, *_ in meter.end(before)})
+        meter.close()
+    assert found == [{"work"}, {"fails"}, {"work"}]
+
+
 def test_nothing_is_counted_outside_of_tasks_nor_for_other_threads(
     meter: LineMeter, names: dict[str, Any]
 ) -> None:
