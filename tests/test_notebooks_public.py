@@ -26,7 +26,7 @@ def test_tokens_of_keys_and_states_of_futures_are_no_difference() -> None:
         for text, token in zip(shown, TOKENS, strict=True)
     ]
     assert list(compared(*outcomes)) == [
-        "tasks that ran: {'plain': 1, 'again': 1, 'profiled': 1}, the same names; recorded: 1",
+        "tasks that ran: {'plain': 1, 'again': 1, 'profiled': 1}; recorded: 1",
         SECONDS,
     ]
 
@@ -35,6 +35,11 @@ def test_another_value_is_a_difference() -> None:
     assert "! cell 1: plain has ['2'], profiled has ['3']" in compared(
         _outcome("2"), _outcome("2"), _outcome("3")
     )
+
+
+def test_tasks_that_only_profiled_runs_have_are_named() -> None:
+    said = compared(_outcome(keys=("a",)), _outcome(keys=("a",)), _outcome(keys=("a", f"inc-{TOKENS[0]}")))
+    assert "? other names than in plain runs: ['inc-…']" in said
 
 
 def test_a_task_that_no_recording_has_is_a_difference() -> None:

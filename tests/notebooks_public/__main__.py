@@ -68,6 +68,8 @@ def _run(path: Path, timeout: int, *, profiled: bool = False) -> Outcome:
     code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
     outcome = Outcome()
     os.environ["PYTHONPATH"] = f"{_HERE}"
+    # Dask goes through sets when it fuses tasks: which name they have depends on the seed.
+    os.environ["PYTHONHASHSEED"] = "0"
     os.environ["DASK_DISTRIBUTED__SCHEDULER__PRELOAD"] = '["ground_truth"]'
     client = NotebookClient(
         notebook, timeout=timeout, allow_errors=True, resources={"metadata": {"path": f"{_copy_of(path)}"}}

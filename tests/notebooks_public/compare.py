@@ -46,8 +46,10 @@ def _compared_texts(cell: int, *lines: list[str]) -> Iterator[str]:
 
 def _compared_tasks(plain: Outcome, again: Outcome, profiled: Outcome) -> Iterator[str]:
     n = {"plain": len(plain.tasks), "again": len(again.tasks), "profiled": len(profiled.tasks)}
-    same = plain.names() == profiled.names()
-    yield f"tasks that ran: {n}, {'the same' if same else 'other'} names; recorded: {len(profiled.recorded)}"
+    yield f"tasks that ran: {n}; recorded: {len(profiled.recorded)}"
+    if not profiled.died and plain.names() == again.names() != profiled.names():
+        names = (plain.names() - profiled.names()) + (profiled.names() - plain.names())
+        yield f"? other names than in plain runs: {list(names)[:3]!r:.300}"
     ran = Counter((key, how) for _, key, how in profiled.tasks)
     recorded = Counter((key, how) for *_, key, how in profiled.recorded if how in {"memory", "erred"})
     cells = {key: cell for cell, key, _ in profiled.tasks} | {
