@@ -102,12 +102,12 @@ def _run(path: Path, timeout: int, *, profiled: bool = False) -> Outcome:
 def _copy_of(path: Path) -> Path:
     """Return where a notebook runs: beside its folder, so that what it has of other folders is found."""
     folder = path.resolve().parent
-    return folder.with_name(f"{folder.name}.run")
+    return folder.with_name(f"{folder.name}.run-{os.getpid()}")
 
 
 @contextmanager
 def _copied(path: Path) -> Iterator[None]:
-    """Have a copy of a notebook's folder, by hard links; its name is always the same: notebooks show it."""
+    """Have a copy of a notebook's folder, by hard links; of one name in all runs: notebooks show it."""
     copy = _copy_of(path)
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(path.resolve().parent, copy, symlinks=True, copy_function=os.link)
