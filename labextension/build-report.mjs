@@ -10,6 +10,8 @@ import withoutStyleSpace from './style-space.cjs';
 const REPORT = join(import.meta.dirname, 'src/hosts/report');
 const OUT = join(import.meta.dirname, '../src/taskscope/static');
 const SCRIPTS = { report: 'index', 'report-cluster': 'cluster', 'report-profile': 'profile', 'report-cluster-profile': 'cluster-profile' };
+/** Names of lengths in pixels are ours alone: nothing outside of a script reads them. */
+const OWN = /Px$/;
 const SHARED = { bundle: true, format: 'iife', minify: true, charset: 'ascii', legalComments: 'none' };
 
 const styles = {
@@ -24,7 +26,7 @@ const styles = {
 
 await mkdir(OUT, { recursive: true });
 for (const [name, entry] of Object.entries(SCRIPTS)) {
-  const { outputFiles } = await build({ ...SHARED, entryPoints: [join(REPORT, `${entry}.ts`)], target: 'es2022', plugins: [styles], write: false });
+  const { outputFiles } = await build({ ...SHARED, entryPoints: [join(REPORT, `${entry}.ts`)], target: 'es2022', mangleProps: OWN, plugins: [styles], write: false });
   // What it calls unsafe is so for who redefines built-in functions, or has side effects in getters.
   const { code } = await minify(outputFiles[0].text, {
     ecma: 2022,

@@ -80,6 +80,15 @@ export function formatPercent(fraction: number | null): string {
   return `${Math.round(fraction * 100)}%`;
 }
 
+/** Parts of a whole as percentages that add up: those that lose most by rounding down are rounded up. */
+export function formatShares(parts: readonly number[], total: number): string[] {
+  const shares = parts.map(part => (100 * part) / total);
+  const losses = shares.map((share, i) => [share % 1, i] as const).sort(([a], [b]) => b - a);
+  const nUp = Math.round(losses.reduce((sum, [loss]) => sum + loss, 0));
+  const up = new Set(losses.slice(0, nUp).map(([, i]) => i));
+  return shares.map((share, i) => (share >= 1 && share <= 99 ? `${Math.floor(share) + Number(up.has(i))}%` : formatPercent(share / 100)));
+}
+
 /**
  * One line of text in which every character can be seen: control, bidirectional, private and
  * unpaired characters become escapes, and what is longer than `limit` loses its middle.

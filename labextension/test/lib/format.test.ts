@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { expect, it } from 'vitest';
 
-import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../src/lib/format';
+import { formatBytes, formatCount, formatDuration, formatPercent, formatShares, printable } from '../../src/lib/format';
 import { sharedCases } from '../shared-cases';
 
 interface Cases {
@@ -9,6 +9,7 @@ interface Cases {
   sizes: [number | null, string][];
   counts: [number | null, string][];
   percentages: [number | null, string][];
+  shares: [fractions: number[], shown: string[]][];
   texts: [text: string, limit: number, shown: string][];
 }
 
@@ -18,6 +19,11 @@ it.each([
   ['durations', formatDuration], ['sizes', formatBytes], ['counts', formatCount], ['percentages', formatPercent]
 ] as const)('%s are said as Python says them', (name, format) => {
   expect(cases[name].map(([value]) => [value, format(value)])).toEqual(cases[name]);
+});
+
+it('shares of a whole add up as Python has them, and of nothing are not known', () => {
+  expect(cases.shares.map(([fractions]) => [fractions, formatShares(fractions, 1)])).toEqual(cases.shares);
+  expect([formatShares([1, 1, 1], 3), formatShares([0], 0)]).toEqual([['34%', '33%', '33%'], ['–']]);
 });
 
 it('texts are shown as Python shows them', () => {

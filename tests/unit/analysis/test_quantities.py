@@ -11,6 +11,7 @@ from taskscope.analysis.quantities import (
     format_duration,
     format_left,
     format_percent,
+    format_shares,
     printable,
 )
 from tests.support.shared_cases import shared_cases
@@ -25,6 +26,7 @@ CASES = shared_cases("quantities")
         ("sizes", format_bytes),
         ("counts", format_count),
         ("percentages", format_percent),
+        ("shares", format_shares),
         ("times left", format_left),
         ("texts", printable),
     ],

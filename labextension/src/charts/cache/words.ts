@@ -1,5 +1,5 @@
 /** The sentences of the chart of results in memory. */
-import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
+import { formatBytes, formatCount, formatDuration, formatShares, printable } from '../../lib/format';
 import type { TranslationBundle } from '../../lib/translate';
 import type { Measure } from '../../store';
 import type { HeldSummary } from './summary';
@@ -109,8 +109,9 @@ export function peakText(
     ? trans.__('Peak at least %1 at %2', amount, formatDuration(peak.timeS - zeroS))
     : trans.__('Peak %1 at %2', amount, formatDuration(peak.timeS - zeroS));
   const format = formatterOf(measure);
-  const parts = prefixes.slice(0, MAX_PARTS).map(([prefix, part]) => {
-    const share = peak.total > 0 ? ` (${formatPercent(part / peak.total)})` : '';
+  const shares = formatShares(prefixes.map(([, part]) => part), peak.total);
+  const parts = prefixes.slice(0, MAX_PARTS).map(([prefix, part], i) => {
+    const share = peak.total > 0 ? ` (${shares[i]})` : '';
     return `${printable(prefix, 60)} ${format(part)}${share}`;
   });
   const rest = prefixes.length - parts.length;

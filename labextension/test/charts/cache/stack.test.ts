@@ -167,6 +167,10 @@ describe('numbers and words', () => {
     expect(peakText(summary, prefixes, null, 0.5, english)).toBe(
       'Peak 100 B at 1.5 s: add 70 B (70%), inc 30 B (30%) · 1 result of unknown size'
     );
+    const thirds = { ...summary, peak: { ...summary.peak, total: 200, unknown: 0 } };
+    expect(peakText(thirds, [['add', 67], ['inc', 67], ['sum', 66]], null, 0.5, english)).toBe(
+      'Peak 200 B at 1.5 s: add 67 B (34%), inc 67 B (33%), sum 66 B (33%)'
+    );
     const unknown = { ...summary, peak: { ...summary.peak, total: 0 } };
     expect([peakText(unknown, [], null, 0, english), peakText({ ...unknown, measure: 'metric' }, [], 'rows', 0, english)]).toEqual([
       'Peak not known: all sizes are unknown', 'Peak not known: all values of rows are unknown'

@@ -189,7 +189,7 @@ describe('a person', () => {
   const WHOLE = [
     '0 s to 10 s (10 s): 6 tasks', 'Busy 13 s (65%), idle 7 s, over 2 threads.', 'Memory of the process: 9 GB in the largest sample.', 'Results in memory: 900 B at their most.',
     'Who was on the longest chain is not known: no kernel works it out here; in Python, recording.critical_path() does.',
-    'Tasks from 0 s to 10 s, cut at both', 'inc | 9 s | 64% | 3', 'add | 3 s | 21% | 1', 'sum | 2 s | 14% | 2'
+    'Tasks from 0 s to 10 s, cut at both', 'inc | 9 s | 64% | 3', 'add | 3 s | 22% | 1', 'sum | 2 s | 14% | 2'
   ];
 
   it('selects by a drag on the ruler or with shift, and the picture stays; without, a drag on the lanes moves it', () => {

@@ -1,5 +1,5 @@
 /** What ran in the selected range of time, as a table. */
-import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../../lib/format';
+import { formatBytes, formatCount, formatDuration, formatPercent, formatShares, printable, UNKNOWN } from '../../../lib/format';
 import { widthS } from '../../../lib/span';
 import type { TranslationBundle } from '../../../lib/translate';
 import type { ComponentChildren } from '../../ui/render';
@@ -72,11 +72,12 @@ export function rangeText(
 
 /** Task types with what they took of the range. */
 export function rangeTable({ span, types, taskS, path }: RangeNumbers, zeroS: number, trans: TranslationBundle, atMost = Infinity): TextTable {
+  const shares = formatShares(types.map(({ seconds }) => seconds), taskS);
   return {
     caption: trans.__('Tasks from %1 to %2, cut at both', formatDuration(span.startS - zeroS), formatDuration(span.stopS - zeroS)),
     columns: [trans.__('Task type'), trans.__('Time'), trans.__('Share'), trans.__('Tasks'), ...('reason' in path ? [] : [trans.__('On the longest chain')])],
-    rows: types.slice(0, atMost).map(({ prefix, seconds, n }) => [
-      printable(prefix, 60), formatDuration(seconds), formatPercent(taskS > 0 ? seconds / taskS : null), formatCount(n),
+    rows: types.slice(0, atMost).map(({ prefix, seconds, n }, i) => [
+      printable(prefix, 60), formatDuration(seconds), shares[i] ?? UNKNOWN, formatCount(n),
       ...('reason' in path ? [] : [onPath(path.prefixS.get(prefix))])
     ])
   };
