@@ -234,6 +234,22 @@ def test_the_pictures_give_way_to_charts(chromium: Browser, tmp_path: Path, shot
             assert said == []
 
 
+def test_a_page_says_once_what_failed_with_charts_and_without(
+    chromium: Browser, tmp_path: Path, shots: Path
+) -> None:
+    error = "ValueError: the column 'price' is not in the table"
+    rows = [Row(key=("load", 0)), Row(key=("bad", 0), start_s=1.0, stop_s=2.0, status="erred", error=error)]
+    run = run_of(n_tasks=2, stop_s=2.0, status="erred", error=error)
+    path = write("page", recording_of(rows, [run]), tmp_path / "failed.html")
+    for scripts in (True, False):
+        with opened(chromium, path, java_script_enabled=scripts) as (page, said):
+            expect(page.locator(".tsk-dashboard")).to_have_count(int(scripts))
+            expect(page.get_by_text("the column 'price'").filter(visible=True)).to_have_count(1)
+            expect(page.get_by_text("1 task failed")).to_be_visible()
+            page.screenshot(path=shots / f"report-failed-{scripts}.png", full_page=True)
+            assert said == []
+
+
 @pytest.mark.parametrize("kind", ["page", "result"])
 def test_a_selected_time_has_the_chain_through_it_without_a_kernel(
     chromium: Browser, tmp_path: Path, kind: str

@@ -11,7 +11,7 @@ import { element } from '../ui/dom';
 import { adoptStyles } from '../ui/styles';
 import { DASHBOARD_CSS } from './style';
 
-export interface DashboardOptions extends TracksOptions, Omit<ProgressOptions, 'joined'> {
+export interface DashboardOptions extends Omit<TracksOptions, 'joined'>, Omit<ProgressOptions, 'joined'> {
   /**
    * Which part names the prefixes: `rows` of progress, each with a bar of its own, or the `legend` of the
    * tasks, which is lower and enough once all is over.
@@ -51,8 +51,8 @@ export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptio
     el.append(root);
     signal.addEventListener('abort', () => { root.remove(); }, { once: true });
   }
-  const shared = { ...options, axis: options.axis ?? new TimeAxis(follow ?? lastRun === null) };
-  const progress = mountProgress(root, store, { ...shared, joined: true });
+  const shared = { ...options, axis: options.axis ?? new TimeAxis(follow ?? lastRun === null), joined: true };
+  const progress = mountProgress(root, store, shared);
   const timeline = mountTracks(root, store, ['tasks', 'workers', 'resources', 'cache'], shared);
   const setBrief = (value: boolean): void => {
     root.toggleAttribute('data-brief', value);

@@ -60,6 +60,8 @@ export interface TasksOptions {
   readonly findings?: MakeFindings;
   /** The critical path where nobody has findings, or why it is not known; left out: nobody knows. */
   readonly path?: KnownPath;
+  /** Whether progress stands above, which says what a compute raised. */
+  readonly joined?: boolean;
 }
 
 export class TasksTrack implements Track, TaskKeys {
@@ -446,7 +448,7 @@ export class TasksTrack implements Track, TaskKeys {
     const rows = tables.progressIn(window);
     const runs = tables.runsIn(window);
     this.#prefixes = summarise(rows, runsOfOthers(runs));
-    this.#state = scene === null ? '' : stateText(store, scene, { runs, rows }, this.#emphasis.nHidden, trans);
+    this.#state = scene === null ? '' : stateText(store, scene, { runs, rows }, this.#emphasis.nHidden, trans, this.options.joined !== true);
     this.#nLost = store.failures(window).reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0);
   }
 

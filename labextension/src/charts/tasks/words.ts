@@ -18,15 +18,15 @@ export interface Counted {
   readonly rows: readonly PrefixProgress[];
 }
 
-/** How the latest compute stands, how many tasks and lanes there are, and what of them is not shown. */
-export function stateText(store: TaskStore, scene: Scene, { runs, rows }: Counted, nHidden: number, trans: TranslationBundle): string {
+/** How the latest compute stands (`withError`: and what it raised), how many tasks and lanes there are, and what of them is not shown. */
+export function stateText(store: TaskStore, scene: Scene, { runs, rows }: Counted, nHidden: number, trans: TranslationBundle, withError = true): string {
   const others = runsOfOthers(runs);
   const isOwn = ({ run }: { readonly run: number }): boolean => !others.has(run);
   const own = rows.filter(isOwn);
   const latest = runs.filter(isOwn).at(-1);
   const ended = endedOf(own);
   const parts = [
-    ...(scene.paused ? [trans.__('paused at %1', formatDuration(scene.nowS - scene.zeroS))] : latest === undefined ? [] : outcome(latest, store.clock.active, trans)),
+    ...(scene.paused ? [trans.__('paused at %1', formatDuration(scene.nowS - scene.zeroS))] : latest === undefined ? [] : outcome(latest, store.clock.active, withError, trans)),
     trans._n('%2 task', '%2 tasks', ended, formatCount(ended)),
     lanesText(scene, trans)
   ];
@@ -56,12 +56,12 @@ function endedOf(rows: readonly PrefixProgress[]): number {
 }
 
 /** What is worth saying of the latest compute: a good end is not. */
-function outcome(run: Run, connected: boolean, trans: TranslationBundle): string[] {
+function outcome(run: Run, connected: boolean, withError: boolean, trans: TranslationBundle): string[] {
   switch (run.status) {
     case 'running':
       return connected ? [] : [trans.__('disconnected: last known state')];
     case 'erred':
-      return [run.error === null ? trans.__('failed') : trans.__('failed: %1', printable(run.error, 60))];
+      return [run.error === null || !withError ? trans.__('failed') : trans.__('failed: %1', printable(run.error, 60))];
     case 'interrupted':
       return [trans.__('interrupted')];
     case 'finished':

@@ -42,6 +42,8 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
         window.addEventListener('resize', () => { dashboard.setBrief(isLow()); }, { signal });
       }
       document.querySelector('.taskscope-picture')?.removeAttribute('open');
+      // What the charts say in full needs not stand above them.
+      document.querySelectorAll<HTMLElement>('body > ul > li').forEach(li => { li.hidden = el.textContent.includes(li.textContent.replace('error: ', '')); });
     } catch (error) {
       reportError(error);
     }

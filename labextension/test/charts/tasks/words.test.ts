@@ -221,6 +221,13 @@ describe('state line', () => {
     ]);
   });
 
+  it('leaves what was raised to the progress above it', () => {
+    const store = new TaskStore();
+    store.append(batchOf([{ start: 0, stop: 1 }], { active: false }));
+    const runs = [smallRun({ status: 'erred', error: 'ValueError: no' })];
+    expect(stateText(store, fitted(store)!, { runs, rows: [smallProgress({ finished: 1 })] }, 0, english, false)).toBe('failed · 1 task · 1 thread');
+  });
+
   it('says why there is nothing', () => {
     const store = new TaskStore({ clockMs: () => 0 });
     const say = (waits: string | null = null): string => emptyText(store, fitted(store), false, { waitsFor: () => waits }, english);
