@@ -444,9 +444,8 @@ export class TasksTrack implements Track, TaskKeys {
       return;
     }
     this.#seen = seen;
-    const { tables } = store;
-    const rows = tables.progressIn(window);
-    const runs = tables.runsIn(window);
+    const rows = store.tables.progressIn(window);
+    const runs = store.tables.runsIn(window);
     this.#prefixes = summarise(rows, runsOfOthers(runs));
     this.#state = scene === null ? '' : stateText(store, scene, { runs, rows }, this.#emphasis.nHidden, trans, this.options.joined !== true);
     this.#nLost = store.failures(window).reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0);
