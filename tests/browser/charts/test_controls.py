@@ -69,6 +69,25 @@ def test_stop_can_be_reached_and_pressed_by_keyboard(lab: LabPage) -> None:
     expect_interrupted(lab)
 
 
+def test_in_a_panel_of_245_px_stop_and_more_stand_in_the_line_of_the_state(lab: LabPage, shots: Path) -> None:
+    lab.open(LOAD, "display(Dashboard())", "_ = computed(wait, 8)")
+    lab.run_cell(0)
+    lab.wait_feed("feed?.state === 'live' && feed.subshell")
+    lab.run_cell(1)
+    lab.page.add_style_tag(content=".tsk-dashboard { width: 245px !important; }")
+    lab.start_cell(2)
+    stop = lab.page.get_by_role("button", name="Stop", exact=True)
+    expect(stop).to_be_visible()
+    progress = lab.page.locator(".tsk-progress")
+    line = [".tsk-progress-state", ".tsk-progress-stop", ".tsk-toolbar"]
+    boxes = [progress.locator(name).first.bounding_box() for name in line]
+    middles = [box["y"] + box["height"] / 2 for box in boxes if box is not None]
+    assert middles == [pytest.approx(middles[0], abs=1)] * 3
+    progress.screenshot(path=shots / "progress-245.png")
+    stop.click()
+    expect_interrupted(lab)
+
+
 def test_stop_goes_through_the_server_where_the_kernel_does_not_hear_us(lab: LabPage) -> None:
     lab.open(LOAD, WIDGET, "_ = computed(wait, 8)", kernel=WITHOUT_SUBSHELLS)
     lab.run_cell(0)

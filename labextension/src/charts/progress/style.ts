@@ -93,7 +93,10 @@ export const PROGRESS_CSS = `
 .tsk-progress-question p { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 2px 12px; margin: 2px 0; }
 .tsk-progress-note { color: var(--tsk-ink); }
 @container (max-width: 400px) {
-  .tsk-progress-count { order: 1; flex-basis: 100%; }
+  .tsk-progress-head { column-gap: 8px; }
+  .tsk-progress-state { margin-inline-end: auto; }
+  .tsk-progress-count { order: 1; flex: 1 1 calc(100% - 60px); }
+  .tsk-progress-percent { order: 1; }
 }
 @media (max-width: 480px) {
   .tsk-progress { padding-inline: 8px; }
