@@ -43,7 +43,8 @@ export const TABLES = {
     columns: {
       name: 'text',
       prefix: 'text',
-      colour: 'int?'
+      colour: 'int?',
+      span: 'text?'
     }
   },
   lanes: {

@@ -38,7 +38,7 @@ function shown(batches: readonly Batch[]): unknown {
   ]);
   return {
     tasks: tasks.sort((a, b) => ((a?.key ?? '') < (b?.key ?? '') ? -1 : 1)),
-    groups: tables.groups,
+    groups: tables.groups.map(group => group && { id: group.id, name: group.name, prefix: group.prefix, colour: group.colour }),
     lanes: tables.lanes,
     runs: [...tables.runs.values()],
     progress: tables.progressIn({ firstRun: 0, lastRun: null }),

@@ -52,7 +52,7 @@ it('a file with a bit flipped anywhere is an error', async () => {
 }, SLOW_MS);
 
 const LANE = { columns: { worker: ['main'], thread: [1], label: ['thread 1'] } };
-const GROUP = { columns: { name: ['add-1'], prefix: ['add'] } };
+const GROUP = { columns: { name: ['add-1'], prefix: ['add'], span: [null] } };
 const RUN = { columns: { run: [0], label: [null], cell: [null], scheduler: ['threads'], n_workers: [1], n_tasks: [2], start_s: [1_000_000_000], stop_s: [null], status: [0], error: [null], execution_count: [null] } };
 const GRAPH = { columns: { run: [0], start_s: [1_000_000_000], is_known: [1], is_valued: [0] } };
 

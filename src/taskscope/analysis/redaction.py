@@ -82,7 +82,8 @@ class Redaction:
 
     def group(self, group: Group) -> Group:
         """Return a group without what must not leave."""
-        return replace(group, name=self.name(group.name), prefix=self.prefix(group.prefix))
+        span = group.span and self.name(group.span)
+        return replace(group, name=self.name(group.name), prefix=self.prefix(group.prefix), span=span)
 
     def prefix(self, prefix: str) -> str:
         """Return a prefix without what must not leave; whose tasks these are is still said."""

@@ -62,6 +62,7 @@ _DECLARED = (
             _KEY,
             _PREFIX,
             _GROUP,
+            shown(Group, "span"),
             shown(RowBlock, "lane"),
             shown(Lane, "worker"),
             shown(Lane, "thread"),

@@ -252,6 +252,7 @@ def _tasks(recording: RecordedData) -> Columns:
         "key": text_column(list(tasks.keys.iter_text(group.tolist()))),
         "prefix": prefixes[tasks.group],
         "group": group,
+        "span": text_column([g.span for g in recording.groups])[tasks.group],
         "lane": lane,
         "worker": text_column([n.worker for n in recording.lanes])[lane],
         "thread": np.array([n.thread for n in recording.lanes], np.int64)[lane],

@@ -163,7 +163,7 @@ _WORKER_NUMBER = _whole("worker", "The number of the worker.")
 
 _DECLARED = (
     _STATE,
-    Table(name="groups", meaning="Task groups.", columns=_all(Group)),
+    Table(name="groups", meaning="Task groups.", columns=_all(Group, "span")),
     Table(name="lanes", meaning="Rows of the Gantt chart.", columns=_all(Lane)),
     Table(
         name="runs",
@@ -318,7 +318,7 @@ _FILED = (
         columns=(derived("text", "text", "The next piece."),),
     ),
     replace(PAGE["messages"], mode="last"),
-    PAGE["groups"],
+    replace(PAGE["groups"], columns=_all(Group)),
     PAGE["lanes"],
     replace(PAGE["runs"], columns=tuple(_by_name(PAGE["runs"], "source_crc", "metric").values())),
     Table(

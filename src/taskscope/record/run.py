@@ -47,7 +47,14 @@ from taskscope.record.writers.fold import (
     take,
     take_rows,
 )
-from taskscope.record.writers.graph import GraphBuilder, LandingLog, ResultEvent, RunGraph, joined_sources
+from taskscope.record.writers.graph import (
+    GraphBuilder,
+    GraphSource,
+    LandingLog,
+    ResultEvent,
+    RunGraph,
+    joined_sources,
+)
 from taskscope.record.writers.runlog import RunLog
 
 __all__ = [
@@ -264,6 +271,8 @@ class RunState:
         self._follow_held = follow_held
         self._landings = landings
         self._unknown = UnknownLanes()
+        self._spans: dict[str, str | None] = {}
+        """The spans that its groups are in, by names of groups."""
         self.run = self.describe()
 
     @property
@@ -367,7 +376,8 @@ class RunState:
         log = self.log
         if self._graph.builder is None and log is not None and log.graph_source is not None:
             grows = log.graph_source.grows
-            ids = self.groups.ids_of_others if log.is_of_others else self.groups.ids
+            ids = self.groups.ids_of_others if log.is_of_others else self._ids_in_spans
+            self._spans.update(log.graph_source.spans)
             builder = self._graph.begin(log.graph_source, whole_ticks(log.start - self.origin), ids)
             log.graph_source = None
             if self._follow_held and not (grows or log.is_held_elsewhere):
@@ -376,9 +386,20 @@ class RunState:
 
     def _grow(self, log: RunLog, builder: GraphBuilder) -> None:
         # After rows and landings were taken: a key is announced before either.
-        sources = take(log.graph_growth, 1)
+        sources: list[GraphSource] = []
+        for source in take(log.graph_growth, 1):
+            if any(self._spans.get(name) != span for name, span in source.spans.items()):
+                # What came before is of the spans of then.
+                builder.grow(joined_sources(sources))
+                builder.advance(builder.n_keys)
+                self._spans.update(source.spans)
+                sources = []
+            sources.append(source)
         if sources:
             builder.grow(joined_sources(sources))
+
+    def _ids_in_spans(self, keys: Sequence[object]) -> list[int]:
+        return self.groups.ids_in_spans(keys, self._spans)
 
     def _take_landed(self, log: RunLog, builder: GraphBuilder, landed: list[object]) -> None:
         if landed:

@@ -42,6 +42,29 @@ def test_groups_beyond_the_bound_share_one_more(monkeypatch: pytest.MonkeyPatch)
     ]
 
 
+def test_a_group_is_one_of_its_own_in_each_span() -> None:
+    table = GroupTable()
+    keys = [("a", 0), ("b", 0), ("a", 1)]
+    assert table.ids_in_spans(keys, {}) == [0, 1, 0]
+    assert table.ids_in_spans(keys, {"a": "load"}) == [2, 1, 2]
+    assert table.ids_in_spans(keys, {"a": "store", "b": None}) == [3, 1, 3]
+    assert table.ids_in_spans(keys, {"a": "load"}) == [2, 1, 2]
+    assert table.ids(keys) == [0, 1, 0]
+    assert table.groups == [
+        Group(0, "a", "a", 0),
+        Group(1, "b", "b", 1),
+        Group(2, "a", "a", 0, "load"),
+        Group(3, "a", "a", 0, "store"),
+    ]
+
+
+def test_groups_beyond_the_bound_are_in_no_span(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables_module, "MAX_GROUPS", 2)
+    table = GroupTable()
+    assert table.ids_in_spans([("a", 0), ("b", 0)], {"a": "load"}) == [0, 1]
+    assert [group.span for group in table.groups] == [None, None]
+
+
 def test_lanes_are_told_apart_by_process_thread_and_nesting() -> None:
     own = os.getpid()
     table = LaneTable(own)

@@ -130,6 +130,13 @@ class Group:
     colour: Annotated[
         int | None, About("The number of its prefix's colour, by first appearance in the session.")
     ] = None
+    span: Annotated[
+        str | None,
+        About(
+            "The `distributed.span` that its tasks are in, with those around it, as in `load / decode`; none "
+            "where there is no such span, and where the scheduler does not let itself be observed."
+        ),
+    ] = None
 
 
 def number_prefixes(groups: Sequence[Group]) -> tuple[tuple[str, ...], NDArray[np.int64]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -27,6 +28,7 @@ class GroupTable:
         self.groups: list[Group] = []
         self._ids: dict[object, int] = {}
         self._ids_of_others: dict[object, int] = {}
+        self._ids_in_spans: dict[tuple[int, str], int] = {}
         self._colours: dict[str, int] = {}
         self._sums: dict[int, GroupSums] = {}
 
@@ -37,6 +39,23 @@ class GroupTable:
     def ids_of_others(self, keys: Sequence[object]) -> list[int]:
         """Do so for keys of other clients' tasks."""
         return self._ids_in(self._ids_of_others, keys)
+
+    def ids_in_spans(self, keys: Sequence[object], spans: Mapping[str, str | None]) -> list[int]:
+        """Do so for tasks whose groups are in spans, by name: in each a group is one of its own."""
+        ids = self.ids(keys)
+        if not spans:
+            return ids
+        there = {group: self._id_in_span(group, spans.get(self.groups[group].name)) for group in set(ids)}
+        return list(map(there.__getitem__, ids))
+
+    def _id_in_span(self, group: int, span: str | None) -> int:
+        if span is None:
+            return group
+        known = self._ids_in_spans.get((group, span))
+        if known is None and len(self.groups) < MAX_GROUPS:
+            known = self._ids_in_spans[group, span] = len(self.groups)
+            self.groups.append(replace(self.groups[group], id=known, span=span))
+        return group if known is None else known
 
     def _ids_in(self, known: dict[object, int], keys: Sequence[object]) -> list[int]:
         if set(map(type, keys)) == {tuple}:

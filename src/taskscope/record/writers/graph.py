@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice
 
 import numpy as np
@@ -44,12 +44,15 @@ class GraphSource:
         Keys that are data, not tasks, with their size in bytes (NaN where unknown).
     grows
         Whether more keys may come.
+    spans
+        The spans that groups are in, by names of groups; None where one is in no span.
     """
 
     dependencies: Mapping[object, Collection[object]]
     kept: frozenset[object]
     data: dict[object, float]
     grows: bool = False
+    spans: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def joined_sources(sources: Sequence[GraphSource]) -> GraphSource:

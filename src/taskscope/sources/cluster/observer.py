@@ -9,7 +9,8 @@ Events are in the order in which things happened. Of a task whose last event nob
 takes its place: what is read of a task that came and ended since is its end. They are
 
 - ``graph``: client, requested keys, how many tasks follow; ``tasks``: keys, how many dependencies each has,
-  those dependencies, states other than released by place, and the places of coroutines;
+  those dependencies, states other than released by place, the places of coroutines, and of the first task of
+  each group the place and the span that the group is in;
 - ``built``: of the graph before it, when the scheduler began with it, and how many seconds it took to make
   its tasks, to put them in order and to take them in;
 - ``state``: key, state, worker and moment where that is processing, and whether it was to run since;
@@ -23,8 +24,8 @@ takes its place: what is read of a task that came and ended since is its end. Th
 Where no observer may be put there, and with ``transport="poll"``, the same events are made of the scheduler's
 task stream, of who has what, and of what workers took along (`Polling`). Graphs are read here then, from what
 clients hand over (`Graphs`). What is not known: what tasks wait for, failed attempts of tasks that are tried
-again, steals, what the scheduler did before the first task, graphs of more than `MAX_GRAPH_TASKS` tasks, and
-what ended between two looks and was no more in the scheduler's task stream, which is counted.
+again, steals, spans, what the scheduler did before the first task, graphs of more than `MAX_GRAPH_TASKS`
+tasks, and what ended between two looks and was no more in the scheduler's task stream, which is counted.
 """
 
 from __future__ import annotations
@@ -169,9 +170,12 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
             def note_tasks(self, keys: Any, within: Any, known: dict[int, bool]) -> None:
                 numbers, needed = list[int](), list[Any]()
                 states, coroutines = dict[int, str](), list[int]()
+                spans = dict[Any, tuple[int, Any]]()
                 for place, key in enumerate(keys):
                     self.last.pop(key, None)
                     task = scheduler.tasks[key]
+                    if task.group not in spans:
+                        spans[task.group] = place, self.span_of(task.group)
                     before = len(needed)
                     needed += [other.key for other in task.dependencies if other.key in within]
                     numbers.append(len(needed) - before)
@@ -183,7 +187,16 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                         known[id(function)] = function is not None and bool(task.run_spec.is_coro)
                     if known[id(function)]:
                         coroutines.append(place)
-                self.add(["tasks", list(keys), numbers, needed, list(states.items()), coroutines])
+                told = list(states.items()), coroutines, list(spans.values())
+                self.add(["tasks", list(keys), numbers, needed, *told])
+
+            def span_of(self, group: Any) -> Any:
+                # Anybody may write any annotation, and a scheduler may have no spans.
+                with suppress(Exception):
+                    name = scheduler.extensions["spans"].spans[group.span_id].name
+                    if name != ("default",):
+                        return " / ".join(map(str, name))[:1_000]
+                return None
 
             def failed(self, told: dict[str, Any]) -> None:
                 try:

@@ -324,11 +324,15 @@ class TrackedRun:
 
 
 def announce(
-    run: TrackedRun, graph: Mapping[Hashable, Collection[Hashable]], kept: Collection[Hashable]
+    run: TrackedRun,
+    graph: Mapping[Hashable, Collection[Hashable]],
+    kept: Collection[Hashable],
+    spans: Mapping[str, str | None] | None = None,
 ) -> None:
-    """Add keys to the run's graph; those that it has are left out."""
+    """Add keys to the run's graph, and spans of groups; keys that it has are left out."""
     new = {key: needed for key, needed in graph.items() if key not in run.keys}
-    source = GraphSource(new, frozenset(k for k in kept if k in new), {}, grows=run.collects)
+    requested = frozenset(k for k in kept if k in new)
+    source = GraphSource(new, requested, {}, grows=run.collects, spans=spans or {})
     run.keys.update(new)
     run.coming.difference_update(new)
     run.count()

@@ -120,6 +120,8 @@ class _Graph:
         self.dependencies: dict[Hashable, Sequence[Hashable]] = {}
         self.states: dict[Hashable, str] = {}
         self.coroutines: list[Hashable] = []
+        self.spans: dict[str, str | None] = {}
+        """The span of each of its groups, by name."""
 
 
 class Tasks:
@@ -404,6 +406,7 @@ class Tasks:
         needed: Sequence[Hashable],
         states: Sequence[tuple[int, str]],
         coroutines: Sequence[int],
+        spans: Sequence[tuple[int, str | None]],
     ) -> None:
         if graph.run is not None:
             first = 0
@@ -412,6 +415,7 @@ class Tasks:
                 first += number
             graph.states.update((keys[place], state) for place, state in states)
             graph.coroutines += [keys[place] for place in coroutines]
+            graph.spans.update((split_key(keys[place])[0], span) for place, span in spans)
         graph.n_left -= len(keys)
         if graph.n_left <= 0:
             self._end_graph(graph)
@@ -437,7 +441,7 @@ class Tasks:
         self._flush()
         run.coroutines |= frozenset(graph.coroutines)
         run.coming.difference_update(graph.requested)
-        announce(run, graph.dependencies, graph.requested)
+        announce(run, graph.dependencies, graph.requested, graph.spans)
         for key in graph.dependencies:
             self._ask_for(run, key, graph.states.get(key, "released"))
         idle = (k for k in graph.dependencies if graph.states.get(k, "released") in ("released", "memory"))

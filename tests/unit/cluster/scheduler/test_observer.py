@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -165,6 +166,13 @@ class Handled:
         self.told.append(told)
 
 
+@dataclass(eq=False)
+class Group:
+    """A task group, which is the key of what is known of it."""
+
+    span_id: str | None = None
+
+
 class FakeScheduler(SimpleNamespace):
     """The parts of a scheduler that an observer uses."""
 
@@ -176,6 +184,7 @@ class FakeScheduler(SimpleNamespace):
             tasks={},
             workers={},
             events=[],
+            group=Group(),
             stream_handlers={"task-erred": self.handled.task_erred},
         )
 
@@ -188,7 +197,14 @@ class FakeScheduler(SimpleNamespace):
     def task(self, key: str, state: str = "released", worker: str | None = None, **others: Any) -> Any:
         on = None if worker is None else SimpleNamespace(address=worker)
         task = SimpleNamespace(
-            key=key, state=state, processing_on=on, dependencies=[], run_spec=None, run_id=1, retries=0
+            key=key,
+            state=state,
+            processing_on=on,
+            dependencies=[],
+            run_spec=None,
+            run_id=1,
+            retries=0,
+            group=self.group,
         )
         task.__dict__.update(others)
         self.tasks[key] = task
@@ -288,8 +304,24 @@ def test_a_graph_comes_with_its_dependencies_and_states_and_without_futures_that
     create({"a": None, "b": None})
     assert scheduler.told() == [
         ["graph", "c-1", ["b"], 2],
-        ["tasks", ["b", "a"], [1, 0], ["a"], [(1, "memory")], []],
+        ["tasks", ["b", "a"], [1, 0], ["a"], [(1, "memory")], [], [(0, None)]],
     ]
+
+
+def test_the_span_of_a_group_is_told_with_the_first_of_its_tasks() -> None:
+    scheduler = FakeScheduler()
+    plugin = observed(scheduler)
+    names = {"1": ("load", 7), "2": ("default",), "3": ("x" * 2_000,), "4": None}
+    spans = {number: SimpleNamespace(name=name) for number, name in names.items()}
+    scheduler.extensions = {"spans": SimpleNamespace(spans=spans)}
+    for number in ("1", "2", "3", "4", "unknown"):
+        group = Group(span_id=number)
+        scheduler.task(f"a{number}", group=group)
+        scheduler.task(f"b{number}", group=group)
+    plugin.update_graph(scheduler, client="c-1", keys=[], tasks=list(scheduler.tasks), annotations={})
+    ((*_, told),) = [event for event in scheduler.told() if event[0] == "tasks"]
+    assert told == [(0, "load / 7"), (2, None), (4, "x" * 1_000), (6, None), (8, None)]
+    assert plugin.n_failed == 0
 
 
 def test_what_went_down_with_a_worker_is_told_before_where_it_goes_from_there() -> None:
