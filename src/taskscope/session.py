@@ -79,6 +79,8 @@ class Session:
             self.cluster.begin_block()
         if options is not None and options.others:
             self.cluster.watch_others()
+        elif options is not None and functions_named(options.lines):
+            self.cluster.begin_counting()
 
     def release(self, owner: object) -> None:
         """Stop watching for `owner`; with the last one, sources are detached and threads end.
@@ -96,6 +98,7 @@ class Session:
             self._is_attached = False
             self.source.detach()
             self.source.lines.want(())
+            self.cluster.wanted.sought = None
             self.cluster.detach()
             pumping = self.pump.tell_to_stop()
             self.sampler.stop()
@@ -172,7 +175,9 @@ class Session:
         wants_lines = [o.profile_interval for o in sampled if o.samples_at_once]
         self.cluster.wanted.lines_s = min(wants_lines, default=None)
         self.stacks.is_at_once = any(o.samples_at_once for o in sampled)
-        self.source.lines.want(each for o in options for each in functions_named(o.lines) or ())
+        named = [each for o in options for each in functions_named(o.lines) or ()]
+        self.source.lines.want(named)
+        self.cluster.wanted.sought = self.source.lines.sought if named else None
         self.stacks.cycle_s = min((o.profile_cycle for o in sampled), default=DEFAULT_CYCLE_S)
 
     def _compute_started(self, run: object) -> None:

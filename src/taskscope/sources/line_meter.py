@@ -14,14 +14,23 @@ This module is imported in other processes, so it imports little.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from opcode import opmap
 from threading import get_ident
 from time import perf_counter, thread_time
 from types import CodeType, FrameType
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-__all__ = ["HAS_LOCAL_EVENTS", "SENT_AS_CODE", "LineMeter", "LineSums", "Place", "Sought", "place_of"]
+__all__ = [
+    "HAS_LOCAL_EVENTS",
+    "SENT_AS_CODE",
+    "LineMeter",
+    "LineSums",
+    "Place",
+    "Sought",
+    "TaskLines",
+    "place_of",
+]
 
 HAS_LOCAL_EVENTS = sys.version_info >= (3, 12)
 """Whether code that was not named costs nothing."""
@@ -39,6 +48,8 @@ LineSums: TypeAlias = tuple[str, str, int, int, int, float, float]
 _NAME = "taskscope"
 _TOOLS = (3, 4, 5, 2)
 """Those that are reserved for nobody, then the profilers'; never those of debuggers and coverage."""
+_MOST_SENT = 500
+"""Workers have new code of such a function for each task."""
 _SUSPENDS = 0x20 | 0x80 | 0x200
 """The flags of generators and coroutines (`inspect.CO_GENERATOR` and its like)."""
 _BEGINS = bytes((opmap["RESUME"], 0))
@@ -59,8 +70,8 @@ class _Call:
         """When its line began, less our own work by then."""
 
 
-class _Thread:
-    """What a thread is doing in a task."""
+class TaskLines:
+    """What a thread does in one task."""
 
     __slots__ = ("calls", "cpu_own", "own", "sums")
 
@@ -70,6 +81,24 @@ class _Thread:
         """Hits, seconds and CPU seconds by line, by the identity of the code."""
         self.own = self.cpu_own = 0.0
         """Seconds of our own work."""
+
+    def rows(self) -> list[LineSums]:
+        """Return what each line took so far."""
+        return [
+            (*place, line, *sums)
+            for place, lines in self.sums.values()
+            for line, sums in sorted(lines.items())
+        ]
+
+
+class Threads(Protocol):
+    """Knows what threads do, by number: a dictionary does, for those that say when a task begins and ends."""
+
+    def get(self, ident: int, /) -> TaskLines | None:
+        """Return what a thread does; None where it runs no task."""
+
+    def clear(self) -> None:
+        """Forget all of them."""
 
 
 def place_of(code: CodeType) -> Place:
@@ -84,11 +113,18 @@ class LineMeter:
     ----------
     fault
         Called with an error of ours, which the user's code never sees.
+    threads
+        What knows which tasks threads run; those for which `begin` and `end` are called by default.
     """
 
-    def __init__(self, fault: Callable[[BaseException], None] = lambda _error: None) -> None:
+    def __init__(
+        self,
+        fault: Callable[[BaseException], None] = lambda _error: None,
+        threads: Threads | None = None,
+    ) -> None:
         self._fault = fault
-        self._threads: dict[int, _Thread] = {}
+        self._begun: dict[int, TaskLines] = {}
+        self._threads = self._begun if threads is None else threads
         # The code objects are kept, so that no other one gets their identity.
         self._measured: dict[int, tuple[CodeType, Place]] = {}
         self._others: dict[int, CodeType] = {}
@@ -169,9 +205,21 @@ class LineMeter:
             self._measured[id(code)] = code, place or place_of(code)
             self._report(code, wanted=True)
 
+    def forget_sent(self, going: Iterable[TaskLines]) -> None:
+        """Let go of functions that were sent as code and are in none of these tasks, once they are many."""
+        measured = list(self._measured.values())
+        sent = [code for code, _ in measured if code.co_filename == SENT_AS_CODE]
+        if len(sent) > _MOST_SENT:
+            used = {code for task in going for code in list(task.sums)}
+            for code in sent:
+                if id(code) not in used:
+                    self._report(code, wanted=False)
+                    self._measured.pop(id(code), None)
+
     def seek(self, sought: Sought) -> None:
         """Measure these functions once they are called: their code is not known, or comes again and again."""
         places, names = sought
+        # Other machines have the same file in another folder.
         self._places = {(name, line): (file, name, line) for file, name, line in places}
         self._names = tuple(f".{name}" for name in names)
         self._others.clear()
@@ -183,7 +231,7 @@ class LineMeter:
         if id(code) in self._others:
             return False
         place = self._places.get((code.co_qualname, code.co_firstlineno))
-        if place is not None and code.co_filename in {place[0], SENT_AS_CODE}:
+        if place is not None and _name_of(code.co_filename) in {_name_of(place[0]), SENT_AS_CODE}:
             self.add(code, place)
             return True
         if self._names and f".{code.co_qualname}".endswith(self._names):
@@ -193,30 +241,30 @@ class LineMeter:
             self._others[id(code)] = code
         return False
 
-    def begin(self) -> _Thread | None:
+    def begin(self) -> TaskLines | None:
         """Have this thread run a task; return what it did before, for `end`."""
         ident = get_ident()
-        before = self._threads.get(ident)
-        self._threads[ident] = _Thread()
+        before = self._begun.get(ident)
+        self._begun[ident] = TaskLines()
         if not HAS_LOCAL_EVENTS and sys.gettrace() is None:
             sys.settrace(self._trace)
         return before
 
-    def end(self, before: _Thread | None) -> list[LineSums]:
+    def end(self, before: TaskLines | None) -> list[LineSums]:
         """Return what the task of this thread amounted to."""
         now, cpu = perf_counter(), thread_time()
         ident = get_ident()
         if before is None and sys.gettrace() == self._trace:
             sys.settrace(None)
-        thread = self._threads.pop(ident, None)
+        thread = self._begun.pop(ident, None)
         if before is not None:
-            self._threads[ident] = before
+            self._begun[ident] = before
         if thread is None:
             return []
         while thread.calls:
             _book(thread, thread.calls[-1], now, cpu)
             thread.calls.pop()
-        return _sums(thread)
+        return thread.rows()
 
     @property
     def is_traced_by_others(self) -> bool:
@@ -321,16 +369,17 @@ class LineMeter:
             self._on_leave(frame.f_code, 0, value)
         return self._trace_lines
 
-    def _enter(self, thread: _Thread, code: CodeType) -> _Call:
+    def _enter(self, thread: TaskLines, code: CodeType) -> _Call:
         known = thread.sums.get(id(code))
         if known is None:
+            self._is_wanted(code)
             known = thread.sums[id(code)] = self._measured[id(code)][1], {}
         call = _Call(code, known[1])
         thread.calls.append(call)
         return call
 
 
-def _begin_line(thread: _Thread, call: _Call, now: float, cpu: float) -> None:
+def _begin_line(thread: TaskLines, call: _Call, now: float, cpu: float) -> None:
     """Have its line begin at the end of our own work, which began then."""
     ends, cpu_ends = perf_counter(), thread_time()
     thread.own += ends - now
@@ -338,7 +387,7 @@ def _begin_line(thread: _Thread, call: _Call, now: float, cpu: float) -> None:
     call.began, call.cpu_began = ends - thread.own, cpu_ends - thread.cpu_own
 
 
-def _book(thread: _Thread, call: _Call, now: float, cpu: float) -> None:
+def _book(thread: TaskLines, call: _Call, now: float, cpu: float) -> None:
     """Book the time of the line that the innermost call is in."""
     sums = call.booked
     if sums is None or (len(thread.calls) > 1 and _is_again(thread.calls)):
@@ -353,10 +402,8 @@ def _is_again(calls: list[_Call]) -> bool:
     return any(each.code is call.code and each.line == call.line for each in outer)
 
 
-def _sums(thread: _Thread) -> list[LineSums]:
-    return [
-        (*place, line, *sums) for place, lines in thread.sums.values() for line, sums in sorted(lines.items())
-    ]
+def _name_of(file: str) -> str:
+    return file.replace("\\", "/").rpartition("/")[2]
 
 
 def _line_at(code: CodeType, offset: int) -> int:

@@ -23,6 +23,7 @@ from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import TO_RUN, Others, Tasks
 from taskscope.sources.cluster.workers.clock_probe import ClockProbe
+from taskscope.sources.cluster.workers.counted import WorkerCounts
 from taskscope.sources.cluster.workers.executing import Executing
 from taskscope.sources.cluster.workers.known import Watched, WorkerSampler
 from taskscope.sources.cluster.workers.lines import WorkerLines
@@ -253,6 +254,7 @@ class Questions:
         # Who samples lines has all that workers' own profiles have.
         self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples and wanted.lines_s is None)
         self._lines = WorkerLines(poll, recorder, lambda: wanted.lines_s)
+        self._counts = WorkerCounts(poll, recorder, lambda: wanted.sought)
         self._read_at = -math.inf
         """When it was last asked for what happened."""
         self.is_fresh = False
@@ -261,7 +263,12 @@ class Questions:
     @property
     def owe_samples(self) -> bool:
         """Whether workers have samples of runs that are over, of which `finish_samples` would tell."""
-        return self._profiles.owes or self._lines.owes
+        return self._profiles.owes or self._lines.owes or self._counts.owes
+
+    @property
+    def are_counting(self) -> bool:
+        """Whether workers are to count lines, also while nothing runs."""
+        return self._counts.is_wanted
 
     @property
     def were_answered(self) -> bool:
@@ -284,6 +291,7 @@ class Questions:
         await self._ask_identity(())
         await self._holdings.open()
         await self._metrics.open(self._limiter)
+        await self.begin_counting()
 
     def add(self, arrived: Sequence[tuple[TrackedRun, Submission]]) -> None:
         """Take in what was handed over."""
@@ -377,6 +385,7 @@ class Questions:
                     await self._metrics.ask(self._limiter, runs, at_once=at_once)
                     await self._profiles.look(self._limiter, [run.log for run in runs])
                     await self._lines.look(self._limiter, [run.log for run in runs])
+                    await self._counts.look(self._limiter, runs)
                 await self._holdings.ask(at_end=at_once)
 
     def is_coming(self, run: TrackedRun) -> bool:
@@ -390,6 +399,10 @@ class Questions:
         while any(map(self.is_coming, over)):
             await asyncio.sleep(_HEARD_S)
             await self._read(runs)
+
+    async def begin_counting(self) -> None:
+        """Have workers count lines before their next task, if that is wanted."""
+        await self._counts.begin(self._limiter)
 
     async def follow_others(self, runs: Sequence[TrackedRun]) -> None:
         """Begin or end to record what other clients have it do, as that is wanted."""
@@ -491,6 +504,7 @@ class Questions:
             async with self._waiting(until):
                 await self._profiles.finish(self._limiter, [run.log for run in runs])
                 await self._lines.finish(self._limiter, [run.log for run in runs])
+                await self._counts.finish(self._limiter, runs)
 
     @property
     def has_held(self) -> bool:
@@ -525,6 +539,7 @@ class Questions:
         """Ask no more."""
         self._holdings.close()
         self.leave_others()
-        about_workers = (self._executing, self._transfers, self._metrics, self._profiles, self._lines)
-        for asking in (self._graphs, self._probe, self._observer, *about_workers, self._poll):
+        about_workers = (self._executing, self._transfers, self._metrics, self._profiles)
+        about_lines = (self._lines, self._counts)
+        for asking in (self._graphs, self._probe, self._observer, *about_workers, *about_lines, self._poll):
             asking.close()

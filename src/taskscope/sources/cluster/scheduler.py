@@ -141,12 +141,13 @@ class WatchedScheduler:
         self._questions.leave_others()
         self._end_all("interrupted", None)
 
-    async def begin_others(self) -> None:
-        """Record from now on what other clients have it do, if that is wanted."""
+    async def begin_wanted(self) -> None:
+        """Record from now on what other clients have it do, and have lines counted, if that is wanted."""
         if self.ready.is_set() and not self.broken:
             try:
                 async with self._stepping:
                     await self._questions.follow_others(self._runs)
+                    await self._questions.begin_counting()
             except Exception as error:  # noqa: BLE001 - see _serve
                 self._lose(error)
             self._event.set_here()
@@ -186,7 +187,7 @@ class WatchedScheduler:
             self._left(self)
 
     def _has_work(self) -> bool:
-        return self.has_runs or self.watches_others
+        return self.has_runs or self.watches_others or self._questions.are_counting
 
     async def _rest(self) -> None:
         """Wait for work, and see meanwhile what becomes of what is held of earlier work."""
@@ -384,9 +385,9 @@ class Schedulers:
             if s.has_runs or (not briefly and (s.watches_others or s.owes_samples))
         ]
 
-    def begin_others(self, schedulers: Iterable[WatchedScheduler]) -> Future[list[None]]:
-        """Have some of them record what other clients have them do, if that is wanted."""
-        return self._thread.submit(lambda: _all(s.begin_others() for s in schedulers))
+    def begin_wanted(self, schedulers: Iterable[WatchedScheduler]) -> Future[list[None]]:
+        """Have some of them do what is wanted from now on: see `WatchedScheduler.begin_wanted`."""
+        return self._thread.submit(lambda: _all(s.begin_wanted() for s in schedulers))
 
     def close(self) -> None:
         """End the thread and all that goes on, as it stands."""

@@ -33,6 +33,7 @@ SETTLE_S = 2.0
 """How long the end of a block waits for the last records."""
 SETTLE_IN_LOOP_S = 0.5
 """How long where an event loop stands still meanwhile."""
+_FIRST_OF_OTHERS = "the first tasks of other clients"
 _LOOK_S = 0.2
 """How often is looked whether an event loop that is held up will ever go on."""
 
@@ -68,14 +69,14 @@ class Waiting:
         schedulers = self._schedulers.all()
         opening = [s.ready for s in schedulers if not s.ready.is_set()]
         await asyncio.gather(*(asyncio.to_thread(ready.wait, READY_S) for ready in opening))
-        if self._wanted.others_since is not None and schedulers:
-            beginning = asyncio.wrap_future(self._schedulers.begin_others(schedulers))
+        if self._wanted.from_now_on and schedulers:
+            beginning = asyncio.wrap_future(self._schedulers.begin_wanted(schedulers))
             await asyncio.wait({beginning}, timeout=READY_S)
             self._have_begun(beginning)
 
-    def begin_others(self, schedulers: Sequence[WatchedScheduler]) -> None:
-        """Wait until schedulers record what other clients have them do, if that is wanted."""
-        if self._wanted.others_since is None or not schedulers:
+    def begin_wanted(self, schedulers: Sequence[WatchedScheduler]) -> None:
+        """Wait until schedulers do what is wanted of more than the computes that are handed over."""
+        if not (self._wanted.from_now_on and schedulers):
             return
         if self._schedulers.live_here:
             for scheduler in schedulers:
@@ -83,16 +84,16 @@ class Waiting:
             return
         for scheduler in schedulers:
             scheduler.ready.wait(READY_S)
-        beginning = self._schedulers.begin_others(schedulers)
+        beginning = self._schedulers.begin_wanted(schedulers)
         wait_for({beginning}, READY_S)
         self._have_begun(beginning)
 
     def _have_begun(self, beginning: Future[list[None]] | asyncio.Future[list[None]]) -> None:
         if not beginning.done():
             beginning.cancel()
+            missing = "lines of the first tasks" if self._wanted.others_since is None else _FIRST_OF_OTHERS
             self._recorder.warn(
-                f"the scheduler did not answer within {READY_S:g} s: the first tasks of other clients may be "
-                "missing"
+                f"the scheduler did not answer within {READY_S:g} s: {missing} may be missing"
             )
 
     @property
@@ -264,7 +265,7 @@ class ClusterSource:
                 scheduler.has_early_work = True
                 self._add(scheduler, Submission(client, None, frozenset(keys), None, single=True))
             if scheduler is not None:
-                self._waiting.begin_others([scheduler])
+                self._waiting.begin_wanted([scheduler])
         except Exception as error:  # noqa: BLE001 - a fault of ours must not reach the user's code
             self.fault("watching a client", error)
 
@@ -275,10 +276,14 @@ class ClusterSource:
         an event loop.
         """
         self.wanted.others_since = self.recorder.clock.perf_counter()
-        self._waiting.begin_others(self.schedulers.all())
+        self._waiting.begin_wanted(self.schedulers.all())
         client = adapter.default_client()
         if client is not None:
             self.watch(client)
+
+    def begin_counting(self) -> None:
+        """Have workers count the lines that are wanted; waits for them, two seconds at most, as above."""
+        self._waiting.begin_wanted(self.schedulers.all())
 
     def leave_others(self) -> None:
         """Record no more of that."""

@@ -1,0 +1,175 @@
+"""Count and time the lines of named functions on workers, while somebody names some.
+
+Workers are asked before there are tasks, and as long as functions are named: what a task did before its
+worker was asked is not known. What a worker has counted it gives again until it is known to have come.
+"""
+
+from __future__ import annotations
+
+import inspect
+import uuid
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from taskscope.record import Recorder
+from taskscope.sources import line_meter
+from taskscope.sources.cluster.adapter.counted import counted_lines
+from taskscope.sources.cluster.link import RateLimiter
+from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
+from taskscope.sources.line_meter import HAS_LOCAL_EVENTS, LineSums, Sought
+from taskscope.sources.sampled import SentFunctions
+
+__all__ = ["WorkerCounts"]
+
+_EVERY_S = 1.0
+_LASTS_S = 5.0
+_S_PER_WORKER = 0.2
+"""Where workers are many they are asked less often, and go on for longer."""
+
+
+class WorkerCounts:
+    """What workers have counted of lines of the computes that are watched.
+
+    Parameters
+    ----------
+    poll
+        Who asks the workers.
+    recorder
+        Where to tell.
+    sought
+        Asked for the functions; None: none are named.
+    """
+
+    def __init__(self, poll: WorkerPoll, recorder: Recorder, sought: Callable[[], Sought | None]) -> None:
+        self._workers = poll.workers
+        self._recorder = recorder
+        self._sought = sought
+        self._sent = SentFunctions()
+        self._name = uuid.uuid4().hex
+        self._question = Question(poll, "counted lines", counted_lines)
+        self._asked: Sought | None = None
+        """What workers count; None where they do not."""
+        self._asked_of: frozenset[TrackedRun] = frozenset()
+        """The computes that went on when workers were asked."""
+        self._runs: dict[TrackedRun, None] = {}
+        """Those that lines may be of."""
+        self._seen: dict[str, float] = {}
+        """The number of the last that came, by worker."""
+        self._refused = False
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether functions are named, and can be measured."""
+        return self._sought() is not None and not self._refused
+
+    @property
+    def owes(self) -> bool:
+        """Whether workers count, and have counted what was not asked for."""
+        return self._asked is not None and not self._refused
+
+    async def begin(self, limiter: RateLimiter) -> None:
+        """Wait until workers count, if that is wanted.
+
+        Raises
+        ------
+        OSError
+            If the scheduler cannot be reached.
+        """
+        if self.is_wanted and self._is_possible():
+            self._take_all(await self._question.answers(wait=True))
+            self._ask(limiter, self._runs)
+            self._take_all(await self._question.answers(wait=True))
+
+    async def look(self, limiter: RateLimiter, going: Iterable[TrackedRun]) -> None:
+        """Take what came, and have workers go on where that is wanted and it is time.
+
+        Raises
+        ------
+        OSError
+            If the scheduler cannot be reached.
+        """
+        self._take_all(await self._question.answers(wait=False))
+        if self.is_wanted and self._is_possible():
+            going = list(going)
+            self._runs.update(dict.fromkeys(going))
+            if self._question.is_due(limiter, _EVERY_S):
+                self._ask(limiter, going)
+
+    async def finish(self, limiter: RateLimiter, going: Iterable[TrackedRun]) -> None:
+        """Ask for all there is by now, and have workers count no more where nothing is named.
+
+        Raises
+        ------
+        OSError
+            If the scheduler cannot be reached.
+        """
+        going = list(going)
+        if self.owes:
+            self._take_all(await self._question.answers(wait=True))
+            self._ask(limiter, going)
+            self._take_all(await self._question.answers(wait=True), is_last=not going)
+        self._runs = {run: None for run in self._runs if run in going}
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._runs.clear()
+        self._asked = None
+        self._question.close()
+
+    def _is_possible(self) -> bool:
+        if not HAS_LOCAL_EVENTS:
+            self._refuse("that needs Python 3.12 or later, here and there; they sample lines instead")
+        return HAS_LOCAL_EVENTS
+
+    def _refuse(self, why: str) -> None:
+        self._refused = True
+        self._asked = None
+        self._recorder.warn(f"lines are not counted on workers: {why}")
+
+    def _ask(self, limiter: RateLimiter, going: Iterable[TrackedRun]) -> None:
+        """Ask for what was counted, and have workers count what is named now."""
+        sought = self._sought()
+        lasts_s = 0.0 if sought is None else _LASTS_S + _S_PER_WORKER * len(self._workers.present)
+        self._asked_of = frozenset(going)
+        source = inspect.getsource(line_meter)
+        self._question.begin(limiter, self._name, source, sought or self._asked, lasts_s, self._seen)
+        self._asked = sought
+
+    def _take_all(self, answers: Answers | None, *, is_last: bool = False) -> None:
+        if answers is None:
+            return
+        if answers.refusal is not None:
+            self._refuse(f"they run no code of ours: {answers.refusal}")
+            return
+        self._question.take_each(answers, self._take)
+        if is_last and self._runs:
+            for address in sorted(answers.silent):
+                self._warn(address, "may be missing: it did not answer in time")
+
+    def _take(self, address: str, given: Mapping[str, Any]) -> None:
+        if "refusal" in given:
+            self._warn(address, f"are not counted: {given['refusal']}")
+            return
+        if given["is_new"] and self._asked_of:
+            self._warn(address, "of tasks before it was asked first, or in time, are missing")
+        if given["n_lost"]:
+            self._warn(address, f"of {given['n_lost']:,} tasks are missing: they were too many")
+        if given["fault"]:
+            self._warn(address, f"may be counted wrongly: {given['fault']}")
+        for number, tasks in given["given"]:
+            if number > self._seen.get(address, 0.0):
+                self._seen[address] = number
+                for key, rows in tasks:
+                    self._tell(address, key, rows)
+
+    def _warn(self, address: str, what: str) -> None:
+        self._recorder.warn(f"lines of functions on {self._workers.get(address).label} {what}")
+
+    def _tell(self, address: str, key: Hashable, rows: Sequence[LineSums]) -> None:
+        run = next((run for run in reversed(self._runs) if key in run.keys), None)
+        # Others may call the same functions.
+        if run is not None:
+            n = run.log.run
+            measured = [(self._sent.function(n, row[1], row[0], row[2]).file, *row[1:]) for row in rows]
+            self._recorder.measured_lines.add(n, key, address, measured)
