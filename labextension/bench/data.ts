@@ -89,7 +89,7 @@ export class TaskMaker {
         optimizeS: null, sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null
       }],
       progress: ids(prefixes).map(id => ({
-        run: 0, prefix: `step-${id}`, total: count, finished: count, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 1, firstS: 0, scheduled: null
+        run: 0, prefix: `step-${id}`, total: count, finished: count, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 1, firstS: 0, scheduled: null
       })),
       resources: {
         first: 0, nCores: null, limitBytes: null, timeS: new Float64Array(), cpuPercent: new Float32Array(),

@@ -128,7 +128,7 @@ def _run(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _progress(row: dict[str, Any]) -> tuple[Any, ...]:
-    counts = [row[n] for n in ("total", "finished", "erred", "running", "interrupted", "spared", "again")]
+    counts = [row[n] for n in ("total", "finished", "erred", "running", "interrupted", "skipped", "again")]
     scheduled = [row[n] for n in ("scheduled_s", "asked", "is_all", "queued", "waiting", "no_worker")]
     known = None if scheduled[0] is None else (*scheduled[:2], bool(scheduled[2]), *scheduled[3:])
     return (row["run"], row["prefix"], *counts, row["duration_s"], row["first_s"], known)

@@ -36,11 +36,11 @@ export class Keys {
   readonly needing: Numbers;
   readonly needed: Numbers;
   readonly #isData: Uint8Array;
-  readonly #isSpared: Uint8Array;
+  readonly #isSkipped: Uint8Array;
 
   /** Throws DamagedFileError where the tables contradict each other. */
   constructor(private readonly tables: Sections<FileSchema>, private readonly tasks: TaskColumns) {
-    const { keys, graphs, data, landed, valued, spared, dependencies, kept } = tables;
+    const { keys, graphs, data, landed, valued, skipped, dependencies, kept } = tables;
     const n = (this.n = keys.n);
     const { run, dims, keyText } = (this.columns = keys.columns);
     this.graphs = new Map(rowsOf<'graphs', FileSchema>(graphs).map(row => [row.run, row]));
@@ -57,7 +57,7 @@ export class Keys {
     this.values = new Float64Array(n).fill(NaN);
     this.enterS = new Float64Array(n).fill(NaN);
     this.#isData = new Uint8Array(n);
-    this.#isSpared = new Uint8Array(n);
+    this.#isSkipped = new Uint8Array(n);
     data.columns.key.forEach((key: number, i: number) => {
       this.#isData[key] = 1;
       this.nbytes[key] = data.columns.nbytes[i] as number;
@@ -67,7 +67,7 @@ export class Keys {
     tasks.key.forEach((key: number, i: number) => { this.nbytes[key] = tasks.nbytes[i] as number; });
     landed.columns.key.forEach((key: number, i: number) => { this.enterS[key] = landed.columns.timeS[i] as number; });
     valued.columns.key.forEach((key: number, i: number) => { this.values[key] = valued.columns.value[i] as number; });
-    spared.columns.key.forEach((key: number, i: number) => { this.#isSpared[key] = spared.columns.isSpared[i] as number; });
+    skipped.columns.key.forEach((key: number, i: number) => { this.#isSkipped[key] = skipped.columns.isSkipped[i] as number; });
     this.valuedRuns = new Set([
       ...[...this.graphs.values()].filter(({ isValued }) => isValued === 1).map(graph => graph.run), ...Array.from(valued.columns.key, key => run[key] as number)
     ]);
@@ -126,11 +126,11 @@ export class Keys {
     return [...this.graphs.values()].flatMap(({ run, isKnown }) => {
       const groups = this.#counts(this.ofRun.get(run) ?? new Uint32Array(), statuses);
       const rows = new Map<string, PrefixProgress>();
-      for (const [group, { planned, spared, nRows, seconds, firstS, are }] of [...groups].sort(([a], [b]) => a - b)) {
+      for (const [group, { planned, skipped, nRows, seconds, firstS, are }] of [...groups].sort(([a], [b]) => a - b)) {
         const n = (status: number): number => are[status] ?? 0;
         const nSeen = are.reduce((sum, count) => sum + count, 0);
-        const total = isKnown === 1 ? planned - spared : Math.max(planned - spared, nSeen);
-        if (total + spared > 0) {
+        const total = isKnown === 1 ? planned - skipped : Math.max(planned - skipped, nSeen);
+        if (total + skipped > 0) {
           const prefix = this.tables.groups.columns.prefix[group] ?? '?';
           const before = rows.get(prefix) ?? NOTHING;
           rows.set(prefix, {
@@ -141,7 +141,7 @@ export class Keys {
             erred: before.erred + n(ERRED),
             running: before.running + n(RUNNING),
             interrupted: before.interrupted + n(INTERRUPTED) + n(LOST),
-            spared: before.spared + spared,
+            skipped: before.skipped + skipped,
             again: before.again + nRows - nSeen,
             durationS: (before.durationS ?? 0) + seconds,
             firstS: firstS === null ? before.firstS : Math.min(firstS, before.firstS ?? Infinity),
@@ -179,7 +179,7 @@ export class Keys {
       const group = this.columns.group[key] as number;
       let counts = groups.get(group);
       if (counts === undefined) {
-        counts = { planned: 0, spared: 0, nRows: 0, seconds: 0, firstS: null, are: [0, 0, 0, 0, 0] };
+        counts = { planned: 0, skipped: 0, nRows: 0, seconds: 0, firstS: null, are: [0, 0, 0, 0, 0] };
         groups.set(group, counts);
       }
       const status = statuses.are[key] as number;
@@ -190,7 +190,7 @@ export class Keys {
         counts.are[status] = (counts.are[status] ?? 0) + 1;
         counts.firstS = Math.min(counts.firstS ?? Infinity, statuses.firstS[key] as number);
       } else {
-        counts.spared += this.#isSpared[key] as number;
+        counts.skipped += this.#isSkipped[key] as number;
       }
     }
     return groups;
@@ -208,7 +208,7 @@ interface Fates {
 interface Counts {
   /** Keys that are no data. */
   planned: number;
-  spared: number;
+  skipped: number;
   nRows: number;
   seconds: number;
   firstS: number | null;
@@ -216,7 +216,7 @@ interface Counts {
   readonly are: number[];
 }
 
-const NOTHING = { total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 0, firstS: null };
+const NOTHING = { total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 0, firstS: null };
 
 /** Where each value of a column stands. */
 function placesOf(column: Numbers): Map<number, Uint32Array> {

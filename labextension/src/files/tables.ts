@@ -138,11 +138,11 @@ export const TABLES = {
       value: 'f8?'
     }
   },
-  spared: {
+  skipped: {
     mode: 'append',
     columns: {
       key: 'int of keys',
-      is_spared: 'int < 2'
+      is_skipped: 'int < 2'
     }
   },
   errors: {

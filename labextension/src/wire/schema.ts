@@ -91,7 +91,7 @@ export interface PrefixProgress {
   readonly running: number;
   readonly interrupted: number;
   /** Tasks that do not have to run, in no other count: a cluster has their results, or those of what needs them. */
-  readonly spared: number;
+  readonly skipped: number;
   /** How often tasks that ended ended once more. */
   readonly again: number;
   /** The sum over all ends. */

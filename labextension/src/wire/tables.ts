@@ -75,7 +75,7 @@ export const TABLES = {
       erred: 'int',
       running: 'int',
       interrupted: 'int',
-      spared: 'int',
+      skipped: 'int',
       again: 'int',
       first_s: 'time?',
       duration_s: 'duration?',

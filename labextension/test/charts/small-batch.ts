@@ -31,7 +31,7 @@ export function smallRun(run: Partial<Run> = {}): Run {
 
 export function smallProgress(row: Partial<PrefixProgress> = {}): PrefixProgress {
   return {
-    run: 0, prefix: 'add', total: 10, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 0, firstS: null, scheduled: null,
+    run: 0, prefix: 'add', total: 10, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 0, firstS: null, scheduled: null,
     ...row
   };
 }

@@ -77,7 +77,7 @@ const TABLES: Partial<Batch> = {
   nowS: 10,
   groups: ['DATA-a', 'DATA-b', 'DATA-c'].map((prefix, id) => ({ id, name: `${prefix}-1`, prefix, colour: id })),
   lanes: [0, 1].map(id => ({ id, worker: 'DATA', thread: id, label: `DATA-${id}` })),
-  progress: [smallProgress({ prefix: 'DATA-a', finished: 4, erred: 1, running: 1, interrupted: 1, spared: 2 }), ...Array.from({ length: 10 }, (_, i) => smallProgress({ prefix: `DATA-${i}` }))],
+  progress: [smallProgress({ prefix: 'DATA-a', finished: 4, erred: 1, running: 1, interrupted: 1, skipped: 2 }), ...Array.from({ length: 10 }, (_, i) => smallProgress({ prefix: `DATA-${i}` }))],
   resources: resourceColumns([{ at: 0, cpu: null, rss: 1e9 }, { at: 5, cpu: 100, rss: 2e9, gap: true, n: 3 }, { at: 10, cpu: 200, rss: 1e9 }]),
   held: heldColumns([{ at: 2, keys: 3, bytes: 3000, unsized: 1, value: 4, unvalued: 1 }, { at: 9, keys: 0, value: 0 }], { metrics: new Map([[0, 'DATA-metric']]) }),
   remarks: [{ timeS: 1, level: 'warning', text: 'DATA-remark', worker: null, event: null }],
@@ -104,7 +104,7 @@ const MOMENTS: Record<string, Batch | null> = {
   'while the first compute begins': smallBatch({ nowS: 1, runs: [smallRun()] }),
   'while a compute runs': batchOf(TASKS, RUNNING),
   'after a compute without tasks': smallBatch({ nowS: 9, active: false, runs: [smallRun({ nTasks: 0, stopS: 1, status: 'finished' })] }),
-  'after a compute with nothing to do': smallBatch({ nowS: 9, active: false, runs: [smallRun({ nTasks: 0, stopS: 1, status: 'finished' })], progress: [smallProgress({ prefix: 'DATA-a', total: 0, spared: 9 })] }),
+  'after a compute with nothing to do': smallBatch({ nowS: 9, active: false, runs: [smallRun({ nTasks: 0, stopS: 1, status: 'finished' })], progress: [smallProgress({ prefix: 'DATA-a', total: 0, skipped: 9 })] }),
   'after an interrupt': batchOf(TASKS, { ...TABLES, active: false, runs: [smallRun({ ...RUN, stopS: 9, status: 'interrupted' })] })
 };
 

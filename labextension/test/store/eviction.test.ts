@@ -77,7 +77,7 @@ describe('a store', () => {
     const store = new TaskStore();
     const runs = Array.from({ length: 10_002 }, (_, run) => smallRun({ run }));
     const progress = runs.map(({ run }) => ({
-      run, prefix: 'x', total: 1, finished: 1, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 1, firstS: 0, scheduled: null
+      run, prefix: 'x', total: 1, finished: 1, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 1, firstS: 0, scheduled: null
     }));
     store.append(batchOf([{ start: 0, stop: 1, status: 1, run: 1, error: 'E' }]));
     store.append(batchOf([], { seq: 1, runs, progress }));

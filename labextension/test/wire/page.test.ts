@@ -51,7 +51,7 @@ it('a message becomes a batch, whole and converted', () => {
       optimizeS: null, sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null
     }],
     progress: [{
-      run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, spared: 3, again: 5, durationS: 0.75, firstS: null,
+      run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, skipped: 3, again: 5, durationS: 0.75, firstS: null,
       scheduled: { timeS: 1.5, asked: 5, isAll: false, queued: 1, waiting: 2, noWorker: 1 }
     }],
     stops: [{ run: 0, way: 'cancel' }],

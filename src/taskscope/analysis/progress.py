@@ -18,7 +18,7 @@ __all__ = ["PrefixCount", "Progress", "headline", "measure_progress"]
 
 @dataclass(frozen=True, slots=True)
 class PrefixCount:
-    """How many tasks of one prefix are in which state; `spared` ones, see `Progress`, are not in `total`."""
+    """How many tasks of one prefix are in which state; `skipped` ones, see `Progress`, are not in `total`."""
 
     prefix: str
     total: int
@@ -26,7 +26,7 @@ class PrefixCount:
     running: int
     erred: int
     scheduled: Scheduled | None = None
-    spared: int = 0
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Progress:
         The same counts per prefix of which tasks have to run, by first appearance.
     scheduled
         What a cluster's scheduler said of the tasks that no worker has; None where that is not known.
-    spared
+    skipped
         Tasks that do not have to run, because a cluster has their results, or those of what needs them; they
         are in no other number.
     others
@@ -70,7 +70,7 @@ class Progress:
     state: State
     prefixes: tuple[PrefixCount, ...]
     scheduled: Scheduled | None = None
-    spared: int = 0
+    skipped: int = 0
     others: OthersTotals | None = None
     is_on_cluster: bool = False
 
@@ -105,9 +105,9 @@ def measure_progress(
     counted: dict[int, int] = dict.fromkeys(planned, 0)
     for row in rows:
         counted[row.run] = counted.get(row.run, 0) + row.total
-    spared = {row.run for row in rows if row.spared}
+    skipped = {row.run for row in rows if row.skipped}
     on_cluster = {run.run for run in runs if run.is_on_cluster}
-    is_counted = all(run.n_tasks or run.status != "running" or run.run in spared for run in runs)
+    is_counted = all(run.n_tasks or run.status != "running" or run.run in skipped for run in runs)
     total = sum(max(counted[run], n) for run, n in planned.items())
     finished = sum(row.finished for row in rows)
     running = [estimates.get(run.run) for run in runs if run.status == "running"]
@@ -123,7 +123,7 @@ def measure_progress(
         state=state_of(runs),
         prefixes=_by_prefix(rows),
         scheduled=_scheduled(rows),
-        spared=sum(row.spared for row in rows),
+        skipped=sum(row.skipped for row in rows),
         others=others,
         is_on_cluster=any(row.running and row.run in on_cluster for row in rows),
     )
@@ -147,7 +147,7 @@ def _by_prefix(rows: Sequence[PrefixProgress]) -> tuple[PrefixCount, ...]:
             running=sum(row.running for row in parts),
             erred=sum(row.erred for row in parts),
             scheduled=_scheduled(parts),
-            spared=sum(row.spared for row in parts),
+            skipped=sum(row.skipped for row in parts),
         )
         for prefix, parts in same.items()
         if any(row.total for row in parts)

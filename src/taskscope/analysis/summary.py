@@ -308,8 +308,8 @@ def _outcomes(outcomes: Outcomes) -> list[str]:
         notes.append(_unfinished(outcomes))
     if outcomes.n_background:
         notes.append(f"{_counted(outcomes.n_background, 'task')} still running in the background")
-    if outcomes.n_spared:
-        notes.append(f"{_counted(outcomes.n_spared, 'task')} skipped: already computed, or not needed")
+    if outcomes.n_skipped:
+        notes.append(f"{_counted(outcomes.n_skipped, 'task')} skipped: already computed, or not needed")
     if outcomes.n_unrecorded:
         recorded = format_count(outcomes.n_done - outcomes.n_unrecorded)
         notes.append(

@@ -154,9 +154,9 @@ def _of_run(recording: RecordedData, run: int, graph: GraphColumns) -> Iterator[
         if block.run == run:
             status[block.task] = flag_codes(block.flags, "status")
             np.add.at(seconds, graph.group[block.task], block.duration)
-    # A task that was spared for one who asked may have run for another.
+    # A task that was skipped for one who asked may have run for another.
     skipped = np.zeros(len(graph.group), np.bool_)
-    skipped[graph.spared] = True
+    skipped[graph.skipped] = True
     skipped &= status == -1
 
     def counts(of: NDArray[np.bool_]) -> list[int]:

@@ -201,14 +201,14 @@ def _rows(recording: RecordedData, run: int) -> list[PrefixProgress]:
     seconds = np.bincount(graph.group[task], np.concatenate([np.empty(0), *(b.duration for b in blocks)]), n)
     first = np.full(n, np.inf)
     np.minimum.at(first, graph.group[task], np.concatenate([np.empty(0), *(b.start for b in blocks)]))
-    is_spared = np.zeros(len(graph.group), bool)
-    is_spared[graph.spared] = True
-    spared = count(np.flatnonzero(is_spared & (statuses == NO_ROW)))
+    is_skipped = np.zeros(len(graph.group), bool)
+    is_skipped[graph.skipped] = True
+    skipped = count(np.flatnonzero(is_skipped & (statuses == NO_ROW)))
     planned = np.bincount(graph.group, minlength=n) - count(graph.data)
-    total = planned - spared if graph.known else np.maximum(planned - spared, counts.sum(axis=0))
+    total = planned - skipped if graph.known else np.maximum(planned - skipped, counts.sum(axis=0))
     again = count(task) - counts.sum(axis=0)
     places: dict[str, list[int]] = {}
-    for i in np.flatnonzero(total + spared).tolist():
+    for i in np.flatnonzero(total + skipped).tolist():
         places.setdefault(recording.groups[i].prefix, []).append(i)
     rows = [
         PrefixProgress(
@@ -220,7 +220,7 @@ def _rows(recording: RecordedData, run: int) -> list[PrefixProgress]:
             running=int(counts[RUNNING, ids].sum()),
             interrupted=int(counts[INTERRUPTED, ids].sum() + counts[LOST, ids].sum()),
             duration_s=float(seconds[ids].sum()),
-            spared=int(spared[ids].sum()),
+            skipped=int(skipped[ids].sum()),
             again=int(again[ids].sum()),
             first_s=None if np.isinf(first[ids]).all() else float(first[ids].min()),
         )

@@ -142,7 +142,7 @@ class Outcomes:
         Tasks that raised.
     n_unfinished
         Tasks that were interrupted, lost or never ran, and did not run again.
-    n_spared
+    n_skipped
         Tasks that did not have to run, because a cluster had their results, or those of what needs them; they
         are in none of the other numbers.
     n_done
@@ -158,7 +158,7 @@ class Outcomes:
 
     n_erred: int
     n_unfinished: int
-    n_spared: int
+    n_skipped: int
     n_done: int
     n_unrecorded: int
     n_background: int = 0
@@ -176,7 +176,7 @@ def measure_outcomes(recording: RecordedData) -> Outcomes:
         n_erred=sum(run.n_erred for run in runs),
         n_unfinished=max(sum(run.n_unfinished for run in runs) - n_dropped_later, 0),
         n_background=sum(run.n_background for run in runs),
-        n_spared=sum(run.n_spared for run in runs),
+        n_skipped=sum(run.n_skipped for run in runs),
         n_done=sum(run.n_done for run in runs),
         n_unrecorded=max(n_unrecorded - recording.dropped, 0),
         n_interrupted=sum(run.n_interrupted for run in runs),
@@ -194,7 +194,7 @@ def _of_run(recording: RecordedData, run: Run) -> Outcomes:
             n_erred=0,
             n_unfinished=0 if is_done or in_background else run.n_tasks,
             n_background=run.n_tasks if in_background else 0,
-            n_spared=0,
+            n_skipped=0,
             n_done=n_done,
             n_unrecorded=n_done,
         )
@@ -202,13 +202,13 @@ def _of_run(recording: RecordedData, run: Run) -> Outcomes:
     n_recorded = int((statuses != NO_ROW).sum())
     n_ended_well = int(np.isin(statuses, (FINISHED, ERRED)).sum())
     n_planned = n_recorded if is_done else max(run.n_tasks, n_recorded)
-    spared = recording.graphs[run.run].spared
+    skipped = recording.graphs[run.run].skipped
     n_left = n_planned - n_ended_well
     return Outcomes(
         n_erred=int((statuses == ERRED).sum()),
         n_unfinished=0 if in_background else n_left,
         n_background=n_left if in_background else 0,
-        n_spared=int((statuses[spared] == NO_ROW).sum()),
+        n_skipped=int((statuses[skipped] == NO_ROW).sum()),
         n_done=n_done,
         n_unrecorded=max(n_done - n_recorded, 0),
         n_interrupted=0 if in_background else int(np.isin(statuses, (INTERRUPTED, LOST)).sum()),

@@ -364,9 +364,9 @@ _FILED = (
         columns=(_KEY_ROW, derived("value", "number", "That.", optional=True)),
     ),
     Table(
-        name="spared",
+        name="skipped",
         meaning="Whether tasks do not have to run; the last row of a key counts.",
-        columns=(_KEY_ROW, derived("is_spared", "yes or no", "Whether it does not have to.")),
+        columns=(_KEY_ROW, derived("is_skipped", "yes or no", "Whether it does not have to.")),
     ),
     replace(PAGE["errors"], mode="append", meaning="What tasks raised."),
     Table(

@@ -77,7 +77,7 @@ _MAX_TOLD = 5_000
 class PendingAdjustments:
     """What a log said, flat as it is there."""
 
-    spared: list[object]
+    skipped: list[object]
     superseded: list[object]
 
 
@@ -85,7 +85,7 @@ class Deductions:
     """What to take off the counts of one run, by group id."""
 
     def __init__(self) -> None:
-        self.spared: Counter[int] = Counter()
+        self.skipped: Counter[int] = Counter()
         """How many tasks do not have to run."""
         self._superseded: Counter[tuple[int, int]] = Counter()
 
@@ -96,12 +96,12 @@ class Deductions:
     @staticmethod
     def slices_waiting(log: RunLog) -> float:
         """Return how often `take` must be called to take all that was said so far."""
-        return max(len(log.spared), len(log.superseded)) / (2 * _MAX_TOLD)
+        return max(len(log.skipped), len(log.superseded)) / (2 * _MAX_TOLD)
 
     @staticmethod
     def take(log: RunLog) -> PendingAdjustments:
         """Take a bounded part of what was said."""
-        return PendingAdjustments(take(log.spared, 2, _MAX_TOLD), take(log.superseded, 2, _MAX_TOLD))
+        return PendingAdjustments(take(log.skipped, 2, _MAX_TOLD), take(log.superseded, 2, _MAX_TOLD))
 
     def fold(
         self, pending: PendingAdjustments, builder: GraphBuilder
@@ -113,14 +113,14 @@ class Deductions:
             strict=True,
         ):
             self._superseded[group, cast("int", status)] += 1
-        if not pending.spared:
+        if not pending.skipped:
             return None
-        tasks, are_spared = builder.spare(
-            builder.numbers(pending.spared[::2]), np.array(pending.spared[1::2], bool)
+        tasks, are_skipped = builder.spare(
+            builder.numbers(pending.skipped[::2]), np.array(pending.skipped[1::2], bool)
         )
-        for group, is_spared in zip(builder.groups(tasks).tolist(), are_spared.tolist(), strict=True):
-            self.spared[group] += 1 if is_spared else -1
-        return (tasks, are_spared) if len(tasks) else None
+        for group, is_skipped in zip(builder.groups(tasks).tolist(), are_skipped.tolist(), strict=True):
+            self.skipped[group] += 1 if is_skipped else -1
+        return (tasks, are_skipped) if len(tasks) else None
 
 
 def prefix_progress(
@@ -141,7 +141,7 @@ def prefix_progress(
         running = in_flight.get(group_id, 0)
         seen = finished + erred + interrupted + lost + running
         # While a large graph is still being counted, a prefix has at least the tasks seen of it.
-        planned = max(state.graph.totals[group_id] - off.spared[group_id], 0)
+        planned = max(state.graph.totals[group_id] - off.skipped[group_id], 0)
         total = planned if state.graph.is_counted else max(planned, seen)
         finished = min(finished, total)
         erred = min(erred, total - finished)
@@ -158,7 +158,7 @@ def prefix_progress(
             running=row.running + running,
             interrupted=row.interrupted + max(min(interrupted + lost, total - finished - erred - running), 0),
             duration_s=row.duration_s + ended.duration_s,
-            spared=row.spared + off.spared[group_id],
+            skipped=row.skipped + off.skipped[group_id],
             again=row.again + sum(ended.counts) - sum(counts),
             first_s=min((s for s in (row.first_s, ended.first_s) if s is not None), default=None),
         )
@@ -317,9 +317,9 @@ class RunState:
         taken = self.deductions.take(log)
         self._grow(log, builder)
         self._take_landed(log, builder, landed)
-        spared = self.deductions.fold(taken, builder)
-        if spared is not None:
-            self._landings.append(ResultEvent(log.run, spared[0], spared=spared[1]))
+        skipped = self.deductions.fold(taken, builder)
+        if skipped is not None:
+            self._landings.append(ResultEvent(log.run, skipped[0], skipped=skipped[1]))
         if raw is None:
             return None
         tasks = builder.numbers(raw.keys)

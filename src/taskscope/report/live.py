@@ -57,8 +57,8 @@ def _line(progress: Progress) -> str:
     ]
     if progress.scheduled is not None and progress.scheduled.no_worker:
         parts.append(f"{progress.scheduled.no_worker:,} that no worker can run")
-    if progress.spared:
-        parts.append(f"{progress.spared:,} skipped (already computed)")
+    if progress.skipped:
+        parts.append(f"{progress.skipped:,} skipped (already computed)")
     if progress.erred:
         parts.append(f"{progress.erred:,} failed")
     if progress.state == "running":

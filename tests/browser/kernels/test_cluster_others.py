@@ -123,7 +123,7 @@ def _see(charts: Locator | FrameLocator, *, number_of_held: str, count: str, sta
     expect(progress.locator(".tsk-progress-others")).to_have_text(
         "other clients: 4 tasks ended, 1 on a worker"
     )
-    expect(progress.locator(".tsk-progress-spared")).to_have_text("1 skipped (already computed)")
+    expect(progress.locator(".tsk-progress-skipped")).to_have_text("1 skipped (already computed)")
     expect(progress.locator(".tsk-progress-count")).to_have_text(count)
     expect(progress.locator(".tsk-progress-name")).to_have_text(["mine", "held"])
     expect(progress.locator(".tsk-progress-number")).to_have_text(["3 / 3", number_of_held])

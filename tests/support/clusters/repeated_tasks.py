@@ -21,8 +21,8 @@ _GRAPH: dict[object, tuple[object, ...]] = {
     "sum-0": ("add-0", "add-1", "add-2"),
 }
 EXPECTED = [
-    PrefixProgress(0, "add", 2, 2, 0, 0, 0, 3.5, spared=1, again=2, first_s=0.0),
-    PrefixProgress(0, "base", 1, 1, 0, 0, 0, 1.0, spared=1, first_s=1.0),
+    PrefixProgress(0, "add", 2, 2, 0, 0, 0, 3.5, skipped=1, again=2, first_s=0.0),
+    PrefixProgress(0, "base", 1, 1, 0, 0, 0, 1.0, skipped=1, first_s=1.0),
     PrefixProgress(0, "sum", 1, 1, 0, 0, 0, 1.0, first_s=5.0),
 ]
 """How far it is at its end."""
@@ -62,11 +62,11 @@ def record_repeated_tasks(
 
     log.n_tasks = 2
     for key in ("base-0", "base-1", "add-0", "add-1"):
-        log.spared.extend((key, True))
+        log.skipped.extend((key, True))
     lose(log, "add-2", 0.0)
     look()
     log.n_tasks = 4
-    log.spared.extend(("base-1", False, "add-1", False))
+    log.skipped.extend(("base-1", False, "add-1", False))
     log.superseded.extend(("add-2", LOST))
     for at, key in ((1.0, "base-1"), (2.0, "add-2"), (3.0, "add-1")):
         finish(log, key, at)

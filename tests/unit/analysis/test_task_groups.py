@@ -56,7 +56,7 @@ def test_a_task_counts_by_its_last_end_data_do_not_and_what_is_skipped_is_told_a
     (block,) = recording.blocks
     again = replace(block.part(np.array([1])), flags=block.flags[:1])
     rest = block.part(np.array([0, 1, 2, 3]))
-    graph = replace(recording.graphs[0], data=np.array([0], "i4"), spared=np.array([1, 4], "i4"))
+    graph = replace(recording.graphs[0], data=np.array([0], "i4"), skipped=np.array([1, 4], "i4"))
     found = group_graph(replace(recording, blocks=(rest, again), graphs={0: graph}))
     assert [(of.group, of.n_tasks, of.n_finished, of.n_skipped, of.needs) for of in found.groups] == [
         ("load-1", 1, 1, 0, ()),

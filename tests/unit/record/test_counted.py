@@ -21,7 +21,7 @@ def loaded(content: bytes) -> Recording:
 def test_they_are_counted_once_live_and_in_the_recording(fake_clock: FakeClock) -> None:
     seen: list[list[PrefixProgress]] = []
     recorder, log = record_repeated_tasks(fake_clock, lambda recorder: seen.append(recorder.progress()))
-    assert [[(row.total, row.finished, row.interrupted, row.spared) for row in rows] for rows in seen] == [
+    assert [[(row.total, row.finished, row.interrupted, row.skipped) for row in rows] for rows in seen] == [
         [(1, 0, 1, 2), (0, 0, 0, 2), (1, 0, 0, 0)],
         [(2, 2, 0, 1), (1, 1, 0, 1), (1, 0, 0, 0)],
         [(2, 2, 0, 1), (1, 1, 0, 1), (1, 1, 0, 0)],
@@ -33,7 +33,7 @@ def test_they_are_counted_once_live_and_in_the_recording(fake_clock: FakeClock) 
     names = recording.graphs[log.run].keys.iter_text(
         [recording.groups[group].name for group in recording.graphs[log.run].group.tolist()]
     )
-    assert [n for i, n in enumerate(names) if i in recording.graphs[log.run].spared] == ["base-0", "add-0"]
+    assert [n for i, n in enumerate(names) if i in recording.graphs[log.run].skipped] == ["base-0", "add-0"]
 
 
 def test_a_task_in_flight_again_is_what_its_last_row_says(fake_clock: FakeClock) -> None:
@@ -60,7 +60,7 @@ def test_what_does_not_have_to_run_is_not_ahead_of_an_estimate(fake_clock: FakeC
         ended.append(None if found is None else sorted(set(found.tolist())))
 
     record_repeated_tasks(fake_clock, look)
-    # Numbers are given by first appearance: add-2 was met first, then those that are spared, in their order.
+    # Numbers are given by first appearance: add-2 was met first, then those that are skipped, in their order.
     assert ended == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5]]
 
 
@@ -89,11 +89,11 @@ def test_a_graph_that_grows_may_grow_by_tasks_that_do_not_have_to_run(fake_clock
     recorder = Recorder(clock=fake_clock)
     log = recorder.begin()
     log.graph_source = GraphSource({"x-0": ()}, frozenset(["x-0"]), {}, grows=True)
-    log.spared.extend(("x-0", True))
+    log.skipped.extend(("x-0", True))
     recorder.pull(1.0)
     for i in range(1, 4):
         log.graph_growth.append(GraphSource({f"x-{i}": ()}, frozenset([f"x-{i}"]), {}, grows=True))
-        log.spared.extend((f"x-{i}", i != 2))
+        log.skipped.extend((f"x-{i}", i != 2))
         recorder.pull(1.0)
-    assert recorder.progress() == [PrefixProgress(0, "x", 1, 0, 0, 0, 0, 0.0, spared=3)]
-    assert recorder.snapshot().graphs[0].spared.tolist() == [0, 1, 3]
+    assert recorder.progress() == [PrefixProgress(0, "x", 1, 0, 0, 0, 0, 0.0, skipped=3)]
+    assert recorder.snapshot().graphs[0].skipped.tolist() == [0, 1, 3]

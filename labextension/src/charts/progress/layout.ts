@@ -50,7 +50,7 @@ export interface Ahead {
 /** Counts, and what is known of the tasks of clusters among them. */
 export interface ShownCounts extends Counts {
   /** Tasks that do not have to run, because a cluster has what they would give; they are not among the others. */
-  readonly spared: number;
+  readonly skipped: number;
   /** Whether workers of a cluster have the running ones; some of them may wait there. */
   readonly atWorkers: boolean;
   /** What those wait for that no worker has; null where nobody knows, and where there are none. */
@@ -108,9 +108,9 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
   const onCluster = new Set(runs.filter(isOnCluster).map(({ run }) => run));
   const sums = sumShown(rows, onCluster, nowS);
   const total = plannedTasks(rows, runs);
-  const spared = new Set(rows.filter(row => row.spared > 0).map(({ run }) => run));
+  const skipped = new Set(rows.filter(row => row.skipped > 0).map(({ run }) => run));
   const uncounted = new Set(
-    runs.filter(({ run, status, nTasks }) => status === 'running' && nTasks === 0 && !spared.has(run)).map(({ run }) => run)
+    runs.filter(({ run, status, nTasks }) => status === 'running' && nTasks === 0 && !skipped.has(run)).map(({ run }) => run)
   );
   const ofOthers = others.size === 0 ? null : countOthers(input.rows.filter(({ run }) => others.has(run)));
   const errors = failures.filter(kind => kind.status === 'erred');
@@ -157,15 +157,15 @@ function sumShown(rows: readonly PrefixProgress[], onCluster: ReadonlySet<number
   return { ...sumCounts(rows), atWorkers: rows.some(row => row.running > 0 && onCluster.has(row.run)), ahead: sumAhead(rows, nowS) };
 }
 
-function sumCounts(rows: readonly PrefixProgress[]): Counts & Pick<ShownCounts, 'spared'> {
-  const sum = { total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0 };
+function sumCounts(rows: readonly PrefixProgress[]): Counts & Pick<ShownCounts, 'skipped'> {
+  const sum = { total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0 };
   for (const row of rows) {
     sum.total += row.total;
     sum.finished += row.finished;
     sum.erred += row.erred;
     sum.running += row.running;
     sum.interrupted += row.interrupted;
-    sum.spared += row.spared;
+    sum.skipped += row.skipped;
   }
   return sum;
 }

@@ -45,7 +45,7 @@ export function progressPicture(
   pen.next();
   pen.bar(layout, theme.accent, MARGIN_PX, wide);
   pen.next();
-  pen.text([words.elapsed, words.eta, words.stuck, words.running, words.ahead, words.erred, words.interrupted, words.lost, words.spared, words.runs, words.others].filter(word => word !== '').join(' · '), MARGIN_PX, wide);
+  pen.text([words.elapsed, words.eta, words.stuck, words.running, words.ahead, words.erred, words.interrupted, words.lost, words.skipped, words.runs, words.others].filter(word => word !== '').join(' · '), MARGIN_PX, wide);
   for (const row of rows) {
     pen.next();
     const colour = colourOf(row.prefix);

@@ -27,7 +27,7 @@ import { describeProgress, errorText, progressTables } from './words';
 const TICK_MS = 200;
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
-const META = ['elapsed', 'eta', 'stuck', 'running', 'ahead', 'erred', 'interrupted', 'lost', 'spared', 'others'] as const;
+const META = ['elapsed', 'eta', 'stuck', 'running', 'ahead', 'erred', 'interrupted', 'lost', 'skipped', 'others'] as const;
 const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
 
 export interface ProgressOptions {
@@ -288,7 +288,7 @@ function meta(words: ProgressWords, isToldByWorkers: boolean, trans: Translation
   const titles: Partial<Record<(typeof META)[number], string>> = {
     stuck: trans.__('No worker has the resources or the address that they ask for, or there is no worker: they wait until one comes.'),
     ...(isToldByWorkers ? { running: trans.__('Running: as the workers counted last, other clients\' tasks included. The others were given to a worker that has not begun them.') } : {}),
-    spared: trans.__('Already computed, or what needs them is. They are in no other count.')
+    skipped: trans.__('Already computed, or what needs them is. They are in no other count.')
   };
   return META.map(name => (
     <span class={`tsk-progress-${name}`} title={titles[name]} hidden={words[name] === ''}>

@@ -27,7 +27,7 @@ export interface ProgressWords {
   readonly interrupted: string;
   readonly lost: string;
   /** `20 skipped (already computed)` */
-  readonly spared: string;
+  readonly skipped: string;
   readonly runs: string;
   /** `other clients: 12 tasks ended, 1 failed, 2 on a worker` */
   readonly others: string;
@@ -51,13 +51,13 @@ export function describeProgress(layout: ProgressLayout, trans: TranslationBundl
     erred: erred > 0 ? trans.__('%1 failed', formatCount(erred)) : '',
     interrupted: interrupted > lost ? trans.__('%1 interrupted', formatCount(interrupted - lost)) : '',
     lost: lost > 0 ? trans.__('%1 lost with their worker', formatCount(lost)) : '',
-    spared: sparedText(layout, trans),
+    skipped: skippedText(layout, trans),
     runs: nRuns > 1 ? trans._n('%2 compute', '%2 computes', nRuns, formatCount(nRuns)) : '',
     others: othersText(layout.others, trans),
     error: error === null ? '' : printable(error, MAX_ERROR_CHARS)
   };
   const { state, percent, eta, elapsed } = words;
-  const said = [words.count, percent, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, words.spared, elapsed, eta, words.others];
+  const said = [words.count, percent, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, words.skipped, elapsed, eta, words.others];
   const details = said.filter(text => text !== '').join(', ');
   return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
 }
@@ -96,18 +96,18 @@ function executingText(given: number, executing: number, trans: TranslationBundl
   ].filter(text => text !== '').join(', ');
 }
 
-function sparedText({ spared }: ShownCounts, trans: TranslationBundle): string {
-  return spared === 0 ? '' : trans.__('%1 skipped (already computed)', formatCount(spared));
+function skippedText({ skipped }: ShownCounts, trans: TranslationBundle): string {
+  return skipped === 0 ? '' : trans.__('%1 skipped (already computed)', formatCount(skipped));
 }
 
-function countText({ total, finished, spared, nRuns, counting }: ProgressLayout, trans: TranslationBundle): string {
+function countText({ total, finished, skipped, nRuns, counting }: ProgressLayout, trans: TranslationBundle): string {
   if (counting) {
     return finished > 0 ? trans.__('%1 finished, total not known yet', formatCount(finished)) : trans.__('counting tasks…');
   }
   if (total > 0) {
     return trans._n('%2 of %3 task', '%2 of %3 tasks', total, formatCount(finished), formatCount(total));
   }
-  return spared > 0 ? trans.__('no task had to run') : nRuns > 0 ? trans.__('no tasks') : '';
+  return skipped > 0 ? trans.__('no task had to run') : nRuns > 0 ? trans.__('no tasks') : '';
 }
 
 function othersText(others: OthersCounts | null, trans: TranslationBundle): string {
@@ -143,8 +143,8 @@ export function rowSentence(row: PrefixRow, trans: TranslationBundle): string {
   if (row.interrupted > 0) {
     parts.push(trans.__('%1 interrupted', formatCount(row.interrupted)));
   }
-  if (row.spared > 0) {
-    parts.push(sparedText(row, trans));
+  if (row.skipped > 0) {
+    parts.push(skippedText(row, trans));
   }
   return parts.join(', ');
 }
@@ -244,18 +244,18 @@ export function errorText({ prefix, error, n, first }: FailureKind, trans: Trans
 /** A table of the prefixes, and one of what went wrong where anything did. */
 export function progressTables({ prefixes, errors }: ProgressLayout, trans: TranslationBundle): TextTable[] {
   const isTold = prefixes.some(row => row.ahead !== null);
-  const areSpared = prefixes.some(row => row.spared > 0);
+  const areSkipped = prefixes.some(row => row.skipped > 0);
   const byPrefix: TextTable = {
     caption: trans._n('%2 task type', '%2 task types', prefixes.length, formatCount(prefixes.length)),
     columns: [
       ...[trans.__('Task type'), trans.__('Tasks'), trans.__('Finished'), trans.__('Running'), trans.__('Failed'), trans.__('Interrupted or lost')],
-      ...(areSpared ? [trans.__('Skipped')] : []),
+      ...(areSkipped ? [trans.__('Skipped')] : []),
       ...(isTold ? [trans.__('No worker can run them'), trans.__('Ready, no free thread'), trans.__('Waiting for inputs'), trans.__('Of how many asked')] : [])
     ],
     rows: prefixes.map(({ prefix, ahead, ...counts }) => [
       printable(prefix),
       ...[counts.total, counts.finished, counts.running, counts.erred, counts.interrupted].map(String),
-      ...(areSpared ? [String(counts.spared)] : []),
+      ...(areSkipped ? [String(counts.skipped)] : []),
       ...(isTold ? [ahead?.noWorker, ahead?.queued, ahead?.waiting, ahead?.asked].map(n => (n === undefined ? '' : String(n))) : [])
     ])
   };

@@ -15,7 +15,7 @@ const PROGRESS = {
   finished: 0,
   running: 0,
   erred: 0,
-  spared: 0,
+  skipped: 0,
   queued: null,
   waiting: null,
   no_worker: null,

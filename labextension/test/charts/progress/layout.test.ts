@@ -10,7 +10,7 @@ import type { PrefixProgress } from '../../../src/wire';
 const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads' };
 
 const ROW: PrefixProgress = {
-  run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 0, firstS: null, scheduled: null
+  run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 0, firstS: null, scheduled: null
 };
 
 const layout = (input: Partial<ProgressInput>): ReturnType<typeof layoutProgress> =>
@@ -19,7 +19,7 @@ const layout = (input: Partial<ProgressInput>): ReturnType<typeof layoutProgress
 describe('layoutProgress', () => {
   it('waits where there is no compute', () => {
     expect(layout({})).toEqual({
-      total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, atWorkers: false, ahead: null,
+      total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
       state: 'waiting', counting: false, executing: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: [], others: null
     });
   });
@@ -35,12 +35,12 @@ describe('layoutProgress', () => {
       { ...ROW, run: 1, total: 20, finished: 4, erred: 1, running: 2, durationS: 1 }
     ];
     expect(layout({ rows, runs })).toEqual({
-      total: 55, finished: 34, erred: 1, running: 2, interrupted: 0, spared: 0, atWorkers: false, ahead: null,
+      total: 55, finished: 34, erred: 1, running: 2, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
       state: 'running', counting: false, executing: null, nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
       eta: { kind: 'estimating' },
       prefixes: [
-        { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, spared: 0, atWorkers: false, ahead: null },
-        { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, spared: 0, atWorkers: false, ahead: null }
+        { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null },
+        { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, skipped: 0, atWorkers: false, ahead: null }
       ],
       others: null
     });
@@ -78,17 +78,17 @@ describe('layoutProgress', () => {
   it('leaves out tasks that do not have to run, and prefixes of which none has to', () => {
     const runs = [{ ...RUN, nTasks: 15, scheduler: 'distributed' }];
     const rows = [
-      { ...ROW, prefix: 'ones', total: 0, spared: 10 },
-      { ...ROW, prefix: 'add', total: 3, finished: 1, spared: 7 },
+      { ...ROW, prefix: 'ones', total: 0, skipped: 10 },
+      { ...ROW, prefix: 'add', total: 3, finished: 1, skipped: 7 },
       { ...ROW, prefix: 'sum', total: 12 }
     ];
-    const { total, finished, spared, fraction, ahead, prefixes } = layout({ rows, runs });
-    expect({ total, finished, spared, fraction, ahead }).toEqual({ total: 15, finished: 1, spared: 17, fraction: 1 / 15, ahead: null });
-    expect(prefixes.map(row => [row.prefix, row.total, row.spared])).toEqual([['add', 3, 7], ['sum', 12, 0]]);
+    const { total, finished, skipped, fraction, ahead, prefixes } = layout({ rows, runs });
+    expect({ total, finished, skipped, fraction, ahead }).toEqual({ total: 15, finished: 1, skipped: 17, fraction: 1 / 15, ahead: null });
+    expect(prefixes.map(row => [row.prefix, row.total, row.skipped])).toEqual([['add', 3, 7], ['sum', 12, 0]]);
   });
 
   it('counts a compute of which no task has to run', () => {
-    const seen = [0, 4].map(spared => layout({ rows: [{ ...ROW, total: 0, spared }], runs: [{ ...RUN, nTasks: 0 }] }));
+    const seen = [0, 4].map(skipped => layout({ rows: [{ ...ROW, total: 0, skipped }], runs: [{ ...RUN, nTasks: 0 }] }));
     expect(seen.map(({ counting, total, fraction }) => [counting, total, fraction])).toEqual([[true, 0, 0], [false, 0, 0]]);
   });
 

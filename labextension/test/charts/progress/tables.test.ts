@@ -8,8 +8,8 @@ import { smallProgress, smallRun } from '../small-batch';
 
 describe('progressTables', () => {
   it('have a column of what did not have to run where there is any', () => {
-    const tables = [0, 7].map(spared => {
-      const rows = [smallProgress({ finished: 4, running: 1, spared })];
+    const tables = [0, 7].map(skipped => {
+      const rows = [smallProgress({ finished: 4, running: 1, skipped })];
       return progressTables(layoutProgress({ rows, runs: [smallRun()], estimates: [], failures: [], nowS: 1 }), english);
     });
     const columns = ['Task type', 'Tasks', 'Finished', 'Running', 'Failed', 'Interrupted or lost'];

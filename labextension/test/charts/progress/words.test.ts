@@ -7,7 +7,7 @@ import { english } from '../../../src/lib/translate';
 import { sharedCases } from '../../shared-cases';
 
 const WAITING: ProgressLayout = {
-  total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, atWorkers: false, ahead: null,
+  total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
   state: 'waiting', counting: false, executing: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: [], others: null
 };
 
@@ -15,7 +15,7 @@ describe('describeProgress', () => {
   it('says what it waits for', () => {
     expect(describeProgress(WAITING, english)).toEqual({
       state: 'Waiting for a Dask compute', count: '', percent: '', elapsed: '', eta: '',
-      running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', spared: '', runs: '', others: '', error: '', sentence: 'Waiting for a Dask compute'
+      running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', skipped: '', runs: '', others: '', error: '', sentence: 'Waiting for a Dask compute'
     });
   });
 
@@ -28,7 +28,7 @@ describe('describeProgress', () => {
     expect(describeProgress(layout, english)).toEqual({
       state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s elapsed',
       eta: 'about 4 s left (up to 25 s)', running: '4 running', stuck: '', ahead: '', erred: '1 failed', interrupted: '2 interrupted',
-      lost: '', spared: '', runs: '3 computes', others: '', error: '',
+      lost: '', skipped: '', runs: '3 computes', others: '', error: '',
       sentence:
         'Running: 742 of 1,000 tasks, 74%, 4 running, 1 failed, 2 interrupted, 12.3 s elapsed, about 4 s left (up to 25 s)'
     });
@@ -69,9 +69,9 @@ describe('describeProgress', () => {
   });
 
   it('says how many tasks did not have to run', () => {
-    const layout: ProgressLayout = { ...WAITING, total: 15, finished: 15, spared: 1020, state: 'finished', nRuns: 1, fraction: 1, elapsedS: 2 };
-    const told = [layout, { ...layout, total: 0, finished: 0, spared: 1, fraction: 0 }].map(each => describeProgress(each, english));
-    expect(told.map(({ count, spared, sentence }) => [count, spared, sentence])).toEqual([
+    const layout: ProgressLayout = { ...WAITING, total: 15, finished: 15, skipped: 1020, state: 'finished', nRuns: 1, fraction: 1, elapsedS: 2 };
+    const told = [layout, { ...layout, total: 0, finished: 0, skipped: 1, fraction: 0 }].map(each => describeProgress(each, english));
+    expect(told.map(({ count, skipped, sentence }) => [count, skipped, sentence])).toEqual([
       ['15 of 15 tasks', '1,020 skipped (already computed)', 'Finished: 15 of 15 tasks, 100%, 1,020 skipped (already computed), 2 s elapsed'],
       ['no task had to run', '1 skipped (already computed)', 'Finished: no task had to run, 1 skipped (already computed), 2 s elapsed']
     ]);
@@ -138,15 +138,15 @@ describe('describeProgress', () => {
       ['12 on a worker', '1 that no worker can run', '300 waiting for inputs (as of 7 s ago)'],
       ['12 on a worker', '', '']
     ]);
-    const row = { prefix: 'add', total: 400, finished: 54, erred: 0, running: 12, interrupted: 0, spared: 0, atWorkers: true, ahead };
+    const row = { prefix: 'add', total: 400, finished: 54, erred: 0, running: 12, interrupted: 0, skipped: 0, atWorkers: true, ahead };
     expect([rowNumber(row, english), rowSentence(row, english)]).toEqual([
       '54 / 400 · 4 that no worker can run', '54 of 400 finished, 12 on a worker, 4 that no worker can run, 30 ready (no free thread), 300 waiting for inputs'
     ]);
   });
 
   it('says what a row shows', () => {
-    const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3, spared: 0, atWorkers: false, ahead: null };
-    expect([row, { ...row, spared: 40 }].map(each => rowSentence(each, english))).toEqual([
+    const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3, skipped: 0, atWorkers: false, ahead: null };
+    expect([row, { ...row, skipped: 40 }].map(each => rowSentence(each, english))).toEqual([
       '5 of 2,000 finished, 2 running, 1 failed, 3 interrupted', '5 of 2,000 finished, 2 running, 1 failed, 3 interrupted, 40 skipped (already computed)'
     ]);
   });

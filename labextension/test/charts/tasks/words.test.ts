@@ -119,7 +119,7 @@ describe('summary', () => {
 
   it('means are of all ends, and a prefix of which no task has to run is left out', () => {
     expect(summarise([
-      smallProgress({ prefix: 'a', total: 0, spared: 10 }), smallProgress({ prefix: 'b', finished: 3, again: 2, spared: 1, durationS: 10 })
+      smallProgress({ prefix: 'a', total: 0, skipped: 10 }), smallProgress({ prefix: 'b', finished: 3, again: 2, skipped: 1, durationS: 10 })
     ])).toEqual([{ prefix: 'b', ofOthers: false, total: 10, finished: 3, erred: 0, interrupted: 0, running: 0, meanS: 2 }]);
   });
 

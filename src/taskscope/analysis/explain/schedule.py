@@ -175,7 +175,7 @@ def _needs(
     is_here = np.zeros(len(counts), bool)
     is_here[task] = True
     is_here[graph.data] = True
-    is_here[graph.spared] = True
+    is_here[graph.skipped] = True
     is_partial = np.zeros(n, bool)
     is_partial[by[~is_here[key]]] = True
     # What began after it, by the clocks of a cluster or in a crafted file, cannot be what it waited for.

@@ -256,8 +256,8 @@ class Changes:
             self._writer.add_by_key("landed", told.run, tasks, time_s=told.enter[is_told])
         if told.values is not None:
             self._writer.add_by_key("valued", told.run, tasks, value=told.values[is_told])
-        if told.spared is not None:
-            self._writer.add_by_key("spared", told.run, tasks, is_spared=told.spared[is_told])
+        if told.skipped is not None:
+            self._writer.add_by_key("skipped", told.run, tasks, is_skipped=told.skipped[is_told])
 
     def _running(self, blocks: Sequence[RowBlock]) -> dict[str, NDArray[np.generic]]:
         rows = [(b, b.task < self._writer.n_keys(b.run)) for b in blocks if self._is_mine(np.array(b.run))]
@@ -356,10 +356,10 @@ def _is_in(told: ResultEvent, recording: RecordedData) -> NDArray[np.bool_]:
         known = ~np.isnan(graph.enter_times())
     elif told.values is not None and graph.values is not None:
         known = ~np.isnan(graph.values)
-    elif told.spared is not None:
-        known[graph.spared] = True
+    elif told.skipped is not None:
+        known[graph.skipped] = True
     within = told.tasks < len(known)
     found: NDArray[np.bool_] = np.append(known, False)[np.where(within, told.tasks, -1)]
-    if told.spared is not None:
-        found = within & (found == told.spared)
+    if told.skipped is not None:
+        found = within & (found == told.skipped)
     return found

@@ -305,12 +305,12 @@ class _Tables:
         ints = self._column("keys", "ints")
         texts = self._texts("keys", "key_text")
         blocks = keys.blocks(dims, ints, texts)
-        needing, kept, valued, spared = (
-            keys.by_run(self._column(name, "key")) for name in ("dependencies", "kept", "valued", "spared")
+        needing, kept, valued, skipped = (
+            keys.by_run(self._column(name, "key")) for name in ("dependencies", "kept", "valued", "skipped")
         )
         needed, sizes = self._column("dependencies", "dependency"), self._column("data", "nbytes")
         values = self._column("valued", "value")
-        are_spared = self._column("spared", "is_spared")
+        are_skipped = self._column("skipped", "is_skipped")
         errors = self._errors(keys, tasks)
         require(keys.are_of(needed, needing), "a key needs those of its own graph")
         for run, said in self._graphs.items():
@@ -333,8 +333,8 @@ class _Tables:
                     data=data_of,
                     data_sizes=sizes[data_rows].astype(np.float64),
                     values=valued.spread(run, n, values, np.nan) if is_valued and is_known else None,
-                    spared=np.flatnonzero(spared.spread(run, n, are_spared, 0.0)).astype(np.int32)
-                    if len(spared.of(run)[1])
+                    skipped=np.flatnonzero(skipped.spread(run, n, are_skipped, 0.0)).astype(np.int32)
+                    if len(skipped.of(run)[1])
                     else np.empty(0, np.int32),
                     errors=errors.get(run, {}),
                     known=is_known,

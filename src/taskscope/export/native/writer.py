@@ -546,6 +546,6 @@ def _add_graph(writer: FileWriter, run: int, graph: GraphColumns) -> None:
     if graph.values is not None:
         valued = np.flatnonzero(~np.isnan(graph.values))
         writer.add_by_key("valued", run, valued, value=graph.values[valued])
-    writer.add_by_key("spared", run, graph.spared, is_spared=np.ones(len(graph.spared), np.int64))
+    writer.add_by_key("skipped", run, graph.skipped, is_skipped=np.ones(len(graph.skipped), np.int64))
     if graph.known:
         writer.add_graph(run, graph.enter_zero, is_known=True, is_valued=is_valued)

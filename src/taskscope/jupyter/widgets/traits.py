@@ -18,7 +18,7 @@ class ProgressTraits(traitlets.HasTraits):
     finished = traitlets.Int(0, help="Tasks that gave a result.").tag(sync=True)
     running = traitlets.Int(0, help="Tasks in flight.").tag(sync=True)
     erred = traitlets.Int(0, help="Tasks that raised.").tag(sync=True)
-    spared = traitlets.Int(
+    skipped = traitlets.Int(
         0, help="Tasks that do not have to run: a cluster has their results, or those of what needs them."
     ).tag(sync=True)
     queued = _known(traitlets.Int, "Tasks of a cluster that could run if a worker had a free thread")

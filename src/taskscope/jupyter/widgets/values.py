@@ -43,7 +43,7 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
         "finished": progress.finished,
         "running": progress.running,
         "erred": progress.erred,
-        "spared": progress.spared,
+        "skipped": progress.skipped,
         **_scheduled_values(progress.scheduled),
         "fraction": _finite(progress.fraction) or 0.0,
         "elapsed_s": _finite(progress.elapsed_s) or 0.0,
@@ -58,7 +58,7 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
                 "finished": row.finished,
                 "running": row.running,
                 "erred": row.erred,
-                **({"spared": row.spared} if row.spared else {}),
+                **({"skipped": row.skipped} if row.skipped else {}),
                 **({} if row.scheduled is None else _scheduled_values(row.scheduled)),
             }
             for row in progress.prefixes[:_MAX_GROUPS]

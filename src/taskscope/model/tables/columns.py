@@ -187,7 +187,7 @@ class GraphColumns:
             optional=True,
         ),
     ]
-    spared: Annotated[
+    skipped: Annotated[
         NDArray[np.int32],
         About(
             "The tasks that did not have to run: a cluster had their results, or those of what needs them."

@@ -310,8 +310,8 @@ class RunningTask:
 class PrefixProgress:
     """How far one prefix of one run is; a task that ran several times counts once, as what it is by now.
 
-    `total` leaves out the `spared` ones: a cluster has their results, or those of what needs them, so they do
-    not have to run. Of the tasks that ended, `again` ended once more, and `duration_s` is of all ends.
+    `total` leaves out the `skipped` ones: a cluster has their results, or those of what needs them, so they
+    do not have to run. Of the tasks that ended, `again` ended once more, and `duration_s` is of all ends.
     """
 
     run: Annotated[int, About("The compute.", refers="runs.run")]
@@ -324,7 +324,7 @@ class PrefixProgress:
     duration_s: Annotated[float, About("How long all ends of them took.", unit="s")]
     scheduled: Scheduled | None = None
     """What those tasks wait for that have neither ended nor are running; None where that is not known."""
-    spared: Annotated[int, About("How many did not have to run.")] = 0
+    skipped: Annotated[int, About("How many did not have to run.")] = 0
     again: Annotated[int, About("How many ends there were beyond the first of each.")] = 0
     first_s: Annotated[
         float | None, About("When the first one of which there is a row began.", unit="s", is_time=True)

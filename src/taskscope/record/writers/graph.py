@@ -79,7 +79,7 @@ class ResultEvent:
         Seconds after the recorder's zero; None where this does not say.
     values
         What the user's metric gave for the results; None likewise.
-    spared
+    skipped
         Whether they do not have to run; None likewise.
     """
 
@@ -87,7 +87,7 @@ class ResultEvent:
     tasks: NDArray[np.int32]
     enter: NDArray[np.float64] | None = None
     values: NDArray[np.float64] | None = None
-    spared: NDArray[np.bool_] | None = None
+    skipped: NDArray[np.bool_] | None = None
 
 
 class LandingLog:
@@ -275,7 +275,7 @@ class GraphBuilder:
         self._room = np.full(self.n_keys, np.nan)
         self._enter = self._room
         self._values: NDArray[np.float64] | None = None
-        self._spared = np.zeros(0, bool)
+        self._skipped = np.zeros(0, bool)
         self.errors: dict[int, str] = {}
         self.group_counts: Counter[int] = Counter()
         """How many tasks (not data) of each group were seen so far."""
@@ -345,23 +345,23 @@ class GraphBuilder:
         self._values[tasks] = values
 
     def spare(
-        self, tasks: NDArray[np.int32], are_spared: NDArray[np.bool_]
+        self, tasks: NDArray[np.int32], are_skipped: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Note whether these tasks do not have to run; return those of which that is new, and whether.
 
         What is said last of a task counts.
         """
-        if self.n_keys > len(self._spared):
-            self._spared = np.concatenate((self._spared, np.zeros(self.n_keys, bool)))
+        if self.n_keys > len(self._skipped):
+            self._skipped = np.concatenate((self._skipped, np.zeros(self.n_keys, bool)))
         tasks, last = np.unique(tasks[::-1], return_index=True)
-        are_spared = are_spared[::-1][last]
-        is_new = self._spared[tasks] != are_spared
-        self._spared[tasks] = are_spared
-        return tasks[is_new], are_spared[is_new]
+        are_skipped = are_skipped[::-1][last]
+        is_new = self._skipped[tasks] != are_skipped
+        self._skipped[tasks] = are_skipped
+        return tasks[is_new], are_skipped[is_new]
 
-    def spared(self) -> NDArray[np.int32]:
+    def skipped(self) -> NDArray[np.int32]:
         """Return the numbers of the tasks that do not have to run."""
-        return np.flatnonzero(self._spared).astype(np.int32)
+        return np.flatnonzero(self._skipped).astype(np.int32)
 
     def values_of(self, tasks: NDArray[np.generic]) -> NDArray[np.float64]:
         """Return what the user's cache metric gave for these tasks, NaN where it gave nothing so far."""
@@ -466,7 +466,7 @@ class GraphBuilder:
             data=data,
             data_sizes=data_sizes,
             values=None if self._values is None else self._values.copy(),
-            spared=self.spared(),
+            skipped=self.skipped(),
             errors=dict(self.errors),
         )
 
@@ -548,18 +548,18 @@ class RunGraph:
         graph = self._columns or self.builder
         return {} if graph is None else graph.errors
 
-    def spared(self) -> NDArray[np.int32]:
+    def skipped(self) -> NDArray[np.int32]:
         """Return the numbers of the tasks that do not have to run, as far as it is held."""
         if self.builder is not None:
-            return self.builder.spared()
-        return np.empty(0, np.int32) if self._columns is None else self._columns.spared
+            return self.builder.skipped()
+        return np.empty(0, np.int32) if self._columns is None else self._columns.skipped
 
     def landed(self) -> Iterator[ResultEvent]:
         """Yield what has landed so far, what the user's metric gave, and what does not have to run."""
         if self.builder is not None:
-            (enter, values), spared = self.builder.landed(), self.builder.spared()
+            (enter, values), skipped = self.builder.landed(), self.builder.skipped()
         elif self._columns is not None:
-            enter, values, spared = self._columns.enter_times(), self._columns.values, self._columns.spared
+            enter, values, skipped = self._columns.enter_times(), self._columns.values, self._columns.skipped
         else:
             return
         tasks = np.flatnonzero(~np.isnan(enter)).astype(np.int32)
@@ -567,8 +567,8 @@ class RunGraph:
         if values is not None:
             tasks = np.flatnonzero(~np.isnan(values)).astype(np.int32)
             yield ResultEvent(self._run, tasks, values=values[tasks])
-        if len(spared):
-            yield ResultEvent(self._run, spared, spared=np.ones(len(spared), bool))
+        if len(skipped):
+            yield ResultEvent(self._run, skipped, skipped=np.ones(len(skipped), bool))
 
     def part(self, at: GraphPlace, limit: int) -> GraphPart | None:
         """Return the next piece, of about `limit` keys; None before it is known."""

@@ -108,8 +108,8 @@ class RunLog:
         "sent_counts",
         "sent_to",
         "shipped",
+        "skipped",
         "source_crc",
-        "spared",
         "start",
         "status",
         "stop",
@@ -169,7 +169,7 @@ class RunLog:
         self.metered: list[object] = []
         """CPU time that became known after a task's row was reported, flat: key, start, seconds, and whether
         it is a share of what several took."""
-        self.spared: list[object] = []
+        self.skipped: list[object] = []
         """Flat: key, whether it does not have to run; what is said last of a key counts."""
         self.superseded: list[object] = []
         """Flat: key, status code of a row of it that another row or being in flight has replaced."""
@@ -267,7 +267,7 @@ class RunLog:
 
     def discard(self) -> None:
         """Forget all rows that wait to be read."""
-        noted = (self.landed, self.values, self.spared, self.superseded, self.metered)
+        noted = (self.landed, self.values, self.skipped, self.superseded, self.metered)
         for rows in (*noted, self.remote, *self.lanes.values()):
             rows.clear()
         self.reported.clear()

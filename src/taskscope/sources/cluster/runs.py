@@ -142,7 +142,7 @@ class TrackedRun:
     """Those whose futures were let go, and not cancelled: what of them did not run was not interrupted."""
     coming: set[Hashable] = field(default_factory=set)
     """Requested keys of graphs that did not come so far."""
-    spared: set[Hashable] = field(default_factory=set)
+    skipped: set[Hashable] = field(default_factory=set)
     """Those that do not have to run."""
     rows: CountedRows = field(init=False)
     waiting_for: dict[str, Counter[str]] = field(default_factory=dict)
@@ -260,25 +260,25 @@ class TrackedRun:
 
     def spare(self, keys: Iterable[Hashable]) -> None:
         """Tell the recorder that tasks do not have to run."""
-        new = [key for key in keys if key in self.keys and key not in self.spared]
-        self.spared.update(new)
-        self._tell_spared(new, are_spared=True)
+        new = [key for key in keys if key in self.keys and key not in self.skipped]
+        self.skipped.update(new)
+        self._tell_skipped(new, are_skipped=True)
 
     def need(self, keys: Iterable[Hashable]) -> None:
         """Tell the recorder of those of these tasks that have to run after all."""
-        back = [key for key in keys if key in self.spared] if self.spared else []
+        back = [key for key in keys if key in self.skipped] if self.skipped else []
         if back:
-            self.spared.difference_update(back)
-            self._tell_spared(back, are_spared=False)
+            self.skipped.difference_update(back)
+            self._tell_skipped(back, are_skipped=False)
 
-    def _tell_spared(self, keys: Iterable[Hashable], *, are_spared: bool) -> None:
-        self.log.spared.extend(chain.from_iterable(zip(keys, repeat(are_spared))))
+    def _tell_skipped(self, keys: Iterable[Hashable], *, are_skipped: bool) -> None:
+        self.log.skipped.extend(chain.from_iterable(zip(keys, repeat(are_skipped))))
         self.count()
 
     def count(self) -> None:
         """Tell the recorder how many tasks have to run."""
         # Of those of others only that is known which the scheduler has told of so far.
-        n_known = len(self.keys) + len(self.coming) - len(self.spared)
+        n_known = len(self.keys) + len(self.coming) - len(self.skipped)
         self.log.n_tasks = 0 if self.log.is_of_others else n_known
 
     @property
@@ -288,7 +288,7 @@ class TrackedRun:
             return self.status
         if self.failed:
             return "erred"
-        unfinished = self.unfinished.union(self.given_up).difference(self.landed, self.spared, self.released)
+        unfinished = self.unfinished.union(self.given_up).difference(self.landed, self.skipped, self.released)
         return "interrupted" if unfinished else "finished"
 
     def end(self, now: float, *, is_gone: bool = False) -> None:
@@ -305,7 +305,7 @@ class TrackedRun:
             log.end_unreported(key, now, "interrupted")
         if status == "interrupted":
             self._end_cancelled()
-        log.n_tasks = len(self.keys) - len(self.spared)
+        log.n_tasks = len(self.keys) - len(self.skipped)
         log.error = self.error or next(iter(self.failed.values()), None)
         log.status = status
         over = now if self.over is None else self.over

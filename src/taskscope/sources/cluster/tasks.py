@@ -249,7 +249,7 @@ class Tasks:
         """Say so if it is not known of tasks of a run that has ended whether they ran."""
         if not run.lacks_records or run.outcome == "finished":
             return
-        n_unknown = sum(not run.is_seen(key) for key in run.keys.difference(run.spared))
+        n_unknown = sum(not run.is_seen(key) for key in run.keys.difference(run.skipped))
         if n_unknown:
             self._recorder.warn(
                 "records are missing of a compute that did not finish: "

@@ -37,7 +37,7 @@ def test_even_tasks_end_after_the_work_ahead_over_the_workers() -> None:
 
 
 def test_tasks_that_ended_again_make_no_task_longer_and_those_that_need_not_run_are_not_ahead() -> None:
-    again = replace(HALFWAY.rows[0], total=100, spared=30, again=40, duration_s=16.0)
+    again = replace(HALFWAY.rows[0], total=100, skipped=30, again=40, duration_s=16.0)
     # Twice as much was done in the same time, so 60 × 0.2 s are left at twice the concurrency.
     assert rounded(estimate_stop(replace(HALFWAY, rows=[again]))) == (13.5, 13.38, 13.62)
 

@@ -40,7 +40,7 @@ def test_a_task_that_was_lost_and_ran_again_is_not_among_those_that_did_not_fini
     recording = record_repeated_tasks(fake_clock)[0].snapshot()
     assert len(recording.tasks) == 6
     assert measure_outcomes(recording) == Outcomes(
-        n_erred=0, n_unfinished=0, n_spared=2, n_done=4, n_unrecorded=0
+        n_erred=0, n_unfinished=0, n_skipped=2, n_done=4, n_unrecorded=0
     )
     assert remarks(recording) == [
         "2 tasks skipped: already computed, or not needed",
@@ -81,7 +81,7 @@ def test_each_task_counts_once_as_what_it_was_last(
 def test_of_a_compute_that_finished_it_is_not_known_whether_tasks_without_a_record_ran() -> None:
     recording = recorded([(i, "finished") for i in range(7)], n_tasks=10, status="finished")
     assert measure_outcomes(recording) == Outcomes(
-        n_erred=0, n_unfinished=0, n_spared=0, n_done=10, n_unrecorded=3
+        n_erred=0, n_unfinished=0, n_skipped=0, n_done=10, n_unrecorded=3
     )
     assert remarks(recording) == [
         "10 tasks of computes that finished, 7 of them recorded: whether the others ran is not known"
@@ -97,7 +97,7 @@ def test_what_is_no_longer_held_is_neither_unfinished_nor_unknown() -> None:
 
 def test_one_task_is_said_as_one() -> None:
     recording = recorded([(0, "finished")], n_tasks=1, status="finished")
-    graph = replace(recording.graphs[0], spared=np.array([1], "i4"))
+    graph = replace(recording.graphs[0], skipped=np.array([1], "i4"))
     assert remarks(replace(recording, graphs={0: graph})) == [
         "1 task skipped: already computed, or not needed",
         "few-tasks: up to 500 ms of 1 s: 1 task for 2 workers: most of them had nothing to do",

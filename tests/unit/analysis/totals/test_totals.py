@@ -24,7 +24,7 @@ def test_totals_add_up_and_unknown_stays_unknown() -> None:
         n_workers=2,
         n_runs=1,
         n_tasks=5,
-        outcomes=Outcomes(n_erred=1, n_unfinished=2, n_spared=0, n_done=0, n_unrecorded=0, n_unstarted=2),
+        outcomes=Outcomes(n_erred=1, n_unfinished=2, n_skipped=0, n_done=0, n_unrecorded=0, n_unstarted=2),
         n_failed_attempts=0,
         dropped=0,
         makespan_s=2.0,

@@ -88,7 +88,7 @@ def test_tasks_lost_with_a_killed_worker_are_told_and_run_again(truth: Path) -> 
         for row in prefix_progress(recording)
     ] == [(4, 4, 0, 0, 0, 4)]
     assert measure_outcomes(recording) == Outcomes(
-        n_erred=0, n_unfinished=0, n_spared=0, n_done=4, n_unrecorded=0
+        n_erred=0, n_unfinished=0, n_skipped=0, n_done=4, n_unrecorded=0
     )
     lost = [
         row

@@ -36,7 +36,7 @@ def test_traits_are_the_counts_as_plain_json() -> None:
         "finished": 1,
         "running": 2,
         "erred": 1,
-        "spared": 0,
+        "skipped": 0,
         **unknown,
         "fraction": 0.25,
         "elapsed_s": 2.0,

@@ -41,15 +41,15 @@ needs_word_of_what_is_done = pytest.mark.skipif(
 
 
 def counts(recording: Recording) -> list[tuple[str, int, int, int]]:
-    """Return prefix, total, finished and spared of each prefix."""
-    return sorted((row.prefix, row.total, row.finished, row.spared) for row in prefix_progress(recording))
+    """Return prefix, total, finished and skipped of each prefix."""
+    return sorted((row.prefix, row.total, row.finished, row.skipped) for row in prefix_progress(recording))
 
 
 def shown(widget: ProgressWidget) -> tuple[str, int, int, int, float]:
-    return widget.state, widget.total, widget.finished, widget.spared, widget.fraction
+    return widget.state, widget.total, widget.finished, widget.skipped, widget.fraction
 
 
-SPARED = "  {} tasks skipped: already computed, or not needed"
+SKIPPED = "  {} tasks skipped: already computed, or not needed"
 
 
 @needs_word_of_what_is_done
@@ -66,7 +66,7 @@ def test_what_is_held_is_not_computed_again_and_not_counted(client: Client) -> N
     assert [c for c in counts(recording) if c[3]] == [("add", 0, 0, 10), ("ones_like", 0, 0, 10)]
     assert sum(finished for _, _, finished, _ in counts(recording)) == n_ran
     assert measure_outcomes(recording) == Outcomes(0, 0, 20, n_ran, 0)
-    assert SPARED.format(20) in summary_text(recording).splitlines()
+    assert SKIPPED.format(20) in summary_text(recording).splitlines()
     assert rows(recording, "messages", "text") == []
 
 
@@ -94,7 +94,7 @@ def test_live_only_what_has_to_run_is_ahead_and_the_bar_reaches_its_end(client: 
     with taskscope.profile(display=False) as run:
         widget = ProgressWidget()
         future = client.compute(end)
-        until(lambda: (widget.total, widget.spared, widget.running) == (1, 5, 1))
+        until(lambda: (widget.total, widget.skipped, widget.running) == (1, 5, 1))
         assert [group["prefix"] for group in widget.groups] == ["end"]
         (live,) = current().recorder.runs(run_of(future))
         assert (live.status, live.n_tasks) == ("running", 1)
@@ -124,10 +124,10 @@ def test_where_a_compute_fails_only_what_was_there_did_not_have_to_run(client: C
 
 
 def settled(world: World, run: TrackedRun) -> tuple[set[Hashable], int]:
-    return set(run.spared), run.log.n_tasks
+    return set(run.skipped), run.log.n_tasks
 
 
-def test_what_the_scheduler_has_or_does_not_need_is_spared_at_once(fake_clock: FakeClock) -> None:
+def test_what_the_scheduler_has_or_does_not_need_is_skipped_at_once(fake_clock: FakeClock) -> None:
     world = World(fake_clock)
     run = world.begin(["b-0"])
     graph = world.graph(
@@ -161,7 +161,7 @@ def test_a_result_that_is_lost_and_computed_again_counts_again(fake_clock: FakeC
         ({"a-1", "a-2"}, 2),
         ({"a-2"}, 3),
     ]
-    assert {row.prefix: (row.total, row.spared) for row in world.recorder.progress()} == {
+    assert {row.prefix: (row.total, row.skipped) for row in world.recorder.progress()} == {
         "x": (1, 0),
         "a": (2, 1),
     }
@@ -181,7 +181,7 @@ def test_of_a_compute_that_did_not_finish_what_was_to_run_and_did_not_is_unfinis
     assert measure_outcomes(world.recorder.snapshot()) == Outcomes(0, 2, 1, 0, 0, n_unstarted=2)
 
 
-def test_what_another_run_has_computed_is_spared_when_it_has_ended(fake_clock: FakeClock) -> None:
+def test_what_another_run_has_computed_is_skipped_when_it_has_ended(fake_clock: FakeClock) -> None:
     world = World(fake_clock)
     first = world.begin(["x-1"])
     world.tell(*world.graph({"x-1": ()}), world.send("x-1"))
@@ -369,7 +369,7 @@ def test_the_same_calls_again_and_again_have_exactly_their_rows_or_none(
     ]
     assert len(told) == 5
     # One task writes a file: the latter of two writes the same again.
-    n_spared = sum(row.spared for row in prefix_progress(run.recording))
-    assert n_rows.total() + n_spared == 40
+    n_skipped = sum(row.skipped for row in prefix_progress(run.recording))
+    assert n_rows.total() + n_skipped == 40
     assert {done.name for done in read_truth(truth)} == set(names)
     assert rows(run.recording, "messages", "text") == []
