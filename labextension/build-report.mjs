@@ -27,10 +27,9 @@ const styles = {
 await mkdir(OUT, { recursive: true });
 for (const [name, entry] of Object.entries(SCRIPTS)) {
   const { outputFiles } = await build({ ...SHARED, entryPoints: [join(REPORT, `${entry}.ts`)], target: 'es2022', mangleProps: OWN, plugins: [styles], write: false });
-  // What it calls unsafe is so for who redefines built-in functions, or has side effects in getters.
   const { code } = await minify(outputFiles[0].text, {
     ecma: 2022,
-    compress: { passes: 5, ecma: 2022, unsafe: true, unsafe_arrows: true, keep_fargs: false, pure_getters: true },
+    compress: { passes: 5, ecma: 2022, unsafe_arrows: true, keep_fargs: false },
     format: { ascii_only: true }
   });
   await writeFile(join(OUT, `${name}.js`), code);
