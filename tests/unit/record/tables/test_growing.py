@@ -51,6 +51,27 @@ def test_keys_that_come_later_have_their_rows_dependencies_and_totals(fake_clock
     assert not recorder.is_active()
 
 
+def test_tasks_of_a_group_that_is_in_another_span_by_then_have_the_span_they_came_in(
+    fake_clock: FakeClock,
+) -> None:
+    recorder, log = begun(fake_clock)
+    for i, span in ((1, "load"), (2, "store"), (3, "store"), (4, "load"), (5, None)):
+        log.graph_growth.append(GraphSource({f"y-{i}": ()}, frozenset(), {}, spans={"y": span}))
+    for key in ("x-0", "y-1", "y-2", "y-3", "y-4", "y-5"):
+        finish(log, key, float(key[-1]))
+    recorder.pull(1.0)
+    log.stop, log.status = log.start + 6.0, "finished"
+    table = recorder.snapshot().table("tasks")
+    assert list(zip(table["key"], table["span"], strict=True)) == [
+        ("x-0", None),
+        ("y-1", "load"),
+        ("y-2", "store"),
+        ("y-3", "store"),
+        ("y-4", "load"),
+        ("y-5", None),
+    ]
+
+
 def test_a_task_that_was_lost_and_ran_again_has_two_rows_and_counts_once(fake_clock: FakeClock) -> None:
     recorder, log = begun(fake_clock)
     log.submitted["x-0"] = log.start
