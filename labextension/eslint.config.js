@@ -44,6 +44,10 @@ export default tseslint.config(
         { property: 'outerHTML', message: 'Task keys are hostile text: use textContent.' },
         { property: 'insertAdjacentHTML', message: 'Task keys are hostile text: use textContent.' }
       ],
+      'no-restricted-syntax': [
+        'error',
+        { selector: ':not(TSLiteralType) > Literal[value=/Px$/]', message: 'Names that end in Px are short ones in the scripts of results: write .namePx.' }
+      ],
       '@typescript-eslint/consistent-type-imports': 'error',
       // Hot loops read typed arrays inside of their bounds; `as number` says so where `!` is not allowed.
       '@typescript-eslint/non-nullable-type-assertion-style': 'off',
