@@ -104,18 +104,21 @@ def counted_lines(  # noqa: C901 - what travels is in one piece
 
         def take(self, worker: Any, last: float) -> dict[str, Any]:
             with self.lock:
-                is_new = worker not in self.workers
-                if is_new:
-                    self.workers = (*self.workers, worker)
-                for thread, (key, other, _) in list(self.doing.items()):
-                    if other is worker and worker.active_threads.get(thread, self) is not key:
-                        self.put_away(self.doing.pop(thread))
-                n_lost, self.n_lost = self.n_lost, 0
-                address = worker.address
-                given = [*self.given.get(address, []), (perf_counter(), self.ended.pop(address, []))]
-                self.n_rows -= sum(len(rows) for at, tasks in given if at <= last for _, rows in tasks)
-                self.given[address] = given = [each for each in given if each[0] > last]
-                self.meter.forget_sent([lines for _, _, lines in self.doing.values()])
+                return self.taken(worker, last)
+
+        def taken(self, worker: Any, last: float) -> dict[str, Any]:
+            is_new = worker not in self.workers
+            if is_new:
+                self.workers = (*self.workers, worker)
+            for thread, (key, other, _) in list(self.doing.items()):
+                if other is worker and worker.active_threads.get(thread, self) is not key:
+                    self.put_away(self.doing.pop(thread))
+            n_lost, self.n_lost = self.n_lost, 0
+            address = worker.address
+            given = [*self.given.get(address, []), (perf_counter(), self.ended.pop(address, []))]
+            self.n_rows -= sum(len(rows) for at, tasks in given if at <= last for _, rows in tasks)
+            self.given[address] = given = [each for each in given if each[0] > last]
+            self.meter.forget_sent([lines for _, _, lines in self.doing.values()])
             return {"given": given, "is_new": is_new, "n_lost": n_lost, "fault": self.fault}
 
     last = seen.get(dask_worker.address, 0.0)
