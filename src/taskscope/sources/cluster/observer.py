@@ -430,6 +430,9 @@ class Observer:
             raise ConnectionResetError("it is gone")
         most = _MOST_AT_REST if is_last else _MOST_EVENTS
         told = await self._link.ask(self._name, cursor=cursor, limit=limit, most=most)
+        if told is None:
+            # The scheduler has taken it out, and answers nothing to what it does not know.
+            raise ConnectionResetError("it is gone")
         if told["failed"] > self._n_failed:
             self._n_failed = told["failed"]
             self._recorder.warn(f"{self._n_failed:,} tasks are missing: the observer could not read them")

@@ -21,6 +21,7 @@ from distributed.protocol.pickle import dumps, loads
 
 import taskscope
 from taskscope.errors import OptionError
+from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import Transport
@@ -545,6 +546,26 @@ def test_a_scheduler_that_gave_an_odd_answer_is_asked_again_by_the_next_block(
         assert rows(run.recording, "tasks", "key", "status") == [("abs-even", "finished")]
     finally:
         current().release("the extension")
+
+
+def test_an_observer_that_its_scheduler_took_out_is_gone(client: Client) -> None:
+    def take_out(name: str, dask_scheduler: Any = None) -> None:
+        del dask_scheduler.handlers[name]
+
+    async def ask() -> None:
+        link = Link(client.scheduler_info()["address"], {})
+        observer = Observer(link, Recorder())
+        try:
+            assert await observer.open()
+            assert (await observer.read(0)).first == 0
+            await asyncio.to_thread(client.run_on_scheduler, take_out, observer._name)
+            with pytest.raises(ConnectionResetError, match="it is gone"):
+                await observer.read(0)
+        finally:
+            observer.close()
+            await link.close()
+
+    asyncio.run(ask())
 
 
 @pytest.mark.parametrize(
