@@ -156,7 +156,7 @@ def test_they_come_of_a_hundred_thousand_tasks_and_violate_no_rule(lab: LabPage,
     expect(lanes.locator(".tsk-findings-path")).to_have_text(
         re.compile(
             r"critical path: [\d,]+ tasks, [23]\d(\.\d+)? s( · waits: .*)?"
-            r"|the critical path is not known: the critical path has [\d,]+ steps, a page is told"
+            r"|the critical path is not known: the critical path has [\d,]+ steps, a page shows"
             r" one of at most 30,000; recording\.critical_path\(\) has no such limit"
         )
     )
