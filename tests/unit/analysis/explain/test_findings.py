@@ -172,7 +172,10 @@ def test_each_cause_has_a_fault_that_shows_it() -> None:
     assert sorted(FAULTS) == sorted(get_args(Cause))
 
 
-@pytest.mark.parametrize(("lock_wait_s", "cause"), [(0.0002, "waiting"), (0.008, "interpreter-lock")])
+@pytest.mark.parametrize(
+    ("lock_wait_s", "cause"),
+    [(0.0002, "waiting"), (0.0008, "waiting"), (0.0014, "interpreter-lock"), (0.008, "interpreter-lock")],
+)
 def test_tasks_that_keep_one_core_busy_take_turns_only_if_their_lock_was_waited_for(
     lock_wait_s: float, cause: str
 ) -> None:
