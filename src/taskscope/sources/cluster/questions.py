@@ -254,7 +254,7 @@ class Questions:
         # Who samples lines has all that workers' own profiles have.
         self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples and wanted.lines_s is None)
         self._lines = WorkerLines(poll, recorder, lambda: wanted.lines_s)
-        self._counts = WorkerCounts(poll, recorder, lambda: wanted.sought)
+        self._counts = WorkerCounts(poll, recorder, lambda: wanted.sought, self._knows_all)
         self._read_at = -math.inf
         """When it was last asked for what happened."""
         self.is_fresh = False
@@ -433,10 +433,14 @@ class Questions:
         if self.tasks.has_strangers:
             await self._ask_identity(runs)
         self._admit()
-        self._fold(are_read=self._graphs.are_read)
+        self._fold(knows_all=self._knows_all())
 
-    def _fold(self, *, are_read: bool = True) -> None:
-        self.tasks.fold(knows_all=are_read and not self._is_handed_work(), retried=self._retried())
+    def _knows_all(self) -> bool:
+        """Return whether the tasks of all that was handed over are known."""
+        return self._graphs.are_read and not self._is_handed_work()
+
+    def _fold(self, *, knows_all: bool) -> None:
+        self.tasks.fold(knows_all=knows_all, retried=self._retried())
 
     async def _observe(self, *, is_last: bool = False) -> int:
         """Read all there is by now; return how many events there were."""
@@ -458,7 +462,7 @@ class Questions:
             if (await self._observer.read(self.tasks.cursor, limit=0)).n == self.tasks.cursor:
                 break
         self._admit()
-        self._fold()
+        self._fold(knows_all=not self._is_handed_work())
         self._observer.close()
         self.tasks.is_exact = False
         self.tasks.cursor = index
@@ -529,7 +533,7 @@ class Questions:
         """Let the scheduler keep little, as long as nothing is looked at."""
         if self._observer.is_there:
             await self._observe(is_last=True)
-            self._fold()
+            self._fold(knows_all=not self._is_handed_work())
 
     def leave_others(self) -> None:
         """Record no more of other clients."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,11 @@ from distributed import Client, LocalCluster
 import taskscope
 from taskscope.options import Named
 from taskscope.recording import Recording
+from taskscope.sources.cluster import adapter
+from taskscope.sources.cluster.adapter.counted import counted_lines
+from taskscope.sources.cluster.workers import counted
+from taskscope.sources.cluster.workers.counted import WorkerCounts
+from taskscope.sources.cluster.workers.poll import Answers, WorkerPoll
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
 from tests.support.waiting import PATIENCE_S, until
 
@@ -105,6 +112,7 @@ def test_lines_up_to_an_exception_are_counted_and_the_next_task_is_counted_anew(
     ):
         dask.delayed(fails)(2, dask_key_name="failing-1").compute()
     assert hits(run.recording, "failing-1", first) == {1: 1, 2: 1}
+    assert all(each.seconds > 0 for each in run.recording.measured_lines)
     recording = computed(fails, 1, function=fails, key="after")
     assert hits(recording, "after-0", first) == {1: 1, 3: 1}
 
@@ -141,6 +149,111 @@ with Client(sys.argv[1]) as client:
     from tests.unit.cluster.workers.test_worker_counts import fails
     client.submit(fails, 1).result()
 """
+
+
+IN_THREADS: dict[str, Any] = {
+    "threads_per_worker": 2,
+    "dashboard_address": ":0",
+    "processes": False,
+    "protocol": "tcp://",
+}
+
+
+@needs_events
+def test_the_source_of_the_meter_is_sent_to_each_worker_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[tuple[bool, frozenset[str] | None]] = []
+    call = WorkerPoll.call
+
+    async def noted(self: WorkerPoll, function: Any, *arguments: Any, workers: Any = None) -> Answers:
+        answers = await call(self, function, *arguments, workers=workers)
+        if function is counted_lines:
+            sent.append((arguments[-1] is not None, workers))
+        return answers
+
+    monkeypatch.setattr(WorkerPoll, "call", noted)
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        (first,) = client.scheduler_info(n_workers=-1)["workers"]
+        with taskscope.profile(lines=[step], display=False) as run:
+            client.submit(step, 3, key="one").result()
+            until(lambda: len(sent) > 4)
+            assert sent[:2] == [(False, None), (True, frozenset({first}))]
+            cluster.scale(2)
+            client.wait_for_workers(2)
+            until(lambda: len([None for is_sent, _ in sent if is_sent]) > 1)
+            (second,) = {*client.scheduler_info(n_workers=-1)["workers"]} - {first}
+            client.submit(step, 3, key="two", workers=[second]).result()
+            n = len(sent)
+            until(lambda: len(sent) > n + 2)
+        assert [workers for is_sent, workers in sent if is_sent] == [frozenset({first}), frozenset({second})]
+        assert {key: hits(run.recording, key) for key in ("one", "two")} == {
+            "one": STEP_OF_3,
+            "two": STEP_OF_3,
+        }
+        until(lambda: has_nothing_left(client))
+
+
+def waits(number: int) -> int:
+    assert GRAPH_IS_READ.wait(PATIENCE_S)
+    return number
+
+
+GRAPH_IS_READ = threading.Event()
+
+
+@pytest.fixture
+def late_graph(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
+    """Four tasks whose lines came before it was known that they are of this compute."""
+    have_come = threading.Event()
+    take, materialize = WorkerCounts._take, adapter.materialize
+
+    def taken(self: WorkerCounts, address: str, given: Any) -> None:
+        take(self, address, given)
+        if sum(len(tasks) for _, tasks in given["given"]) == 4:
+            have_come.set()
+
+    def late(*arguments: Any) -> Any:
+        assert have_come.wait(PATIENCE_S)
+        graph = materialize(*arguments)
+        GRAPH_IS_READ.set()
+        return graph
+
+    monkeypatch.setattr(WorkerCounts, "_take", taken)
+    monkeypatch.setattr(adapter, "materialize", late)
+    GRAPH_IS_READ.clear()
+    with LocalCluster(n_workers=1, **IN_THREADS) as cluster, Client(cluster) as client:
+        with taskscope.profile(lines=[step], transport="poll", display=False) as run:
+            tasks = [dask.delayed(step)(3, dask_key_name=f"step-{i}") for i in range(4)]
+            dask.compute(*tasks, dask.delayed(waits)(1, dask_key_name="waits"))
+        until(lambda: has_nothing_left(client))
+        yield run.recording
+
+
+@needs_events
+def test_lines_that_come_before_their_graph_was_read_are_kept_until_it_is(late_graph: Recording) -> None:
+    keys = [f"step-{i}" for i in range(4)]
+    assert {key: hits(late_graph, key) for key in keys} == dict.fromkeys(keys, STEP_OF_3)
+    assert not [message for message in late_graph.messages if "lines of functions" in message.text]
+
+
+@pytest.fixture
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counted, "_MOST_ROWS", 2 * len(STEP_OF_3))
+
+
+@needs_events
+@pytest.mark.usefixtures("few_rows")
+def test_of_too_many_tasks_whose_graph_was_not_read_the_first_lack_lines_and_that_is_said(
+    late_graph: Recording,
+) -> None:
+    (text,) = [each.text for each in late_graph.messages if "lines of functions" in each.text]
+    assert text == "lines of functions in 2 tasks may be missing: their graph was not read in time"
+    assert hits(late_graph) == {line: 2 * n for line, n in STEP_OF_3.items()}
+
 
 KILLED = """
 import sys, time

@@ -1,7 +1,7 @@
 """Count and time lines of named functions on a worker, while somebody asks for it.
 
-What is sent is this function with the source of `taskscope.sources.line_meter`: a worker needs nothing of
-taskscope. Each kernel that asks has one meter in each process of workers, which ends by itself when it was
+What is sent is this function, once with the source of `taskscope.sources.line_meter`: a worker needs nothing
+of taskscope. Each kernel that asks has one meter in each process of workers, which ends by itself when it was
 not asked for so long.
 """
 
@@ -13,13 +13,13 @@ __all__ = ["counted_lines"]
 
 
 def counted_lines(  # noqa: C901 - what travels is in one piece
-    name: str, source: str, sought: Any, lasts_s: float, seen: Any, dask_worker: Any = None
-) -> dict[str, Any]:
+    name: str, sought: Any, lasts_s: float, seen: Any, source: str | None, dask_worker: Any = None
+) -> dict[str, Any] | None:
     """Return what lines took in tasks that ended since `name` asked, and count for so many seconds more.
 
     That is by task: its key, and the rows of `TaskLines`, with a number for all that were given together.
     Those above the number in `seen` are given again, as an answer may be lost. `is_new` says that of tasks
-    before nothing is known.
+    before nothing is known. None: the source of the meter is needed, and not there.
     """
     import sys
     import threading
@@ -30,7 +30,8 @@ def counted_lines(  # noqa: C901 - what travels is in one piece
     class Counter:
         """The meter, and what it has to know: which task each thread of these workers runs."""
 
-        def __init__(self) -> None:
+        def __init__(self, source: str) -> None:
+            self.source = source
             names: dict[str, Any] = {"__name__": "taskscope_line_meter"}
             exec(compile(source, "taskscope/sources/line_meter.py", "exec"), names)  # noqa: S102 - it is ours
             self.task_lines = names["TaskLines"]
@@ -126,15 +127,19 @@ def counted_lines(  # noqa: C901 - what travels is in one piece
     counter: Counter | None = counters.get(name)
     if counter is not None and counter.sought == sought and counter.go_on(lasts_s):
         return counter.take(dask_worker, last)
+    if counter is not None:
+        source = counter.source
+    elif source is None and lasts_s > 0:
+        return None
     # Others are sought now, or it has ended meanwhile: it knows what it has counted.
     before: dict[str, Any] = {"given": [], "is_new": False, "n_lost": 0, "fault": None}
     if counter is not None:
         before = counter.take(dask_worker, last)
         counter.until = 0.0
         counter.changed.set()
-    if lasts_s <= 0:
+    if source is None or lasts_s <= 0:
         return before
-    counter = Counter()
+    counter = Counter(source)
     refusal = counter.begin()
     if refusal is not None:
         return {"refusal": refusal}

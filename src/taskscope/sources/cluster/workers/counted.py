@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import uuid
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from taskscope.record import Recorder
 from taskscope.sources import line_meter
@@ -26,6 +26,8 @@ _EVERY_S = 1.0
 _LASTS_S = 5.0
 _S_PER_WORKER = 0.2
 """Where workers are many they are asked less often, and go on for longer."""
+_MOST_ROWS = 100_000
+"""Of tasks of which it is not known whose they are."""
 
 
 class WorkerCounts:
@@ -39,15 +41,25 @@ class WorkerCounts:
         Where to tell.
     sought
         Asked for the functions; None: none are named.
+    knows_all
+        Asked whether the tasks of all computes are known, so that others are of other clients.
     """
 
-    def __init__(self, poll: WorkerPoll, recorder: Recorder, sought: Callable[[], Sought | None]) -> None:
+    def __init__(
+        self,
+        poll: WorkerPoll,
+        recorder: Recorder,
+        sought: Callable[[], Sought | None],
+        knows_all: Callable[[], bool],
+    ) -> None:
         self._workers = poll.workers
         self._recorder = recorder
         self._sought = sought
+        self._knows_all = knows_all
         self._sent = SentFunctions()
         self._name = uuid.uuid4().hex
-        self._question = Question(poll, "counted lines", counted_lines)
+        source = inspect.getsource(line_meter)
+        self._question = Question(poll, "counted lines", counted_lines, sent_once=source)
         self._asked: Sought | None = None
         """What workers count; None where they do not."""
         self._asked_of: frozenset[TrackedRun] = frozenset()
@@ -56,6 +68,8 @@ class WorkerCounts:
         """Those that lines may be of."""
         self._seen: dict[str, float] = {}
         """The number of the last that came, by worker."""
+        self._unknown: list[_Counted] = []
+        """What was counted in tasks of which it is not known whose they are: their graph is being read."""
         self._refused = False
 
     @property
@@ -89,12 +103,12 @@ class WorkerCounts:
         OSError
             If the scheduler cannot be reached.
         """
-        self._take_all(await self._question.answers(wait=False))
-        if self.is_wanted and self._is_possible():
-            going = list(going)
+        is_wanted, going = self.is_wanted and self._is_possible(), list(going)
+        if is_wanted:
             self._runs.update(dict.fromkeys(going))
-            if self._question.is_due(limiter, _EVERY_S):
-                self._ask(limiter, going)
+        self._take_all(await self._question.answers(wait=False))
+        if is_wanted and self._question.is_due(limiter, _EVERY_S):
+            self._ask(limiter, going)
 
     async def finish(self, limiter: RateLimiter, going: Iterable[TrackedRun]) -> None:
         """Ask for all there is by now, and have workers count no more where nothing is named.
@@ -114,6 +128,7 @@ class WorkerCounts:
     def close(self) -> None:
         """Ask no more."""
         self._runs.clear()
+        self._unknown.clear()
         self._asked = None
         self._question.close()
 
@@ -132,8 +147,7 @@ class WorkerCounts:
         sought = self._sought()
         lasts_s = 0.0 if sought is None else _LASTS_S + _S_PER_WORKER * len(self._workers.present)
         self._asked_of = frozenset(going)
-        source = inspect.getsource(line_meter)
-        self._question.begin(limiter, self._name, source, sought or self._asked, lasts_s, self._seen)
+        self._question.begin(limiter, self._name, sought or self._asked, lasts_s, self._seen)
         self._asked = sought
 
     def _take_all(self, answers: Answers | None, *, is_last: bool = False) -> None:
@@ -143,6 +157,7 @@ class WorkerCounts:
             self._refuse(f"they run no code of ours: {answers.refusal}")
             return
         self._question.take_each(answers, self._take)
+        self._tell()
         if is_last and self._runs:
             for address in sorted(answers.silent):
                 self._warn(address, "may be missing: it did not answer in time")
@@ -160,16 +175,38 @@ class WorkerCounts:
         for number, tasks in given["given"]:
             if number > self._seen.get(address, 0.0):
                 self._seen[address] = number
-                for key, rows in tasks:
-                    self._tell(address, key, rows)
+                self._unknown.extend(_Counted(address, key, rows) for key, rows in tasks)
 
     def _warn(self, address: str, what: str) -> None:
         self._recorder.warn(f"lines of functions on {self._workers.get(address).label} {what}")
 
-    def _tell(self, address: str, key: Hashable, rows: Sequence[LineSums]) -> None:
-        run = next((run for run in reversed(self._runs) if key in run.keys), None)
+    def _tell(self) -> None:
+        """Tell what is of computes, and keep what may be of one whose tasks are not known so far."""
+        unknown = [counted for counted in self._unknown if not self._is_told(counted)]
         # Others may call the same functions.
-        if run is not None:
-            n = run.log.run
-            measured = [(self._sent.function(n, row[1], row[0], row[2]).file, *row[1:]) for row in rows]
-            self._recorder.measured_lines.add(n, key, address, measured)
+        are_of_others = self._knows_all() and not any(run.n_expected for run in self._runs)
+        kept = [] if are_of_others else unknown
+        n_rows, n_lost = sum(len(counted.rows) for counted in kept), 0
+        while n_rows > _MOST_ROWS:
+            n_rows -= len(kept[n_lost].rows)
+            n_lost += 1
+        if n_lost:
+            self._recorder.warn(
+                f"lines of functions in {n_lost:,} tasks may be missing: their graph was not read in time"
+            )
+        self._unknown = kept[n_lost:]
+
+    def _is_told(self, counted: _Counted) -> bool:
+        address, key, rows = counted
+        run = next((run for run in reversed(self._runs) if key in run.keys), None)
+        if run is None:
+            return False
+        measured = [(self._sent.function(run.log.run, row[1], row[0], row[2]).file, *row[1:]) for row in rows]
+        self._recorder.measured_lines.add(run.log.run, key, address, measured)
+        return True
+
+
+class _Counted(NamedTuple):
+    address: str
+    key: Hashable
+    rows: Sequence[LineSums]

@@ -273,12 +273,17 @@ class Question:
         What `RateLimiter` knows it by, and messages call it.
     function
         What is called there; see `WorkerPoll.call`.
+    sent_once
+        What it gets last: None, and this on workers that answered None, as they do not have it so far.
     """
 
-    def __init__(self, poll: WorkerPoll, name: str, function: _Function) -> None:
+    def __init__(
+        self, poll: WorkerPoll, name: str, function: _Function, *, sent_once: str | None = None
+    ) -> None:
         self._poll = poll
         self._name = name
         self._function = function
+        self._sent_once = sent_once
         self._asking: asyncio.Task[Answers] | None = None
 
     def is_due(self, limiter: RateLimiter, every_s: float | None = None) -> bool:
@@ -329,10 +334,23 @@ class Question:
 
     async def _ask(self, limiter: RateLimiter, arguments: tuple[object, ...]) -> Answers:
         with limiter.limited(self._name) as disregard:
-            answers = await self._poll.call(self._function, *arguments)
+            if self._sent_once is None:
+                answers = await self._poll.call(self._function, *arguments)
+            else:
+                answers = await self._ask_with(self._sent_once, arguments)
             if answers.silent:
                 disregard()
         return answers
+
+    async def _ask_with(self, sent: str, arguments: tuple[object, ...]) -> Answers:
+        """Ask all, and those that lack what is sent once anew, with it."""
+        answers = await self._poll.call(self._function, *arguments, None)
+        lacking = frozenset(address for address, given in answers.given.items() if given is None)
+        if not lacking:
+            return answers
+        others = answers._replace(given={a: g for a, g in answers.given.items() if a not in lacking})
+        more = await self._poll.call(self._function, *arguments, sent, workers=lacking)
+        return _joined([others, more], answers.silent | more.silent)
 
     def _leave_out(self, address: str, error: Exception) -> None:
         label = self._poll.workers.get(address).label
