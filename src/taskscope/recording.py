@@ -20,6 +20,7 @@ from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.explain.replay import WhatIf, what_if
 from taskscope.analysis.process.memory_peak import MemoryPeak, memory_peak
 from taskscope.analysis.process.process_cpu import ProcessCpu, process_cpu
+from taskscope.analysis.spans import Spans, measure_spans
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.task_groups import GroupGraph, group_graph
 from taskscope.export.folder import to_csv, to_parquet
@@ -316,6 +317,31 @@ class Recording(RecordedData):
         (``LocalCluster(processes=False)``) hand results over without a network.
         """
         return bandwidth(self)
+
+    def spans(self) -> Spans:
+        """Return what the tasks of each ``distributed.span`` took.
+
+        Returns
+        -------
+        Spans
+            For each span how many tasks it has with those within it, how many of them failed, and their time
+            and CPU time. It prints as text, and `to_pandas` has a row for each span.
+
+        Examples
+        --------
+        >>> import dask, taskscope
+        >>> with taskscope.profile(display=False) as run:
+        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+        >>> run.recording.spans()
+        no spans, because nothing ran on a cluster
+
+        Notes
+        -----
+        The scheduler puts a whole task group into one span, see the column ``span`` of the table ``tasks``.
+        With ``transport="poll"``, and where the scheduler does not let itself be observed, spans are unknown.
+        Tasks of other clients are left out.
+        """
+        return measure_spans(self)
 
     def group_graph(self, run: int | None = None) -> GroupGraph:
         """Return the graph by task groups: how many tasks each has, how far they are, which groups it needs.

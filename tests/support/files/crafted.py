@@ -387,7 +387,7 @@ def _analysis(recording: Recording) -> bytes:
         *(case.to_dict() for case in cases),
         recording.explain().to_dict(),
     ]
-    return f"{path}{peak}{cpu}{cases}{json.dumps(made, allow_nan=False)}".encode()
+    return f"{path}{peak}{cpu}{cases}{recording.spans()}{json.dumps(made, allow_nan=False)}".encode()
 
 
 def _summary(recording: Recording) -> bytes:

@@ -1,0 +1,101 @@
+"""What the tasks of each span took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+
+import pytest
+from distributed import Client, span
+
+import taskscope
+from taskscope.analysis.spans import Spans, SpanTotal, measure_spans
+from taskscope.recording import Recording
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
+
+
+def recording_in(spans: Mapping[str, str], *rows: Row, dropped: int = 0) -> Recording:
+    runs = [run_of(n_tasks=len(rows), scheduler="distributed")]
+    recording = recording_of(rows, runs, dropped=dropped)
+    return replace(
+        recording, groups=tuple(replace(group, span=spans.get(group.prefix)) for group in recording.groups)
+    )
+
+
+IN_SPANS = recording_in(
+    {"read": "load", "decode": "load / decode", "fit": "train", "loaded": "loader"},
+    Row(key="read-1", stop_s=1.0, cpu_s=0.5),
+    Row(key="read-2", stop_s=2.0, status="erred"),
+    Row(key="decode-1", stop_s=4.0, cpu_s=3.0),
+    Row(key="fit-1", stop_s=0.5),
+    Row(key="fit-2", stop_s=90.0, status="interrupted", observed_by="scheduler"),
+    Row(key="loaded-1", stop_s=0.25, cpu_s=0.25),
+    Row(key="other-1", stop_s=8.0, cpu_s=1.0),
+    dropped=3,
+)
+
+
+def test_each_span_has_its_tasks_with_those_of_spans_within_it() -> None:
+    assert measure_spans(IN_SPANS) == Spans(
+        spans=(
+            SpanTotal("load", 3, 1, 7.0, 3.0, 3.5, 1),
+            SpanTotal("load / decode", 1, 0, 4.0, 4.0, 3.0, 0),
+            SpanTotal("loader", 1, 0, 0.25, 0.25, 0.25, 0),
+            SpanTotal("train", 1, 0, 0.5, 0.5, None, 1),
+        ),
+        reason=None,
+        notes=("1 task in no span: 8 s", "3 tasks no longer held, and in none of these sums"),
+    )
+
+
+def test_spans_print_as_a_table_in_which_a_sum_of_some_is_said_to_be_the_least() -> None:
+    assert str(measure_spans(IN_SPANS)).splitlines() == [
+        "span           tasks  failed  time in tasks        CPU time",
+        "load               3       1            7 s  at least 3.5 s",
+        "load / decode      1       0            4 s             3 s",
+        "loader             1       0         250 ms          250 ms",
+        "train              1       0         500 ms               \N{EN DASH}",
+        "1 task in no span: 8 s",
+        "3 tasks no longer held, and in none of these sums",
+    ]
+
+
+def test_spans_are_a_data_frame_with_a_row_each() -> None:
+    frame = measure_spans(IN_SPANS).to_pandas()
+    assert frame.to_dict("records")[:3] == [asdict(total) for total in measure_spans(IN_SPANS).spans[:3]]
+    assert list(measure_spans(recording_in({}, Row())).to_pandas()) == list(SpanTotal.__slots__)
+
+
+@pytest.mark.parametrize(
+    ("recording", "reason"),
+    [
+        (recording_of([Row()]), "nothing ran on a cluster"),
+        (recording_in({}, Row()), "no task is in one, or the scheduler was not observed"),
+    ],
+)
+def test_a_recording_without_spans_says_why(recording: Recording, reason: str) -> None:
+    assert str(measure_spans(recording)) == f"no spans, because {reason}"
+
+
+def test_spans_of_a_cluster_are_those_that_its_scheduler_has() -> None:
+    with (
+        Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as client,
+        taskscope.profile(display=False) as run,
+    ):
+        with span("load"):
+            read = client.submit(bytes, 10, key="read-1")
+            with span("decode"):
+                client.submit(len, read, key="decode-1").result()
+        client.submit(len, b"", key="other-1").result()
+    spans = run.recording.spans()
+    assert [(each.span, each.n_tasks, each.n_erred) for each in spans.spans] == [
+        ("load", 2, 0),
+        ("load / decode", 1, 0),
+    ]
+    tasks = run.recording.to_pandas("tasks").set_index("key")
+    took = tasks.stop_s - tasks.start_s
+    assert [each.own_task_s for each in spans.spans] == pytest.approx([took["read-1"], took["decode-1"]])
+    assert spans.spans[0].task_s == pytest.approx(took["read-1"] + took["decode-1"])
+    (note,) = spans.notes
+    assert note.startswith("1 task in no span: ")
