@@ -71,7 +71,7 @@ SECTIONS = {
         Section("cluster-cpu", "benchmarks.cluster --tables 10", in_quick=False),
         Section("cluster-clocks", "benchmarks.cluster --tables 4", in_quick=False),
         Section("browser", "benchmarks.frontend.browser", in_quick=False),
-        Section("frontend", "benchmarks.frontend sizes busy chart lanes live"),
+        Section("frontend", "benchmarks.frontend sizes busy chart lanes series live"),
         Section("frontend-lab", "benchmarks.frontend replay panels reloads latency", in_quick=False),
         Section("frontend-pages", "benchmarks.frontend pages documents", in_quick=False),
         Section("frontend-bokeh", "benchmarks.frontend bokeh", in_quick=False),

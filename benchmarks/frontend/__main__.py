@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.frontend import lab
 from benchmarks.frontend.beside import bokeh_rows
-from benchmarks.frontend.charts import busy_rows, endurance_rows, frame_rows, lane_rows, live_rows
+from benchmarks.frontend.charts import busy_rows, endurance_rows, frame_rows, lane_rows, live_rows, series_rows
 from benchmarks.frontend.lab import panel_rows, reload_rows, replay_rows
 from benchmarks.frontend.page import ChartPage, chart_page
 from benchmarks.frontend.pages import document_rows, page_rows
@@ -55,6 +55,21 @@ def lanes(*, quick: bool) -> Iterator[Table]:
     with _page() as page:
         rows = lane_rows(page, 100_000 if quick else 1_000_000, frames=20 if quick else 60)
         yield Table("480 lanes, collapsed into 12 workers", columns, rows)
+
+
+def series(*, quick: bool) -> Iterator[Table]:
+    columns = (
+        "chart",
+        "holds",
+        "first paint, ms",
+        "zooming, ms",
+        "moving, ms",
+        "hover, ms",
+        "100 more rows, or a sample of each worker, ms",
+    )
+    with _page() as page:
+        rows = series_rows(page, 0.1 if quick else 1.0, frames=20 if quick else 60)
+        yield Table("Frames of the cache and of workers, at a recorder's limits", columns, rows)
 
 
 def busy(*, quick: bool) -> Iterator[Table]:
@@ -130,6 +145,7 @@ def endurance(*, quick: bool) -> Iterator[Table]:
 SECTIONS: dict[str, Callable[..., Iterator[Table]]] = {
     "chart": chart,
     "lanes": lanes,
+    "series": series,
     "busy": busy,
     "live": live,
     "sizes": sizes,

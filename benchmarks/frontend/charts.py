@@ -1,4 +1,4 @@
-"""The Gantt chart alone: frames at three sizes, truth at five zooms, memory per task."""
+"""The charts alone: frames at three sizes and at a recorder's limits, truth at five zooms, memory per task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.frontend.page import ChartPage
 from benchmarks.harness import spread
 
-__all__ = ["busy_rows", "endurance_rows", "frame_rows", "lane_rows", "live_rows"]
+__all__ = ["busy_rows", "endurance_rows", "frame_rows", "lane_rows", "live_rows", "series_rows"]
 
 ZOOMS = (1.0, 1 / 4, 1 / 20, 1 / 100, 1 / 400)
 ROUNDS = 5
@@ -41,6 +41,24 @@ def lane_rows(page: ChartPage, n: int, *, frames: int) -> Iterator[list[str]]:
     first = page.mount()
     took = [*_anew(page, frames), *(_rounds(page, call.format(frames)) for call in (ZOOMING, HOVER))]
     yield [f"{n:,}", f"{first:.0f}", *map(_p50_p95, took)]
+
+
+def series_rows(page: ChartPage, part: float, *, frames: int) -> Iterator[list[str]]:
+    """Yield what frames of the cache and of workers take, at this part of what a recorder keeps of them."""
+    held, workers, samples = int(300_000 * part), int(200 * part), 500
+    for track, rows, loaded, growth in (
+        ("cache", f"{held:,} rows", {"held": held}, f"growSeries({frames}, 100, 0)"),
+        (
+            "workers",
+            f"{workers} workers × {samples} samples",
+            {"workers": workers, "samples": samples},
+            f"growSeries({frames}, 0, 1)",
+        ),
+    ):
+        page.load_series(**loaded)
+        first = page.mount(track)
+        took = [_rounds(page, call.format(frames)) for call in (ZOOMING, MOVING, HOVER)]
+        yield [track, rows, f"{first:.0f}", *map(_p50_p95, took), _p50_p95([page.frames(growth)])]
 
 
 def busy_rows(page: ChartPage, n: int) -> Iterator[list[str]]:

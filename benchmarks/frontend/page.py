@@ -53,9 +53,13 @@ class ChartPage:
         took: list[float] = self._call(f"load({n}, {workload}, {_js(active)})")
         return took
 
-    def mount(self, *, follow: bool = False) -> float:
+    def load_series(self, *, held: int = 0, workers: int = 0, samples: int = 0) -> None:
+        """Begin anew with rows of the cache, and samples of each worker, spread over ten minutes."""
+        self._call(f"loadSeries({{held: {held}, workers: {workers}, samples: {samples}}})")
+
+    def mount(self, track: str = "tasks", *, follow: bool = False) -> float:
         """Show the chart and return how long it took."""
-        return float(self._call(f"mount({_js(follow)})"))
+        return float(self._call(f"mount({_js(follow)}, '{track}')"))
 
     def frames(self, call: str) -> list[float]:
         """Return what each frame of ``press(60, ['+'])`` or ``grow(30, 1000)`` took."""

@@ -97,7 +97,7 @@ export class TaskMaker {
       },
       cluster: null,
       metered: { row: new Int32Array(), cpuS: new Float64Array(), cpuFrom: new Int32Array() },
-    held: {
+      held: {
         first: 0, run: new Int32Array(), group: new Uint16Array(), timeS: new Float64Array(),
         nKeys: new Uint32Array(), nbytes: new Float64Array(), nUnsized: new Uint32Array(), value: null, nUnvalued: null,
         metrics: new Map(), isUnknown: false

@@ -1,17 +1,24 @@
 /** What `benchmarks/frontend` drives in a headless page: a store, a chart, and a clock on its frames. */
+import { CLUSTER_CHARTS } from '../src/charts/cluster';
 import type { TimelineChart } from '../src/charts/timeline';
+import type { TrackName } from '../src/charts/tracks';
 import { mountTracks } from '../src/charts/tracks';
 import { paletteColour, parseColour } from '../src/lib/palette';
 import { readTheme } from '../src/charts/ui/page-theme';
-import { TaskStore } from '../src/store';
+import { ClusterStore, TaskStore } from '../src/store';
+import type { Batch } from '../src/wire';
 import { apparentBusy } from './busy';
 import type { Workload } from './data';
 import { TaskMaker, trueBusy } from './data';
 import { FrameTimes } from './frames';
+import type { SeriesSize } from './series';
+import { SeriesMaker } from './series';
 
 const ROWS = 100_000;
 /** Bytes that become base64 at a time: a multiple of three, so that parts can be joined. */
 const CHUNK = 30_000;
+/** Messages in which a recorder's rows come. */
+const PARTS = 10;
 const frames = new FrameTimes();
 
 class Bench {
@@ -20,6 +27,7 @@ class Bench {
   #seq = 0;
   #store = new TaskStore();
   #maker = new TaskMaker(this.#workload);
+  #series = new SeriesMaker({ held: 0, workers: 0, samples: 0 });
   #chart: TimelineChart | null = null;
   #mounted = new AbortController();
 
@@ -38,13 +46,23 @@ class Bench {
     return took;
   }
 
-  /** Show the chart; milliseconds until it was painted. */
-  async mount(follow: boolean): Promise<number> {
+  /** Begin anew with rows of the cache and samples of workers, and no tasks. */
+  loadSeries(size: SeriesSize): void {
+    this.#mounted.abort();
+    this.#series = new SeriesMaker(size);
+    this.#store = new TaskStore({ cluster: new ClusterStore() });
+    for (let part = 0; part < PARTS; part += 1) {
+      this.#take(this.#series.nextBatch(Math.floor(size.held / PARTS), Math.floor(size.samples / PARTS)));
+    }
+  }
+
+  /** Show a chart; milliseconds until it was painted. */
+  async mount(follow: boolean, track: TrackName): Promise<number> {
     this.#mounted = new AbortController();
     const el = document.getElementById('chart') ?? document.body;
     const beganMs = performance.now();
     await frames.after(() => {
-      this.#chart = mountTracks(el, this.#store, ['tasks'], { signal: this.#mounted.signal, follow });
+      this.#chart = mountTracks(el, this.#store, [track], { signal: this.#mounted.signal, follow, clusters: CLUSTER_CHARTS });
     });
     return performance.now() - beganMs;
   }
@@ -89,6 +107,11 @@ class Bench {
   /** Milliseconds of frames after `rows` more tasks came. */
   async grow(count: number, rows: number): Promise<number[]> {
     return this.#each(count, () => { this.#append(rows, true); });
+  }
+
+  /** Milliseconds of frames after `held` more rows of the cache and `samples` more of each worker came. */
+  async growSeries(count: number, held: number, samples: number): Promise<number[]> {
+    return this.#each(count, () => { this.#take(this.#series.nextBatch(held, samples)); });
   }
 
   /** Ten messages a second for a while; what frames took and how far apart they were. */
@@ -136,13 +159,17 @@ class Bench {
 
   #append(count: number, active: boolean): number {
     const batch = this.#maker.nextBatch(count, this.#seq, active);
+    this.#seq += 1;
+    return this.#take(batch);
+  }
+
+  #take(batch: Batch): number {
     const beganMs = performance.now();
     const appended = this.#store.append(batch);
     const tookMs = performance.now() - beganMs;
     if (appended.kind === 'gap') {
       throw new Error(appended.reason);
     }
-    this.#seq += 1;
     return tookMs;
   }
 
