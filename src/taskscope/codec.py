@@ -465,7 +465,7 @@ class Decoder:
     tick_s: float = TICK_S
     ends: dict[str, int] = field(default_factory=dict)
     """How many rows there are of each table, those that were dropped included."""
-    _told: list[tuple[str, dict[str, _Known]]] = field(default_factory=list)
+    _announced: list[tuple[str, dict[str, _Known]]] = field(default_factory=list)
 
     def header(self, content: bytes) -> dict[str, Any]:
         """Take the content of the first frame; return what it says besides the tables."""
@@ -487,7 +487,7 @@ class Decoder:
             )
         _require(isinstance(tick_s, float) and 1e-12 <= tick_s <= 1, "its header has no tick")
         self.tick_s = float(tick_s)
-        self._told = [(name, _known(self.tables.get(name), names)) for name, names in tables.items()]
+        self._announced = [(name, _known(self.tables.get(name), names)) for name, names in tables.items()]
         header: dict[str, Any] = said
         return header
 
@@ -499,9 +499,9 @@ class Decoder:
         last = -1
         while reader.left:
             number, n, first, n_columns = reader.byte(), reader.varint(), reader.varint(), reader.varint()
-            _require(last < number < len(self._told), "its tables are out of order")
+            _require(last < number < len(self._announced), "its tables are out of order")
             last = number
-            name, known = self._told[number]
+            name, known = self._announced[number]
             _require(n_columns == len(known), f"{name} has {n_columns} columns, not {len(known)}")
             _require(0 < n <= LIMITS["rows"] and n <= reader.left, f"{name} claims {n:,} rows")
             table = self.tables.get(name)
@@ -542,13 +542,13 @@ class Decoder:
             word, _, of = bound.partition(" ")
             most = int(of) if word == "<" else self.ends.get(of, 0)
             _require(whole.max() < most, f"{column.name} must be known")
-        told = whole * self.tick_s if kind.startswith(("time", "duration")) else whole
+        values = whole * self.tick_s if kind.startswith(("time", "duration")) else whole
         if not column.optional:
-            return told
-        told = told.astype(np.float64, copy=False)
+            return values
+        values = values.astype(np.float64, copy=False)
         if least < 0:
-            told[whole == -1] = np.nan
-        return told
+            values[whole == -1] = np.nan
+        return values
 
 
 def _unknown(column: Column, n: int) -> Values:

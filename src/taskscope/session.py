@@ -50,7 +50,7 @@ class Session:
         self.source = LocalSource(self.recorder, self._compute_started, self._compute_stopped)
         self.stacks = StackSampler(self.recorder, self.source.lanes)
         self.cluster = ClusterSource(
-            self.recorder, self._compute_started, self._compute_stopped, self._told_between
+            self.recorder, self._compute_started, self._compute_stopped, self._wake_pump
         )
         self._holders: dict[int, tuple[object, Options]] = {}
         self._is_attached = False
@@ -199,7 +199,7 @@ class Session:
             # It outlived the last holder, and nobody else will come to clear up after it.
             self.recorder.clear()
 
-    def _told_between(self) -> None:
+    def _wake_pump(self) -> None:
         if self.held:
             self.pump.wake()
 

@@ -275,8 +275,8 @@ def _said(messages: Sequence[Message]) -> list[str]:
     """Return messages as lines; of workers the bad ones, and how many came and went as they were meant to."""
     about_workers = [m for m in messages if m.event is not None]
     bad = [m for m in about_workers if m.level == "warning"]
-    told = [m for m in messages if m.event is None] + bad[:_MOST_BAD]
-    notes = [f"{m.level}: {printable(m.text, 500)}" for m in told]
+    shown = [m for m in messages if m.event is None] + bad[:_MOST_BAD]
+    notes = [f"{m.level}: {printable(m.text, 500)}" for m in shown]
     if len(bad) > _MOST_BAD:
         more = f"{len(bad) - _MOST_BAD:,} more such things happened to workers: see recording.messages"
         notes.append(f"warning: {more}")

@@ -31,15 +31,15 @@ _TOOLTIPS = [
 ]  # fmt: skip
 
 
-def plot_bandwidth(told: Bandwidth, **options: Any) -> figure:
+def plot_bandwidth(measured: Bandwidth, **options: Any) -> figure:
     """Return a figure with a square for each pair of workers; see `Recording.plot_bandwidth`."""
     moved: defaultdict[str, float] = defaultdict(float)
-    for pair in told.pairs:
+    for pair in measured.pairs:
         for address in (pair.sender, pair.receiver):
             moved[address] += pair.nbytes
-    shown = sorted(nlargest(_MAX_WORKERS, moved, key=moved.__getitem__), key=told.name_of)
-    labels = _labels(told, shown)
-    pairs = [p for p in told.pairs if p.sender in labels and p.receiver in labels]
+    shown = sorted(nlargest(_MAX_WORKERS, moved, key=moved.__getitem__), key=measured.name_of)
+    labels = _labels(measured, shown)
+    pairs = [p for p in measured.pairs if p.sender in labels and p.receiver in labels]
     rates = np.array([p.bytes_per_s for p in pairs], np.float64) / 1e6
     names = [labels[address] for address in shown]
     plot = new_figure(
@@ -74,14 +74,14 @@ def plot_bandwidth(told: Bandwidth, **options: Any) -> figure:
     set_tooltips(plot, _TOOLTIPS)
     if len(moved) > len(shown):
         add_note(plot, f"the {len(shown)} workers that moved the most bytes, of {len(moved):,}")
-    elif told.reason is not None:
-        add_note(plot, str(told))
+    elif measured.reason is not None:
+        add_note(plot, str(measured))
     return plot
 
 
-def _labels(told: Bandwidth, addresses: Sequence[str]) -> dict[str, str]:
+def _labels(measured: Bandwidth, addresses: Sequence[str]) -> dict[str, str]:
     """Return what stands at the axes: workers' names, numbered where several are cut to the same."""
-    names = [label(told.name_of(address), _LABEL_WIDTH) for address in addresses]
+    names = [label(measured.name_of(address), _LABEL_WIDTH) for address in addresses]
     counts = Counter(names)
     return {
         address: name if counts[name] == 1 else f"{name} ({place})"

@@ -183,8 +183,8 @@ def task_data(window: Window) -> Iterator[TaskData]:
         mine = mine[np.argsort(rows.start[mine], kind="stable")]
         tasks, worker = rows.task[mine].tolist(), workers[run]
         columns = (rows.start[mine] + origin, stop[mine] + origin, rows.lane[mine])
-        told = zip(graph.keys(tasks), tasks, *(column.tolist() for column in columns), strict=True)
-        for key, task, start_time, end_time, lane in told:
+        ended = zip(graph.keys(tasks), tasks, *(column.tolist() for column in columns), strict=True)
+        for key, task, start_time, end_time, lane in ended:
             yield TaskData(key, TaskText(key, graph, task), start_time, end_time, worker[lane])
 
 

@@ -159,7 +159,7 @@ class Pump:
             if active or self._recorder.version != seen:
                 seen, changed_s, final_due = self._recorder.version, now_s, True
             final = final_due and now_s - changed_s >= _FINAL_AFTER_S
-            self._tell(Tick(now_s, active, final))
+            self._notify(Tick(now_s, active, final))
             if final:
                 final_due = False
             if not final_due:
@@ -194,7 +194,7 @@ class Pump:
             self._recorder.fault("the pump", error)
         return False
 
-    def _tell(self, tick: Tick) -> None:
+    def _notify(self, tick: Tick) -> None:
         for subscriber in list(self._subscribers):
             try:
                 subscriber(tick)

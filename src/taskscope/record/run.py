@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 
-_MAX_TOLD = 5_000
+_MAX_ADJUSTED = 5_000
 """Most keys of each kind that are taken at a time."""
 
 
@@ -96,12 +96,12 @@ class Deductions:
     @staticmethod
     def slices_waiting(log: RunLog) -> float:
         """Return how often `take` must be called to take all that was said so far."""
-        return max(len(log.skipped), len(log.superseded)) / (2 * _MAX_TOLD)
+        return max(len(log.skipped), len(log.superseded)) / (2 * _MAX_ADJUSTED)
 
     @staticmethod
     def take(log: RunLog) -> PendingAdjustments:
         """Take a bounded part of what was said."""
-        return PendingAdjustments(take(log.skipped, 2, _MAX_TOLD), take(log.superseded, 2, _MAX_TOLD))
+        return PendingAdjustments(take(log.skipped, 2, _MAX_ADJUSTED), take(log.superseded, 2, _MAX_ADJUSTED))
 
     def fold(
         self, pending: PendingAdjustments, builder: GraphBuilder
@@ -115,7 +115,7 @@ class Deductions:
             self._superseded[group, cast("int", status)] += 1
         if not pending.skipped:
             return None
-        tasks, are_skipped = builder.spare(
+        tasks, are_skipped = builder.skip(
             builder.numbers(pending.skipped[::2]), np.array(pending.skipped[1::2], bool)
         )
         for group, is_skipped in zip(builder.groups(tasks).tolist(), are_skipped.tolist(), strict=True):
@@ -357,10 +357,10 @@ class RunState:
         log, builder = self.log, self.graph.builder
         if log is None or builder is None or not (log.activities or log.activity_bytes):
             return
-        n_told, n_activities = len(log.activity_bytes), len(log.activities)
+        n_sizes, n_activities = len(log.activity_bytes), len(log.activities)
         activities = take(log.activities, 1)
         # Bytes are reported after their activity; those of one that has to wait wait with it.
-        reported = take(log.activity_bytes, 1, n_told) if len(activities) == n_activities else []
+        reported = take(log.activity_bytes, 1, n_sizes) if len(activities) == n_activities else []
         self._grow(log, builder)
         if activities:
             keys = [a.key for a in activities]

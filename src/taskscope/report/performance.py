@@ -39,8 +39,8 @@ def _transfers(recording: RecordedData) -> str:
         return ""
     activities = recording.table("activities")
     chosen = np.array([activity == "transfer" for activity in activities["activity"]], bool)
-    told = bandwidth(recording)
-    pairs = f"<pre>{escape(str(told))}</pre>" if told.pairs else ""
+    measured = bandwidth(recording)
+    pairs = f"<pre>{escape(str(told))}</pre>" if measured.pairs else ""
     if not chosen.any():
         return section("Transfers", pairs or "<p>no transfer between workers was recorded</p>")
     start, stop, sizes = (

@@ -436,8 +436,8 @@ def _metrics(batch: Batch) -> list[str | None]:
 
 def _scheduled(rows: Iterable[PrefixProgress]) -> _Columns:
     names = ("scheduled_s", "asked", "is_all", "queued", "waiting", "no_worker")
-    told = [(None,) * len(names) if row.scheduled is None else astuple(row.scheduled) for row in rows]
-    return {name: [row[i] for row in told] for i, name in enumerate(names)}
+    scheduled = [(None,) * len(names) if row.scheduled is None else astuple(row.scheduled) for row in rows]
+    return {name: [row[i] for row in scheduled] for i, name in enumerate(names)}
 
 
 def _estimates(estimates: Mapping[int, Estimate]) -> _Columns:

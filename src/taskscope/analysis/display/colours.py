@@ -53,5 +53,5 @@ def colours_of(groups: Sequence[Group]) -> dict[str, int]:
     Recordings of old do not say which prefixes their session had: theirs are numbered as their groups are.
     """
     places = {prefix: i for i, prefix in enumerate(number_prefixes(groups)[0])}
-    told = {group.prefix: group.colour for group in groups if group.colour is not None}
-    return {prefix: number % N_COLOURS for prefix, number in {**places, **told}.items()}
+    known = {group.prefix: group.colour for group in groups if group.colour is not None}
+    return {prefix: number % N_COLOURS for prefix, number in {**places, **known}.items()}

@@ -144,21 +144,21 @@ class Tasks:
     def rows(self) -> _Columns:
         return self._columns
 
-    def meter(self, told: _Columns) -> None:
+    def meter(self, metered: _Columns) -> None:
         """Take in CPU time that was told later than the tasks."""
-        if not len(told["key"]):
+        if not len(metered["key"]):
             return
         key, start = self._columns["key"], self._columns["start"]
-        near = np.flatnonzero(np.isin(key, told["key"]))
+        near = np.flatnonzero(np.isin(key, metered["key"]))
         names = zip(key[near].tolist(), start[near].tolist(), strict=True)
         rows = dict(zip(names, near.tolist(), strict=True))
         # Of a killed process it may be told of tasks that are not.
-        those = zip(told["key"].tolist(), told["start_s"].tolist(), strict=True)
+        those = zip(metered["key"].tolist(), metered["start_s"].tolist(), strict=True)
         found = np.array([rows.get(name, -1) for name in those])
-        rows_of, cpu = found[found >= 0], told["cpu_s"][found >= 0]
+        rows_of, cpu = found[found >= 0], metered["cpu_s"][found >= 0]
         require((cpu >= 0).all(), "CPU time is not negative")
         self._columns["cpu_s"][rows_of] = np.minimum(cpu, self._columns["duration"][rows_of])
-        codes = split_flags(self._columns["flags"][rows_of]) | {"cpu_from": told["cpu_from"][found >= 0]}
+        codes = split_flags(self._columns["flags"][rows_of]) | {"cpu_from": metered["cpu_from"][found >= 0]}
         self._columns["flags"][rows_of] = join_flags(codes)
 
     def last_stop_s(self) -> float:

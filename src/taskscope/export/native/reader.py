@@ -421,11 +421,11 @@ class _Tables:
             yield replace(sample, worker=row["address"], name=row["name"])
 
     def _stacks(self) -> StackColumns:
-        told = self._columns["sampling"]
-        if not told:
+        sampling = self._columns["sampling"]
+        if not sampling:
             require(not self._ends["stacks"], "samples say how they were taken")
             return NO_STACKS
-        said = list(_rows(told, len(told["first"])))[-1]
+        said = list(_rows(sampling, len(sampling["first"])))[-1]
         first = int(said["first"])
         require(said["interval_s"] >= 0, "samples are taken at intervals")
         parts = {name: self._column("stacks", name)[first:] for name in self._stack_names()}

@@ -122,7 +122,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         try:
             with self.hold_sync(), self._lock_property(**chosen):
                 for change in changes.values():
-                    self._tell(change)
+                    self._publish(change)
         finally:
             self._teller = None
 
@@ -131,7 +131,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         thread = threading.get_ident()
         if thread == self._teller:
             # What ipywidgets sets meanwhile: who observes all traits is told of that, too.
-            self._tell(change)
+            self._publish(change)
             return
         if self._writer != thread:
             super().notify_change(change)
@@ -151,7 +151,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         finally:
             self._writer = None
 
-    def _tell(self, change: traitlets.Bunch) -> None:
+    def _publish(self, change: traitlets.Bunch) -> None:
         try:
             super().notify_change(change)
         except BaseException as error:  # noqa: BLE001 - an observer of the user's, who sees it

@@ -105,10 +105,10 @@ class ActivityLog(Log[ActivityRows]):
 
     def news(self, new: Reader[ActivityRows], completed: Reader[RowNumbers], n_sources: int) -> NewActivities:
         """Return what these readers have not read: rows, and what became known of those before them."""
-        n_told = new.cursor
+        n_read = new.cursor
         first, rows = new.next()
         late = np.unique(completed.next()[1].row)
-        late = late[(late >= self.dropped) & (late < n_told)]
+        late = late[(late >= self.dropped) & (late < n_read)]
         return NewActivities(first, rows, tuple(self._sources)[n_sources:], late, self.nbytes_of(late))
 
     def columns(self, runs: Collection[int]) -> ActivityColumns:

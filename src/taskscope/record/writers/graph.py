@@ -344,7 +344,7 @@ class GraphBuilder:
             self._values = np.full(self.n_keys, np.nan)
         self._values[tasks] = values
 
-    def spare(
+    def skip(
         self, tasks: NDArray[np.int32], are_skipped: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Note whether these tasks do not have to run; return those of which that is new, and whether.

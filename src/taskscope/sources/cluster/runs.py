@@ -258,7 +258,7 @@ class TrackedRun:
     def _was_sent(self, key: Hashable) -> bool:
         return key in self.log.submitted or key in self.given_back or self.rows.is_lost(key)
 
-    def spare(self, keys: Iterable[Hashable]) -> None:
+    def skip(self, keys: Iterable[Hashable]) -> None:
         """Tell the recorder that tasks do not have to run."""
         new = [key for key in keys if key in self.keys and key not in self.skipped]
         self.skipped.update(new)
@@ -296,7 +296,7 @@ class TrackedRun:
         log, status = self.log, self.outcome
         if not self.lacks_records and status == "finished" and not is_gone:
             left = self.keys.difference(self.landed, self.failed)
-            self.spare(key for key in left if not self._was_sent(key))
+            self.skip(key for key in left if not self._was_sent(key))
         if status == "finished" and (is_gone or self.lacks_records):
             # The client has its results: when its last tasks ended nobody can tell any more.
             log.submitted.clear()

@@ -558,7 +558,7 @@ class Tasks:
         if self.is_exact and state == "memory":
             for other in task.also:
                 if not other.is_seen(key):
-                    other.spare([key])
+                    other.skip([key])
         if run.log.is_of_others:
             del self._tasks[key]
             return run
@@ -579,7 +579,7 @@ class Tasks:
         unsettled, self._unsettled = self._unsettled, {}
         for run, keys in unsettled.items():
             if keys:
-                run.spare(keys)
+                run.skip(keys)
 
     def _forget_ended(self) -> None:
         """Let go of tasks of runs that have ended: what became of them was not told."""

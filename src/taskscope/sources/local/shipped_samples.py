@@ -86,7 +86,7 @@ class ProcessSampler:
     def end(self) -> Sampled | None:
         """Return what was seen of the task of this thread, which is over; None if nothing was."""
         running = self._running.pop(threading.get_ident(), None)
-        return _told(running.sums) if running is not None and running.sums else None
+        return _sampled(running.sums) if running is not None and running.sums else None
 
     def _start(self, interval_s: float) -> None:
         if not self._knows_forks and hasattr(os, "register_at_fork"):
@@ -189,7 +189,7 @@ def _count(sums: _Sums, now: float, calls: tuple[_Call, ...], seconds: float, sh
         found[4] += seconds
 
 
-def _told(sums: _Sums) -> Sampled:
+def _sampled(sums: _Sums) -> Sampled:
     functions: dict[tuple[str, str, int], int] = {}
     stacks = [
         (at, [(functions.setdefault(call[:3], len(functions)), call[3]) for call in calls], *values)
