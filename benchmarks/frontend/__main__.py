@@ -17,7 +17,14 @@ from pathlib import Path
 
 from benchmarks.frontend import lab
 from benchmarks.frontend.beside import bokeh_rows
-from benchmarks.frontend.charts import busy_rows, endurance_rows, frame_rows, lane_rows, live_rows, series_rows
+from benchmarks.frontend.charts import (
+    busy_rows,
+    endurance_rows,
+    frame_rows,
+    lane_rows,
+    live_rows,
+    series_rows,
+)
 from benchmarks.frontend.lab import panel_rows, reload_rows, replay_rows
 from benchmarks.frontend.page import ChartPage, chart_page
 from benchmarks.frontend.pages import document_rows, page_rows

@@ -1,4 +1,4 @@
-"""The charts alone: frames at three sizes and at a recorder's limits, truth at five zooms, memory per task."""
+"""The charts alone: frames at several sizes and a recorder's limits, truth at five zooms, memory per task."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Locator, expect
@@ -41,6 +42,8 @@ def test_it_grows_while_the_cell_runs_and_is_driven_by_keys_and_pointer(lab: Lab
     expect(total).to_contain_text("samples, about")
     assert not lab.is_done(2)
     expect(total).not_to_have_text(total.inner_text())
+    open_source(flame)
+    close_source(flame)
     assert not lab.is_done(2)
     lab.release(1)
     lab.wait_cell(2)
@@ -50,12 +53,39 @@ def test_it_grows_while_the_cell_runs_and_is_driven_by_keys_and_pointer(lab: Lab
     lab.run_cell(3)
     still = lab.page.locator(".tsk-flame").nth(1)
     choose_a_time(lab, still)
+    open_source(still)
     still.locator("summary").click()
-    expect(still.locator("table tbody tr").first).to_contain_text("until")
+    expect(still.locator("details tbody tr").first).to_contain_text("until")
     for theme in THEMES:
         use_theme(lab.page, theme)
         assert violations(lab.page) == [], theme
+        still.screenshot(path=shots / f"flame-source-{theme}.png")
         lab.page.screenshot(path=shots / f"flame-{theme}.png")
+
+
+def open_source(flame: Locator) -> None:
+    """Open the source of a function of the notebook's own."""
+    canvas, source = flame.locator(".tsk-flame-plot canvas"), flame.locator(".tsk-flame-source")
+    canvas.focus()
+    for _ in range(3):
+        canvas.press("ArrowDown")
+    canvas.press("Enter")
+    expect(source).to_contain_text("Source of waits_for_release")
+    lines = source.locator("tr")
+    expect(lines).to_have_count(2)
+    expect(lines.first).to_have_text(re.compile(r"\d+def waits_for_release\(\):"))
+    expect(lines.last).to_have_text(re.compile(r"\d+[\d.]+ m?s    until\(1\)"))
+    expect(lines.first).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+    expect(lines.last).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
+
+
+def close_source(flame: Locator) -> None:
+    """Go back to where the cursor was."""
+    canvas = flame.locator(".tsk-flame-plot canvas")
+    canvas.press("Home")
+    expect(flame.locator(".tsk-flame-source")).to_be_hidden()
+    for _ in range(3):
+        canvas.press("ArrowUp")
 
 
 def drive(lab: LabPage, flame: Locator) -> None:

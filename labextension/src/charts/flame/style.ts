@@ -23,4 +23,6 @@ export const FLAME_CSS = `
 .tsk-flame table { border-collapse: collapse; }
 .tsk-flame-table { max-height: 300px; overflow: auto; }
 .tsk-flame :is(th, td, caption) { padding: 1px 12px 1px 0; text-align: left; color: var(--tsk-ink); }
+.tsk-flame-source { margin: 4px 0 8px; }
+.tsk-flame pre { margin: 0; font: 11.5px/1.5 var(--tsk-code); color: inherit; background: none; padding: 0; }
 `;

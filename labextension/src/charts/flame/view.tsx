@@ -14,7 +14,7 @@ import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
 import { Table } from '../ui/tables';
-import type { FlameData } from './data';
+import type { FlameData, FlameFunction } from './data';
 import { drawFlame } from './draw';
 import { type Direction, type FlameLayout, barAt, layoutFlame, neighbour } from './layout';
 import { FLAME_CSS } from './style';
@@ -57,11 +57,15 @@ export interface FlameOptions {
   /** Unmounts the chart. */
   readonly signal: AbortSignal;
   readonly trans?: TranslationBundle;
+  /** The person chose a call; null: none of a function. Left out: there is nobody who has sources. */
+  readonly onFunction?: (chosen: FlameFunction | null) => void;
 }
 
 export interface FlameChart {
   /** Show other samples; `note` says why there are none, or fewer than was run. */
   show(data: FlameData | null, note: string | null): void;
+  /** Show this below the graph: the source of the function that was chosen. */
+  showSource(source: ComponentChildren): void;
 }
 
 /** Put a flame graph into `el`, until the signal aborts. */
@@ -101,12 +105,15 @@ class FlameView implements FlameChart, FlameKeys {
   #helping = false;
   /** As long as it is the same one, none of its rows is looked at. */
   #table: ComponentChildren = null;
+  #source: ComponentChildren = null;
+  readonly #onFunction: FlameOptions['onFunction'];
 
   constructor(
     private readonly colours: FlameColours,
-    { signal, trans = english }: FlameOptions
+    { signal, trans = english, onFunction }: FlameOptions
   ) {
     this._trans = trans;
+    this.#onFunction = onFunction;
     this.#signal = signal;
     this.#theme = readTheme(document.body);
     this.#frames = new FrameLoop(() => this.#paint(), signal);
@@ -151,6 +158,11 @@ class FlameView implements FlameChart, FlameKeys {
     } else {
       this.#grow();
     }
+  }
+
+  showSource(source: ComponentChildren): void {
+    this.#source = source;
+    this.#render();
   }
 
   move(direction: Direction): void {
@@ -218,6 +230,7 @@ class FlameView implements FlameChart, FlameKeys {
             />
           </div>
           <p class="tsk-flame-said" role="status">{this.#said()}</p>
+          {this.#source}
           {this.#timeline.render()}
           <KeyHelp keys={this.#keys} class="tsk-flame-help" hidden={!this.#helping} trans={trans} />
           <details>
@@ -260,6 +273,7 @@ class FlameView implements FlameChart, FlameKeys {
   #zoom(node: FlameNode | null): void {
     this.#focus = node;
     this.#saysFound = false;
+    this.#onFunction?.(node?.kind === 'function' ? (this.#data?.functions[node.place] ?? null) : null);
     this.#render();
   }
 

@@ -5,6 +5,7 @@ import { CLUSTER_CHARTS } from '../../charts/cluster';
 import { mount as mountDashboard } from '../../charts/dashboard';
 import { type FlameColours, mount as mountFlame } from '../../charts/flame';
 import { decodeFlame } from '../../charts/flame/data';
+import { sourceOf } from '../../charts/flame/source';
 import { mount as mountProgress } from '../../charts/progress';
 import type { Shows, TimelineChart } from '../../charts/timeline';
 import type { TracksOptions } from '../../charts/tracks';
@@ -35,22 +36,36 @@ export const mountCacheOf: MountChart = ({ el, store, ...place }, model, { trans
   mountTracks(el, store, ['cache'], { ...place, shows: showsOf(model), trans, ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) });
 };
 
-export const mountFlameOf: MountChart = ({ el, store, signal }, model, { trans }) => {
+export const mountFlameOf: MountChart = (place, model, { trans }) => {
+  const { el, store, signal } = place;
+  const traits = new SharedTraits(model, place);
   const colours: FlameColours = {
     current: () => prefix => store.colour(store.tables.prefixId(prefix)),
     subscribe: (changed, until) => {
       store.subscribe(changed, until);
     }
   };
-  const chart = mountFlame(el, colours, { signal, trans });
+  const chart = mountFlame(el, colours, {
+    signal,
+    trans,
+    onFunction: chosen => {
+      traits.tell('function', chosen === null ? null : [chosen.name, chosen.file, chosen.line]);
+    }
+  });
+  const showSource = (): void => {
+    chart.showSource(sourceOf(model.get('source'), trans));
+  };
   const show = (): void => {
     const note: unknown = model.get('note');
     chart.show(decodeFlame(model.get('data')), typeof note === 'string' ? note : null);
   };
   show();
+  showSource();
   model.on('change:data change:note', show);
+  model.on('change:source', showSource);
   signal.addEventListener('abort', () => {
     model.off('change:data change:note', show);
+    model.off('change:source', showSource);
   });
 };
 

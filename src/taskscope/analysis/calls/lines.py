@@ -14,6 +14,7 @@ import tokenize
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import get_close_matches
 from operator import attrgetter
 from pathlib import Path
@@ -32,7 +33,7 @@ from taskscope.options import Named, code_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FunctionLines", "Line", "Lines", "lines", "lines_text"]
+__all__ = ["FunctionLines", "Line", "Lines", "lines", "lines_text", "sampled_functions", "source_block"]
 
 _NOT_ON_CLUSTER = (
     "no lines of tasks on the cluster: workers sample lines where they are asked for, with %%profile --lines "
@@ -236,7 +237,7 @@ def lines(
     known = {(each.function.name, each.function.file) for each in counted}
     others = [
         each
-        for each in _functions(recording, rows, sampled, places)
+        for each in sampled_functions(stacks, rows, sampled, places, recording.started_at)
         if (each.function.name, each.function.file) not in known
     ]
     return Lines(
@@ -259,7 +260,7 @@ def _counted(
             found[Function(each.function, each.file, each.first_line)].append(each)
     made = []
     for place, rows in found.items():
-        source = _source(place.file, recording)
+        source = _source(place.file, recording.started_at)
         by_line: defaultdict[int, list[MeasuredLine]] = defaultdict(list)
         for row in rows:
             by_line[row.line].append(row)
@@ -310,18 +311,22 @@ def _not_counted(recording: RecordedData, function: Named | None, key: str | Non
     return f"the task {key!r} ran no line of {function!r:.80}"
 
 
-def _functions(
-    recording: RecordedData, rows: LineRows, sampled: StackRows, places: Sequence[int] | None
+def sampled_functions(
+    stacks: StackColumns,
+    rows: LineRows,
+    sampled: StackRows,
+    places: Sequence[int] | None,
+    started_at: datetime,
 ) -> list[FunctionLines]:
-    """Return the lines of these functions, of all by default; the longest first."""
+    """Return the lines of these functions, of all by default, as they were then; the longest first."""
     wanted = rows.part(rows.function >= 0 if places is None else np.isin(rows.function, places))
     errors = _errors(rows, wanted)
-    functions, known = recording.stacks.functions, _seconds_in(recording.stacks, sampled)
+    functions, known = stacks.functions, _seconds_in(stacks, sampled)
     found: defaultdict[int, list[Line]] = defaultdict(list)
     source: Sequence[str] = []
     for place, number, sums in _by_line(wanted):
         if place not in found:
-            source = _source(functions[place].file, recording)
+            source = _source(functions[place].file, started_at)
         known_s = sums["cpu_known_s"]
         found[place].append(
             Line(
@@ -448,10 +453,10 @@ def _seconds_in(stacks: StackColumns, sampled: StackRows) -> dict[int, float]:
     return found
 
 
-def _source(file: str, recording: RecordedData) -> Sequence[str]:
+def _source(file: str, started_at: datetime) -> Sequence[str]:
     """Return the lines of a file as it was when this was recorded, without their ends; none where unknown."""
     try:
-        if Path(file).stat().st_mtime > recording.started_at.timestamp():
+        if Path(file).stat().st_mtime > started_at.timestamp():
             return []
     except (OSError, ValueError):
         # Cells of a notebook are in no file; `linecache` knows those of this kernel.
@@ -464,7 +469,7 @@ def _is_of_library(file: str) -> bool:
     return "-packages" in file or file.startswith(("<frozen", *_LIBRARIES))
 
 
-def _block(each: FunctionLines) -> list[tuple[int, str | None, Line | None]]:
+def source_block(each: FunctionLines) -> list[tuple[int, str | None, Line | None]]:
     """Return the lines of a function as they stand in its file, with what is known of each."""
     known = {line.number: line for line in each.lines}
     source = linecache.getlines(each.function.file) if any(line.source for line in each.lines) else []
@@ -490,7 +495,7 @@ def _text(each: FunctionLines) -> str:
     blank = " " * len(f"{columns} {0:>7} {0:>6}")
     rows = [
         f"{n:>6} {_values(line, each.seconds) or blank}  {source or ''}".rstrip()
-        for n, source, line in _block(each)
+        for n, source, line in source_block(each)
     ]
     missing = [] if any(line.source for line in each.lines) else ["Its source is not here, or has changed."]
     return "\n".join(

@@ -158,9 +158,12 @@ def _tell(model: object, trait: object, value: object) -> Tell:
             return Tell(model, "time_range", None)
         case "time_range", [int() | float() as start, int() | float() as stop] if start < stop:
             return Tell(model, "time_range", [float(start), float(stop)])
+        case "function", None | [str(), str(), int()]:
+            return Tell(model, "function", value)
     raise BadRequestError(
-        "a page may set selected_key (a text or null), follow (true or false) and time_range (two numbers,"
-        f" the smaller one first, or null); got {_shown(trait)} {_shown(value)}"
+        "a page may set selected_key (a text or null), follow (true or false), time_range (two numbers,"
+        " the smaller one first, or null) and function (name, file and line, or null);"
+        f" got {_shown(trait)} {_shown(value)}"
     )
 
 

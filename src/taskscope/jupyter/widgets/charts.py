@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 
 import traitlets
 
+from taskscope.analysis.calls.function_source import function_source
 from taskscope.analysis.calls.profile import flame_message, profile
 from taskscope.jupyter.widgets.base import RecorderWidget
 from taskscope.jupyter.widgets.series import (
@@ -164,8 +166,9 @@ class FlameWidget(RecorderWidget):
     """A flame graph: which functions the tasks' time goes to, and which called them.
 
     Every bar is a call, as long as the time it took; below it are the calls made from it. Prefixes of tasks
-    are the first row. A click on a bar zooms into it, the timeline below chooses a time, and functions can
-    be searched for. Times are estimates from samples.
+    are the first row. A click on a bar zooms into it and opens the function's source, each line with its
+    time; the timeline below chooses a time, and functions can be searched for. Times are estimates from
+    samples.
 
     Parameters
     ----------
@@ -190,6 +193,17 @@ class FlameWidget(RecorderWidget):
         sync=True
     )
     data = traitlets.Dict(help="What is drawn, as columns.").tag(sync=True)
+    function = traitlets.Tuple(
+        traitlets.Unicode(),
+        traitlets.Unicode(),
+        traitlets.Int(),
+        default_value=None,
+        allow_none=True,
+        help="The function whose source is shown: name, file and first line, as in ``data``; clicks set it.",
+    ).tag(sync=True)
+    source = traitlets.Dict(
+        help="That function's source: rows of line, text and seconds in all tasks shown."
+    ).tag(sync=True)
 
     _sent: tuple[int, float] = (-1, 0.0)
     _due_s: float = 0.0
@@ -206,13 +220,30 @@ class FlameWidget(RecorderWidget):
         values = _flame_values(stacks)
         sent = (int(stacks.rows.count.sum()), float(stacks.rows.seconds.sum()))
         # What is drawn is sent again as a whole, so that a page that joins late has it all.
-        found = values if sent != self._sent else {}
+        found = {**values, "source": self._source(stacks, self._began(session))} if sent != self._sent else {}
         self._sent = sent
         self._due_s = now_s + max(_FLAME_PAUSE_S, (clock.perf_counter() - began) / _FLAME_MAX_SHARE)
         return found
 
     def _still(self, recording: RecordedData) -> Mapping[str, object]:
         return {**_flame_values(recording.stacks), "note": profile(recording).note}
+
+    @traitlets.observe("function")
+    def _open(self, _change: traitlets.Bunch) -> None:
+        if self._recording is not None:
+            self.source = self._source(self._recording.stacks, self._recording.started_at)
+        elif self._session is not None:
+            stacks = self._session.recorder.stacks.between(self.first_run, self.last_run)
+            self.source = self._source(stacks, self._began(self._session))
+
+    def _began(self, session: Session) -> datetime:
+        """Return when the last compute began: what was edited since is not what ran."""
+        runs = self.window.runs(session.recorder)
+        return session.recorder.started_at + timedelta(seconds=runs[-1].start_s if runs else 0.0)
+
+    def _source(self, stacks: StackColumns, started_at: datetime) -> dict[str, object]:
+        chosen: tuple[str, str, int] | None = self.function
+        return {} if chosen is None else function_source(stacks, *chosen, started_at)
 
 
 def _flame_values(stacks: StackColumns) -> Mapping[str, object]:

@@ -12,8 +12,11 @@ from types import CodeType
 from typing import Any
 
 import pytest
+from traitlets import TraitError
 
 import taskscope
+from taskscope import FlameWidget
+from taskscope.analysis.calls.function_source import function_source
 from taskscope.errors import OptionError, UnknownNameError
 from taskscope.model.tables.stacks import NO_STACKS, MeasuredLine
 from taskscope.record import StackLog
@@ -333,3 +336,50 @@ def test_a_function_that_was_counted_is_not_told_from_samples_too(
         ("load", True),
         ("Model.fit", False),
     ]
+
+
+def test_the_source_of_one_function_has_the_time_of_each_line(sampled: Sampled, path: Path) -> None:
+    recording = sampled(
+        ([("load", 2)], 0.5, 0.25, "x"),
+        ([("fit", 13), ("load", 3)], 3.0, None, "y"),
+    )
+    found = functools.partial(function_source, recording.stacks, started_at=recording.started_at)
+    assert found("load", str(path), 1) == {
+        "function": ["load", str(path), 1],
+        "seconds": 3.5,
+        "lines": [
+            [1, "def load(path):", None],
+            [2, "    data = read(path)", 0.5],
+            [3, "    return clean(data)", 3.0],
+        ],
+        "note": None,
+    }
+    none = {"function": ["load", "other.py", 1], "seconds": 0.0, "lines": []}
+    assert found("load", "other.py", 1) == {
+        **none,
+        "note": "no sample kept a line of it: on a cluster, workers sample lines where they are asked for, "
+        "with %%profile --lines or profile(lines=True)",
+    }
+    os.utime(path)
+    assert found("load", str(path), 1) == {
+        "function": ["load", str(path), 1],
+        "seconds": 3.5,
+        "lines": [[2, None, 0.5], [3, None, 3.0]],
+        "note": "its source is not here, or has changed",
+    }
+
+
+def test_a_widget_shows_the_source_of_the_function_that_is_chosen(sampled: Sampled, path: Path) -> None:
+    recording = sampled(([("load", 2)], 0.5, 0.25, "x"))
+    widget = FlameWidget(recording)
+    assert widget.get_state(["function", "source"]) == {"function": None, "source": {}}
+    widget.set_trait("function", ["load", str(path), 1])
+    assert widget.source == function_source(
+        recording.stacks, "load", str(path), 1, started_at=recording.started_at
+    )
+    widget.set_trait("function", None)
+    assert widget.source == {}
+    for wrong in ("load", ["load", str(path)], ["load", str(path), "1"]):
+        with pytest.raises(TraitError, match="'function' trait"):
+            widget.set_trait("function", wrong)
+    widget.close()

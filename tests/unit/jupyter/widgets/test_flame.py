@@ -79,3 +79,6 @@ def test_traits_follow_the_samples_and_are_sent_again_only_with_news(widget: Fla
     assert widget.sampled_s > 0
     assert told == seen
     assert "sampled" in next(name for name, _, _ in widget.data["functions"])
+    assert widget.source == {}
+    widget.function = next(each for each in widget.data["functions"] if "sampled" in each[0])
+    assert [text for _, text, seconds in widget.source["lines"] if seconds] == ["            wait.wait(0.01)"]

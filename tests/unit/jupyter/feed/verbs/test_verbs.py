@@ -51,6 +51,11 @@ from taskscope.jupyter.feed.verbs import (
             {"verb": "tell", "model": "m", "trait": "time_range", "value": [1, 2.5]},
             Tell("m", "time_range", [1.0, 2.5]),
         ),
+        (
+            {"verb": "tell", "model": "m", "trait": "function", "value": ["f", "f.py", 3]},
+            Tell("m", "function", ["f", "f.py", 3]),
+        ),
+        ({"verb": "tell", "model": "m", "trait": "function", "value": None}, Tell("m", "function", None)),
     ],
 )
 def test_known_verbs(data: object, request_: object) -> None:
@@ -59,8 +64,8 @@ def test_known_verbs(data: object, request_: object) -> None:
 
 KNOWN = "hello, resync, rate, renew, stop, dependencies, save, compare, explain, tell"
 MAY_TELL = (
-    "a page may set selected_key (a text or null), follow (true or false) and time_range (two numbers,"
-    " the smaller one first, or null); got"
+    "a page may set selected_key (a text or null), follow (true or false), time_range (two numbers, the"
+    " smaller one first, or null) and function (name, file and line, or null); got"
 )
 
 
@@ -75,6 +80,10 @@ MAY_TELL = (
         (
             {"verb": "tell", "model": "m", "trait": "time_range", "value": [2, 1]},
             f"{MAY_TELL} 'time_range' [2, 1]",
+        ),
+        (
+            {"verb": "tell", "model": "m", "trait": "function", "value": ["f", "f.py"]},
+            f"{MAY_TELL} 'function' ['f', 'f.py']",
         ),
         ({"verb": "stop"}, "run must be the number of a compute from 0, got None"),
         ({"verb": "stop", "run": 1, "way": "kill"}, "way must be interrupt or cancel, got 'kill'"),

@@ -1,0 +1,48 @@
+"""The source of one function with the time of each of its lines, as a page shows it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from taskscope.analysis.calls.lines import sampled_functions, source_block
+from taskscope.model.tables.stacks import StackColumns
+from taskscope.wire.text import wire_text
+
+__all__ = ["function_source"]
+
+_MAX_LINES = 2_000
+_NO_LINES = (
+    "no sample kept a line of it: on a cluster, workers sample lines where they are asked for, with "
+    "%%profile --lines or profile(lines=True)"
+)
+_NO_SOURCE = "its source is not here, or has changed"
+
+
+def function_source(
+    stacks: StackColumns, name: str, file: str, line: int, started_at: datetime
+) -> dict[str, Any]:
+    """Return the lines of a function, as they stand in its file, each with the seconds that samples give it.
+
+    ``lines`` are rows of number, text and seconds, unknown being None; ``note`` says what is missing.
+    """
+    places = [
+        place
+        for place, each in enumerate(stacks.functions)
+        if (wire_text(each.name), wire_text(each.file), each.line) == (name, file, line)
+    ]
+    rows = stacks.lines
+    sampled = stacks.rows.part(np.isin(stacks.rows.run, rows.run) & np.isin(stacks.rows.prefix, rows.prefix))
+    found = sampled_functions(stacks, rows, sampled, places, started_at)
+    shown: dict[str, Any] = {"function": [name, file, line], "seconds": 0.0, "lines": [], "note": _NO_LINES}
+    for each in found:
+        block = source_block(each)[:_MAX_LINES]
+        shown["seconds"] = each.seconds
+        shown["lines"] = [
+            [number, None if text is None else wire_text(text), None if known is None else known.seconds]
+            for number, text, known in block
+        ]
+        shown["note"] = None if any(text is not None for _, text, _ in block) else _NO_SOURCE
+    return shown
