@@ -13,7 +13,7 @@ from taskscope.analysis.quantities import UNKNOWN, format_bytes, format_count, f
 from taskscope.analysis.totals import Totals, measure_totals, were_seen
 from taskscope.model.frames import frame_of
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import number_prefixes
+from taskscope.model.tables.records import CLUSTER, number_prefixes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,6 +105,8 @@ class ComparedData:
     worker_peak_bytes, transferred_bytes, spilled_bytes
         The most resident memory of any worker of a cluster, what workers sent each other, and the most that
         any one of them had spilled.
+    n_lost
+        Executions that ended with their worker.
     prefixes
         The same per prefix, largest change of time first.
     warnings
@@ -121,6 +123,7 @@ class ComparedData:
     worker_peak_bytes: Change
     transferred_bytes: Change
     spilled_bytes: Change
+    n_lost: Change
     prefixes: tuple[Difference, ...]
     warnings: tuple[str, ...]
     recordings: tuple[RecordedData, RecordedData] = field(compare=False)
@@ -162,6 +165,7 @@ def compared(before: RecordedData, after: RecordedData) -> ComparedData:
         worker_peak_bytes=_change(totals, lambda t: t.workers.peak_bytes),
         transferred_bytes=_change(totals, lambda t: t.workers.transferred_bytes),
         spilled_bytes=_change(totals, lambda t: t.workers.spilled_bytes),
+        n_lost=_change(totals, _lost),
         prefixes=tuple(sorted(rows, key=lambda row: -abs(_gain(row.time_s)))),
         warnings=tuple(_warnings(before, after, totals, rows)),
         recordings=(before, after),
@@ -170,6 +174,11 @@ def compared(before: RecordedData, after: RecordedData) -> ComparedData:
 
 def _change(totals: tuple[Totals, Totals], of: Callable[[Totals], float | None]) -> Change:
     return Change(of(totals[0]), of(totals[1]))
+
+
+def _lost(totals: Totals) -> float | None:
+    """Return how many executions workers took with them; unknown where there was no cluster."""
+    return totals.workers.n_lost if CLUSTER in totals.schedulers else None
 
 
 def _gain(change: Change) -> float:
@@ -296,6 +305,7 @@ def total_cells(comparison: ComparedData) -> list[tuple[str, str, str, str]]:
         ("peak, one worker", comparison.worker_peak_bytes, format_bytes),
         ("transferred", comparison.transferred_bytes, format_bytes),
         ("spilled by one", comparison.spilled_bytes, format_bytes),
+        ("lost with workers", comparison.n_lost, _n),
     ]
     known = [row for row in on_workers if row[1].before or row[1].after]
     totals = [

@@ -217,7 +217,7 @@ def _on_workers(workers: WorkersTotals) -> str:
     if workers.n_stolen:
         parts.append(f"{_counted(workers.n_stolen, 'task')} stolen from busier ones")
     if workers.n_lost:
-        parts.append(f"{_counted(workers.n_lost, 'task')} lost with a worker")
+        parts.append(f"{_counted(workers.n_lost, 'execution')} lost with a worker")
     return ", ".join(parts)
 
 
@@ -321,13 +321,14 @@ def _outcomes(outcomes: Outcomes) -> list[str]:
 
 def _unfinished(outcomes: Outcomes) -> str:
     """Return what became of tasks that did not finish, as far as that is known of each."""
-    n_known = outcomes.n_interrupted + outcomes.n_running + outcomes.n_unstarted
     counts = {
         "interrupted": outcomes.n_interrupted,
+        "lost": outcomes.n_lost,
         "running": outcomes.n_running,
+        "given to a worker (whether they ran is not known)": outcomes.n_given,
         "not started": outcomes.n_unstarted,
-        "not finished": max(outcomes.n_unfinished - n_known, 0),
     }
+    counts["not finished"] = max(outcomes.n_unfinished - sum(counts.values()), 0)
     (first, n), *others = [(word, n) for word, n in counts.items() if n]
     return ", ".join([f"{_counted(n, 'task')} {first}", *(f"{format_count(n)} {word}" for word, n in others)])
 

@@ -35,6 +35,7 @@ __all__ = [
     "Trend",
     "estimate_stop",
     "graph_levels",
+    "last_codes",
     "longest_chain_s",
     "prefix_progress",
     "task_statuses",
@@ -166,20 +167,25 @@ NO_ROW = 255
 
 
 def task_statuses(recording: RecordedData, run: int) -> NDArray[np.uint8]:
-    """Return what became of each key of a run's graph: a code into `STATUSES`, or `NO_ROW`.
+    """Return what became of each key of a run's graph: a code into `STATUSES`, or `NO_ROW`."""
+    return last_codes(recording, run, "status")
 
-    On a cluster a task whose worker died, or whose result was lost, runs again: its last row counts.
+
+def last_codes(recording: RecordedData, run: int, name: str) -> NDArray[np.uint8]:
+    """Return what the last row of each key of a run's graph says of one thing, or `NO_ROW`.
+
+    On a cluster a task whose worker died, or whose result was lost, runs again.
     """
     found = np.full(len(recording.graphs[run].group), NO_ROW, np.uint8)
     blocks = [block for block in recording.blocks if block.run == run]
     if not blocks:
         return found
     task = np.concatenate([block.task for block in blocks])
-    status = flag_codes(np.concatenate([block.flags for block in blocks]), "status")
+    codes = flag_codes(np.concatenate([block.flags for block in blocks]), name)
     if np.bincount(task).max(initial=0) > 1:
         order = np.argsort(np.concatenate([block.start + block.duration for block in blocks]), kind="stable")
-        task, status = task[order], status[order]
-    found[task] = status
+        task, codes = task[order], codes[order]
+    found[task] = codes
     return found
 
 

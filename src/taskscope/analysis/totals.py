@@ -10,10 +10,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.time_left import NO_ROW, task_statuses
+from taskscope.analysis.time_left import NO_ROW, last_codes, task_statuses
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import FAILED_ATTEMPT
 from taskscope.model.tables.records import (
+    CLUSTER,
     ERRED,
     FINISHED,
     INTERRUPTED,
@@ -151,9 +152,10 @@ class Outcomes:
         Those of them of which nothing is recorded, so that it is not known whether they ran.
     n_background
         Tasks that had not come to an end when the recording was taken, of computes that go on.
-    n_interrupted, n_running, n_unstarted
-        Of the unfinished ones those that were interrupted or lost, ran when the recording was taken, and
-        never began; of computes whose graph is not known nobody can tell.
+    n_interrupted, n_lost, n_running, n_given, n_unstarted
+        Of the unfinished ones those that were interrupted, went down with their process, ran when the
+        recording was taken, had been given to a worker of a cluster, where they may have waited for a thread,
+        and never began; of computes whose graph is not known nobody can tell.
     """
 
     n_erred: int
@@ -163,7 +165,9 @@ class Outcomes:
     n_unrecorded: int
     n_background: int = 0
     n_interrupted: int = 0
+    n_lost: int = 0
     n_running: int = 0
+    n_given: int = 0
     n_unstarted: int = 0
 
 
@@ -180,7 +184,9 @@ def measure_outcomes(recording: RecordedData) -> Outcomes:
         n_done=sum(run.n_done for run in runs),
         n_unrecorded=max(n_unrecorded - recording.dropped, 0),
         n_interrupted=sum(run.n_interrupted for run in runs),
+        n_lost=sum(run.n_lost for run in runs),
         n_running=sum(run.n_running for run in runs),
+        n_given=sum(run.n_given for run in runs),
         n_unstarted=max(sum(run.n_unstarted for run in runs) - n_dropped_later, 0),
     )
 
@@ -204,6 +210,8 @@ def _of_run(recording: RecordedData, run: Run) -> Outcomes:
     n_planned = n_recorded if is_done else max(run.n_tasks, n_recorded)
     skipped = recording.graphs[run.run].skipped
     n_left = n_planned - n_ended_well
+    seen = last_codes(recording, run.run, "observed_by") != OBSERVED_BY.index("scheduler")
+    is_open = np.isin(statuses, (RUNNING, INTERRUPTED))
     return Outcomes(
         n_erred=int((statuses == ERRED).sum()),
         n_unfinished=0 if in_background else n_left,
@@ -211,8 +219,10 @@ def _of_run(recording: RecordedData, run: Run) -> Outcomes:
         n_skipped=int((statuses[skipped] == NO_ROW).sum()),
         n_done=n_done,
         n_unrecorded=max(n_done - n_recorded, 0),
-        n_interrupted=0 if in_background else int(np.isin(statuses, (INTERRUPTED, LOST)).sum()),
-        n_running=0 if in_background else int((statuses == RUNNING).sum()),
+        n_interrupted=0 if in_background else int(((statuses == INTERRUPTED) & seen).sum()),
+        n_lost=0 if in_background else int((statuses == LOST).sum()),
+        n_running=0 if in_background else int(((statuses == RUNNING) & seen).sum()),
+        n_given=0 if in_background else int((is_open & ~seen).sum()),
         n_unstarted=0 if in_background else max(n_planned - n_recorded, 0),
     )
 
@@ -349,11 +359,13 @@ def _measure_workers(recording: RecordedData) -> WorkersTotals:
     # Who sent it and who received it both have a log of it.
     moved = [t.nbytes or 0.0 for t in recording.transfers if t.direction == "incoming"]
     spilled = [s.spilled_bytes for s in recording.workers if s.spilled_bytes is not None]
+    is_on_cluster = any(run.scheduler == CLUSTER for run in recording.runs)
     return WorkersTotals(
         peak=peak,
         transferred_bytes=sum(moved) if moved or recording.workers else None,
         spilled_bytes=max(spilled, default=None),
-        n_lost=int(np.count_nonzero(recording.tasks.status == LOST)) if peak or moved or spilled else 0,
+        # A process pool loses tasks, too, but has no workers to speak of.
+        n_lost=int(np.count_nonzero(recording.tasks.status == LOST)) if is_on_cluster else 0,
         n_stolen=sum(steal.outcome == "stolen" for steal in recording.steals),
     )
 

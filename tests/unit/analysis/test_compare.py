@@ -7,6 +7,7 @@ import pytest
 
 import taskscope
 from taskscope.analysis.compare import Change, Difference, _interval, total_cells
+from taskscope.analysis.quantities import UNKNOWN
 from taskscope.model.tables.activities import Transfer
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
@@ -60,9 +61,10 @@ def test_totals_are_compared_and_unknown_stays_unknown() -> None:
 
 
 def test_what_a_clusters_workers_used_is_compared() -> None:
-    def on_cluster(peak_bytes: float, sent_bytes: float) -> Recording:
+    def on_cluster(peak_bytes: float, sent_bytes: float, n_lost: int) -> Recording:
         run = run_of(n_tasks=1, scheduler="distributed")
-        found = recording_of([Row(stop_s=1.0)], [run], resources=[(0.5, 50.0, 9.7e7, 1, 0.0)])
+        lost = [Row(status="lost")] * n_lost
+        found = recording_of([*lost, Row(stop_s=1.0)], [run], resources=[(0.5, 50.0, 9.7e7, 1, 0.0)])
         limit_bytes, spilled_bytes = 2e9, 0.0
         seen = WorkerSample(
             0.5, "tcp://a", "a", 2, 1, 100.0, peak_bytes, 0.0, 0.0, spilled_bytes, limit_bytes
@@ -70,17 +72,21 @@ def test_what_a_clusters_workers_used_is_compared() -> None:
         moved = Transfer("tcp://a", "tcp://b", "incoming", 0.0, 1.0, sent_bytes, None, 1, ())
         return Recording.of(replace(found, workers=(seen,), transfers=(moved,)))
 
-    comparison = taskscope.compare(on_cluster(1e9, 3e6), on_cluster(1.5e9, 1.5e6))
+    comparison = taskscope.compare(on_cluster(1e9, 3e6, 0), on_cluster(1.5e9, 1.5e6, 2))
     assert (comparison.worker_peak_bytes, comparison.transferred_bytes, comparison.spilled_bytes) == (
         Change(1e9, 1.5e9),
         Change(3e6, 1.5e6),
         Change(0.0, 0.0),
     )
-    assert total_cells(comparison)[4:7] == [
+    assert comparison.n_lost == Change(0, 2)
+    assert total_cells(comparison)[4:8] == [
         ("peak, this process", "97 MB", "97 MB", "× 1.00"),
         ("peak, one worker", "1 GB", "1.5 GB", "× 1.50"),
         ("transferred", "3 MB", "1.5 MB", "× 0.50"),
+        ("lost with workers", "0", "2", UNKNOWN),
     ]
+    local = recording(1.0, "a")
+    assert taskscope.compare(local, local).n_lost == Change(None, None)
 
 
 def test_what_makes_them_incomparable_is_said() -> None:

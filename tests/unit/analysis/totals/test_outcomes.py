@@ -61,7 +61,7 @@ def test_a_task_that_was_lost_and_ran_again_is_not_among_those_that_did_not_fini
         (
             [(0, "finished"), (1, "erred"), (1, "erred"), (2, "lost")],
             "erred",
-            Outcomes(1, 2, 0, 0, 0, n_interrupted=1, n_unstarted=1),
+            Outcomes(1, 2, 0, 0, 0, n_lost=1, n_unstarted=1),
         ),
         (
             [(0, "finished"), (0, "interrupted")],
@@ -76,6 +76,26 @@ def test_each_task_counts_once_as_what_it_was_last(
     rows: list[tuple[int, str]], status: RunStatus, expected: Outcomes
 ) -> None:
     assert measure_outcomes(recorded(rows, n_tasks=4, status=status)) == expected
+
+
+def test_a_task_that_a_worker_was_given_is_not_said_to_have_run() -> None:
+    whole = [Row(key=("x-1", 0), stop_s=1.0), Row(key=("x-1", 1), status="interrupted")]
+    given = [
+        Row(key=("x-1", n), stop_s=2.0, status=status, observed_by="scheduler")
+        for n, status in enumerate(("interrupted", "running"), start=2)
+    ]
+    run = run_of(n_tasks=5, status="interrupted", scheduler=CLUSTER)
+    recording = recording_of([*whole, *given], [run])
+    assert measure_outcomes(recording) == Outcomes(0, 4, 0, 0, 0, n_interrupted=1, n_given=2, n_unstarted=1)
+    assert remarks(recording) == [
+        "1 task interrupted, 2 given to a worker (whether they ran is not known), 1 not started"
+    ]
+
+
+def test_what_went_down_with_a_worker_is_lost_also_where_no_worker_was_sampled() -> None:
+    recording = recorded([(0, "lost"), (0, "lost")], n_tasks=1, status="erred")
+    assert remarks(recording)[0] == "1 task lost"
+    assert "  on workers     2 executions lost with a worker" in summary_text(recording).split("\n")
 
 
 def test_of_a_compute_that_finished_it_is_not_known_whether_tasks_without_a_record_ran() -> None:

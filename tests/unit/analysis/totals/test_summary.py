@@ -76,7 +76,7 @@ def test_the_summary_of_a_compute_on_a_cluster_says_what_its_workers_used_and_lo
     assert said[0] == "peak memory    97 MB in this process (sampled every 250 ms)"
     assert said[1] == (
         "on workers     peak memory 1.09 GB of 2 GB (worker b), 4 MB transferred, up to 4 MB spilled by one, "
-        "1 task lost with a worker"
+        "1 execution lost with a worker"
     )
 
 
