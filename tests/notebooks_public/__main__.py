@@ -76,7 +76,7 @@ def _run(path: Path, timeout: int, *, profiled: bool = False) -> Outcome:
     )
     with _copied(path), tempfile.TemporaryDirectory() as folder, client.setup_kernel():
         ran, recorded = Path(folder, "ran.json"), Path(folder, "recorded.json")
-        _hidden(client, "import ground_truth as _ground_truth\n_ground_truth.follow_local_schedulers()")
+        _hidden(client, "import ground_truth as _ground_truth")
         if profiled:
             _hidden(client, "%load_ext taskscope")
         try:

@@ -19,12 +19,15 @@ _tasks: list[tuple[int, str, str]] = []
 
 
 _cell = 0
+_of_local_schedulers = Callback(posttask=lambda key, *_: _tasks.append((_cell, str(key), "memory")))
 
 
 def begin_cell(cell: int) -> None:
-    """Know which cell is about to run."""
+    """Know which cell is about to run, and count the tasks of Dask's own schedulers from then on."""
     global _cell  # noqa: PLW0603 - a kernel has one
     _cell = cell
+    # Dask loses its callbacks where computes of two threads overlap.
+    _of_local_schedulers.register()
 
 
 class _OnScheduler(SchedulerPlugin):
@@ -47,11 +50,6 @@ class _OnScheduler(SchedulerPlugin):
 def dask_setup(scheduler: Scheduler) -> None:
     """Count the tasks of a scheduler; distributed calls it."""
     scheduler.add_plugin(_OnScheduler())
-
-
-def follow_local_schedulers() -> None:
-    """Count the tasks of Dask's own schedulers from now on."""
-    Callback(posttask=lambda key, *_: _tasks.append((_cell, str(key), "memory"))).register()
 
 
 def write(path: str) -> None:
