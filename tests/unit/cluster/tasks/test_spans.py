@@ -13,6 +13,7 @@ import taskscope
 from taskscope.options import Transport
 from taskscope.recording import Recording
 from tests.support.waiting import until
+from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
 
 
 def compute(client: Client, *keys: str) -> None:
@@ -85,7 +86,7 @@ def test_computes_without_a_cluster_are_in_no_span(client: Client) -> None:
     assert [text for _, text in spans_of(profiled.recording)] == ["cluster", None]
 
 
-@pytest.mark.parametrize("transport", ["observe", "poll"])
+@pytest.mark.parametrize("transport", ["observe", pytest.param("poll", marks=needs_numbered_records)])
 def test_spans_are_missing_where_the_scheduler_cannot_tell(transport: Transport) -> None:
     with (
         LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,

@@ -24,6 +24,7 @@ from taskscope.sources.cluster.workers.counted import WorkerCounts
 from taskscope.sources.cluster.workers.poll import Answers, WorkerPoll
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
 from tests.support.waiting import PATIENCE_S, until
+from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
 
 needs_events = pytest.mark.skipif(not HAS_LOCAL_EVENTS, reason="sys.monitoring came with Python 3.12")
 
@@ -234,6 +235,7 @@ def late_graph(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
 
 
 @needs_events
+@needs_numbered_records
 def test_lines_that_come_before_their_graph_was_read_are_kept_until_it_is(late_graph: Recording) -> None:
     keys = [f"step-{i}" for i in range(4)]
     assert {key: hits(late_graph, key) for key in keys} == dict.fromkeys(keys, STEP_OF_3)
@@ -246,6 +248,7 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_events
+@needs_numbered_records
 @pytest.mark.usefixtures("few_rows")
 def test_of_too_many_tasks_whose_graph_was_not_read_the_first_lack_lines_and_that_is_said(
     late_graph: Recording,
