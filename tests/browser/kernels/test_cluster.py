@@ -86,7 +86,7 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
         [re.compile(text) for text in (r"^All workers \(2\)$", "^worker . · tcp:", "^worker . · tcp:")]
     )
     expect(workers.locator("canvas")).to_be_visible()
-    _see_what_hangs(live, shots)
+    _see_tasks(live, shots)
     _see_calls(lab, shots)
     assert not lab.is_done(3)
     workers.get_by_label("Worker", exact=True).select_option(index=1)
@@ -98,9 +98,16 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     result = lab.page.frame_locator("iframe")
     expect(result.locator(".tsk-activities [data-kind=transfer]")).to_contain_text("MB")
     expect(result.locator(".tsk-activities [data-kind=failed-attempt]")).to_have_text("failed attempt2")
+    _see_the_longest_chain(result)
     lab.page.locator(".taskscope-result summary", has_text="More charts").click()
     expect(result.locator(".tsk-workers canvas")).to_be_visible()
     _take_both_themes(lab, result, shots)
+
+
+def _see_tasks(live: Locator, shots: Path) -> None:
+    _see_what_hangs(live, shots)
+    _see_a_selected_time(live, shots)
+    _find_while_typing(live)
 
 
 def _see_what_hangs(live: Locator, shots: Path) -> None:
@@ -110,6 +117,40 @@ def _see_what_hangs(live: Locator, shots: Path) -> None:
         "0 / 1 · 1 that no worker can run"
     )
     progress.screenshot(path=shots / "cluster-progress.png")
+
+
+def _see_a_selected_time(live: Locator, shots: Path) -> None:
+    """See by task type what ran, was moved and was in memory, and that the longest chain is not known yet."""
+    lanes = live.locator(":scope > .tsk-gantt")
+    lanes.locator("canvas").press("Home")
+    lanes.locator("canvas").press("x")
+    selected = lanes.get_by_role("region", name="Selected time range")
+    for prefix in ("ones", "sum", "flaky", "held"):
+        expect(selected.locator("tbody tr", has_text=prefix)).to_be_visible()
+    lines = (
+        r"Busy .* idle .* over 4 threads\.",
+        r"[Tt]ransfer.* MB",
+        r"Memory of all workers: .* in the largest sample",
+    )
+    for line in (*lines, r"Results in memory: at least .*", "these computes have not ended"):
+        expect(selected).to_contain_text(re.compile(line))
+    lanes.screenshot(path=shots / "cluster-range.png")
+    lanes.locator("canvas").press("Escape")
+    expect(selected).to_be_hidden()
+
+
+def _find_while_typing(live: Locator) -> None:
+    lanes = live.locator(":scope > .tsk-gantt")
+    lanes.locator("canvas").press("/")
+    field = lanes.get_by_role("searchbox", name="Find tasks by key or task type")
+    field.press_sequentially("sum")
+    expect(lanes.locator(".tsk-gantt-find").get_by_role("status")).to_have_text("10 matches")
+    field.press("Enter")
+    card = lanes.get_by_role("region", name="Selected task")
+    expect(card.locator(".tsk-gantt-tip-key")).to_contain_text("sum-")
+    field.press("Escape")
+    lanes.locator("canvas").press("Escape")
+    expect(card).to_be_hidden()
 
 
 def _see_calls(lab: LabPage, shots: Path) -> None:
@@ -122,6 +163,15 @@ def _see_calls(lab: LabPage, shots: Path) -> None:
     flame.get_by_label("Tasks shown").select_option("held")
     expect(flame.locator("table tbody")).to_contain_text("until")
     flame.screenshot(path=shots / "cluster-flame.png")
+
+
+def _see_the_longest_chain(result: FrameLocator) -> None:
+    lanes = result.locator(".tsk-gantt").first
+    lanes.locator("canvas").press("x")
+    selected = lanes.get_by_role("region", name="Selected time range")
+    expect(selected).to_contain_text(re.compile(r"On the longest chain: \d+ tasks? for "))
+    lanes.locator("canvas").press("Escape")
+    expect(selected).to_be_hidden()
 
 
 def _take_both_themes(lab: LabPage, result: FrameLocator, shots: Path) -> None:
