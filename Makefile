@@ -159,7 +159,7 @@ binder: $(STAMPS)/python ## build what Binder would, without its container, and 
 		jupyter labextension list 2>&1 | grep 'taskscope.*enabled'
 
 packaging: setup ## build wheel and sdist, look inside, install without Node
-	$(PYTEST) tests/packaging
+	$(IN_PAIRS) tests/packaging
 
 notebooks-public: setup ## run notebooks that are not ours, plain and profiled: make notebooks-public PATHS=folder (not part of test)
 	$(PYTHON) -m tests.notebooks_public $(PATHS)
