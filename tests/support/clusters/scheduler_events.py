@@ -87,7 +87,7 @@ class World:
         asked = keys if requested is None else list(requested)
         return [
             ("graph", client, asked, len(keys)),
-            ("tasks", keys, numbers, needed, list(found.items()), [], []),
+            ("tasks", keys, numbers, needed, list(found.items()), [], [], []),
         ]
 
     def state(self, key: Hashable, state: str, worker: str | None = None) -> Event:

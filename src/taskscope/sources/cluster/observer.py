@@ -168,7 +168,7 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                     self.n_failed += 1
 
             def note_tasks(self, keys: Any, within: Any, known: dict[int, bool]) -> None:
-                numbers, needed = list[int](), list[Any]()
+                numbers, needed, outside = list[int](), list[Any](), list[tuple[int, Any]]()
                 states, coroutines = dict[int, str](), list[int]()
                 spans = dict[Any, tuple[int, Any]]()
                 for place, key in enumerate(keys):
@@ -179,6 +179,8 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                     before = len(needed)
                     needed += [other.key for other in task.dependencies if other.key in within]
                     numbers.append(len(needed) - before)
+                    if numbers[-1] < len(task.dependencies):
+                        outside += [(place, d.key) for d in task.dependencies if d.key not in within]
                     if task.state != "released":
                         states[place] = task.state
                     function = getattr(task.run_spec, "func", None)
@@ -187,7 +189,7 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                         known[id(function)] = function is not None and bool(task.run_spec.is_coro)
                     if known[id(function)]:
                         coroutines.append(place)
-                told = list(states.items()), coroutines, list(spans.values())
+                told = list(states.items()), coroutines, list(spans.values()), outside
                 self.add(["tasks", list(keys), numbers, needed, *told])
 
             def span_of(self, group: Any) -> Any:
@@ -681,6 +683,8 @@ class Graphs:
                 warn("failed attempts of tasks with retries are not known: the scheduler is only asked")
             known = graph or adapter.Graph(dict.fromkeys(submission.keys, ()))
             run.coroutines |= known.coroutines
+            for key, needed in known.outside.items():
+                known.dependencies[key] += tuple(other for other in needed if other in run.keys)
             self._know(run, known.dependencies, submission.keys)
 
 

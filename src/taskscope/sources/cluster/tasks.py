@@ -407,12 +407,17 @@ class Tasks:
         states: Sequence[tuple[int, str]],
         coroutines: Sequence[int],
         spans: Sequence[tuple[int, str | None]],
+        outside: Sequence[tuple[int, Hashable]],
     ) -> None:
         if graph.run is not None:
             first = 0
             for key, number in zip(keys, numbers, strict=True):
                 graph.dependencies[key] = needed[first : first + number]
                 first += number
+            for place, other in outside:
+                # What `submit` and `map` hand over one after the other is one graph here.
+                if other in graph.run.keys:
+                    graph.dependencies[keys[place]] = [*graph.dependencies[keys[place]], other]
             graph.states.update((keys[place], state) for place, state in states)
             graph.coroutines += [keys[place] for place in coroutines]
             graph.spans.update((split_key(keys[place])[0], span) for place, span in spans)

@@ -291,7 +291,9 @@ def test_what_came_and_ended_since_it_was_read_is_its_end_and_where_it_was_is_to
     assert scheduler.told(cursor=5) == [["state", "c", "released", None, False]]
 
 
-def test_a_graph_comes_with_its_dependencies_and_states_and_without_futures_that_it_only_refers_to() -> None:
+def test_a_graph_comes_with_its_dependencies_and_states_and_apart_the_futures_that_it_only_refers_to() -> (
+    None
+):
     scheduler = FakeScheduler()
     plugin = observed(scheduler)
     future = scheduler.task("future", "memory")
@@ -305,7 +307,16 @@ def test_a_graph_comes_with_its_dependencies_and_states_and_without_futures_that
     create({"a": None, "b": None})
     assert scheduler.told() == [
         ["graph", "c-1", ["b"], 2],
-        ["tasks", ["b", "a"], [1, 0], ["a"], [(1, "memory")], [], [(0, None)]],
+        [
+            "tasks",
+            ["b", "a"],
+            [1, 0],
+            ["a"],
+            [(1, "memory")],
+            [],
+            [(0, None)],
+            [(0, "future"), (1, "future")],
+        ],
     ]
 
 
@@ -320,7 +331,7 @@ def test_the_span_of_a_group_is_told_with_the_first_of_its_tasks() -> None:
         scheduler.task(f"a{number}", group=group)
         scheduler.task(f"b{number}", group=group)
     plugin.update_graph(scheduler, client="c-1", keys=[], tasks=list(scheduler.tasks), annotations={})
-    ((*_, told),) = [event for event in scheduler.told() if event[0] == "tasks"]
+    ((*_, told, _),) = [event for event in scheduler.told() if event[0] == "tasks"]
     assert told == [(0, "load / 7"), (2, None), (4, "x" * 1_000), (6, None), (8, None)]
     assert plugin.n_failed == 0
 

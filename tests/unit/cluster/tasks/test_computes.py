@@ -15,6 +15,7 @@ from distributed import Client, Event, LocalCluster, wait
 
 import taskscope
 from taskscope.model.recording import RecordedData
+from taskscope.options import Transport
 from taskscope.recording import Recording
 from taskscope.session import current
 from tests.support.clusters.tasks import fail, read_truth, work, work_after
@@ -244,6 +245,24 @@ def test_what_is_let_go_before_it_has_run_was_not_interrupted(client: Client) ->
         until(lambda: list(client.futures) == ["abs-2"])
     assert rows(run.recording, "runs", "status", "error") == [("finished", None)]
     assert rows(run.recording, "tasks", "key", "status") == [("abs-2", "finished")]
+
+
+@pytest.mark.parametrize("transport", ["observe", "poll"])
+def test_what_is_handed_over_by_one_call_depends_on_what_another_one_did(
+    client: Client, transport: Transport
+) -> None:
+    may_end = Event("may-end-first", client=client)
+    with taskscope.profile(display=False, transport=transport) as run:
+        first = client.submit(may_end.wait, key="first-1")
+        both = client.submit(max, first, first, key="both-1")
+        last = client.submit(min, both, first, key="last-1")
+        may_end.set()
+        assert last.result() is True
+    assert sorted(rows(run.recording, "dependencies", "key", "dependency")) == [
+        ("both-1", "first-1"),
+        ("last-1", "both-1"),
+        ("last-1", "first-1"),
+    ]
 
 
 def test_a_block_in_a_block_has_its_own_work_while_an_earlier_future_is_unfinished(client: Client) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dask._task_spec import convert_legacy_graph
@@ -17,9 +18,11 @@ class Graph(NamedTuple):
     """What is known of a graph."""
 
     dependencies: dict[Hashable, tuple[Hashable, ...]]
-    """Those of each of its tasks."""
+    """Those of each of its tasks within it."""
     coroutines: frozenset[Hashable] = frozenset()
     """Tasks that workers run in their event loop, several at a time in its one thread."""
+    outside: Mapping[Hashable, tuple[Hashable, ...]] = MappingProxyType({})
+    """Dependencies on what was handed over before, of the tasks that have some."""
 
 
 def materialize(expr: Any, keys: Collection[Hashable]) -> Graph | None:
@@ -38,7 +41,12 @@ def materialize(expr: Any, keys: Collection[Hashable]) -> Graph | None:
     if type(expr).__name__ == "LLGExpr":
         graph = _culled(graph, keys)
     dependencies = {key: tuple(d for d in node.dependencies if d in graph) for key, node in graph.items()}
-    return Graph(dependencies, frozenset(_coroutines(graph)))
+    outside = {
+        key: tuple(d for d in node.dependencies if d not in graph)
+        for key, node in graph.items()
+        if len(dependencies[key]) < len(node.dependencies)
+    }
+    return Graph(dependencies, frozenset(_coroutines(graph)), outside)
 
 
 def may_retry(expr: Any) -> bool:
