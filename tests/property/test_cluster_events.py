@@ -18,7 +18,7 @@ from taskscope.sources.cluster import rows
 from taskscope.sources.cluster.executions import read_executions
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.observer import Polling
-from taskscope.sources.cluster.rows import TimedExecutions, tell
+from taskscope.sources.cluster.rows import TimedExecutions, record_executions
 from taskscope.sources.cluster.runs import TrackedRun
 from tests.support.clusters.scheduler_events import World
 from tests.support.fakes.clock import FakeClock
@@ -199,9 +199,9 @@ def reading_twice(patch: pytest.MonkeyPatch) -> None:
 
 def mixing_workers(patch: pytest.MonkeyPatch) -> None:
     def careless(run: TrackedRun, timed: TimedExecutions, *rest: Any) -> None:
-        tell(run, replace(timed, lanes=timed.lanes[:1] * len(timed.lanes)), *rest)
+        record_executions(run, replace(timed, lanes=timed.lanes[:1] * len(timed.lanes)), *rest)
 
-    patch.setattr(rows, "tell", careless)
+    patch.setattr(rows, "record_executions", careless)
 
 
 def dropping_errors(patch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ class Corrections:
         nothing = np.empty(0)
         self._last = _Reports(nothing.astype(np.int64), nothing.astype(np.int64), *(nothing,) * 4)
 
-    def applied(self, told: Executions) -> _Floats:
+    def applied(self, batch: Executions) -> _Floats:
         """Return what workers had added to the times of each of their tasks, NaN where that is not known.
 
         What was added seems too little at times, for some tasks; and it changes for good with a heartbeat. So
@@ -73,12 +73,12 @@ class Corrections:
         """
         numbers = self._numbers
         new = _Reports(
-            np.array([numbers.setdefault(address, len(numbers)) for address in told.workers], np.int64),
-            np.array(told.threads, np.int64),
-            told.steps.start[told.computed],
-            told.computed_stop,
-            told.reported,
-            np.full(len(told), np.nan),
+            np.array([numbers.setdefault(address, len(numbers)) for address in batch.workers], np.int64),
+            np.array(batch.threads, np.int64),
+            batch.steps.start[batch.computed],
+            batch.computed_stop,
+            batch.reported,
+            np.full(len(batch), np.nan),
         )
         before = self._last.part(self._last.reported < self._of_each(np.fmin, np.inf, new)[self._last.worker])
         reports = before.and_then(new)

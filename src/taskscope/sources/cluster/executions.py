@@ -125,8 +125,8 @@ def _read(records: Sequence[_Record]) -> Executions:
     nbytes[~np.isfinite(nbytes)] = math.nan
     # What a key is looked up in would raise for all of them.
     dict.fromkeys(record["key"] for record in records)
-    told = [record["startstops"] for record in records]
-    steps, stepped = _read_steps([_bounded(steps) for steps in told])
+    all_steps = [record["startstops"] for record in records]
+    steps, stepped = _read_steps([_bounded(steps) for steps in all_steps])
     computed, computed_stop = _computing(steps, len(records))
     return Executions(
         keys=[record["key"] for record in records],
@@ -142,15 +142,15 @@ def _read(records: Sequence[_Record]) -> Executions:
         computed=computed,
         computed_stop=computed_stop,
         stepped=sorted(set(steps.owner[stepped].tolist())),
-        n_cut=sum(len(steps) > _MAX_STEPS for steps in told),
+        n_cut=sum(len(steps) > _MAX_STEPS for steps in all_steps),
     )
 
 
-def _read_steps(told: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Steps, NDArray[np.intp]]:
-    counts = np.array([len(steps) for steps in told], np.int64)
+def _read_steps(all_steps: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Steps, NDArray[np.intp]]:
+    counts = np.array([len(steps) for steps in all_steps], np.int64)
     if not counts.all():
         raise ValueError("a record without a step")
-    flat = list(chain.from_iterable(told))
+    flat = list(chain.from_iterable(all_steps))
     start = np.array([step["start"] for step in flat], np.float64)
     stop = np.array([step["stop"] for step in flat], np.float64)
     if not (np.isfinite(start).all() and np.isfinite(stop).all()):
@@ -158,7 +158,7 @@ def _read_steps(told: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Steps, NDA
     kind = np.array([_KINDS.get(step["action"], _OTHER) for step in flat], np.uint8)
     sources = [step.get("source") for step in flat]
     steps = Steps(
-        np.repeat(np.arange(len(told)), counts),
+        np.repeat(np.arange(len(all_steps)), counts),
         kind,
         start,
         np.maximum(start, stop),

@@ -88,18 +88,18 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
             computed = [step for step in steps[1_000:] if step["action"] == "compute"]
             return [*steps[:1_000], *(computed or steps)[-1:]]
 
-        def record(key: Any, told: dict[str, Any]) -> dict[str, Any]:
+        def record(key: Any, details: dict[str, Any]) -> dict[str, Any]:
             found = {
                 "key": key,
-                "worker": told.get("worker"),
-                "thread": told.get("thread"),
+                "worker": details.get("worker"),
+                "thread": details.get("thread"),
                 "status": "OK",
-                "nbytes": told.get("nbytes"),
-                "stimulus_id": told.get("stimulus_id"),
-                "startstops": bounded(told["startstops"]),
+                "nbytes": details.get("nbytes"),
+                "stimulus_id": details.get("stimulus_id"),
+                "startstops": bounded(details["startstops"]),
             }
-            if "exception_text" in told:
-                found |= {"status": "error", "exception_text": str(told["exception_text"])[:10_000]}
+            if "exception_text" in details:
+                found |= {"status": "error", "exception_text": str(details["exception_text"])[:10_000]}
             return found
 
         class TaskObserver(SchedulerPlugin):
@@ -130,14 +130,14 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                 else:
                     known[:] = event
 
-            def transition(self, key: Any, start: str, finish: str, *_args: Any, **told: Any) -> None:
+            def transition(self, key: Any, start: str, finish: str, *_args: Any, **details: Any) -> None:
                 try:
-                    if start == "processing" and finish in ("memory", "erred") and told.get("startstops"):
+                    if start == "processing" and finish in ("memory", "erred") and details.get("startstops"):
                         if finish == "erred":
-                            told.setdefault("exception_text", "unknown error")
+                            details.setdefault("exception_text", "unknown error")
                         else:
-                            told.pop("exception_text", None)
-                        self.replace(key, ["end", record(key, told)])
+                            details.pop("exception_text", None)
+                        self.replace(key, ["end", record(key, details)])
                     else:
                         self.note(key, finish)
                 except Exception:  # noqa: BLE001 - the scheduler logs what a plugin raises, each time
@@ -189,8 +189,8 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                         known[id(function)] = function is not None and bool(task.run_spec.is_coro)
                     if known[id(function)]:
                         coroutines.append(place)
-                told = list(states.items()), coroutines, list(spans.values()), outside
-                self.add(["tasks", list(keys), numbers, needed, *told])
+                details = list(states.items()), coroutines, list(spans.values()), outside
+                self.add(["tasks", list(keys), numbers, needed, *details])
 
             def span_of(self, group: Any) -> Any:
                 # Anybody may write any annotation, and a scheduler may have no spans.
@@ -200,14 +200,16 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                         return " / ".join(map(str, name))[:1_000]
                 return None
 
-            def failed(self, told: dict[str, Any]) -> None:
+            def failed(self, details: dict[str, Any]) -> None:
                 try:
-                    key = told["key"]
+                    key = details["key"]
                     task = scheduler.tasks.get(key)
-                    is_it = task is not None and task.state == "processing" and task.run_id == told["run_id"]
-                    if is_it and task.retries > 0 and told.get("startstops"):
-                        told.setdefault("exception_text", "unknown error")
-                        self.replace(key, ["attempt", record(key, told)])
+                    is_it = (
+                        task is not None and task.state == "processing" and task.run_id == details["run_id"]
+                    )
+                    if is_it and task.retries > 0 and details.get("startstops"):
+                        details.setdefault("exception_text", "unknown error")
+                        self.replace(key, ["attempt", record(key, details)])
                 except Exception:  # noqa: BLE001 - see transition
                     self.n_failed += 1
 
@@ -217,34 +219,36 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                     found = scheduler.workers[worker]
                     self.live(worker, "came", [str(found.name)[:1_000], str(found.nanny or "")[:1_000]])
 
-            def live(self, worker: Any, what: str, told: Any, moment: float | None = None) -> None:
-                self.add(["life", str(worker)[:1_000], time() if moment is None else moment, what, told])
+            def live(self, worker: Any, what: str, details: Any, moment: float | None = None) -> None:
+                self.add(["life", str(worker)[:1_000], time() if moment is None else moment, what, details])
 
-            def log_event(self, topic: Any, told: Any) -> None:
+            def log_event(self, topic: Any, details: Any) -> None:
                 # Anybody may log anything.
                 with suppress(Exception):
                     if topic == "stealing":
-                        self.steal(*told)
+                        self.steal(*details)
                     elif topic == "worker-restart-memory":
-                        self.live(told["worker"], "killed", float(told["rss"]))
-                    elif topic == "scheduler" and told["action"] == "update-graph":
-                        self.built(told["metrics"])
-                    elif topic == "scheduler" and told["action"] == "worker-ttl-timed-out":
-                        for worker in told["workers"]:
-                            self.live(worker, "timed out", float(told["ttl"]))
-                    elif topic in scheduler.workers and told["action"] == "worker-status-change":
-                        self.live(topic, "status", [str(told["prev-status"])[:99], str(told["status"])[:99]])
-                    elif topic in scheduler.workers and told["action"] == "closing-worker":
-                        self.live(topic, "closing", str(told["reason"])[:1_000])
+                        self.live(details["worker"], "killed", float(details["rss"]))
+                    elif topic == "scheduler" and details["action"] == "update-graph":
+                        self.built(details["metrics"])
+                    elif topic == "scheduler" and details["action"] == "worker-ttl-timed-out":
+                        for worker in details["workers"]:
+                            self.live(worker, "timed out", float(details["ttl"]))
+                    elif topic in scheduler.workers and details["action"] == "worker-status-change":
+                        self.live(
+                            topic, "status", [str(details["prev-status"])[:99], str(details["status"])[:99]]
+                        )
+                    elif topic in scheduler.workers and details["action"] == "closing-worker":
+                        self.live(topic, "closing", str(details["reason"])[:1_000])
 
-            def steal(self, what: str, *told: Any) -> None:
+            def steal(self, what: str, *details: Any) -> None:
                 if what == "request":
-                    for _, _, key, cost_s, _, from_s, _, to_s in told[0]:
+                    for _, _, key, cost_s, _, from_s, _, to_s in details[0]:
                         self.stealing[key] = [float(cost_s), float(from_s), float(to_s)]
                     while len(self.stealing) > 10_000:
                         del self.stealing[next(iter(self.stealing))]
                 elif what in outcomes:
-                    key, _, victim, thief = told[-5:-1]
+                    key, _, victim, thief = details[-5:-1]
                     # A task that was stolen is in no other state, and with another worker.
                     if what == "confirm" and scheduler.tasks[key].state == "processing":
                         self.note(key, "processing")
@@ -315,10 +319,10 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                 self.taskscope_observers: dict[str, Any] = {}
                 self.taskscope_handle = handle
 
-            def __call__(self, *args: Any, **told: Any) -> Any:
+            def __call__(self, *args: Any, **details: Any) -> Any:
                 for failed in list(self.taskscope_observers.values()):
-                    failed(dict(told))
-                return self.taskscope_handle(*args, **told)
+                    failed(dict(details))
+                return self.taskscope_handle(*args, **details)
 
         # The scheduler tells plugins nothing of a failure that is tried again.
         handle = scheduler.stream_handlers.get("task-erred")
@@ -431,14 +435,14 @@ class Observer:
         if self._listening is None or self._listening.done():
             raise ConnectionResetError("it is gone")
         most = _MOST_AT_REST if is_last else _MOST_EVENTS
-        told = await self._link.ask(self._name, cursor=cursor, limit=limit, most=most)
-        if told is None:
+        details = await self._link.ask(self._name, cursor=cursor, limit=limit, most=most)
+        if details is None:
             # The scheduler has taken it out, and answers nothing to what it does not know.
             raise ConnectionResetError("it is gone")
-        if told["failed"] > self._n_failed:
-            self._n_failed = told["failed"]
+        if details["failed"] > self._n_failed:
+            self._n_failed = details["failed"]
             self._recorder.warn(f"{self._n_failed:,} tasks are missing: the observer could not read them")
-        return News(int(told["first"]), int(told["n"]), told["events"])
+        return News(int(details["first"]), int(details["n"]), details["events"])
 
     def close(self) -> None:
         """Close the connection; the scheduler then takes the observer out."""
@@ -565,13 +569,13 @@ class Polling:
 
     def look_at(self, identity: Mapping[str, Any]) -> list[Event]:
         """Return who has come, paused and runs again by what the scheduler says of its workers now."""
-        told: Mapping[str, Any] = identity["workers"]
-        before, self._statuses = self._statuses, {a: str(facts.get("status")) for a, facts in told.items()}
+        details: Mapping[str, Any] = identity["workers"]
+        before, self._statuses = self._statuses, {a: str(facts.get("status")) for a, facts in details.items()}
         # Who was there before anybody looked has not come.
         new = self._statuses.keys() - before.keys() if self._has_looked else ()
         self._has_looked = True
         events: list[Event] = [
-            ("life", address, None, "came", list(name_and_nanny(address, told[address])))
+            ("life", address, None, "came", list(name_and_nanny(address, details[address])))
             for address in sorted(new)
         ]
         for address, status in self._statuses.items():
@@ -594,30 +598,30 @@ class Polling:
                 *await self._link.ask("events", topic=_KILLED),
                 *await self._link.ask("events", topic=address),
             ]
-            for time_s, told in logged:
+            for time_s, details in logged:
                 try:
-                    events += _events_of(address, float(time_s), told)
+                    events += _events_of(address, float(time_s), details)
                 except (KeyError, TypeError, ValueError) as error:
                     # Anybody's code may log an event of that name.
                     self._recorder.warn(f"an event of a worker cannot be read: {describe(error)}")
         return events
 
 
-def _events_of(address: str, moment: float, told: Any) -> Iterable[Event]:
+def _events_of(address: str, moment: float, details: Any) -> Iterable[Event]:
     """Yield what an event of the scheduler's says that was logged of a worker that is gone."""
-    if not isinstance(told, Mapping):
+    if not isinstance(details, Mapping):
         return
-    action = told.get("action")
-    if told.get("worker") == address and "rss" in told:
-        yield "life", address, moment, "killed", float(told["rss"])
+    action = details.get("action")
+    if details.get("worker") == address and "rss" in details:
+        yield "life", address, moment, "killed", float(details["rss"])
     elif action == "closing-worker":
-        yield "life", address, moment, "closing", str(told["reason"])
-    elif action == "worker-status-change" and told["status"] == "closing_gracefully":
-        yield "life", address, moment, "status", [str(told["prev-status"]), "closing_gracefully"]
+        yield "life", address, moment, "closing", str(details["reason"])
+    elif action == "worker-status-change" and details["status"] == "closing_gracefully":
+        yield "life", address, moment, "status", [str(details["prev-status"]), "closing_gracefully"]
     elif action == "remove-worker":
-        expected = bool(told.get("expected"))
+        expected = bool(details.get("expected"))
         yield "life", address, moment, "gone", expected
-        for key in list(told.get("processing-tasks", ())):
+        for key in list(details.get("processing-tasks", ())):
             yield "lost", key, address, moment, expected
 
 

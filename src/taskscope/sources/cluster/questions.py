@@ -59,14 +59,14 @@ class Holdings:
         self._workers = watched.workers
         self._tasks = tasks
         self._recorder = watched.recorder
-        self._told: dict[int, dict[str, Holding]] = {}
+        self._last_counts: dict[int, dict[str, Holding]] = {}
         """What was seen at the last look, by run and group."""
         self._left: dict[int, dict[Hashable, float]] = {}
         """Keys of runs that have ended and may be held, with their sizes."""
         self._took_s = 0.0
         self._n_keys = 0
         self._asked_s = -math.inf
-        self._is_told = True
+        self._is_noted = True
 
     async def open(self) -> None:
         """Find out whether the scheduler tells."""
@@ -75,7 +75,7 @@ class Holdings:
         except OSError:
             raise
         except Exception:  # noqa: BLE001 - whatever it raises, it does not tell
-            self._is_told = False
+            self._is_noted = False
             self._recorder.warn(
                 "the scheduler does not report what its workers have in memory: the cache is unknown"
             )
@@ -92,7 +92,7 @@ class Holdings:
 
     async def ask(self, *, at_end: bool) -> None:
         """Look, if it is time; with `at_end` it is so earlier."""
-        if not self._is_told or self.pause_s(at_end=at_end):
+        if not self._is_noted or self.pause_s(at_end=at_end):
             return
         began = self._now()
         answers = [await self._link.ask("has_what", workers=workers) for workers in self._parts()]
@@ -100,17 +100,17 @@ class Holdings:
         self._took_s = self._asked_s - began
         keys = [key for answer in answers for held in answer.values() for key in held]
         self._n_keys = len(keys)
-        self._tell(self._count(keys))
+        self._note(self._count(keys))
 
     def end(self, run: TrackedRun) -> None:
         """Go on for a run that has ended, as long as anything of it is held."""
-        if self._is_told and run.landed:
+        if self._is_noted and run.landed:
             self._left[run.log.run] = run.landed
 
     def close(self) -> None:
         """Tell that nothing is held any more: the last client has left, or the scheduler is gone."""
         self._asked_s = self._now()
-        self._tell({})
+        self._note({})
         self._left.clear()
 
     def _now(self) -> float:
@@ -155,16 +155,16 @@ class Holdings:
             return run.log.run, run.landed.get(key, math.nan), False
         return next(((n, sizes[key], True) for n, sizes in self._left.items() if key in sizes), None)
 
-    def _tell(self, counts: dict[int, dict[str, Holding]]) -> None:
+    def _note(self, counts: dict[int, dict[str, Holding]]) -> None:
         """Tell what changed since the last look."""
         time_s = self._recorder.seconds(self._asked_s)
-        for run in sorted(self._told.keys() | counts.keys()):
-            before, now = self._told.get(run, {}), counts.get(run, {})
+        for run in sorted(self._last_counts.keys() | counts.keys()):
+            before, now = self._last_counts.get(run, {}), counts.get(run, {})
             gone = [Holding(held.key, 0, 0.0, 0) for name, held in before.items() if name not in now]
             changed = [held for name, held in now.items() if _amounts(held) != _amounts(before.get(name))]
             if gone or changed:
                 self._recorder.note_holdings(run, time_s, [*gone, *changed])
-        self._told = counts
+        self._last_counts = counts
 
 
 def _amounts(holding: Holding | None) -> tuple[int, float, int] | None:
@@ -218,7 +218,7 @@ class Questions:
         self,
         watched: Watched,
         samples: WorkerSampler,
-        told: Callable[[], None],
+        on_change: Callable[[], None],
         admit: Callable[[], None],
         is_handed_work: Callable[[], bool],
         retried: Callable[[], frozenset[Hashable]],
@@ -240,7 +240,7 @@ class Questions:
         self._was_too_long = False
         self._poll = poll = WorkerPoll(link, workers, recorder, wanted.avoided)
         self._transfers = TransferLogs(poll, recorder)
-        self._others = Others(recorder, workers, told)
+        self._others = Others(recorder, workers, on_change)
         self._metrics = WorkerMetrics(poll, recorder)
         rows = Rows(watched, self._transfers, self._metrics)
         self.tasks = Tasks(watched, rows, self._others, client_refs.have)

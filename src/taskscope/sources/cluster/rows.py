@@ -21,7 +21,7 @@ from taskscope.sources.cluster.workers.known import Watched
 from taskscope.sources.cluster.workers.metrics import Ended, WorkerMetrics
 from taskscope.sources.cluster.workers.transfers import TransferLogs
 
-__all__ = ["Rows", "TimedExecutions", "tell"]
+__all__ = ["Rows", "TimedExecutions", "record_executions"]
 
 _Floats: TypeAlias = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ _MAX_TEXTS = 1_000
 class TimedExecutions:
     """Executions, their lanes, and when each of their steps was, on the axis of the recorder's clock."""
 
-    told: Executions
+    executions: Executions
     lanes: list[LaneKey]
     start: _Floats
     stop: _Floats
@@ -64,7 +64,7 @@ class Rows:
         self._shift_s = math.nan
         self._texts: set[str] = set()
 
-    def tell(
+    def record(
         self,
         records: Sequence[Mapping[str, Any]],
         runs_of: Callable[[Sequence[Hashable], Collection[int]], list[TrackedRun | None]],
@@ -80,70 +80,70 @@ class Rows:
         """
         are_read = True
         for first in range(0, len(records), _MAX_AT_ONCE):
-            told, _, errors = read_executions(records[first : first + _MAX_AT_ONCE])
+            executions, _, errors = read_executions(records[first : first + _MAX_AT_ONCE])
             are_read &= not errors
-            if told.n_cut:
-                n_cut = f"{told.n_cut:,}"
+            if executions.n_cut:
+                n_cut = f"{executions.n_cut:,}"
                 self._recorder.warn(f"of {n_cut} tasks with very many transfers only the first are kept")
             for error in errors:
                 self._recorder.fault("reading a record of the task stream", error)
-            if len(told):
-                self._tell(told, runs_of(told.keys, told.errors.keys()))
+            if len(executions):
+                self._record(executions, runs_of(executions.keys, executions.errors.keys()))
         return are_read
 
-    def _tell(self, told: Executions, runs: Sequence[TrackedRun | None]) -> None:
+    def _record(self, executions: Executions, runs: Sequence[TrackedRun | None]) -> None:
         places: dict[TrackedRun | None, list[int]] = {}
         for place, run in enumerate(runs):
             places.setdefault(run, []).append(place)
-        coroutines = _coroutines(told, places)
-        timed = self.timed(told, coroutines)
+        coroutines = _coroutines(executions, places)
+        timed = self.timed(executions, coroutines)
         self._meter(timed, runs, coroutines)
         for run, mine in places.items():
             if run is not None:
                 self._warn_of_clocks(timed, mine)
-                tell(run, timed, mine, self._transfers)
+                record_executions(run, timed, mine, self._transfers)
 
     def _meter(
         self, timed: TimedExecutions, runs: Sequence[TrackedRun | None], coroutines: Collection[int]
     ) -> None:
-        told = timed.told
-        start = timed.start[told.computed]
-        seconds = timed.stop[told.computed] - start
+        executions = timed.executions
+        start = timed.start[executions.computed]
+        seconds = timed.stop[executions.computed] - start
         logs = [None if run is None else run.log for run in runs]
-        columns = (logs, told.keys, start.tolist(), seconds.tolist(), told.reported.tolist())
+        columns = (logs, executions.keys, start.tolist(), seconds.tolist(), executions.reported.tolist())
         tasks = map(Ended, *columns)
-        if not (told.errors or coroutines):
-            self._metrics.end(told.workers, tasks)
+        if not (executions.errors or coroutines):
+            self._metrics.end(executions.workers, tasks)
             return
-        apart = told.errors.keys() | coroutines
-        mine = [place for place in range(len(told)) if place not in apart]
+        apart = executions.errors.keys() | coroutines
+        mine = [place for place in range(len(executions)) if place not in apart]
         found = list(tasks)
-        self._metrics.end([told.workers[place] for place in mine], [found[place] for place in mine])
+        self._metrics.end([executions.workers[place] for place in mine], [found[place] for place in mine])
 
     def _warn_of_clocks(self, timed: TimedExecutions, places: Sequence[int]) -> None:
-        for place in set(timed.told.stepped).intersection(places):
+        for place in set(timed.executions.stepped).intersection(places):
             worker = timed.lanes[place].label.rpartition(", thread ")[0]
             self._recorder.warn(f"the clock of {worker} was set back: times of its tasks are uncertain")
 
-    def tell_attempts(
+    def record_attempts(
         self, records: Sequence[Mapping[str, Any]], run_of: Callable[[Hashable], TrackedRun | None]
     ) -> None:
         """Tell of attempts that failed and are followed by others, and of what was done for them."""
-        told, _, errors = read_executions(records)
+        executions, _, errors = read_executions(records)
         for error in errors:
             self._recorder.fault("reading a failed attempt", error)
-        if not len(told):
+        if not len(executions):
             return
-        timed = self.timed(told)
-        for place, key in enumerate(told.keys):
+        timed = self.timed(executions)
+        for place, key in enumerate(executions.keys):
             run = run_of(key)
             if run is None:
                 continue
-            _tell_activities(run.log, timed, {place}, self._transfers)
+            _record_activities(run.log, timed, {place}, self._transfers)
             run.n_attempts[key] += 1
-            text = f"{self._text(told.errors[place])} (attempt {run.n_attempts[key]})"
-            step, lane = int(told.computed[place]), timed.lanes[place]
-            if told.steps.kind[step] == COMPUTE:
+            text = f"{self._text(executions.errors[place])} (attempt {run.n_attempts[key]})"
+            step, lane = int(executions.computed[place]), timed.lanes[place]
+            if executions.steps.kind[step] == COMPUTE:
                 start, stop = float(timed.start[step]), float(timed.stop[step])
                 run.log.activities.append(LaneActivity(key, lane, FAILED_ATTEMPT, start, stop, text))
 
@@ -155,7 +155,7 @@ class Rows:
         self._texts.add(error)
         return error
 
-    def timed(self, told: Executions, coroutines: Collection[int] = ()) -> TimedExecutions:
+    def timed(self, executions: Executions, coroutines: Collection[int] = ()) -> TimedExecutions:
         """Put times on the axis of the recorder's clock, as it was last compared, and learn of clocks.
 
         Parameters
@@ -166,16 +166,16 @@ class Rows:
             The places of those that ran in an event loop.
         """
         numbers: dict[str, int] = {}
-        worker = np.array([numbers.setdefault(a, len(numbers)) for a in told.workers], np.int64)
+        worker = np.array([numbers.setdefault(a, len(numbers)) for a in executions.workers], np.int64)
         workers = [self._workers.get(address) for address in numbers]
-        corrections = self._corrections.applied(told)
+        corrections = self._corrections.applied(executions)
         known = np.flatnonzero(~np.isnan(corrections))
-        stops, found = told.computed_stop[known].tolist(), corrections[known].tolist()
+        stops, found = executions.computed_stop[known].tolist(), corrections[known].tolist()
         for number, stop, correction in zip(worker[known].tolist(), stops, found, strict=True):
             workers[number].clock.note(stop, correction)
         ahead_s = np.array([w.clock.ahead_s for w in workers])
         unknown_s = np.array([w.clock.shift_s(math.nan) for w in workers])
-        steps = told.steps
+        steps = executions.steps
         of = worker[steps.owner]
         correction = corrections[steps.owner]
         shift = np.where(np.isnan(correction), unknown_s[of], ahead_s[of] - correction)
@@ -186,10 +186,10 @@ class Rows:
             if place in coroutines
             else workers[w].lane(thread)
             for place, (w, thread, step) in enumerate(
-                zip(worker.tolist(), told.threads, told.computed, strict=True)
+                zip(worker.tolist(), executions.threads, executions.computed, strict=True)
             )
         ]
-        return TimedExecutions(told, lanes, start, stop)
+        return TimedExecutions(executions, lanes, start, stop)
 
     def compare_clocks(self) -> None:
         """Find the recorder's axis on the wall clock, anew each time, for that one may be set."""
@@ -201,17 +201,19 @@ class Rows:
             )
 
 
-def _coroutines(told: Executions, places: Mapping[TrackedRun | None, Sequence[int]]) -> set[int]:
+def _coroutines(executions: Executions, places: Mapping[TrackedRun | None, Sequence[int]]) -> set[int]:
     return {
         place
         for run, mine in places.items()
         if run is not None and run.coroutines
         for place in mine
-        if told.keys[place] in run.coroutines
+        if executions.keys[place] in run.coroutines
     }
 
 
-def tell(run: TrackedRun, timed: TimedExecutions, places: Sequence[int], transfers: TransferLogs) -> None:
+def record_executions(
+    run: TrackedRun, timed: TimedExecutions, places: Sequence[int], transfers: TransferLogs
+) -> None:
     """Tell what those at some places did, which are all of one run.
 
     Parameters
@@ -223,23 +225,25 @@ def tell(run: TrackedRun, timed: TimedExecutions, places: Sequence[int], transfe
     transfers
         Told of transfers.
     """
-    told, log = timed.told, run.log
-    keys = [told.keys[place] for place in places]
-    run.rows.end(keys, {n for n, place in enumerate(places) if place in told.errors} if told.errors else ())
+    executions, log = timed.executions, run.log
+    keys = [executions.keys[place] for place in places]
+    run.rows.end(
+        keys, {n for n, place in enumerate(places) if place in executions.errors} if executions.errors else ()
+    )
     run.need(keys)
     _returned(log, keys)
-    run.last_stop = max(run.last_stop, float(timed.stop[told.computed[list(places)]].max()))
-    _tell_activities(log, timed, set(places), transfers)
-    if told.errors or run.failed:
+    run.last_stop = max(run.last_stop, float(timed.stop[executions.computed[list(places)]].max()))
+    _record_activities(log, timed, set(places), transfers)
+    if executions.errors or run.failed:
         for place, key in zip(places, keys, strict=True):
             run.failed.pop(key, None)
-            if place in told.errors:
-                run.failed[key] = told.errors[place]
-    if told.errors:
-        _tell_failed(log, timed, [place for place in places if place in told.errors])
-        places = [place for place in places if place not in told.errors]
+            if place in executions.errors:
+                run.failed[key] = executions.errors[place]
+    if executions.errors:
+        _record_failed(log, timed, [place for place in places if place in executions.errors])
+        places = [place for place in places if place not in executions.errors]
     if places:
-        _tell_finished(run, timed, places)
+        _record_finished(run, timed, places)
 
 
 def _returned(log: RunLog, keys: Sequence[Hashable]) -> None:
@@ -249,19 +253,19 @@ def _returned(log: RunLog, keys: Sequence[Hashable]) -> None:
             log.sent_to.pop(key, None)
 
 
-def _tell_failed(log: RunLog, timed: TimedExecutions, places: Sequence[int]) -> None:
-    told = timed.told
+def _record_failed(log: RunLog, timed: TimedExecutions, places: Sequence[int]) -> None:
+    executions = timed.executions
     for place in places:
-        key, error, step = told.keys[place], told.errors[place], int(told.computed[place])
+        key, error, step = executions.keys[place], executions.errors[place], int(executions.computed[place])
         start, stop = float(timed.start[step]), float(timed.stop[step])
         log.failed.append(FailedTask(key, timed.lanes[place], start, stop, math.nan, False, error))
 
 
-def _tell_finished(run: TrackedRun, timed: TimedExecutions, places: Sequence[int]) -> None:
-    told, log = timed.told, run.log
-    keys = [told.keys[place] for place in places]
-    steps = told.computed[list(places)]
-    start, stop, size = timed.start[steps], timed.stop[steps], told.nbytes[list(places)]
+def _record_finished(run: TrackedRun, timed: TimedExecutions, places: Sequence[int]) -> None:
+    executions, log = timed.executions, run.log
+    keys = [executions.keys[place] for place in places]
+    steps = executions.computed[list(places)]
+    start, stop, size = timed.start[steps], timed.stop[steps], executions.nbytes[list(places)]
     # The first of several that have one key is when it landed.
     landed = {
         key: at
@@ -276,25 +280,27 @@ def _tell_finished(run: TrackedRun, timed: TimedExecutions, places: Sequence[int
     log.reported.append(ReportedTasks([*keys], lanes, start, stop, {"nbytes": size}))
 
 
-def _tell_activities(log: RunLog, timed: TimedExecutions, places: set[int], transfers: TransferLogs) -> None:
-    told, steps = timed.told, timed.told.steps
+def _record_activities(
+    log: RunLog, timed: TimedExecutions, places: set[int], transfers: TransferLogs
+) -> None:
+    executions, steps = timed.executions, timed.executions.steps
     for step in np.flatnonzero(steps.kind != COMPUTE).tolist():
         place = int(steps.owner[step])
         if place not in places:
             continue
-        bytes_told: tuple[int | None, float] = (None, math.nan)
+        sized: tuple[int | None, float] = (None, math.nan)
         source = steps.source[step]
         if source is not None:
             start, stop = float(steps.start[step]), float(steps.stop[step])
-            bytes_told = transfers.expect(log, told.workers[place], source, start, stop)
+            sized = transfers.expect(log, executions.workers[place], source, start, stop)
         log.activities.append(
             LaneActivity(
-                told.keys[place],
+                executions.keys[place],
                 timed.lanes[place],
                 int(steps.kind[step]),
                 float(timed.start[step]),
                 float(timed.stop[step]),
                 source or "",
-                *bytes_told,
+                *sized,
             )
         )

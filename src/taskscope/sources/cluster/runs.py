@@ -262,16 +262,16 @@ class TrackedRun:
         """Tell the recorder that tasks do not have to run."""
         new = [key for key in keys if key in self.keys and key not in self.skipped]
         self.skipped.update(new)
-        self._tell_skipped(new, are_skipped=True)
+        self._record_skipped(new, are_skipped=True)
 
     def need(self, keys: Iterable[Hashable]) -> None:
         """Tell the recorder of those of these tasks that have to run after all."""
         back = [key for key in keys if key in self.skipped] if self.skipped else []
         if back:
             self.skipped.difference_update(back)
-            self._tell_skipped(back, are_skipped=False)
+            self._record_skipped(back, are_skipped=False)
 
-    def _tell_skipped(self, keys: Iterable[Hashable], *, are_skipped: bool) -> None:
+    def _record_skipped(self, keys: Iterable[Hashable], *, are_skipped: bool) -> None:
         self.log.skipped.extend(chain.from_iterable(zip(keys, repeat(are_skipped))))
         self.count()
 

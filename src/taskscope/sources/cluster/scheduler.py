@@ -57,7 +57,7 @@ class WatchedScheduler:
         recorder: Recorder,
         computes: Computes,
         wanted: Wanted,
-        told: Callable[[], None],
+        on_change: Callable[[], None],
         left: Callable[[WatchedScheduler], None],
     ) -> None:
         self.address = address
@@ -76,7 +76,7 @@ class WatchedScheduler:
         self._recorder = recorder
         self._computes = computes
         self._wanted = wanted
-        self._told = told
+        self._on_change = on_change
         self._left = left
         self._link = Link(address, arguments)
         self._event = ThreadSafeEvent()
@@ -88,10 +88,12 @@ class WatchedScheduler:
         self._questions = Questions(
             Watched(self._link, self.workers, recorder),
             samples,
-            told,
+            on_change,
             self._admit,
             lambda: computes.are_coming() or bool(self._incoming),
-            lambda: computes.retried.union(*(told.keys for _, told in self._incoming if told.is_retry)),
+            lambda: computes.retried.union(
+                *(submission.keys for _, submission in self._incoming if submission.is_retry)
+            ),
             client_refs,
             wanted,
             self._limiter,
@@ -182,7 +184,7 @@ class WatchedScheduler:
         finally:
             self.ready.set()
             self._questions.close()
-            self._told()
+            self._on_change()
             await self._link.close()
             self._left(self)
 
@@ -194,13 +196,13 @@ class WatchedScheduler:
         if self._questions.owe_samples and not await self._event.wait(_SAMPLES_S):
             async with self._stepping:
                 await self._questions.finish_samples(self._runs, until=patience_ends())
-            self._told()
+            self._on_change()
         elif not self._questions.has_held:
             await self._event.wait(None)
         elif not await self._event.wait(self._questions.held_pause_s):
             async with self._stepping:
                 await self._questions.ask_held()
-            self._told()
+            self._on_change()
 
     async def _step(self, *, at_end: bool = False) -> None:
         # First, so that what was handed over is known even where a look before this one is never answered.
@@ -284,12 +286,12 @@ class Schedulers:
     """
 
     def __init__(
-        self, recorder: Recorder, computes: Computes, wanted: Wanted, told: Callable[[], None]
+        self, recorder: Recorder, computes: Computes, wanted: Wanted, on_change: Callable[[], None]
     ) -> None:
         self._recorder = recorder
         self._computes = computes
         self._wanted = wanted
-        self._told = told
+        self._on_change = on_change
         self._thread = LoopThread()
         self._lock = threading.Lock()
         self._known: dict[str, WatchedScheduler] = {}
@@ -318,7 +320,7 @@ class Schedulers:
             self._recorder,
             self._computes,
             self._wanted,
-            self._told,
+            self._on_change,
             self._left,
         )
         known.start(self._thread)

@@ -52,10 +52,10 @@ class Others:
         Told when a run begins or ends.
     """
 
-    def __init__(self, recorder: Recorder, workers: Workers, told: Callable[[], None]) -> None:
+    def __init__(self, recorder: Recorder, workers: Workers, on_change: Callable[[], None]) -> None:
         self._recorder = recorder
         self._workers = workers
-        self._told = told
+        self._on_change = on_change
         self._run: TrackedRun | None = None
         self.since: float | None = None
         """From when on they are recorded, on the clock's axis; None while nobody wants them."""
@@ -80,7 +80,7 @@ class Others:
             log.scheduler, log.is_held_elsewhere, log.start = OTHERS, True, self.since
             log.n_workers = self._workers.n_threads or None
             self._run = TrackedRun(log, None, None, collects=True, wake=lambda: None)
-            self._told()
+            self._on_change()
         announce(self._run, {key: ()}, ())
         return self._run
 
@@ -93,7 +93,7 @@ class Others:
         run.log.sent_to.clear()
         run.log.status = "finished"
         run.log.stop = max(self._recorder.clock.perf_counter(), run.log.start)
-        self._told()
+        self._on_change()
 
 
 class _Task:
@@ -311,7 +311,7 @@ class Tasks:
         self._held.extendleft(reversed(left[-_MOST_HELD:]))
         if not self._held and self._graph is None:
             self._settle()
-        self._tell_waiting()
+        self._record_waiting()
 
     @property
     def has_strangers(self) -> bool:
@@ -342,10 +342,10 @@ class Tasks:
         return event[0] in _OF_TASKS and _key(event) not in self._tasks
 
     def _take(self, event: Event) -> None:  # noqa: C901 - a kind a case
-        kind, *told = event
+        kind, *details = event
         match kind:
             case "end":
-                (record,) = told
+                (record,) = details
                 key = _field(record, "key")
                 if key in self._ending:
                     self._flush()
@@ -354,19 +354,19 @@ class Tasks:
                 self._ending.add(key)
             case "attempt":
                 self._flush()
-                self._rows.tell_attempts(told, self._attempted)
+                self._rows.record_attempts(details, self._attempted)
             case "state":
                 self._take_state(event)
             case "lost":
                 self._flush()
-                key, worker, moment, expected = told
+                key, worker, moment, expected = details
                 self._lose(key, str(worker), float(moment), is_expected=bool(expected))
             case "steal" | "life":
-                (self._steal if kind == "steal" else self._live)(*told)
+                (self._steal if kind == "steal" else self._live)(*details)
             case "built" if self._built is not None:
-                self._tell_built(self._built, *map(float, told))
+                self._record_built(self._built, *map(float, details))
             case "tasks" if self._graph is not None:
-                self._read_tasks(self._graph, *told)
+                self._read_tasks(self._graph, *details)
 
     def _take_state(self, event: Event) -> None:
         _, key, state, _, _, was_to_run = event
@@ -425,7 +425,7 @@ class Tasks:
         if graph.n_left <= 0:
             self._end_graph(graph)
 
-    def _tell_built(
+    def _record_built(
         self, run: TrackedRun, moment: float, materialize_s: float, order_s: float, initialize_s: float
     ) -> None:
         self._built = None
@@ -537,7 +537,7 @@ class Tasks:
         """Tell of tasks that ended, and of what became of them since."""
         records, self._ended = self._ended, []
         self._ending.clear()
-        if records and not self._rows.tell(records, self._end_each):
+        if records and not self._rows.record(records, self._end_each):
             self.lack()
         events, self._afterwards = self._afterwards, []
         for event in events:
@@ -603,7 +603,7 @@ class Tasks:
                 counts[state] += 1
             self._changed.add(task.run)
 
-    def _tell_waiting(self) -> None:
+    def _record_waiting(self) -> None:
         time_s = self._recorder.now_s()
         for run in self._changed:
             run.log.scheduled = {

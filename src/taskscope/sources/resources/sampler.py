@@ -185,7 +185,7 @@ class ResourceSampler:
                 self._add(self._recorder.seconds(time_s), reading)
             if watcher.ended:
                 # Killed, for one. The next tick starts another, if that promises more.
-                self._helpers_last = watcher.has_told
+                self._helpers_last = watcher.has_answered
                 self._watcher = None
                 watcher.stop()
         except Exception as error:  # noqa: BLE001 - sampling must not end the user's compute

@@ -32,7 +32,7 @@ class ProcessWatcher:
     samples: int
     ended: bool = False
     """Whether it is gone, for instance killed, and everything it said was read."""
-    has_told: bool = False
+    has_answered: bool = False
     """Whether it has answered."""
     _rest: bytes = field(default=b"", repr=False)
     _ends: tuple[FileIO, ...] = field(init=False, repr=False)
@@ -81,18 +81,18 @@ class ProcessWatcher:
                 break
             chunks.append(chunk)
         whole, newline, self._rest = b"".join(chunks).rpartition(b"\n")
-        self.has_told |= bool(newline)
+        self.has_answered |= bool(newline)
         return parse_lines(whole) if newline else []
 
     def run(self, dt: float, *, with_peaks: bool) -> None:
         """Have a sample taken every `dt` seconds from now on."""
-        self._tell(f"{dt!r} {with_peaks:d}\n".encode())
+        self._send(f"{dt!r} {with_peaks:d}\n".encode())
 
     def pause(self) -> None:
         """Have none taken until `run` is called again."""
-        self._tell(b"\n")
+        self._send(b"\n")
 
-    def _tell(self, command: bytes) -> None:
+    def _send(self, command: bytes) -> None:
         with contextlib.suppress(OSError):  # it may be gone, for instance killed
             os.write(self.commands, command)
 

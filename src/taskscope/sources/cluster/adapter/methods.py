@@ -129,7 +129,7 @@ def _leave_out_our_frame(error: BaseException) -> None:
 
 
 def _returned(call: Call, error: BaseException | None) -> None:
-    _tell(lambda observer: observer.returned(call, error))
+    _call_observers(lambda observer: observer.returned(call, error))
 
 
 def _observed_start(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
@@ -141,9 +141,9 @@ def _observed_start(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
             _leave_out_our_frame(error)
             raise
         if tap.is_on and self._asynchronous:
-            await _tell_in_loop(lambda observer: observer.opened_in_loop(self))
+            await _call_in_loop(lambda observer: observer.opened_in_loop(self))
         elif tap.is_on:
-            _tell(lambda observer: observer.opened(self))
+            _call_observers(lambda observer: observer.opened(self))
         return started
 
     return _start
@@ -157,7 +157,7 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
         if not tap.is_on:
             return original(self, *args, **kwargs)
         built_s = building.seconds()
-        _tell(lambda observer: observer.submitting(self))
+        _call_observers(lambda observer: observer.submitting(self))
         began = time.perf_counter()
         try:
             futures = original(self, *args, **kwargs)
@@ -184,12 +184,12 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
                 )
                 observer.submitted(submission)
 
-            _tell(tell)
+            _call_observers(tell)
         except BaseException as error:
             _leave_out_our_frame(error)
             raise
         finally:
-            _tell(lambda observer: observer.handed_over())
+            _call_observers(lambda observer: observer.handed_over())
         return futures
 
     return graph_to_futures
@@ -201,16 +201,16 @@ def _observed_retry(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
         if not tap.is_on:
             return original(self, *args, **kwargs)
         retrying = _Retrying(self, args, kwargs)
-        _tell(lambda observer: observer.submitting(self, retrying.failed))
+        _call_observers(lambda observer: observer.submitting(self, retrying.failed))
         try:
             result = original(self, *args, **kwargs)
             if not isinstance(result, Awaitable):
-                _tell(retrying.tell)
+                _call_observers(retrying.tell)
         except BaseException as error:
             _leave_out_our_frame(error)
             raise
         finally:
-            _tell(lambda observer: observer.handed_over())
+            _call_observers(lambda observer: observer.handed_over())
         return retrying.awaited(result) if isinstance(result, Awaitable) else result
 
     return retry
@@ -236,12 +236,12 @@ class _Retrying:
         observer.submitted(submission)
 
     async def awaited(self, result: Awaitable[Any]) -> Any:
-        _tell(lambda observer: observer.submitting(self._client, self.failed))
+        _call_observers(lambda observer: observer.submitting(self._client, self.failed))
         try:
             done = await result
-            _tell(self.tell)
+            _call_observers(self.tell)
         finally:
-            _tell(lambda observer: observer.handed_over())
+            _call_observers(lambda observer: observer.handed_over())
         return done
 
 
@@ -250,7 +250,7 @@ def _observed_close(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
     def close(self: Any, *args: Any, **kwargs: Any) -> Any:
         # The garbage collector closes what it frees, on a thread that may hold any lock, ours among them.
         if tap.is_on and sys._getframe(1).f_code is not type(self).__del__.__code__:
-            _tell(lambda observer: observer.closing(self))
+            _call_observers(lambda observer: observer.closing(self))
         return original(self, *args, **kwargs)
 
     return close
@@ -261,12 +261,12 @@ def _observed_end(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]
     async def _close(self: Any, *args: Any, **kwargs: Any) -> Any:
         # One that blocks was asked in `close`, and is asynchronous on its own loop, too.
         if tap.is_on and self._asynchronous and self.status != "closed":
-            await _tell_in_loop(lambda observer: observer.closing_in_loop(self))
+            await _call_in_loop(lambda observer: observer.closing_in_loop(self))
         try:
             return await original(self, *args, **kwargs)
         finally:
             if tap.is_on:
-                _tell(lambda observer: observer.closed(self))
+                _call_observers(lambda observer: observer.closed(self))
 
     return _close
 
@@ -277,7 +277,7 @@ def _observed_release(original: Callable[..., Any], tap: _Tap) -> Callable[..., 
         # Who closes a client lets go of all, whether or not it has finished.
         state = self.futures.get(key) if tap.is_on and self.status not in _CLOSING else None
         if state is not None:
-            _tell(lambda observer: observer.released(key, state))
+            _call_observers(lambda observer: observer.released(key, state))
         return original(self, key)
 
     return _release_key
@@ -296,7 +296,7 @@ _REPLACED = {
 }
 
 
-def _tell(tell: Callable[[Observer], None]) -> None:
+def _call_observers(tell: Callable[[Observer], None]) -> None:
     for observer in _observers:
         try:
             tell(observer)
@@ -304,7 +304,7 @@ def _tell(tell: Callable[[Observer], None]) -> None:
             observer.fault("watching a client", error)
 
 
-async def _tell_in_loop(tell: Callable[[Observer], Awaitable[None]]) -> None:
+async def _call_in_loop(tell: Callable[[Observer], Awaitable[None]]) -> None:
     for observer in _observers:
         try:
             await tell(observer)

@@ -32,7 +32,7 @@ def _sent_as_code(function: _Function) -> _Function:
 def logged_transfers(since: float, dask_worker: Any = None) -> list[list[Any]]:
     """Return the entries of its two logs that ended after `since`, by its own clock."""
 
-    def told(e: Any) -> Any:
+    def packed(e: Any) -> Any:
         try:
             keys = [key if len(str(key)) <= 500 else str(key)[:500] for key in list(e["keys"])[:8]]
             return e["start"], e["stop"], e["who"], e["total"], e.get("compressed"), len(e["keys"]), keys
@@ -46,7 +46,7 @@ def logged_transfers(since: float, dask_worker: Any = None) -> list[list[Any]]:
             return True
 
     logs = (dask_worker.transfer_incoming_log, dask_worker.transfer_outgoing_log)
-    return [[told(e) for e in list(log) if is_new(e)] for log in logs]
+    return [[packed(e) for e in list(log) if is_new(e)] for log in logs]
 
 
 @_sent_as_code
@@ -57,7 +57,7 @@ def counted_calls(
 ) -> list[tuple[float, bool, Any]]:
     """Return when cycles after `since` ended, whether they have, and calls by prefix."""
 
-    def told(tree: Any) -> list[tuple[int, Any, Any]]:
+    def packed(tree: Any) -> list[tuple[int, Any, Any]]:
         # Flat, for stacks may be deeper than a message can be: the depth of each call, those below it next.
         rows: list[tuple[int, Any, Any]] = []
         waiting = [(0, tree)]
@@ -70,7 +70,7 @@ def counted_calls(
     cycles = [(at, True, trees) for at, trees in list(dask_worker.profile_keys_history) if at > since]
     if with_last:
         cycles.append((math.inf, False, dict(dask_worker.profile_keys)))
-    return [(at, over, {key: told(tree) for key, tree in trees.items()}) for at, over, trees in cycles]
+    return [(at, over, {key: packed(tree) for key, tree in trees.items()}) for at, over, trees in cycles]
 
 
 @_sent_as_code

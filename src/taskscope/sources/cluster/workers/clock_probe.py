@@ -33,8 +33,8 @@ _SCHEDULER = "the scheduler's machine"
 _Sent: TypeAlias = tuple[str, float, float]
 
 
-def _read_sent(told: Any) -> _Sent:
-    text, at, until = told
+def _read_sent(answer: Any) -> _Sent:
+    text, at, until = answer
     if not math.isfinite(at) or not math.isfinite(until):
         raise ValueError(f"moments must be finite, got {at}, {until}")
     return str(text), float(at), float(until)
@@ -120,7 +120,7 @@ class ClockProbe:
             sent.append((f"{name}-{number}", at, at + clock.perf_counter() - began))
         jump_s = self._note(self._workers.clocks.scheduler, sent, await self._stamps())
         if jump_s is not None:
-            self._tell(_SCHEDULER, jump_s)
+            self._warn_of(_SCHEDULER, jump_s)
         return jump_s
 
     async def _measure_hosts(self, addresses: list[str], jump_s: float | None) -> None:
@@ -128,15 +128,15 @@ class ClockProbe:
             exchanged_messages, TOPIC, self._next_name(), _N_EXCHANGES, workers=addresses
         )
         stamps = await self._stamps()
-        for address, told in answers.given.items():
-            sent, wrong = read_each(told, _read_sent)
+        for address, answer in answers.given.items():
+            sent, wrong = read_each(answer, _read_sent)
             if wrong is not None:
                 label = self._workers.get(address).label
                 self._recorder.warn(f"{label} reported times that cannot be read: {describe(wrong)}")
             clock = self._workers.clocks.host(address)
             set_s = None if clock is None else self._note(clock, sent, stamps)
             if set_s is not None and jump_s is None:
-                self._tell(host_of(address), -set_s)
+                self._warn_of(host_of(address), -set_s)
         if answers.refusal is not None:
             self._refuse(answers.refusal)
 
@@ -154,7 +154,7 @@ class ClockProbe:
     def _wall_clock(self) -> float:
         return -self._recorder.clock.shift_s()
 
-    def _tell(self, whose: str, set_s: float) -> None:
+    def _warn_of(self, whose: str, set_s: float) -> None:
         self._recorder.warn(
             f"the clock of {whose} was set by {set_s:+.3f} s: times around that are uncertain"
         )

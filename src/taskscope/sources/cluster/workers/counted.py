@@ -157,7 +157,7 @@ class WorkerCounts:
             self._refuse(f"they run no code of ours: {answers.refusal}")
             return
         self._question.take_each(answers, self._take)
-        self._tell()
+        self._record()
         if is_last and self._runs:
             for address in sorted(answers.silent):
                 self._warn(address, "may be missing: it did not answer in time")
@@ -180,7 +180,7 @@ class WorkerCounts:
     def _warn(self, address: str, what: str) -> None:
         self._recorder.warn(f"lines of functions on {self._workers.get(address).label} {what}")
 
-    def _tell(self) -> None:
+    def _record(self) -> None:
         """Tell what is of computes, and keep what may be of one whose tasks are not known so far."""
         unknown = [counted for counted in self._unknown if not self._is_told(counted)]
         # Others may call the same functions.

@@ -20,7 +20,7 @@ from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 __all__ = ["Executing"]
 
 _LONG_S = 1.0
-_Told: TypeAlias = list[tuple[int, Hashable, float | None]]
+_Executing: TypeAlias = list[tuple[int, Hashable, float | None]]
 
 
 class Executing:
@@ -38,7 +38,7 @@ class Executing:
         self._workers = poll.workers
         self._recorder = recorder
         self._question = Question(poll, "running tasks", running_threads)
-        self._told: dict[str, _Told] = {}
+        self._executing: dict[str, _Executing] = {}
         self._runs: set[TrackedRun] = set()
         """Those of which somebody was told."""
         self._refused = False
@@ -56,7 +56,7 @@ class Executing:
         answers = await self._question.answers(wait=False)
         if answers is not None:
             self._take(answers)
-            self._tell(sent)
+            self._record(sent)
         # The first of them was given to a worker first, or nearly.
         key = next(iter(sent), None)
         since = sent[key].log.submitted.get(key, math.inf) if key is not None else math.inf
@@ -70,21 +70,22 @@ class Executing:
 
     def _take(self, answers: Answers) -> None:
         # What a worker said that does not answer now is the last that is known of it.
-        self._told = {address: self._told.get(address, []) for address in answers.silent}
+        self._executing = {address: self._executing.get(address, []) for address in answers.silent}
         self._refused = answers.refusal is not None
         self._question.take_each(answers, self._take_one)
 
-    def _take_one(self, address: str, told: _Told) -> None:
-        self._told[address] = [
-            (thread_id(thread), key, None if began is None else _moment(began)) for thread, key, began in told
+    def _take_one(self, address: str, executing: _Executing) -> None:
+        self._executing[address] = [
+            (thread_id(thread), key, None if began is None else _moment(began))
+            for thread, key, began in executing
         ]
 
-    def _tell(self, sent: Mapping[Hashable, TrackedRun]) -> None:
+    def _record(self, sent: Mapping[Hashable, TrackedRun]) -> None:
         shift_s = self._recorder.clock.shift_s()
         found: dict[TrackedRun, dict[object, tuple[LaneKey, float]]] = {run: {} for run in self._runs}
-        for address, told in self._told.items():
+        for address, executing in self._executing.items():
             worker = self._workers.get(address)
-            for thread, key, began in told:
+            for thread, key, began in executing:
                 run = sent.get(key)
                 given = None if run is None else run.log.submitted.get(key)
                 if run is not None and given is not None:

@@ -90,7 +90,7 @@ class Workers:
         """The clocks of the machines that they are on."""
         self._seen = seen
         self._known: dict[str, Worker] = {}
-        self._told: set[str] = set()
+        self._announced: set[str] = set()
         self.present: frozenset[str] = frozenset()
         """The addresses of those that the scheduler had at last."""
         self.n_threads = 0
@@ -100,16 +100,16 @@ class Workers:
 
     def update(self, identity: Mapping[str, Any]) -> frozenset[str]:
         """Take over what the scheduler says of its workers; return the addresses of those that are gone."""
-        told: Mapping[str, Any] = identity["workers"]
-        for address, facts in told.items():
+        facts_of: Mapping[str, Any] = identity["workers"]
+        for address, facts in facts_of.items():
             worker = self.get(str(address))
             worker.name, worker.nanny = name_and_nanny(address, facts)
             worker.n_threads = int(facts.get("nthreads", 0))
             worker.n_held = _n_held(facts)
             self._seen(worker, facts)
-        self._told.update(map(str, told))
-        gone = self.present - told.keys()
-        self.present = frozenset(map(str, told))
+        self._announced.update(map(str, facts_of))
+        gone = self.present - facts_of.keys()
+        self.present = frozenset(map(str, facts_of))
         self.silent &= self.present
         self.n_threads = sum(self._known[address].n_threads for address in self.present)
         return gone
@@ -124,7 +124,7 @@ class Workers:
 
     def __contains__(self, address: object) -> bool:
         """Return whether the scheduler has told of this worker."""
-        return address in self._told
+        return address in self._announced
 
 
 def name_and_nanny(address: str, facts: Mapping[str, Any]) -> tuple[str, str]:
@@ -155,15 +155,15 @@ class WorkerSampler:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._told: dict[str, float] = {}
+        self._announced: dict[str, float] = {}
 
     def take(self, worker: Worker, facts: Mapping[str, Any]) -> None:
         """Tell what a worker says, unless that was told before."""
         metrics = _mapping(facts.get("metrics"))
         measured = _number(metrics.get("time"))
-        if measured is None or measured <= self._told.get(worker.address, float("-inf")):
+        if measured is None or measured <= self._announced.get(worker.address, float("-inf")):
             return
-        self._told[worker.address] = measured
+        self._announced[worker.address] = measured
         moment = measured + worker.clock.ahead_s + self._recorder.clock.shift_s()
         spilled = _mapping(metrics.get("spilled_bytes"))
         in_memory = _number(spilled.get("memory"))
@@ -202,7 +202,7 @@ class WorkerSampler:
 
     def leave(self, worker: Worker) -> None:
         """Tell that a worker is gone: it has no threads, and nothing of it is known."""
-        if self._told.pop(worker.address, None) is not None:
+        if self._announced.pop(worker.address, None) is not None:
             now_s = self._recorder.now_s()
             unknown = (None,) * 7
             self._recorder.workers.append(WorkerSample(now_s, worker.address, worker.name, 0, *unknown))

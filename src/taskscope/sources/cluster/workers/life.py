@@ -61,11 +61,11 @@ class WorkersLife:
             case "killed", float(n_bytes):
                 why = f"killed because of its memory ({n_bytes / 2**20:,.0f} MiB)"
                 self._note(address, why)
-                self._tell(address, moment, f"was {why}", "killed")
+                self._add(address, moment, f"was {why}", "killed")
             case "timed out", float(seconds):
                 why = f"timed out: the scheduler had not heard of it for {seconds:g} s"
                 self._note(address, why)
-                self._tell(address, moment, why, "timed out")
+                self._add(address, moment, why, "timed out")
             case "closing", str(reason) if address not in self._why:
                 self._note(address, f"closed ({_MOMENT.sub('', reason)})")
             case "gone", bool(is_expected):
@@ -81,9 +81,9 @@ class WorkersLife:
         worker.name, worker.nanny = name, nanny
         if nanny in self._alone:
             del self._alone[nanny]
-            self._tell(address, moment, "was restarted by its nanny", "restarted", "info")
+            self._add(address, moment, "was restarted by its nanny", "restarted", "info")
         else:
-            self._tell(address, moment, "came", "came", "info")
+            self._add(address, moment, "came", "came", "info")
 
     def _change(self, address: str, moment: float, before: str, status: str) -> None:
         if before == "closing_gracefully":
@@ -92,27 +92,27 @@ class WorkersLife:
         if status == "closing_gracefully":
             self._note(address, _RETIRED)
         elif status == "paused":
-            self._tell(address, moment, "paused: it begins no task until it has memory again", "paused")
+            self._add(address, moment, "paused: it begins no task until it has memory again", "paused")
         elif (before, status) == ("paused", "running"):
-            self._tell(address, moment, "runs again", "resumed", "info")
+            self._add(address, moment, "runs again", "resumed", "info")
 
     def _go(self, address: str, moment: float, *, is_expected: bool) -> None:
         nanny, why = self._workers.get(address).nanny, self._why.get(address)
         if nanny:
             _remember(self._alone, nanny, None)
         if why == _RETIRED:
-            self._tell(address, moment, "was retired", "retired", "info")
+            self._add(address, moment, "was retired", "retired", "info")
         elif why is not None and why.startswith("closed"):
-            self._tell(address, moment, why, "left", "info")
+            self._add(address, moment, why, "left", "info")
         elif why is None and is_expected:
-            self._tell(address, moment, "left", "left", "info")
+            self._add(address, moment, "left", "left", "info")
         elif why is None:
-            self._tell(address, moment, "died", "died")
+            self._add(address, moment, "died", "died")
 
     def _note(self, address: str, why: str) -> None:
         _remember(self._why, address, why)
 
-    def _tell(
+    def _add(
         self,
         address: str,
         moment: float,

@@ -50,7 +50,7 @@ class WorkerLines:
         self._name = uuid.uuid4().hex
         self._runs: dict[int, float] = {}
         """The computes that samples may be of, by number, and when they began."""
-        self._told_all: set[int] = set()
+        self._complete_runs: set[int] = set()
         """Those of them that were over when workers were asked last."""
         self._question = Question(poll, "lines", sampled_lines)
         self._refused = False
@@ -77,7 +77,7 @@ class WorkerLines:
                     self._recorder.stacks.note(interval_s, _CYCLE_S)
                 self._runs.setdefault(log.run, log.start)
         if self.owes and self._question.is_due(limiter, _EVERY_S):
-            self._told_all = self._runs.keys() - {log.run for log in going}
+            self._complete_runs = self._runs.keys() - {log.run for log in going}
             lasts_s = _LASTS_S + _S_PER_WORKER * len(self._workers.present)
             self._question.begin(limiter, self._name, self._asked_s, lasts_s)
 
@@ -116,9 +116,9 @@ class WorkerLines:
         self._recorder.pull(_FOLD_S)
         owners = self._owners()
         self._question.take_each(answers, lambda address, given: self._take(address, given, owners))
-        for run in self._told_all:
+        for run in self._complete_runs:
             self._runs.pop(run, None)
-        self._told_all = set()
+        self._complete_runs = set()
 
     def _owners(self) -> Mapping[str, list[tuple[float, int]]]:
         """Return by prefix when computes that have it began, and their numbers, the last one at the end."""

@@ -237,7 +237,7 @@ class WorkerMetrics:
                 self._take_all(await self._question.answers(wait=True), at_once=True)
         over = [run for run in runs if run.over is not None]
         self._tasks.settle(frozenset().union(*map(self._prefixes_of, over)))
-        self._tell(runs)
+        self._record(runs)
 
     def close(self) -> None:
         """Ask no more."""
@@ -258,8 +258,8 @@ class WorkerMetrics:
         self._question.take_each(answers, self._take)
         self._tasks.forget(self._workers.present)
 
-    def _take(self, address: str, told: tuple[float, list[str], Iterable[Sequence[Any]]]) -> None:
-        time, executing, sums = told
+    def _take(self, address: str, answer: tuple[float, list[str], Iterable[Sequence[Any]]]) -> None:
+        time, executing, sums = answer
         entries, wrong = read_each(sums, _checked)
         now = {entry[:3]: entry[3] for entry in entries}
         is_first = address in self._old and address not in self._last
@@ -283,7 +283,7 @@ class WorkerMetrics:
         if wrong is not None:
             raise wrong
 
-    def _tell(self, runs: Sequence[TrackedRun]) -> None:
+    def _record(self, runs: Sequence[TrackedRun]) -> None:
         self._prefixes = {run: known for run, known in self._prefixes.items() if run in runs}
         if not self._new:
             return

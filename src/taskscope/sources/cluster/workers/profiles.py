@@ -142,7 +142,7 @@ _FOLD_S = 0.2
 
 
 @dataclass(slots=True)
-class _Told:
+class _Profile:
     """What a worker has told: until when, and what of the cycle after that, which was not over then."""
 
     until: float
@@ -167,7 +167,7 @@ class WorkerProfiles:
         self._workers = poll.workers
         self._recorder = recorder
         self._wanted = wanted
-        self._told: dict[str, _Told] = {}
+        self._profiles: dict[str, _Profile] = {}
         self._runs: dict[int, float] = {}
         """The computes that samples may be of, by number, and when they began."""
         self._over: dict[int, float] = {}
@@ -242,7 +242,9 @@ class WorkerProfiles:
             self._since = self._on_scheduler(log.start)
             # Of a cycle that may go on still, what was told must not be told twice.
             last = self._since - 2 * _CYCLE_S
-            self._told = {address: told for address, told in self._told.items() if told.noted > last}
+            self._profiles = {
+                address: profile for address, profile in self._profiles.items() if profile.noted > last
+            }
             self._recorder.stacks.note(sampling_interval_s(), _CYCLE_S)
         self._runs.setdefault(log.run, log.start)
 
@@ -262,22 +264,22 @@ class WorkerProfiles:
         owners = self._owners()
         early, self._early = self._early, []
         for address, stop, samples in early:
-            self._tell(address, stop, samples, owners)
+            self._record(address, stop, samples, owners)
         self._question.take_each(answers, lambda address, cycles: self._take(address, cycles, owners))
         if at_end and answers.silent:
             self._recorder.warn("a worker did not send its profile in time: samples may be missing")
 
     def _until(self) -> float:
         """Return until when all workers have told; one that never answers is not waited for."""
-        told = [self._of(address).until for address in self._workers.present]
-        return max(min(told, default=self._since), max(told, default=self._since) - _LONGEST_S)
+        profile = [self._of(address).until for address in self._workers.present]
+        return max(min(profile, default=self._since), max(profile, default=self._since) - _LONGEST_S)
 
     def _on_scheduler(self, moment: float) -> float:
         """Return what the scheduler's clock shows at a moment of ours; by it workers give their times."""
         return moment - self._recorder.clock.shift_s() + self._workers.clocks.scheduler_ahead_s
 
-    def _of(self, address: str) -> _Told:
-        return self._told.setdefault(address, _Told(self._since))
+    def _of(self, address: str) -> _Profile:
+        return self._profiles.setdefault(address, _Profile(self._since))
 
     def _owners(self) -> Mapping[str, list[tuple[float, int]]]:
         """Return by prefix when computes that have it began, and their numbers, the last one at the end."""
@@ -293,23 +295,23 @@ class WorkerProfiles:
         cycles: Iterable[tuple[float, bool, _Trees]],
         owners: Mapping[str, list[tuple[float, int]]],
     ) -> None:
-        told, now = self._of(address), self._recorder.clock.perf_counter()
+        profile, now = self._of(address), self._recorder.clock.perf_counter()
         for at, is_over, trees in cycles:
-            if at <= told.until:
+            if at <= profile.until:
                 continue
             samples: _Samples = Counter()
             for key, tree in trees.items():
                 for calls, count in own_calls(_tree(tree)):
                     samples[key_text(key), calls] += count
-            new = samples - told.of_next
+            new = samples - profile.of_next
             if is_over:
-                self._told[address] = told = _Told(at)
+                self._profiles[address] = profile = _Profile(at)
                 stop = now - (self._on_scheduler(now) - at)
             else:
-                told.of_next, told.noted, stop = samples, self._on_scheduler(now), now
-            self._tell(address, stop, new, owners)
+                profile.of_next, profile.noted, stop = samples, self._on_scheduler(now), now
+            self._record(address, stop, new, owners)
 
-    def _tell(
+    def _record(
         self, address: str, stop: float, samples: _Samples, owners: Mapping[str, list[tuple[float, int]]]
     ) -> None:
         """Tell of a cycle that ended then; what is of no compute that is watched is left out."""
@@ -321,8 +323,8 @@ class WorkerProfiles:
             if run is None:
                 unowned[prefix, calls] = count
             else:
-                told = CountedCalls(run, prefix, address, calls, count, count * interval_s)
-                counted.setdefault(run, []).append(told)
+                profile = CountedCalls(run, prefix, address, calls, count, count * interval_s)
+                counted.setdefault(run, []).append(profile)
         with_graph = {run for runs in owners.values() for _, run in runs}
         awaited = any(start <= stop and run not in with_graph for run, start in self._runs.items())
         if unowned and awaited and stop > self._recorder.clock.perf_counter() - _LONGEST_S:

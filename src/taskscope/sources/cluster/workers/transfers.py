@@ -73,7 +73,7 @@ class TransferLogs:
         self._known: OrderedDict[_Name, float] = OrderedDict()
         """Bytes of transfers of which the stream has not told yet."""
         self._n_tokens = 0
-        self._told: dict[tuple[str, int], float] = {}
+        self._last_stops: dict[tuple[str, int], float] = {}
         self._refused = False
 
     def expect(
@@ -132,14 +132,14 @@ class TransferLogs:
         worker, recorder = self._workers.get(address), self._recorder
         shift = recorder.clock.shift_s()
         for number, entries in enumerate(logs):
-            told = last = self._told.get((worker.address, number), -math.inf)
+            last_stop = last = self._last_stops.get((worker.address, number), -math.inf)
             good, wrong = read_each(entries, _Entry.read)
             if wrong is not None:
                 self._recorder.warn(
                     f"{worker.label} logged a transfer that cannot be read: {describe(wrong)}"
                 )
             for entry in good:
-                if entry.stop <= told:
+                if entry.stop <= last_stop:
                     continue
                 last = max(last, entry.stop)
                 if number == 0:
@@ -158,7 +158,7 @@ class TransferLogs:
                         keys=entry.keys,
                     )
                 )
-            self._told[worker.address, number] = last
+            self._last_stops[worker.address, number] = last
 
     def _complete(self, worker: str, source: str, start: float, stop: float, nbytes: float) -> None:
         name = (worker, source, start, stop)
