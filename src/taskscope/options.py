@@ -170,6 +170,15 @@ class Options:
         " only. Nothing is reset while anybody records with False.",
         Argument(("--no-memory-peaks",), const=False, help="leave the kernel's mark of most memory alone"),
     )
+    # One holder that wants it is enough.
+    memory: bool = option(
+        False,
+        "Record which task and source line each byte in memory was allocated by when most was (memray).",
+        "Of tasks that run in this process, on Linux and macOS; `Recording.memory_peak` has it once the block"
+        " has ended. It needs ``pip install 'taskscope[memory]'``, and slows what calls much Python or"
+        " allocates often.",
+        Argument(("--memory",), in_run=True),
+    )
     # One holder that wants it is enough; a profiled block does by default.
     stacks: bool = False
     # The shortest wins.
@@ -224,7 +233,7 @@ class Options:
             raise OptionError(unknown_name("metric", self.metric, _METRICS) + ", or a function of a result")
         if type(self.max_tasks) is not int or self.max_tasks < 1:
             raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
-        for name in ("stacks", "memory_peaks", "others"):
+        for name in ("stacks", "memory", "memory_peaks", "others"):
             if type(getattr(self, name)) is not bool:
                 raise OptionError(f"{name} must be True or False, got {getattr(self, name)!r}")
         functions_named(self.lines)

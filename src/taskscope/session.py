@@ -50,7 +50,7 @@ class Session:
         self.source = LocalSource(self.recorder, self._compute_started, self._compute_stopped)
         self.stacks = StackSampler(self.recorder, self.source.lanes)
         self.cluster = ClusterSource(
-            self.recorder, self._compute_started, self._compute_stopped, self._wake_pump
+            self.recorder, self._cluster_compute_started, self._compute_stopped, self._wake_pump
         )
         self._holders: dict[int, tuple[object, Options]] = {}
         self._is_attached = False
@@ -98,6 +98,7 @@ class Session:
             self._is_attached = False
             self.source.detach()
             self.source.lines.want(())
+            self.source.memory.want(0)
             self.cluster.wanted.sought = None
             self.cluster.detach()
             pumping = self.pump.tell_to_stop()
@@ -107,6 +108,13 @@ class Session:
             self._is_released = True
         # Not before: on its thread somebody may want to release, too.
         self.pump.wait_for(pumping)
+
+    def end_memory(self, owner: object, options: Options) -> None:
+        """Have it recorded what was at the peak of memory, for a holder who goes on with these options."""
+        with self._lock:
+            if id(owner) in self._holders:
+                self._holders[id(owner)] = (owner, options)
+                self._apply()
 
     def at_compute_end(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Have `callback` called whenever a compute ends, on its thread; return what ends that.
@@ -177,6 +185,7 @@ class Session:
         self.stacks.is_at_once = any(o.samples_at_once for o in sampled)
         named = [each for o in options for each in functions_named(o.lines) or ()]
         self.source.lines.want(named)
+        self.source.memory.want(sum(o.memory for o in options))
         self.cluster.wanted.sought = self.source.lines.sought if named else None
         self.stacks.cycle_s = min((o.profile_cycle for o in sampled), default=DEFAULT_CYCLE_S)
 
@@ -184,6 +193,11 @@ class Session:
         self.sampler.compute_started(run)
         self.stacks.compute_started(run)
         self.pump.wake()
+
+    def _cluster_compute_started(self, run: object) -> None:
+        if self.source.memory.is_recording:
+            self.source.memory.refuse("tasks of a cluster allocate it on its workers")
+        self._compute_started(run)
 
     def _compute_stopped(self, run: object) -> None:
         for callback in list(self._at_ends):
@@ -249,5 +263,6 @@ def _renew_in_child(session: Session) -> None:
             alive.sampler.forget_thread()
             alive.stacks.forget_thread()
             alive.cluster.forget_thread()
+            alive.source.memory.forget()
 
     os.register_at_fork(after_in_child=renew)

@@ -18,7 +18,7 @@ from taskscope.jupyter.magics.magic import ProfileMagics
 from taskscope.options import Options, ProfileOptions, code_of, declared, functions_named
 from taskscope.profiling import BlockOptions
 
-EVERY_SURFACE = {"label", "display", "save", "lines", "overwrite", "redact", "dt"}
+EVERY_SURFACE = {"label", "display", "save", "lines", "memory", "overwrite", "redact", "dt"}
 
 
 def test_the_page_of_options_is_what_they_declare() -> None:
@@ -28,7 +28,16 @@ def test_the_page_of_options_is_what_they_declare() -> None:
 def test_every_option_says_what_it_means() -> None:
     assert [one.name for one, _ in declared()] == [
         *("label", "display", "panel", "save", "overwrite", "redact", "client"),
-        *("dt", "metric", "max_tasks", "memory_peaks", "stacks", "profile_interval", "profile_cycle"),
+        *(
+            "dt",
+            "metric",
+            "max_tasks",
+            "memory_peaks",
+            "memory",
+            "stacks",
+            "profile_interval",
+            "profile_cycle",
+        ),
         *("lines", "transport", "others"),
     ]
     assert [what.meaning for _, what in declared() if not what.meaning.endswith(".")] == []

@@ -405,6 +405,20 @@ export const TABLES = {
       cpu_s: 'f8'
     }
   },
+  peak_lines: {
+    mode: 'append',
+    columns: {
+      peak: 'int',
+      run: 'int?',
+      key: 'text?',
+      prefix: 'text?',
+      file: 'text?',
+      function: 'text?',
+      line: 'int?',
+      nbytes: 'int',
+      n_allocations: 'int'
+    }
+  },
   totals: {
     mode: 'append',
     columns: {

@@ -72,6 +72,7 @@ def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> R
             lines=stacks.lines.part(np.isin(stacks.lines.run, list(runs))),
         ).pruned(),
         measured_lines=tuple(line for line in data.measured_lines if line.run in runs),
+        peak_lines=tuple(line for line in data.peak_lines if line.run is None or line.run in runs),
         holdings=data.holdings.part(_of(data.holdings.run, runs, earlier, data.holdings.time >= data.zero_s)),
     )
 

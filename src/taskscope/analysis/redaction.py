@@ -12,6 +12,7 @@ from taskscope.model.keys import OTHERS_MARK, KeyBlock, others_prefix
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import Steal, Transfer
 from taskscope.model.tables.columns import GraphColumns
+from taskscope.model.tables.memory import PeakLine
 from taskscope.model.tables.records import Group, GroupTotal, Lane, Message, Run
 from taskscope.model.tables.stacks import Function, MeasuredLine, StackColumns
 from taskscope.model.tables.workers import Metric, WorkerSample
@@ -149,6 +150,16 @@ class Redaction:
             function=self.name(line.function),
         )
 
+    def peak_line(self, line: PeakLine) -> PeakLine:
+        """Return a line of a peak of memory without what must not leave."""
+        return replace(
+            line,
+            key=line.key and self.name(line.key),
+            prefix=line.prefix and self.prefix(line.prefix),
+            file=line.file and self.name(line.file),
+            function=line.function and self.name(line.function),
+        )
+
     def metric(self, metric: Metric) -> Metric:
         """Return what was metered without what must not leave."""
         worker, prefix = without_credentials(metric.worker), self.prefix(metric.prefix)
@@ -212,6 +223,7 @@ def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData
         workers=tuple(map(redaction.worker, recording.workers)),
         metrics=tuple(map(redaction.metric, recording.metrics)),
         measured_lines=tuple(map(redaction.measured_line, recording.measured_lines)),
+        peak_lines=tuple(map(redaction.peak_line, recording.peak_lines)),
         transfers=tuple(map(redaction.transfer, recording.transfers)),
         steals=tuple(map(redaction.steal, recording.steals)),
     )

@@ -197,6 +197,8 @@ def _at_the_peak(recording: RecordedData) -> list[tuple[str, str]]:
     if count_tasks(recording) > MAX_EXPLAINED or not (has_grown or recording.workers):
         return []
     peak = memory_peak(recording)
+    if peak.allocated.words():
+        return [("allocated", peak.allocated.words())]
     # Without what tasks had there is little that the line above it does not say.
     if not peak.nbytes("tasks") or peak.peak_bytes - peak.nbytes("base") < _MANY_BYTES:
         return []

@@ -13,6 +13,7 @@ from dataclasses import replace
 from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Steal, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import Measured, RowBlock
+from taskscope.model.tables.memory import PeakLine
 from taskscope.model.tables.records import FLAGS, Group, Lane, Message, Run
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import LineRows, MeasuredLine
@@ -185,6 +186,12 @@ _DECLARED = (
         meaning="One row for each source line of a function that was named (`lines=[f]`), in each task. "
         "Times have what a line called in them, so they add up within a function, not over all rows.",
         columns=_public(MeasuredLine),
+    ),
+    Table(
+        name="peak_lines",
+        meaning="One row for each source line that had allocated memory for a task when most was allocated "
+        "(`memory=True`), the largest first; the last rows are what no task had.",
+        columns=_public(PeakLine),
     ),
     Table(
         name="dependencies",

@@ -24,6 +24,7 @@ from taskscope.model.tables.activities import (
 )
 from taskscope.model.tables.cache_usage import NO_CACHE_ROWS, CacheRows
 from taskscope.model.tables.columns import GraphColumns, RowBlock, joined_measures
+from taskscope.model.tables.memory import PeakLine
 from taskscope.model.tables.records import (
     FLAGS,
     RUNNING,
@@ -108,6 +109,8 @@ class RecordedData:
         What workers of a cluster metered of the tasks of each compute.
     measured_lines
         What the lines of functions took that were named to be measured.
+    peak_lines
+        What was allocated when most was in memory, by task and line, where that was asked for.
     holdings
         What workers of a cluster were seen to hold; on the recorder's axis.
     unknown
@@ -137,6 +140,7 @@ class RecordedData:
     workers: tuple[WorkerSample, ...] = ()
     metrics: tuple[Metric, ...] = ()
     measured_lines: tuple[MeasuredLine, ...] = ()
+    peak_lines: tuple[PeakLine, ...] = ()
     holdings: CacheRows = NO_CACHE_ROWS
     unknown: frozenset[str] = frozenset()
     ends: LogEnds | None = field(default=None, repr=False)
@@ -161,7 +165,7 @@ class RecordedData:
         ----------
         name
             One of ``runs tasks activities transfers steals resources workers metrics cache holdings`` and
-            ``lines measured_lines dependencies messages``.
+            ``lines measured_lines peak_lines dependencies messages``.
 
         Raises
         ------
@@ -180,7 +184,7 @@ class RecordedData:
         ----------
         name
             One of ``runs tasks activities transfers steals resources workers metrics cache holdings`` and
-            ``lines measured_lines dependencies messages``.
+            ``lines measured_lines peak_lines dependencies messages``.
 
         Raises
         ------
@@ -354,6 +358,10 @@ def _measured_lines(recording: RecordedData) -> Columns:
     return _of_records(columns, recording.measured_lines, recording.zero_s)
 
 
+def _peak_lines(recording: RecordedData) -> Columns:
+    return _of_records(TABLES["peak_lines"].columns, recording.peak_lines, recording.zero_s)
+
+
 def _cache(recording: RecordedData) -> Columns:
     stops = {r.run: recording.now_s if r.stop_s is None else r.stop_s for r in recording.runs}
     on_cluster = {r.run for r in recording.runs if r.is_on_cluster}
@@ -464,6 +472,7 @@ _BUILDERS: Mapping[str, Callable[[RecordedData], Columns]] = {
     "holdings": _holdings,
     "lines": _lines,
     "measured_lines": _measured_lines,
+    "peak_lines": _peak_lines,
     "dependencies": _dependencies,
     "messages": _messages,
 }

@@ -1,10 +1,17 @@
-"""Which source line an instruction of a code object belongs to."""
+"""Source lines: which one an instruction of a code object belongs to, and what they say."""
 
 from __future__ import annotations
 
+import linecache
+import sysconfig
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
 from types import CodeType
 
-__all__ = ["line_at"]
+__all__ = ["is_of_library", "line_at", "source_of"]
+
+_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def line_at(code: CodeType, offset: int) -> int:
@@ -13,3 +20,21 @@ def line_at(code: CodeType, offset: int) -> int:
         if first <= offset < stop:
             return line or code.co_firstlineno
     return code.co_firstlineno
+
+
+def source_of(file: str, recorded_at: datetime) -> Sequence[str]:
+    """Return the lines of a file as it was at that time, without their ends; none where unknown."""
+    try:
+        if Path(file).stat().st_mtime > recorded_at.timestamp():
+            return []
+    except (OSError, ValueError):
+        # Cells of a notebook are in no file; `linecache` knows those of this kernel.
+        if file not in linecache.cache:
+            return []
+    return [line.rstrip("\r\n") for line in linecache.getlines(file)]
+
+
+def is_of_library(file: str) -> bool:
+    """Return whether a file is Python's or a package's, and not the user's own."""
+    # What NumPy dispatches to is compiled under a name of its own.
+    return "-packages" in file or file.startswith(("<frozen", "<__array_function__", *_LIBRARIES))

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias, get_args
 from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Steal, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import Measured, RowBlock
+from taskscope.model.tables.memory import PeakLine
 from taskscope.model.tables.records import (
     FLAGS,
     RUNNING,
@@ -497,6 +498,11 @@ _FILED = (
         columns=tuple(
             replace(column, is_exact=column.kind == "number") for column in columns_of(MeasuredLine)
         ),
+    ),
+    Table(
+        name="peak_lines",
+        meaning="What was allocated when most was, by task and line.",
+        columns=columns_of(PeakLine),
     ),
     Table(
         name="totals",

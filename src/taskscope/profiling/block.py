@@ -302,6 +302,9 @@ class Block:
         self._end_streams()
         if left_s is None:
             left_s = self.session.cluster.settle()
+        if self.options.memory:
+            # What was at the peak is known once that is over.
+            self.session.end_memory(self, replace(self.options, memory=False, save=None))
         recording = self._window(ending)
         # Who does not answer is not asked for more.
         if self.options.stacks and left_s > 0 and lacks_profile(recording):

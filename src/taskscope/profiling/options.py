@@ -9,6 +9,7 @@ from taskscope.errors import OptionError
 from taskscope.export import check_target
 from taskscope.options import ProfileOptions
 from taskscope.sources.cluster import is_client
+from taskscope.sources.local.memory import check_memory
 
 __all__ = ["BlockOptions"]
 
@@ -23,5 +24,7 @@ class BlockOptions(ProfileOptions):
             raise OptionError(f"client must be a distributed.Client or None, got {self.client!r}")
         ProfileOptions.__post_init__(self)
         Redaction.of(self.redact)
+        if self.memory:
+            check_memory()
         for path in self.files:
             check_target(path, overwrite=self.overwrite)

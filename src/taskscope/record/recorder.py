@@ -50,6 +50,7 @@ from taskscope.record.tables.groups import GroupTable, LaneTable
 from taskscope.record.tables.log import Log, Reader, RowNumbers
 from taskscope.record.tables.measured_lines import MeasuredLineLog
 from taskscope.record.tables.metrics import MetricLog
+from taskscope.record.tables.peak_lines import PeakLineLog
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
 from taskscope.record.tables.tasklog import TaskLog
@@ -106,6 +107,7 @@ class Recorder:
         self.metered = MetricLog(self.warn)
         self.stacks = StackLog(self.now_s)
         self.measured_lines = MeasuredLineLog()
+        self.peak_lines = PeakLineLog()
         self._tasks = TaskLog(_checked(max_tasks))
         self._groups = GroupTable()
         self._lanes = LaneTable(os.getpid())
@@ -408,6 +410,7 @@ class Recorder:
                 workers=tuple(w for w in self.workers if start_s <= w.time_s <= until_s),
                 metrics=self.metered.between(first_run, last_run),
                 measured_lines=self.measured_lines.between(first_run, last_run),
+                peak_lines=self.peak_lines.between(first_run, last_run),
                 ends=LogEnds(
                     self._tasks.cursor,
                     self.activities.cursor,
@@ -443,6 +446,7 @@ class Recorder:
             self.metered.clear()
             self.stacks.clear()
             self.measured_lines.clear()
+            self.peak_lines.clear()
             self._runs.clear()
 
     def renew_lock(self) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import linecache
 import math
-import sysconfig
 import tokenize
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +25,7 @@ from taskscope.analysis.quantities import format_count, plural, printable
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, unknown_name
 from taskscope.model.frames import Columns, frame_of, text_column
 from taskscope.model.recording import RecordedData
+from taskscope.model.source_lines import is_of_library, source_of
 from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackColumns, StackRows
 from taskscope.options import Named, code_of
 
@@ -45,7 +44,6 @@ _CUT_OFF = (
 _MOST_SHOWN = 5
 _MOST_KNOWN = 20
 _SAMPLED = f"{'Samples':>8} {'Time (s)':>9} {'±':>7}"
-_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +199,7 @@ class Lines:
 
     def _shown(self) -> Sequence[FunctionLines]:
         sampled = [each for each in self.functions if not each.is_counted]
-        own = [each for each in sampled if not _is_of_library(each.function.file)]
+        own = [each for each in sampled if not is_of_library(each.function.file)]
         return (own or sampled)[:_MOST_SHOWN]
 
     def __repr__(self) -> str:
@@ -260,7 +258,7 @@ def _counted(
             found[Function(each.function, each.file, each.first_line)].append(each)
     made = []
     for place, rows in found.items():
-        source = _source(place.file, recording.started_at)
+        source = source_of(place.file, recording.started_at)
         by_line: defaultdict[int, list[MeasuredLine]] = defaultdict(list)
         for row in rows:
             by_line[row.line].append(row)
@@ -326,7 +324,7 @@ def sampled_functions(
     source: Sequence[str] = []
     for place, number, sums in _by_line(wanted):
         if place not in found:
-            source = _source(functions[place].file, started_at)
+            source = source_of(functions[place].file, started_at)
         known_s = sums["cpu_known_s"]
         found[place].append(
             Line(
@@ -404,7 +402,7 @@ def _not_seen(recording: RecordedData, rows: LineRows, function: Named) -> str:
     name = function if isinstance(function, str) else getattr(function, "__qualname__", repr(function))
     used = np.unique(rows.function[rows.function >= 0]).tolist()
     # Those of libraries are many; who mistyped a name means one of their own, as a rule.
-    ordered = sorted(used, key=lambda place: _is_of_library(stacks.functions[place].file))
+    ordered = sorted(used, key=lambda place: is_of_library(stacks.functions[place].file))
     counted = [each.function for each in recording.measured_lines]
     known = list(dict.fromkeys([*counted, *(stacks.functions[place].name for place in ordered)]))
     ends: dict[str, str] = {}
@@ -451,22 +449,6 @@ def _seconds_in(stacks: StackColumns, sampled: StackRows) -> dict[int, float]:
         for function in on_stack:
             found[function] += float(seconds[call])
     return found
-
-
-def _source(file: str, started_at: datetime) -> Sequence[str]:
-    """Return the lines of a file as it was when this was recorded, without their ends; none where unknown."""
-    try:
-        if Path(file).stat().st_mtime > started_at.timestamp():
-            return []
-    except (OSError, ValueError):
-        # Cells of a notebook are in no file; `linecache` knows those of this kernel.
-        if file not in linecache.cache:
-            return []
-    return [line.rstrip("\r\n") for line in linecache.getlines(file)]
-
-
-def _is_of_library(file: str) -> bool:
-    return "-packages" in file or file.startswith(("<frozen", *_LIBRARIES))
 
 
 def source_block(each: FunctionLines) -> list[tuple[int, str | None, Line | None]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.explain.schedule import own_runs
 from taskscope.analysis.process.nonnegative import MIN_SAMPLES, fit_counts, fitted, too_few
+from taskscope.analysis.process.peak_lines import Allocations, allocations
 from taskscope.analysis.process.running import Running, running
 from taskscope.analysis.quantities import format_bytes, format_count, format_percent, plural, printable
 from taskscope.errors import UnknownNameError, unknown_name
@@ -92,6 +93,9 @@ class MemoryPeak:
         Why nothing can be said; None where something can.
     notes
         What is not known, and why.
+    allocated
+        What tasks and source lines had allocated when that was most, where it was asked for
+        (``memory=True``).
     """
 
     worker: str | None
@@ -102,6 +106,7 @@ class MemoryPeak:
     workers: Mapping[str, float]
     reason: str | None
     notes: tuple[str, ...]
+    allocated: Allocations = field(default=Allocations(()), kw_only=True)
 
     def nbytes(self, kind: PeakKind) -> float:
         """Return how much of the peak is of a kind."""
@@ -128,6 +133,7 @@ class MemoryPeak:
             "workers": dict(self.workers),
             "reason": self.reason,
             "notes": list(self.notes),
+            "allocated": self.allocated.to_dict(),
         }
 
     def words(self) -> str:
@@ -148,7 +154,8 @@ class MemoryPeak:
     def __str__(self) -> str:
         """Return it as text, the largest part first."""
         if self.reason is not None:
-            return f"cannot say what was in memory, because {self.reason}"
+            text = f"cannot say what was in memory, because {self.reason}"
+            return f"{text}\n\n{self.allocated}" if self.allocated.lines else text
         whose = "" if self.worker is None else f" of worker {printable(self.worker, 60)}"
         how = "as the operating system counted" if self.is_exact else "the largest sample"
         parts = sorted(self.parts, key=lambda part: -part.nbytes)
@@ -161,7 +168,9 @@ class MemoryPeak:
             for name, part in zip(names, shown, strict=True)
         ]
         title = f"peak memory{whose} · {format_bytes(self.peak_bytes)} ({how})"
-        return "\n".join([title, "", *lines, *([""] if self.notes else []), *(f"  {n}" for n in self.notes)])
+        notes = [*([""] if self.notes else []), *(f"  {n}" for n in self.notes)]
+        allocated = ["", str(self.allocated)] if self.allocated.lines else []
+        return "\n".join([title, "", *lines, *notes, *allocated])
 
     __repr__ = __str__
 
@@ -223,6 +232,10 @@ class _Results:
 
 def memory_peak(recording: RecordedData, worker: str | None = None) -> MemoryPeak:
     """Return what the bytes at the peak were; see `taskscope.Recording.memory_peak`."""
+    return replace(_memory_peak(recording, worker), allocated=allocations(recording))
+
+
+def _memory_peak(recording: RecordedData, worker: str | None) -> MemoryPeak:
     runs = own_runs(recording, None)
     if not runs:
         return _nothing("no Dask computation was recorded")

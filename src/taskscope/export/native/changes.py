@@ -133,6 +133,7 @@ class Changes:
             writer.add_lines(stacks)
         writer.add_records("metrics", list(map(redaction.metric, recording.metrics)))
         writer.add_records("measured_lines", list(map(redaction.measured_line, recording.measured_lines)))
+        writer.add_records("peak_lines", list(map(redaction.peak_line, recording.peak_lines)))
         writer.add_records("totals", list(map(redaction.total, recording.totals)))
         n_all = recording.dropped + count_tasks(recording)
         writer.standing = {}

@@ -57,6 +57,7 @@ from taskscope.model.tables.columns import (
     round_down_f4,
     stored_measures,
 )
+from taskscope.model.tables.memory import PeakLine
 from taskscope.model.tables.records import (
     INTERRUPTED,
     Group,
@@ -87,7 +88,7 @@ _GRAPH_BYTES = 3_000
 
 _RECORDS = {
     "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "steals", "metrics",
-    "functions", "measured_lines", "totals",
+    "functions", "measured_lines", "peak_lines", "totals",
 }  # fmt: skip
 
 
@@ -234,6 +235,7 @@ class _Tables:
             workers=tuple(self._worker_samples()),
             metrics=tuple(self._records("metrics", Metric)),
             measured_lines=tuple(self._records("measured_lines", MeasuredLine)),
+            peak_lines=tuple(self._records("peak_lines", PeakLine)),
             holdings=self._holdings(),
             unknown=frozenset(self._texts("unknown", "name")),
         )

@@ -529,6 +529,7 @@ def write(recording: RecordedData, file: BinaryIO) -> None:
     writer.add_records("steals", recording.steals)
     writer.add_records("metrics", recording.metrics)
     writer.add_records("measured_lines", recording.measured_lines)
+    writer.add_records("peak_lines", recording.peak_lines)
     writer.add_records("totals", recording.totals)
     writer.frame(is_last=True)
 

@@ -67,6 +67,13 @@ class Lines(Protocol):
         """Take in what lines took in a task."""
 
 
+class Memory(Protocol):
+    """What `taskscope.sources.local.memory.MemorySource` does for tasks of a run."""
+
+    def calls_as(self, run: int, key: object) -> Callable[..., Any] | None:
+        """Return what calls a function with two values, so that stacks name the task; None: nothing does."""
+
+
 class RunLog:
     """One compute as it is being recorded.
 
@@ -94,6 +101,7 @@ class RunLog:
         "lanes",
         "lines",
         "lock_waited",
+        "memory",
         "metered",
         "metric",
         "n_tasks",
@@ -192,6 +200,8 @@ class RunLog:
         """How tasks are sent to other processes, and how their times come back; None where none are."""
         self.lines: Lines | None = None
         """What measures lines of functions in its tasks; None where nothing does."""
+        self.memory: Memory | None = None
+        """What records which task allocates memory; None where nothing does."""
         self.lock_waited = (0, 0.0)
         """How often the pump's thread asked for the interpreter's lock, and how long it waited in all."""
         self.trusts_workers = True

@@ -23,6 +23,7 @@ from taskscope.sources.local.adapter import building, registration
 from taskscope.sources.local.adapter.registration import CallbackTuple
 from taskscope.sources.local.adapter.scheduler import find_culprit, find_scheduler
 from taskscope.sources.local.lines import LineSource, MeteredTask
+from taskscope.sources.local.memory import MemorySource, NumberedTask
 from taskscope.sources.local.shipped import ShippedTimes
 from taskscope.sources.local.shipped_samples import Sampled
 from taskscope.sources.local.sizes import result_size
@@ -63,6 +64,7 @@ class LocalSource:
         self.recorder = recorder
         self.metric: Metric | None = None
         self.lines = LineSource(recorder)
+        self.memory = MemorySource(recorder)
         self.interval_s: float | None = None
         """Seconds between samples of tasks in other processes; None: none are taken."""
         self._on_start = on_start
@@ -107,6 +109,7 @@ class LocalSource:
             log.n_workers = scheduler.n_workers
             log.trusts_workers = scheduler.is_local
             log.lines = self.lines if self.lines.meter is not None else None
+            self._record_memory(log)
             if scheduler.name == "processes":
                 sought = self.lines.sought if log.lines else None
                 take = partial(self._take_samples, log.run, log.start)
@@ -128,6 +131,13 @@ class LocalSource:
             log.graph_source = _graph_source(state)
         except Exception as error:  # noqa: BLE001 - see _start
             self.recorder.fault("_start_state", error)
+
+    def _record_memory(self, log: RunLog) -> None:
+        if self.memory.is_recording:
+            if log.trusts_workers and log.scheduler != "processes":
+                log.memory = self.memory
+            else:
+                self.memory.refuse("tasks of other processes allocate it there; use threads, or synchronous")
 
     def _take_samples(
         self, run: int, start: float, key: object, worker: int, shift_s: float, sampled: Sampled
@@ -223,7 +233,7 @@ def _task_hooks(
         try:
             log = logs[id(dsk)]
             if log.trusts_workers:
-                dsk[key] = (TimedTask if log.lines is None else MeteredTask)(key, dsk[key], log)
+                dsk[key] = _kind_of(log)(key, dsk[key], log)
             else:
                 log.submitted[key] = log.perf_counter()
         except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
@@ -242,6 +252,12 @@ def _task_hooks(
             recorder.fault("posttask", error)
 
     return pretask, posttask
+
+
+def _kind_of(log: RunLog) -> type[TimedTask]:
+    if log.memory is not None:
+        return NumberedTask
+    return TimedTask if log.lines is None else MeteredTask
 
 
 def _settle(

@@ -188,7 +188,7 @@ def test_a_killed_process_leaves_what_it_had_recorded(fake_clock: FakeClock, loa
     ):
         tables["messages"][column].append(value)
     # What workers metered, and the sums by line, are written last.
-    written_last = {"metrics", "lines", "measured_lines"}
+    written_last = {"metrics", "lines", "measured_lines", "peak_lines"}
     tables["lines"] = {column: [] for column in tables["lines"]}
     assert as_lists(loaded) == tables
     assert {name for name, table in tables.items() if not all(map(len, table.values()))} == written_last

@@ -20,7 +20,7 @@ def test_all_options(tmp_path: Path) -> None:
     dump, text = str(tmp_path / "a b.taskscope"), str(tmp_path / "a.txt")
     line = (
         f"""-o run -D "{dump}" -T {text} -q --label 'rechunk 2' --dt=0.1 --metric nbytes --no-raise-error"""
-        " --no-stacks --panel dock --transport poll --others"
+        " --no-stacks --panel dock --transport poll --others --memory"
     )
     assert parse_options(PARSER, line, {}) == MagicOptions(
         BlockOptions(
@@ -33,6 +33,7 @@ def test_all_options(tmp_path: Path) -> None:
             panel="dock",
             transport="poll",
             others=True,
+            memory=True,
         ),
         "run",
         raise_error=False,

@@ -1,0 +1,165 @@
+"""Which tasks and source lines had allocated what was there when most was, where that was recorded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from taskscope.analysis.quantities import format_bytes, format_percent, printable
+from taskscope.model.frames import frame_of
+from taskscope.model.recording import RecordedData
+from taskscope.model.source_lines import source_of
+from taskscope.model.tables.memory import PeakLine
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["AllocatedLine", "Allocations", "allocations"]
+
+_MAX_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatedLine:
+    """What a source line had allocated for a task, and not yet freed.
+
+    Parameters
+    ----------
+    key, prefix
+        The task; a key of None: several, as only the 20,000 largest rows are told apart. Both None: no task.
+    file, function, line
+        Where: the innermost line that is of no library, or, if all are, the innermost one.
+    source
+        What the line says; None where the file is not here, or has changed since.
+    nbytes, n_allocations
+        How much, and in how many pieces.
+    """
+
+    key: str | None
+    prefix: str | None
+    file: str | None
+    function: str | None
+    line: int | None
+    source: str | None
+    nbytes: int
+    n_allocations: int
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as plain values, ready for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Allocations:
+    """What was allocated, and not yet freed, when that was most, since recording it began.
+
+    It is what was asked for (``malloc``, ``mmap``), measured; what the process had in memory, or had
+    before, is something else.
+
+    Parameters
+    ----------
+    lines
+        By task and source line, the largest first; what no task had is the last.
+    """
+
+    lines: tuple[AllocatedLine, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """How much it was."""
+        return sum(line.nbytes for line in self.lines)
+
+    @property
+    def located_share(self) -> float:
+        """The share of which task and line are known; NaN where nothing was recorded."""
+        located = sum(line.nbytes for line in self.lines if line.key is not None and line.line is not None)
+        return located / self.nbytes if self.nbytes else float("nan")
+
+    def by_task(self) -> dict[str, int]:
+        """Return how many bytes each task had, the most first."""
+        return _summed((line.key, line.nbytes) for line in self.lines if line.key is not None)
+
+    def by_prefix(self) -> dict[str, int]:
+        """Return how many bytes tasks of each prefix had, the most first."""
+        return _summed((line.prefix, line.nbytes) for line in self.lines if line.prefix is not None)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the lines as a pandas DataFrame, with the columns of `AllocatedLine`.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        return frame_of([line.to_dict() for line in self.lines], list(AllocatedLine.__slots__))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as plain values, ready for JSON."""
+        return {"nbytes": self.nbytes, "lines": [line.to_dict() for line in self.lines]}
+
+    def words(self) -> str:
+        """Return the line that had most, over all tasks of a prefix; nothing where none is known."""
+        rows = _by_line(self.lines)
+        if not rows:
+            return ""
+        (prefix, where, _), nbytes = rows[0]
+        return f"{format_bytes(nbytes)} by {where} (tasks: {printable(prefix, 36)})"
+
+    def __str__(self) -> str:
+        """Return it as text: each line over all tasks of a prefix, the largest first."""
+        if not self.lines:
+            return "not recorded by task and line: ask for it with memory=True, or %%profile --memory"
+        rows = _by_line(self.lines)[:_MAX_SHOWN]
+        names = [f"{printable(prefix, 36)}  {where}" for (prefix, where, _), _ in rows]
+        width = max(map(len, names), default=0)
+        shown = [
+            f"  {name:<{width}}  {format_bytes(nbytes):>9}  {format_percent(nbytes / self.nbytes):>6}"
+            f"  {(source or '').strip()}".rstrip()
+            for name, ((_, _, source), nbytes) in zip(names, rows, strict=True)
+        ]
+        share = format_percent(self.located_share)
+        title = f"allocated when it was most · {format_bytes(self.nbytes)} ({share} of it with task and line)"
+        return "\n".join([title, "", *shown])
+
+    __repr__ = __str__
+
+
+_Place = tuple[str, str, str | None]
+"""A prefix, file and number of a line, and its source."""
+
+
+def _by_line(lines: Sequence[AllocatedLine]) -> list[tuple[_Place, int]]:
+    sums: defaultdict[_Place, int] = defaultdict(int)
+    for line in lines:
+        if line.prefix is not None and line.file is not None:
+            file = line.file.replace("\\", "/").rpartition("/")[2]
+            sums[line.prefix, f"{printable(file, 36)}:{line.line}", line.source] += line.nbytes
+    return sorted(sums.items(), key=lambda item: -item[1])
+
+
+def _summed(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    sums: defaultdict[str, int] = defaultdict(int)
+    for name, nbytes in pairs:
+        sums[name] += nbytes
+    return dict(sorted(sums.items(), key=lambda item: -item[1]))
+
+
+def allocations(recording: RecordedData) -> Allocations:
+    """Return what was allocated at the highest of the peaks that were recorded."""
+    totals: defaultdict[int, int] = defaultdict(int)
+    for row in recording.peak_lines:
+        totals[row.peak] += row.nbytes
+    highest = max(totals, key=totals.__getitem__, default=None)
+    rows = [row for row in recording.peak_lines if row.peak == highest]
+    sources = cache(lambda file: source_of(file, recording.started_at))
+    return Allocations(tuple(_line(row, sources(row.file) if row.file else ()) for row in rows))
+
+
+def _line(row: PeakLine, source: Sequence[str]) -> AllocatedLine:
+    text = source[row.line - 1] if row.line is not None and 0 < row.line <= len(source) else None
+    return AllocatedLine(
+        row.key, row.prefix, row.file, row.function, row.line, text, row.nbytes, row.n_allocations
+    )
