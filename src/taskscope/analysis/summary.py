@@ -12,6 +12,7 @@ from taskscope.analysis.before_tasks import measure_before_tasks
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.metered import ExecuteTotals, cpu_by_prefix, measure_executing
 from taskscope.analysis.process.memory_peak import memory_peak
+from taskscope.analysis.process.peak_lines import allocations
 from taskscope.analysis.process.process_cpu import process_cpu
 from taskscope.analysis.quantities import (
     UNKNOWN,
@@ -191,14 +192,15 @@ def _cpu_beside(recording: RecordedData) -> str:
 
 
 def _at_the_peak(recording: RecordedData) -> list[tuple[str, str]]:
-    """Return what the bytes at the peak were, where they are many more than before the first task."""
+    """Return what the bytes at the peak were: as was asked for, or where they are many more than before."""
+    words = allocations(recording).words()
+    if words:
+        return [("allocated", words)]
     most = recording.resources.most_bytes()
     has_grown = len(most) > 0 and most.max() - most[0] >= _MANY_BYTES
     if count_tasks(recording) > MAX_EXPLAINED or not (has_grown or recording.workers):
         return []
     peak = memory_peak(recording)
-    if peak.allocated.words():
-        return [("allocated", peak.allocated.words())]
     # Without what tasks had there is little that the line above it does not say.
     if not peak.nbytes("tasks") or peak.peak_bytes - peak.nbytes("base") < _MANY_BYTES:
         return []

@@ -27,7 +27,7 @@ class FakeWatcher(ProcessWatcher):
 
     def __init__(self) -> None:
         # No descriptors, which the real one owns.
-        self.ended = self.has_told = False
+        self.ended = self.has_answered = False
         self.told: list[float | None] = []
         self.waiting: list[tuple[float, ProcessReading]] = []
         self.stopped = False
@@ -218,7 +218,7 @@ def test_without_a_helper_a_thread_samples_and_ends_with_the_compute(sampled: Sa
 def test_a_helper_that_ended_is_followed_by_another(sampled: Sampled) -> None:
     sampled.sampler.compute_started("compute")
     sampled.sampler.tick()
-    sampled.watchers[0].ended = sampled.watchers[0].has_told = True
+    sampled.watchers[0].ended = sampled.watchers[0].has_answered = True
     sampled.sampler.tick()
     sampled.sampler.tick()
     sampled.sampler.compute_stopped("compute")
