@@ -126,7 +126,7 @@ other-python:
 	$(UNIT)
 	$(FAULTS)
 	$(UPSTREAM_OURS)
-	$(NOTEBOOKS)
+	$(NOTEBOOKS) -n 2 --dist loadfile
 
 soak: setup ## two hours of random faults; `make soak MINUTES=5` for less (not part of test)
 	$(PYTHON) -W error -m tests.faults.soak --minutes $(MINUTES)
