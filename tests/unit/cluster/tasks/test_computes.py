@@ -252,6 +252,7 @@ def test_what_is_handed_over_by_one_call_depends_on_what_another_one_did(
     client: Client, transport: Transport
 ) -> None:
     may_end = Event("may-end-first", client=client)
+    may_end.clear()
     with taskscope.profile(display=False, transport=transport) as run:
         first = client.submit(may_end.wait, key="first-1")
         both = client.submit(max, first, first, key="both-1")
