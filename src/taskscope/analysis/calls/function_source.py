@@ -5,9 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-
-from taskscope.analysis.calls.lines import sampled_functions, source_block
+from taskscope.analysis.calls.lines import sampled_functions, samples_of, source_block
 from taskscope.model.tables.stacks import StackColumns
 from taskscope.wire.text import wire_text
 
@@ -33,16 +31,16 @@ def function_source(
         for place, each in enumerate(stacks.functions)
         if (wire_text(each.name), wire_text(each.file), each.line) == (name, file, line)
     ]
-    rows = stacks.lines
-    sampled = stacks.rows.part(np.isin(stacks.rows.run, rows.run) & np.isin(stacks.rows.prefix, rows.prefix))
-    found = sampled_functions(stacks, rows, sampled, places, started_at)
-    shown: dict[str, Any] = {"function": [name, file, line], "seconds": 0.0, "lines": [], "note": _NO_LINES}
-    for each in found:
-        block = source_block(each)[:_MAX_LINES]
-        shown["seconds"] = each.seconds
-        shown["lines"] = [
+    found = sampled_functions(stacks, stacks.lines, samples_of(stacks, stacks.lines), places, started_at)
+    if not found:
+        return {"function": [name, file, line], "seconds": 0.0, "lines": [], "note": _NO_LINES}
+    block = source_block(found[0])[:_MAX_LINES]
+    return {
+        "function": [name, file, line],
+        "seconds": found[0].seconds,
+        "lines": [
             [number, None if text is None else wire_text(text), None if known is None else known.seconds]
             for number, text, known in block
-        ]
-        shown["note"] = None if any(text is not None for _, text, _ in block) else _NO_SOURCE
-    return shown
+        ],
+        "note": None if any(text is not None for _, text, _ in block) else _NO_SOURCE,
+    }

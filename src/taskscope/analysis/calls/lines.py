@@ -32,7 +32,16 @@ from taskscope.options import Named, code_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FunctionLines", "Line", "Lines", "lines", "lines_text", "sampled_functions", "source_block"]
+__all__ = [
+    "FunctionLines",
+    "Line",
+    "Lines",
+    "lines",
+    "lines_text",
+    "sampled_functions",
+    "samples_of",
+    "source_block",
+]
 
 _NOT_ON_CLUSTER = (
     "no lines of tasks on the cluster: workers sample lines where they are asked for, with %%profile --lines "
@@ -231,7 +240,7 @@ def lines(
         places = _named(stacks, rows, function)
         if not places and (len(rows) or recording.measured_lines):
             raise UnknownNameError(_not_seen(recording, rows, function))
-    sampled = stacks.rows.part(np.isin(stacks.rows.run, rows.run) & np.isin(stacks.rows.prefix, rows.prefix))
+    sampled = samples_of(stacks, rows)
     known = {(each.function.name, each.function.file) for each in counted}
     others = [
         each
@@ -307,6 +316,11 @@ def _not_counted(recording: RecordedData, function: Named | None, key: str | Non
     if key not in known:
         return unknown_name("task", key, known[:_MOST_KNOWN])
     return f"the task {key!r} ran no line of {function!r:.80}"
+
+
+def samples_of(stacks: StackColumns, rows: LineRows) -> StackRows:
+    """Return the samples of the tasks that these lines are of."""
+    return stacks.rows.part(np.isin(stacks.rows.run, rows.run) & np.isin(stacks.rows.prefix, rows.prefix))
 
 
 def sampled_functions(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from taskscope.model.keys import key_text, split_key
@@ -414,10 +416,10 @@ class Tasks:
             for key, number in zip(keys, numbers, strict=True):
                 graph.dependencies[key] = needed[first : first + number]
                 first += number
-            for place, other in outside:
-                # What `submit` and `map` hand over one after the other is one graph here.
-                if other in graph.run.keys:
-                    graph.dependencies[keys[place]] = [*graph.dependencies[keys[place]], other]
+            # What `submit` and `map` hand over one after the other is one graph here.
+            for place, others in groupby(outside, itemgetter(0)):
+                known = [other for _, other in others if other in graph.run.keys]
+                graph.dependencies[keys[place]] = [*graph.dependencies[keys[place]], *known]
             graph.states.update((keys[place], state) for place, state in states)
             graph.coroutines += [keys[place] for place in coroutines]
             graph.spans.update((split_key(keys[place])[0], span) for place, span in spans)

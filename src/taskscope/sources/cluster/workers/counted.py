@@ -182,7 +182,7 @@ class WorkerCounts:
 
     def _record(self) -> None:
         """Tell what is of computes, and keep what may be of one whose tasks are not known so far."""
-        unknown = [counted for counted in self._unknown if not self._is_told(counted)]
+        unknown = [counted for counted in self._unknown if not self._has_recorded(counted)]
         # Others may call the same functions.
         are_of_others = self._knows_all() and not any(run.n_expected for run in self._runs)
         kept = [] if are_of_others else unknown
@@ -196,7 +196,7 @@ class WorkerCounts:
             )
         self._unknown = kept[n_lost:]
 
-    def _is_told(self, counted: _Counted) -> bool:
+    def _has_recorded(self, counted: _Counted) -> bool:
         address, key, rows = counted
         run = next((run for run in reversed(self._runs) if key in run.keys), None)
         if run is None:

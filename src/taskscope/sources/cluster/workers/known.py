@@ -155,15 +155,15 @@ class WorkerSampler:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._announced: dict[str, float] = {}
+        self._last_heard: dict[str, float] = {}
 
     def take(self, worker: Worker, facts: Mapping[str, Any]) -> None:
         """Tell what a worker says, unless that was told before."""
         metrics = _mapping(facts.get("metrics"))
         measured = _number(metrics.get("time"))
-        if measured is None or measured <= self._announced.get(worker.address, float("-inf")):
+        if measured is None or measured <= self._last_heard.get(worker.address, float("-inf")):
             return
-        self._announced[worker.address] = measured
+        self._last_heard[worker.address] = measured
         moment = measured + worker.clock.ahead_s + self._recorder.clock.shift_s()
         spilled = _mapping(metrics.get("spilled_bytes"))
         in_memory = _number(spilled.get("memory"))
@@ -202,7 +202,7 @@ class WorkerSampler:
 
     def leave(self, worker: Worker) -> None:
         """Tell that a worker is gone: it has no threads, and nothing of it is known."""
-        if self._announced.pop(worker.address, None) is not None:
+        if self._last_heard.pop(worker.address, None) is not None:
             now_s = self._recorder.now_s()
             unknown = (None,) * 7
             self._recorder.workers.append(WorkerSample(now_s, worker.address, worker.name, 0, *unknown))
