@@ -29,7 +29,7 @@ class NotebookBar:
     name = "a progress bar"
     interval_s = 0.5
 
-    def __init__(self, text: Callable[[], str], visible_from_s: float, first_run: int | None) -> None:
+    def __init__(self, text: Callable[..., str], visible_from_s: float, first_run: int | None) -> None:
         self._feed = current_feed()
         self._text = text
         self._visible_from_s = visible_from_s
@@ -57,9 +57,9 @@ class NotebookBar:
             display_id, self._display_id = self._display_id, None
         try:
             if display_id is not None:
-                update_display(self._as_text(), raw=True, display_id=display_id)
+                update_display(self._as_text(is_over=True), raw=True, display_id=display_id)
             elif was_running and time.perf_counter() >= self._visible_from_s:
-                print(self._text())  # noqa: T201 - a front end groups what is printed, so many are cheap
+                print(self._text(is_over=True))  # noqa: T201 - a front end groups what is printed, so many are cheap
         finally:
             if self._widget is not None:
                 self._widget.close()
@@ -90,5 +90,5 @@ class NotebookBar:
         bundle: dict[str, Any] = self._widget._repr_mimebundle_()
         return {**bundle, **self._as_text()}
 
-    def _as_text(self) -> dict[str, str]:
-        return {"text/plain": self._text()}
+    def _as_text(self, *, is_over: bool = False) -> dict[str, str]:
+        return {"text/plain": self._text(is_over=is_over)}

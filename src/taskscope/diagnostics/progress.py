@@ -125,7 +125,7 @@ class TextBar:
     """Draws on a terminal every `dt` seconds, from a moment on, while computes last, and at their end."""
 
     def __init__(
-        self, out: TextOut | None, text: Callable[[], str], visible_from_s: float, dt: float
+        self, out: TextOut | None, text: Callable[..., str], visible_from_s: float, dt: float
     ) -> None:
         # Without a console, as in a window application on Windows, there is no stdout.
         self._out = out
@@ -149,15 +149,15 @@ class TextBar:
             self.thread.join(_JOIN_S)
         if not self._ended and time.perf_counter() >= self._visible_from_s:
             self._ended = True
-            self._write(f"{self._line()}\n")
+            self._write(f"{self._line(is_over=True)}\n")
 
     def _run(self) -> None:
         while not self._stop.wait(self._dt):
             if time.perf_counter() >= self._visible_from_s:
                 self._write(self._line())
 
-    def _line(self) -> str:
-        text = self._text()
+    def _line(self, *, is_over: bool = False) -> str:
+        text = self._text(is_over=is_over)
         # A shorter line must cover what a longer one left.
         padded, self._length = f"\r{text:<{self._length}}", len(text)
         return padded
@@ -305,8 +305,10 @@ class ProgressBar(Callback):
         self._timer = bar.thread
         return bar
 
-    def _text(self) -> str:
-        return bar_text(self._tally.fraction, time.perf_counter() - self._started, self._width)
+    def _text(self, *, is_over: bool = False) -> str:
+        # Only the end draws 100 %: the timer's turn may come when the last compute has just been counted.
+        fraction = self._tally.fraction if is_over else min(self._tally.fraction, 0.999)
+        return bar_text(fraction, time.perf_counter() - self._started, self._width)
 
     # Called by Dask's schedulers: these must never raise ---------------------------------------------------
 

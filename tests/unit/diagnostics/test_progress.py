@@ -4,6 +4,7 @@ import gc
 import io
 import logging
 import os
+import sys
 import threading
 import time
 import weakref
@@ -80,6 +81,21 @@ def test_there_is_no_write_and_no_flush_for_a_task() -> None:
     with ProgressBar(out=out, dt=1000):
         dask.get({("x", i): (abs, -1) for i in range(500)}, [("x", i) for i in range(500)])
     assert (out.writes, out.flushes) == (1, 1)
+
+
+def test_only_the_end_of_a_compute_draws_100_percent() -> None:
+    texts = []
+    interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(200):
+            out = io.StringIO()
+            with ProgressBar(out=out, dt=0.001):
+                dask.get({"x": (time.sleep, 0.001)}, "x")
+            texts.append(out.getvalue())
+    finally:
+        sys.setswitchinterval(interval_s)
+    assert [text.count("100% Completed") for text in texts] == [1] * 200
 
 
 def test_a_failed_compute_shows_how_far_it_came() -> None:
@@ -268,7 +284,7 @@ def test_bad_options_are_told_at_once(options: dict[str, Any], message: str) -> 
 def test_a_line_covers_what_a_longer_one_left() -> None:
     out = io.StringIO()
     texts = iter(["a long line", "short"])
-    bar = TextBar(out, lambda: next(texts), 0.0, 1.0)
+    bar = TextBar(out, lambda **_: next(texts), 0.0, 1.0)
     bar._write(bar._line())
     bar._write(bar._line())
     assert out.getvalue() == "\ra long line\rshort      "
