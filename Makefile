@@ -16,7 +16,6 @@ RELEASES ?= $(OLDEST) 2026.3.0
 NEWEST := build/newest
 VERSIONS := $(shell sed -n 's/.*Programming Language :: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.toml)
 MINUTES ?= 120
-GRAPHS ?= 4000
 # A test that hangs fails with the stacks of all threads, and does not eat the time of all the others.
 PYTEST := pytest --timeout 300
 # Without the plugin for notebooks, whose imports compile a grammar for two seconds in each process.
@@ -33,8 +32,6 @@ LAB42_TESTS := charts/test_progress cells/test_saved
 UPSTREAM := build/upstream-distributed
 DISTRIBUTED ?= https://github.com/dask/distributed
 REVISION ?= $(shell $(PYTHON) -c 'from importlib.metadata import version; print(version("distributed"))')
-MUTANTS := build/mutants
-STRYKER := node $(MUTANTS)/node_modules/@stryker-mutator/core/bin/stryker.js
 LABEXTENSION := src/taskscope/labextension
 LINK := $(VENV)/share/jupyter/labextensions/taskscope
 NOTEBOOK := notebooks/01-quickstart.ipynb
@@ -57,7 +54,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum releases newest other-python soak interrupts graphs mutants sbom binder packaging notebooks notebooks-public browser lab42 docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum releases newest other-python soak interrupts binder packaging notebooks notebooks-public browser lab42 docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -131,24 +128,8 @@ other-python:
 soak: setup ## two hours of random faults; `make soak MINUTES=5` for less (not part of test)
 	$(PYTHON) -W error -m tests.faults.soak --minutes $(MINUTES)
 
-graphs: setup ## 4,000 random graphs with odd values and exceptions end as they do unrecorded; `make graphs GRAPHS=400` for less (not part of test)
-	$(PYTHON) -m tests.support.computes.odd_graphs --graphs $(GRAPHS)
-
 interrupts: setup ## a KeyboardInterrupt at each line that runs on the user's thread: an hour (not part of test)
 	$(PYTHON) -W error -m tests.faults.interrupts.every_line
-
-mutants: setup $(STAMPS)/mutants ## do tests notice a wrong recorder, wire or decoder? half an hour (not part of test)
-	rm -rf $(MUTANTS)/repository && mkdir -p $(MUTANTS)/repository
-	git ls-files -z | xargs -0 cp --parents -t $(MUTANTS)/repository
-	cd $(MUTANTS)/repository && mutmut run --max-children 2 && mutmut results
-	$(STRYKER) run labextension/stryker.config.json
-
-sbom: setup ## what it is made of, as CycloneDX, into build/sbom (the wheel itself bundles preact alone)
-	@mkdir -p build/sbom
-	@test -x build/sbom/venv/bin/cyclonedx-py || { $(PYTHON) -m venv build/sbom/venv && \
-		build/sbom/venv/bin/pip install -qq --disable-pip-version-check cyclonedx-bom; }
-	build/sbom/venv/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml -o build/sbom/python.cdx.json $(PYTHON)
-	npm sbom --sbom-format cyclonedx --omit dev >build/sbom/npm.cdx.json
 
 binder: $(STAMPS)/python ## build what Binder would, without its container, and run notebook 01 there (not part of test)
 	rm -rf build/binder && mkdir -p build/binder/repository
@@ -308,14 +289,6 @@ $(STAMPS)/upstream-distributed: | $(STAMPS)/python
 		FETCH_HEAD:distributed/diagnostics/tests/test_$$name.py >$(UPSTREAM)/tests/test_$$name.py; done
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --target $(UPSTREAM)/matplotlib --no-deps \
 		matplotlib contourpy cycler fonttools kiwisolver pillow pyparsing
-	@touch $@
-
-# Beside the front end's packages, which the lock file names; from there they find its vitest.
-$(STAMPS)/mutants: | $(STAMPS)/frontend
-	@echo 'installing what makes mutants'
-	@$(PYTHON) -m pip install -qq --disable-pip-version-check 'mutmut>=3.8,<4'
-	@mkdir -p $(MUTANTS) && npm install --prefix $(MUTANTS) --no-audit --no-fund --loglevel=error --legacy-peer-deps \
-		@stryker-mutator/core@9.6.1 @stryker-mutator/vitest-runner@9.6.1 >/dev/null
 	@touch $@
 
 $(STAMPS)/chromium:
