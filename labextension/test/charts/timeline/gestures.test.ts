@@ -6,7 +6,6 @@ import type { BoundKey, TimeKeys } from '../../../src/charts/timeline/keys';
 import { bind, keyTable, press } from '../../../src/charts/timeline/keys';
 import type { TaskKeys } from '../../../src/charts/tasks/keys';
 import { taskKeys, taskMoves } from '../../../src/charts/tasks/keys';
-import { keepKeys } from '../../../src/charts/ui/dom';
 import { english } from '../../../src/lib/translate';
 
 let log: unknown[][] = [];
@@ -153,18 +152,6 @@ describe('keys', () => {
       '← → or A D', '+ − or W S', '↑ ↓, Page Up, Page Down', 'Home', 'F', 'N P', 'J K', 'Z', 'R', 'Q E', 'Shift+Q, Shift+E', '/', 'G, Shift+G', 'C', 'Shift+C', 'X',
       'Shift+← →', 'Shift+A D', 'Esc', '?'
     ]);
-  });
-
-  it('of the chart stay in it; those with ctrl go on', () => {
-    const { canvas, controller } = listening();
-    const heard: string[] = [];
-    document.body.onkeydown = event => heard.push(event.key);
-    keepKeys(canvas, controller.signal);
-    fire(canvas, new KeyboardEvent('keydown', { key: 'a', bubbles: true, cancelable: true }));
-    fire(canvas, new KeyboardEvent('keydown', { key: 'y', bubbles: true }));
-    fire(canvas, new KeyboardEvent('keydown', { key: 's', ctrlKey: true, bubbles: true }));
-    document.body.onkeydown = null;
-    expect([heard, log]).toEqual([['s'], [['pan', -80]]]);
   });
 });
 

@@ -1,0 +1,88 @@
+/** Which keys a chart in a notebook keeps from it. */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import { mount } from '../../../src/charts/dashboard';
+import { TaskStore } from '../../../src/store';
+import { batchOf } from '../../store/rows';
+import { smallProgress, smallRun } from '../small-batch';
+
+const NOTEBOOK = ['b', 'a', 'd', 'Escape', 'Enter', 'ArrowDown', 'x'];
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
+});
+
+let end = new AbortController();
+
+afterEach(() => {
+  end.abort();
+  end = new AbortController();
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+/** A dashboard in the output of a cell, and the keys pressed on an element of it that reach the notebook. */
+function inCell(): { cell: HTMLElement; el: HTMLElement; heard: (target: Element | null, keys?: readonly string[], init?: KeyboardEventInit) => string[] } {
+  const cell = document.createElement('div');
+  cell.className = 'jp-Cell';
+  cell.tabIndex = -1;
+  document.body.append(cell);
+  const store = new TaskStore({ clockMs: () => performance.now() });
+  store.append(batchOf([{ start: 0, stop: 5 }], {
+    nowS: 10, active: true, runs: [smallRun()], progress: [smallProgress({ prefix: 'inc', finished: 1 })]
+  }));
+  const { el } = mount(cell, store, { signal: end.signal });
+  vi.advanceTimersByTime(50);
+  const heard = (target: Element | null, keys: readonly string[] = NOTEBOOK, init: KeyboardEventInit = {}): string[] => {
+    const reached: string[] = [];
+    const onKey = (event: KeyboardEvent): void => { reached.push(event.key); };
+    document.addEventListener('keydown', onKey);
+    keys.forEach(key => target?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...init })));
+    document.removeEventListener('keydown', onKey);
+    return reached;
+  };
+  return { cell, el, heard };
+}
+
+const press = (button: Element): void => {
+  (button as HTMLElement).focus();
+  button.dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 1 }));
+};
+
+it('after a click on any of its buttons the cell has the focus again, or what the click opened', () => {
+  const { cell, el } = inCell();
+  const buttons = [...el.querySelectorAll<HTMLButtonElement>('button')].filter(button => button.closest('[hidden], [role=menu]') === null);
+  const focused = buttons.map(button => {
+    press(button);
+    const { activeElement } = document;
+    return [button.textContent, activeElement === cell ? 'cell' : (activeElement?.getAttribute('role') ?? activeElement?.getAttribute('type') ?? activeElement?.tagName)];
+  });
+  expect(buttons.length).toBeGreaterThan(8);
+  expect(Object.fromEntries(focused.filter(([, where]) => where !== 'cell'))).toEqual({ More: 'menuitem', Find: 'search' });
+});
+
+it('an item of a menu that was clicked gives the focus to the cell', () => {
+  const { cell, el } = inCell();
+  const more = el.querySelector<HTMLButtonElement>('.tsk-gantt .tsk-menu > button');
+  if (more !== null) {
+    press(more);
+  }
+  const item = [...el.querySelectorAll('.tsk-gantt [role=menuitem]')].find(({ textContent }) => textContent === 'Show as tables');
+  if (item !== undefined) {
+    press(item);
+  }
+  expect(document.activeElement).toBe(cell);
+});
+
+it('a button that was reached by Tab keeps what presses it, and no other key', () => {
+  const { el, heard } = inCell();
+  const button = el.querySelector('.tsk-gantt .tsk-toolbar button');
+  expect([heard(button), heard(button, ['Enter', ' '], { shiftKey: true }), heard(button, ['s', 'Enter'], { ctrlKey: true }), heard(button, ['ArrowLeft'])])
+    .toEqual([['b', 'a', 'd', 'Escape', 'ArrowDown', 'x'], ['Enter', ' '], ['s', 'Enter'], []]);
+});
+
+it('a canvas keeps the keys that it uses, and a field all that a person types', () => {
+  const { el, heard } = inCell();
+  expect([heard(el.querySelector('.tsk-gantt canvas')), heard(el.querySelector('input')), heard(el.querySelector('input'), ['s'], { ctrlKey: true })])
+    .toEqual([['b', 'Enter'], [], ['s']]);
+});
