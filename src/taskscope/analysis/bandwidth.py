@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
-from taskscope.model.frames import frame_of
+from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.model.recording import RecordedData
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Bandwidth", "WorkerPair", "bandwidth"]
 
@@ -60,17 +56,12 @@ class WorkerPair:
         """How fast the link was while anything went over it; NaN where that is unknown."""
         return self.nbytes / self.busy_s if self.busy_s > 0 else np.nan
 
-    def to_dict(self) -> dict[str, object]:
-        """Return it as plain values, ready for JSON but for NaN."""
-        rates = {name: getattr(self, name) for name in ("bytes_per_s", "together_bytes_per_s")}
-        return {**{name: getattr(self, name) for name in self.__slots__}, **rates}
-
 
 _COLUMNS = (*WorkerPair.__slots__, "bytes_per_s", "together_bytes_per_s")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Bandwidth:
+class Bandwidth(Result):
     """How fast results went between each two workers.
 
     Parameters
@@ -95,40 +86,31 @@ class Bandwidth:
         """How much went between workers."""
         return sum(pair.nbytes for pair in self.pairs)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the pairs as a pandas DataFrame, with the fields and rates of `WorkerPair`.
+    def table(self) -> dict[str, list[object]]:
+        """Return a row for each pair, with the fields and rates of `WorkerPair`.
 
-        ``.set_index(["sender", "receiver"]).bytes_per_s.unstack()`` makes a matrix of it.
-
-        Raises
-        ------
-        MissingDependencyError
-            If pandas is not installed.
+        ``.to_pandas().set_index(["sender", "receiver"]).bytes_per_s.unstack()`` makes a matrix of it.
         """
-        return frame_of([pair.to_dict() for pair in self.pairs], list(_COLUMNS))
+        return columns_of(self.pairs, *_COLUMNS)
 
     def name_of(self, address: str) -> str:
         """Return what a worker is called; its address where that is not known."""
         return dict(self.names).get(address, address)
 
-    def __str__(self) -> str:
-        """Return it as text, the pair with the most bytes first."""
+    def sections(self) -> Iterator[Section]:
+        """Yield a table of the pairs, the one with the most bytes first."""
         if self.reason is not None:
-            return f"cannot say how fast results went between workers, because {self.reason}"
+            yield Section(f"cannot say how fast results went between workers, because {self.reason}")
+            return
         n = sum(pair.n_transfers for pair in self.pairs)
-        title = f"bandwidth · {format_bytes(self.nbytes)} in {format_count(n)} {plural('transfer', n)}"
-        rows: list[tuple[str, ...]] = [("from", "to", "transfers", "bytes", "a transfer", "rate")]
-        rows += [self._row(pair) for pair in self.pairs[:_MAX_SHOWN]]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(w) if place < 2 else cell.rjust(w) for place, (cell, w) in enumerate(cells))
-            for cells in (list(zip(row, widths, strict=True)) for row in rows)
-        ]
-        if len(self.pairs) > _MAX_SHOWN:
-            lines.append(f"{len(self.pairs) - _MAX_SHOWN:,} more pairs are in to_pandas()")
-        return "\n".join([title, "", *(f"  {line}" for line in lines), *(f"  {note}" for note in self.notes)])
-
-    __repr__ = __str__
+        n_more = len(self.pairs) - _MAX_SHOWN
+        yield Section(
+            f"bandwidth · {format_bytes(self.nbytes)} in {format_count(n)} {plural('transfer', n)}",
+            ("from", "to", "transfers", "bytes", "a transfer", "rate"),
+            [self._row(pair) for pair in self.pairs[:_MAX_SHOWN]],
+            (*([f"{n_more:,} more pairs are in to_pandas()"] if n_more > 0 else []), *self.notes),
+            left=2,
+        )
 
     def _row(self, pair: WorkerPair) -> tuple[str, ...]:
         n_sized = pair.n_transfers - pair.n_unsized

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import UNKNOWN, format_bytes, format_count, format_duration, printable
+from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.analysis.totals import Totals, measure_totals, were_seen
-from taskscope.model.frames import frame_of
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import CLUSTER, number_prefixes
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = [
-    "Change",
-    "ComparedData",
-    "Difference",
-    "compared",
-    "comparison_columns",
-    "comparison_text",
-    "prefix_cells",
-    "total_cells",
-]
-
+__all__ = ["Change", "ComparedData", "Difference", "compared"]
 
 _RESAMPLES = 1_000
 _LEVEL = 0.95
 _MAX_SAMPLE = 2_000
+_MAX_PREFIXES = 20
 _VERSIONS = ("dask", "distributed", "numpy", "python", "taskscope")
 _MACHINE = ("host", "platform", "n_cores", "memory_limit_bytes")
 
@@ -95,7 +83,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ComparedData:
+class ComparedData(Result):
     """Two recordings side by side.
 
     Parameters
@@ -128,19 +116,49 @@ class ComparedData:
     warnings: tuple[str, ...]
     recordings: tuple[RecordedData, RecordedData] = field(compare=False)
 
-    def __repr__(self) -> str:
-        """Return it as lines of text."""
-        return comparison_text(self)
+    _not_plain: ClassVar[tuple[str, ...]] = ("recordings",)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return one row per prefix as a pandas DataFrame.
+    def table(self) -> dict[str, list[object]]:
+        """Return a row for each prefix: ``prefix, kind``, each quantity before and after, and the ratio."""
+        columns: dict[str, list[object]] = columns_of(self.prefixes, "prefix", "kind")
+        for name in ("n_tasks", "time_s", "cpu_s"):
+            columns[f"{name}_before"] = [getattr(row, name).before for row in self.prefixes]
+            columns[f"{name}_after"] = [getattr(row, name).after for row in self.prefixes]
+        return columns | columns_of(self.prefixes, "mean_ratio", "low", "high")
 
-        Raises
-        ------
-        MissingDependencyError
-            If pandas is not installed.
-        """
-        return frame_of(comparison_columns(self))
+    def sections(self) -> Iterator[Section]:
+        """Yield the totals, the prefixes, and why the two may not be comparable."""
+        yield self.totals()
+        yield self.by_prefix(_MAX_PREFIXES)
+        if self.warnings:
+            yield Section("", notes=[f"warning: {text}" for text in self.warnings])
+
+    def totals(self) -> Section:
+        """Return the quantities of the whole recordings."""
+        on_workers = [
+            ("peak, one worker", self.worker_peak_bytes, format_bytes),
+            ("transferred", self.transferred_bytes, format_bytes),
+            ("spilled by one", self.spilled_bytes, format_bytes),
+            ("lost with workers", self.n_lost, _n),
+        ]
+        known = [row for row in on_workers if row[1].before or row[1].after]
+        totals = [
+            ("wall time", self.makespan_s, format_duration),
+            ("time in tasks", self.time_s, format_duration),
+            ("CPU time", self.cpu_s, format_duration),
+            ("peak, this process" if known else "peak memory", self.peak_rss_bytes, format_bytes),
+            *known,
+            ("tasks", self.n_tasks, _n),
+        ]
+        rows = [(name, show(c.before), show(c.after), _ratio(c.ratio)) for name, c, show in totals]
+        return Section("taskscope · comparison", ("", "before", "after", "ratio"), rows)
+
+    def by_prefix(self, most: int) -> Section:
+        """Return a row for each of `most` prefixes."""
+        head = ("task type", "tasks", "time before", "time after", "mean per task (95 %)")
+        n_more = len(self.prefixes) - most
+        notes = [f"{n_more:,} more task types are in to_pandas()"] if n_more > 0 else []
+        return Section("", head, [_row(row) for row in self.prefixes[:most]], notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,57 +302,6 @@ def _shown(value: object) -> str:
     return " + ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-_MAX_PREFIXES = 20
-
-
-def comparison_text(comparison: ComparedData) -> str:
-    """Return the comparison as lines of text."""
-    lines = ["taskscope · comparison", ""]
-    cells = total_cells(comparison)
-    width = max(len(name) for name, *_ in cells)
-    lines += [f"  {a:<{width}}  {b:>12}  {c:>12}  {d:>7}" for a, b, c, d in cells]
-    lines += ["", *_prefix_lines(comparison)]
-    if comparison.warnings:
-        lines += ["", *(f"  warning: {printable(text, 300)}" for text in comparison.warnings)]
-    return "\n".join(lines)
-
-
-def total_cells(comparison: ComparedData) -> list[tuple[str, str, str, str]]:
-    """Return the quantities of the whole recordings as a table, its head first."""
-    on_workers = [
-        ("peak, one worker", comparison.worker_peak_bytes, format_bytes),
-        ("transferred", comparison.transferred_bytes, format_bytes),
-        ("spilled by one", comparison.spilled_bytes, format_bytes),
-        ("lost with workers", comparison.n_lost, _n),
-    ]
-    known = [row for row in on_workers if row[1].before or row[1].after]
-    totals = [
-        ("wall time", comparison.makespan_s, format_duration),
-        ("time in tasks", comparison.time_s, format_duration),
-        ("CPU time", comparison.cpu_s, format_duration),
-        ("peak, this process" if known else "peak memory", comparison.peak_rss_bytes, format_bytes),
-        *known,
-    ]
-    cells = [("", "before", "after", "ratio")]
-    cells += [(name, show(c.before), show(c.after), _ratio(c.ratio)) for name, c, show in totals]
-    tasks = comparison.n_tasks
-    return [*cells, ("tasks", _n(tasks.before), _n(tasks.after), _ratio(tasks.ratio))]
-
-
-def prefix_cells(comparison: ComparedData, most: int) -> list[tuple[str, str, str, str, str]]:
-    """Return `most` prefixes as a table, its head first."""
-    head = ("task type", "tasks", "time before", "time after", "mean per task (95 %)")
-    return [head, *(_row(row) for row in comparison.prefixes[:most])]
-
-
-def _prefix_lines(comparison: ComparedData) -> list[str]:
-    cells = prefix_cells(comparison, _MAX_PREFIXES)
-    width = max(len(row[0]) for row in cells)
-    lines = [f"  {a:<{width}}  {b:>15}  {c:>12}  {d:>12}  {e}" for a, b, c, d, e in cells]
-    more = len(comparison.prefixes) - _MAX_PREFIXES
-    return [*lines, *([f"  {more:,} more prefixes"] if more > 0 else [])]
-
-
 def _row(row: Difference) -> tuple[str, str, str, str, str]:
     n = _n(row.n_tasks.after)
     if row.n_tasks.before != row.n_tasks.after:
@@ -362,15 +329,3 @@ def _ratio(value: float | None) -> str:
 
 def _n(value: float | None) -> str:
     return UNKNOWN if value is None else format_count(int(value))
-
-
-def comparison_columns(comparison: ComparedData) -> dict[str, list[object]]:
-    """Return one row per prefix as columns."""
-    rows = comparison.prefixes
-    columns: dict[str, list[object]] = {"prefix": [r.prefix for r in rows], "kind": [r.kind for r in rows]}
-    for name in ("n_tasks", "time_s", "cpu_s"):
-        columns[f"{name}_before"] = [getattr(r, name).before for r in rows]
-        columns[f"{name}_after"] = [getattr(r, name).after for r in rows]
-    for name in ("mean_ratio", "low", "high"):
-        columns[name] = [getattr(r, name) for r in rows]
-    return columns

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import format_count, format_duration, plural, printable
+from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.analysis.totals import own_part, were_seen
-from taskscope.model.frames import frame_of
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import ERRED
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["SpanTotal", "Spans", "measure_spans"]
 
@@ -56,7 +52,7 @@ class SpanTotal:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Spans:
+class Spans(Result):
     """What the tasks of each span took.
 
     Parameters
@@ -73,35 +69,22 @@ class Spans:
     reason: str | None
     notes: tuple[str, ...]
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the spans as a pandas DataFrame, with the fields of `SpanTotal`; what is unknown is NaN.
+    def table(self) -> dict[str, list[object]]:
+        """Return a row for each span, with the fields of `SpanTotal`."""
+        return columns_of(self.spans, *SpanTotal.__slots__)
 
-        Raises
-        ------
-        MissingDependencyError
-            If pandas is not installed.
-        """
-        rows: list[dict[str, object]] = [
-            {name: getattr(total, name) for name in SpanTotal.__slots__} for total in self.spans
-        ]
-        return frame_of(rows, list(SpanTotal.__slots__))
-
-    def __str__(self) -> str:
-        """Return it as text, spans within others below them."""
+    def sections(self) -> Iterator[Section]:
+        """Yield a table of the spans, those within others below them."""
         if self.reason is not None:
-            return f"no spans, because {self.reason}"
-        rows: list[tuple[str, ...]] = [("span", "tasks", "failed", "time in tasks", "CPU time")]
-        rows += [_row(total) for total in self.spans[:_MAX_SHOWN]]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.rjust(w) if place else cell.ljust(w) for place, (cell, w) in enumerate(cells))
-            for cells in (list(zip(row, widths, strict=True)) for row in rows)
-        ]
-        if len(self.spans) > _MAX_SHOWN:
-            lines.append(f"{len(self.spans) - _MAX_SHOWN:,} more spans are in to_pandas()")
-        return "\n".join([*lines, *self.notes])
-
-    __repr__ = __str__
+            yield Section(f"no spans, because {self.reason}")
+            return
+        n_more = len(self.spans) - _MAX_SHOWN
+        yield Section(
+            f"spans · {format_count(len(self.spans))}",
+            ("span", "tasks", "failed", "time in tasks", "CPU time"),
+            [_row(total) for total in self.spans[:_MAX_SHOWN]],
+            (*([f"{n_more:,} more spans are in to_pandas()"] if n_more > 0 else []), *self.notes),
+        )
 
 
 def _row(total: SpanTotal) -> tuple[str, ...]:

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import format_count, format_duration, plural, printable
+from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.errors import UnknownNameError
-from taskscope.model.frames import frame_of
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.records import ERRED, FINISHED, RUNNING, flag_codes
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["GroupGraph", "GroupProgress", "group_graph"]
 
@@ -68,13 +64,9 @@ class GroupProgress:
         """The part of its tasks that has finished or does not have to run, 0 to 1."""
         return (self.n_finished + self.n_skipped) / self.n_tasks
 
-    def to_dict(self) -> dict[str, object]:
-        """Return it as plain values, ready for JSON."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "needs": list(self.needs)}
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class GroupGraph:
+class GroupGraph(Result):
     """The graphs of computes by task groups.
 
     Parameters
@@ -91,37 +83,25 @@ class GroupGraph:
     reason: str | None
     notes: tuple[str, ...]
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the groups as a pandas DataFrame, with the columns of `GroupProgress`.
+    def table(self) -> dict[str, list[object]]:
+        """Return a row for each group, with the fields of `GroupProgress`."""
+        return columns_of(self.groups, *GroupProgress.__slots__)
 
-        Raises
-        ------
-        MissingDependencyError
-            If pandas is not installed.
-        """
-        return frame_of([of.to_dict() for of in self.groups], list(GroupProgress.__slots__))
-
-    def __str__(self) -> str:
-        """Return it as text, a line for each group, those that are needed first."""
+    def sections(self) -> Iterator[Section]:
+        """Yield a table of the groups, those that are needed first."""
         if self.reason is not None:
-            return f"cannot say how task groups depend on each other, because {self.reason}"
+            yield Section(f"cannot say how task groups depend on each other, because {self.reason}")
+            return
         n_groups, n_tasks = len(self.groups), sum(of.n_tasks for of in self.groups)
-        title = (
+        names, n_more = _short(self.groups), n_groups - _MAX_SHOWN
+        yield Section(
             f"task graph · {format_count(n_groups)} {plural('group', n_groups)}, "
-            f"{format_count(n_tasks)} {plural('task', n_tasks)}"
+            f"{format_count(n_tasks)} {plural('task', n_tasks)}",
+            ("group", "done", "time", "needs"),
+            [_row(of, names) for of in self.groups[:_MAX_SHOWN]],
+            (*([f"{n_more:,} more groups are in to_pandas()"] if n_more > 0 else []), *self.notes),
+            is_last_left=True,
         )
-        names = _short(self.groups)
-        rows = [("group", "done", "time", "needs"), *(_row(of, names) for of in self.groups[:_MAX_SHOWN])]
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
-        lines = [
-            f"  {name:<{widths[0]}}  {done:>{widths[1]}}  {time:>{widths[2]}}  {needs}".rstrip()
-            for name, done, time, needs in rows
-        ]
-        if n_groups > _MAX_SHOWN:
-            lines.append(f"  {n_groups - _MAX_SHOWN:,} more groups are in to_pandas()")
-        return "\n".join([title, "", *lines, *(f"  {note}" for note in self.notes)])
-
-    __repr__ = __str__
 
 
 def group_graph(recording: RecordedData, run: int | None = None) -> GroupGraph:

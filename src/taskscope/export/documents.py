@@ -18,7 +18,7 @@ def write_text(recording: RecordedData, file: BinaryIO) -> None:
     """Write the summary, and the source lines that tasks were sampled in, if they were."""
     text = summary_text(recording)
     if len(recording.stacks.lines) or recording.measured_lines:
-        text += f"\n\n{lines(recording).text()}"
+        text += f"\n\n{lines(recording)}"
     file.write(f"{text}\n".encode())
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
 from html import escape
 
-from taskscope.analysis.compare import ComparedData, compared, prefix_cells, total_cells
+from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.display.colours import DARK, LIGHT, N_COLOURS, prefix_colours
 from taskscope.analysis.display.coverage import extent_s
 from taskscope.analysis.quantities import format_count, printable
 from taskscope.analysis.redaction import redacted
+from taskscope.analysis.result import Section
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import RecordedData
@@ -51,7 +51,7 @@ def _content(comparison: ComparedData) -> str:
     )
     warnings = "".join(f"<li>{escape(printable(text, 300))}</li>" for text in comparison.warnings)
     return (
-        f"{_table(total_cells(comparison))}{f'<ul>{warnings}</ul>' if warnings else ''}"
+        f"{_table(comparison.totals())}{f'<ul>{warnings}</ul>' if warnings else ''}"
         f"{charts}{_prefixes(comparison)}"
     )
 
@@ -79,21 +79,20 @@ def _chart(which: str, recording: RecordedData, span_s: float, colours: dict[str
 
 
 def _prefixes(comparison: ComparedData) -> str:
-    cells = prefix_cells(comparison, _MAX_ROWS)
     more = len(comparison.prefixes) - _MAX_ROWS
     note = f"<p>{format_count(more)} more task types are not listed</p>" if more > 0 else ""
     explained = (
         "<p>The intervals hold the ratio of the means with 95 % confidence, by bootstrap over tasks."
         " They know nothing of what differs from run to run.</p>"
     )
-    return f"<h2>By task type</h2>{_table(cells)}{note}{explained}"
+    return f"<h2>By task type</h2>{_table(comparison.by_prefix(_MAX_ROWS))}{note}{explained}"
 
 
-def _table(cells: Sequence[tuple[str, ...]]) -> str:
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in cells[0])
+def _table(section: Section) -> str:
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in section.head)
     rows = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(c)}</td>" for c in row[1:])}</tr>'
-        for row in cells[1:]
+        for row in section.rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 

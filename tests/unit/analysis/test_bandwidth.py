@@ -95,6 +95,7 @@ def test_it_prints_with_the_names_of_workers_and_its_rates() -> None:
         "  from      to         transfers  bytes  a transfer     rate",
         "  worker 0  worker 1           1   5 MB      500 ms  10 MB/s",
         "  worker 1  tcp://c:1          1      –           –        –",
+        "",
         "  1 transfer of unknown size left out",
     ]
     assert repr(told) == str(told)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import taskscope
-from taskscope.analysis.compare import Change, Difference, _interval, total_cells
+from taskscope.analysis.compare import Change, Difference, _interval
 from taskscope.analysis.quantities import UNKNOWN
 from taskscope.model.tables.activities import Transfer
 from taskscope.model.tables.workers import WorkerSample
@@ -79,7 +79,7 @@ def test_what_a_clusters_workers_used_is_compared() -> None:
         Change(0.0, 0.0),
     )
     assert comparison.n_lost == Change(0, 2)
-    assert total_cells(comparison)[4:8] == [
+    assert comparison.totals().rows[3:7] == [
         ("peak, this process", "97 MB", "97 MB", "× 1.00"),
         ("peak, one worker", "1 GB", "1.5 GB", "× 1.50"),
         ("transferred", "3 MB", "1.5 MB", "× 0.50"),

@@ -51,13 +51,16 @@ def test_each_span_has_its_tasks_with_those_of_spans_within_it() -> None:
 
 def test_spans_print_as_a_table_in_which_a_sum_of_some_is_said_to_be_the_least() -> None:
     assert str(measure_spans(IN_SPANS)).splitlines() == [
-        "span           tasks  failed  time in tasks        CPU time",
-        "load               3       1            7 s  at least 3.5 s",
-        "load / decode      1       0            4 s             3 s",
-        "loader             1       0         250 ms          250 ms",
-        "train              1       0         500 ms               \N{EN DASH}",
-        "1 task in no span: 8 s",
-        "3 tasks no longer held, and in none of these sums",
+        "spans · 4",
+        "",
+        "  span           tasks  failed  time in tasks        CPU time",
+        "  load               3       1            7 s  at least 3.5 s",
+        "  load / decode      1       0            4 s             3 s",
+        "  loader             1       0         250 ms          250 ms",
+        "  train              1       0         500 ms               \N{EN DASH}",
+        "",
+        "  1 task in no span: 8 s",
+        "  3 tasks no longer held, and in none of these sums",
     ]
 
 

@@ -48,7 +48,7 @@ def test_each_group_has_its_counts_and_the_groups_that_it_needs_but_itself() -> 
         "  add    1 of 2, 1 running   2 s  load",
         "  sum     0 of 1, 1 failed   1 s  add",
     ]
-    assert list(found.to_pandas()["needs"]) == [[], ["load-1"], ["add-1"]]
+    assert list(found.to_pandas()["needs"]) == [(), ("load-1",), ("add-1",)]
 
 
 def test_a_task_counts_by_its_last_end_data_do_not_and_what_is_skipped_is_told_apart() -> None:

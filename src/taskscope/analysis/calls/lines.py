@@ -16,21 +16,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taskscope.analysis.calls.profile import profile
-from taskscope.analysis.quantities import format_count, plural, printable
+from taskscope.analysis.quantities import format_count, plural
+from taskscope.analysis.result import Result, Section, plain
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, unknown_name
-from taskscope.model.frames import Columns, frame_of, text_column
+from taskscope.model.frames import Columns, text_column
 from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import is_of_library, source_of
 from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackColumns, StackRows
 from taskscope.options import Named, code_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "FunctionLines",
@@ -52,7 +49,6 @@ _CUT_OFF = (
 )
 _MOST_SHOWN = 5
 _MOST_KNOWN = 20
-_SAMPLED = f"{'Samples':>8} {'Time (s)':>9} {'±':>7}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +109,8 @@ class FunctionLines:
         return any(line.hits is not None for line in self.lines)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lines:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Lines(Result):
     """Source lines of the functions that tasks ran, with the time they took.
 
     Parameters
@@ -171,49 +167,41 @@ class Lines:
             "source": text_column([line.source for _, line in rows]),
         }
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the table as a pandas DataFrame.
+    def to_dict(self) -> dict[str, object]:
+        """Return the totals and the table as plain values, ready for JSON."""
+        names = ("seconds", "n_samples", "unattributed_seconds", "task_seconds", "note")
+        return {name: plain(getattr(self, name)) for name in names} | {"lines": plain(self.table())}
 
-        Raises
-        ------
-        MissingDependencyError
-            If pandas is not installed.
-        """
-        return frame_of(self.table())
+    def sections(self) -> Iterator[Section]:
+        """Yield functions with their source and the time of each line, in the manner of ``%lprun``.
 
-    def text(self) -> str:
-        """Return functions with their source and the time of each line, in the manner of ``%lprun``.
-
-        Of those that were sampled are shown that are in no library, at most five; the table has all.
+        Sampled functions are the five longest outside of libraries; the table has all.
         """
         if not self.functions:
-            return self.note or "no sample saw a line of a Python function"
-        parts, counted = [], [each for each in self.functions if each.is_counted]
+            yield Section(self.note or "no sample saw a line of a Python function")
+            return
+        counted, shown = [each for each in self.functions if each.is_counted], self._shown()
         if counted:
-            parts.append(f"Counted and timed, in {self.task_seconds:.3g} s of tasks:")
-            parts += [_text(each) for each in counted]
-        shown = self._shown()
+            yield Section(f"Counted and timed, in {self.task_seconds:.3g} s of tasks:")
+            yield from map(_section, counted)
         if shown:
             head = f"Sampled, not counted: {format_count(self.n_samples)} {plural('sample', self.n_samples)}"
-            parts.append(f"{head} of {self.seconds:.3g} s in tasks; ± is the standard error.")
+            yield Section(f"{head} of {self.seconds:.3g} s in tasks; ± is the standard error.")
             if self.unattributed_seconds:
-                parts.append(f"Dask called C code itself, without a line: {self.unattributed_seconds:.3g} s")
-            parts += [_text(each) for each in shown]
+                yield Section(f"Dask called C code itself, without a line: {self.unattributed_seconds:.3g} s")
+            yield from map(_section, shown)
         n_left = len(self.functions) - len(counted) - len(shown)
         if n_left:
-            parts.append(
+            yield Section(
                 f"{format_count(n_left)} more {plural('function', n_left)}, most of libraries: table()"
             )
-        return "\n\n".join([*parts, *([self.note] if self.note else [])])
+        if self.note:
+            yield Section(self.note)
 
     def _shown(self) -> Sequence[FunctionLines]:
         sampled = [each for each in self.functions if not each.is_counted]
         own = [each for each in sampled if not is_of_library(each.function.file)]
         return (own or sampled)[:_MOST_SHOWN]
-
-    def __repr__(self) -> str:
-        """Return the text, which is what a terminal shows of it."""
-        return self.text()
 
 
 def lines(
@@ -387,7 +375,7 @@ def lines_text(recording: RecordedData, functions: Sequence[Named] = ()) -> str:
 
 def _text_or_why(recording: RecordedData, function: Named | None) -> str:
     try:
-        return lines(recording, function=function).text()
+        return str(lines(recording, function=function))
     except TaskscopeError as error:
         return str(error)
 
@@ -485,37 +473,26 @@ def _length(source: Sequence[str]) -> int:
         return 1
 
 
-def _text(each: FunctionLines) -> str:
-    columns = f"{'Hits':>8} {'Time (s)':>9} {'µs/hit':>9}" if each.is_counted else _SAMPLED
-    head = f"{'Line #':>6} {columns} {'% Time':>7} {'% CPU':>6}  Line Contents"
-    blank = " " * len(f"{columns} {0:>7} {0:>6}")
-    rows = [
-        f"{n:>6} {_values(line, each.seconds) or blank}  {source or ''}".rstrip()
-        for n, source, line in source_block(each)
-    ]
-    missing = [] if any(line.source for line in each.lines) else ["Its source is not here, or has changed."]
-    return "\n".join(
-        [
-            f"Total time: {each.seconds:.4g} s",
-            f"File: {printable(each.function.file)}",
-            f"Function: {printable(each.function.name)} at line {each.function.line}",
-            *missing,
-            "",
-            head,
-            "=" * len(head),
-            *map(printable, rows),
-        ]
+def _section(each: FunctionLines) -> Section:
+    of = ("Hits", "Time (s)", "µs/hit") if each.is_counted else ("Samples", "Time (s)", "±")
+    function = each.function
+    has_source = any(line.source for line in each.lines)
+    return Section(
+        f"{function.name} · {function.file}:{function.line} · {each.seconds:.4g} s",
+        ("Line #", *of, "% Time", "% CPU", "Line Contents"),
+        [(str(n), *_values(line, each.seconds), source or "") for n, source, line in source_block(each)],
+        () if has_source else ("Its source is not here, or has changed.",),
+        left=0,
+        is_last_left=True,
     )
 
 
-def _values(line: Line | None, total_s: float) -> str:
+def _values(line: Line | None, total_s: float) -> tuple[str, ...]:
     if line is None:
-        return ""
-    share = 100 * line.seconds / total_s if total_s else math.nan
+        return ("",) * 5
+    share = f"{100 * line.seconds / total_s:.1f}" if total_s else ""
     cpu = "" if math.isnan(line.cpu_share) else f"{100 * line.cpu_share:.0f}"
     if line.hits is None:
-        value = f"{line.n_samples:>8} {line.seconds:>9.3f} {line.seconds_error:>7.3f}"
-    else:
-        each_us = 1e6 * line.seconds / line.hits if line.hits else math.nan
-        value = f"{line.hits:>8} {line.seconds:>9.4f} {each_us:>9.1f}"
-    return f"{value} {share:>7.1f} {cpu:>6}"
+        return str(line.n_samples), f"{line.seconds:.3f}", f"{line.seconds_error:.3f}", share, cpu
+    each_us = f"{1e6 * line.seconds / line.hits:.1f}" if line.hits else ""
+    return str(line.hits), f"{line.seconds:.4f}", each_us, share, cpu

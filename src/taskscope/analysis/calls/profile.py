@@ -5,25 +5,23 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
+from taskscope.analysis.result import Result, Section, plain
 from taskscope.errors import UnknownNameError, unknown_name
-from taskscope.model.frames import Columns, frame_of, text_column
+from taskscope.model.frames import Columns, text_column
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.stacks import NOT_SAMPLED_WITHOUT_LOCK, Function, StackColumns, StackRows
-
-if TYPE_CHECKING:
-    import pandas as pd
-from typing import Any
-
 from taskscope.wire import wire_text
 
 __all__ = ["CallNode", "FlameRows", "Profile", "flame_message", "flame_rows", "profile"]
 
+_MAX_SHOWN = 20
 _ALL = Function("all tasks", "", 0)
 
 
@@ -65,8 +63,8 @@ class CallNode:
             waiting += [(depth + 1, child) for child in reversed(node.children)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Profile:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Profile(Result):
     """Call stacks of worker threads, sampled while tasks ran.
 
     Parameters
@@ -119,20 +117,56 @@ class Profile:
             "share_error": np.sqrt(np.clip(share * (1 - share), 0.0, None) / max(self.n_samples, 1)),
         }
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the table as a pandas DataFrame.
+    def to_dict(self) -> dict[str, object]:
+        """Return the table and how it was sampled as plain values, ready for JSON."""
+        return {"interval_s": self.interval_s, "note": self.note, "calls": plain(self.table())}
 
-        Raises
-        ------
-        MissingDependencyError
-            If pandas is not installed.
+    def sections(self) -> Iterator[Section]:
+        """Yield the functions in which most of the time went, their own and with calls made from them."""
+        n, seconds = self.n_samples, self.root.seconds
+        notes = () if self.note is None else (self.note,)
+        if not n:
+            yield Section("profile · no samples", notes=notes)
+            return
+        yield Section(
+            f"profile · {format_count(n)} {plural('sample', n)} of {format_duration(seconds)} in tasks",
+            ("function", "self time", "share", "with calls", "samples", "defined in"),
+            [
+                (
+                    own.name,
+                    format_duration(own.self_seconds),
+                    format_percent(own.self_seconds / seconds if seconds else None),
+                    format_duration(own.seconds),
+                    format_count(own.self_samples),
+                    f"{own.file}:{own.line}" if own.kind == "function" else "C code that Dask called",
+                )
+                for own in self.functions()[:_MAX_SHOWN]
+            ],
+            notes,
+            is_last_left=True,
+        )
+
+    def functions(self) -> list[CallNode]:
+        """Return a call without children for each function with time of its own, the most of it first.
+
+        Its time with calls is that of its longest call: those of a recursion contain each other.
         """
-        return frame_of(self.table())
-
-    def __repr__(self) -> str:
-        """Return one line that says what is in it."""
-        note = f"; {self.note}" if self.note else ""
-        return f"<Profile: {self.n_samples:,} samples, {self.root.seconds:.3g} s{note}>"
+        same: defaultdict[tuple[str, str, str, int], list[CallNode]] = defaultdict(list)
+        for _, node in self.root.walk():
+            if node.self_samples:
+                same[node.kind, node.name, node.file, node.line].append(node)
+        return sorted(
+            (
+                replace(
+                    max(nodes, key=lambda node: node.seconds),
+                    self_samples=sum(node.self_samples for node in nodes),
+                    self_seconds=math.fsum(node.self_seconds for node in nodes),
+                    children=(),
+                )
+                for nodes in same.values()
+            ),
+            key=lambda node: -node.self_seconds,
+        )
 
 
 def profile(

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from taskscope.analysis.quantities import format_bytes, format_percent, printable
-from taskscope.model.frames import frame_of
+from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import source_of
 from taskscope.model.tables.memory import PeakLine
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["AllocatedLine", "Allocations", "allocations"]
 
@@ -47,13 +43,9 @@ class AllocatedLine:
     nbytes: int
     n_allocations: int
 
-    def to_dict(self) -> dict[str, object]:
-        """Return it as plain values, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Allocations:
+class Allocations(Result):
     """What was allocated, and not yet freed, when that was most, since recording it began.
 
     It is what was asked for (``malloc``, ``mmap``), measured; what the process had in memory, or had
@@ -86,19 +78,9 @@ class Allocations:
         """Return how many bytes tasks of each prefix had, the most first."""
         return _summed((line.prefix, line.nbytes) for line in self.lines if line.prefix is not None)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the lines as a pandas DataFrame, with the columns of `AllocatedLine`.
-
-        Raises
-        ------
-        MissingDependencyError
-            If pandas is not installed.
-        """
-        return frame_of([line.to_dict() for line in self.lines], list(AllocatedLine.__slots__))
-
-    def to_dict(self) -> dict[str, object]:
-        """Return it as plain values, ready for JSON."""
-        return {"nbytes": self.nbytes, "lines": [line.to_dict() for line in self.lines]}
+    def table(self) -> dict[str, list[object]]:
+        """Return a row for each task and line, with the fields of `AllocatedLine`."""
+        return columns_of(self.lines, *AllocatedLine.__slots__)
 
     def words(self) -> str:
         """Return the line that had most, over all tasks of a prefix; nothing where none is known."""
@@ -108,23 +90,22 @@ class Allocations:
         (prefix, where, _), nbytes = rows[0]
         return f"{format_bytes(nbytes)} by {where} (tasks: {printable(prefix, 36)})"
 
-    def __str__(self) -> str:
-        """Return it as text: each line over all tasks of a prefix, the largest first."""
+    def sections(self) -> Iterator[Section]:
+        """Yield each line over all tasks of a prefix, the largest first."""
         if not self.lines:
-            return "not recorded by task and line: ask for it with memory=True, or %%profile --memory"
-        rows = _by_line(self.lines)[:_MAX_SHOWN]
-        names = [f"{printable(prefix, 36)}  {where}" for (prefix, where, _), _ in rows]
-        width = max(map(len, names), default=0)
-        shown = [
-            f"  {name:<{width}}  {format_bytes(nbytes):>9}  {format_percent(nbytes / self.nbytes):>6}"
-            f"  {(source or '').strip()}".rstrip()
-            for name, ((_, _, source), nbytes) in zip(names, rows, strict=True)
-        ]
+            yield Section("not recorded by task and line: use memory=True, or %%profile --memory")
+            return
         share = format_percent(self.located_share)
-        title = f"allocated when it was most · {format_bytes(self.nbytes)} ({share} of it with task and line)"
-        return "\n".join([title, "", *shown])
-
-    __repr__ = __str__
+        yield Section(
+            f"allocated when it was most · {format_bytes(self.nbytes)} ({share} of it with task and line)",
+            ("task type", "line", "bytes", "share", "source"),
+            [
+                (prefix, where, format_bytes(n), format_percent(n / self.nbytes), (source or "").strip())
+                for (prefix, where, source), n in _by_line(self.lines)[:_MAX_SHOWN]
+            ],
+            left=2,
+            is_last_left=True,
+        )
 
 
 _Place = tuple[str, str, str | None]

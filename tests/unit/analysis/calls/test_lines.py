@@ -143,20 +143,17 @@ def test_it_prints_as_source_with_the_time_of_each_line(sampled: Sampled, path: 
     recording = sampled(
         ([("load", 2)], 1.0, 0.5, "x"), ([("load", 3)], 3.0, None, "x"), ([], 0.25, None, "x")
     )
-    assert recording.lines().text().splitlines() == [
+    assert str(recording.lines()).splitlines() == [
         "Sampled, not counted: 3 samples of 4.25 s in tasks; ± is the standard error.",
         "",
         "Dask called C code itself, without a line: 0.25 s",
         "",
-        "Total time: 4 s",
-        f"File: {path}",
-        "Function: load at line 1",
+        f"load · {path}:1 · 4 s",
         "",
-        "Line #  Samples  Time (s)       ±  % Time  % CPU  Line Contents",
-        "===============================================================",
-        "     1                                            def load(path):",
-        "     2        1     1.000   1.346    25.0     50      data = read(path)",
-        "     3        1     3.000   1.445    75.0             return clean(data)",
+        "  Line #  Samples  Time (s)      ±  % Time  % CPU  Line Contents",
+        "       1                                           def load(path):",
+        "       2        1     1.000  1.346    25.0     50      data = read(path)",
+        "       3        1     3.000  1.445    75.0             return clean(data)",
     ]
 
 
@@ -168,7 +165,7 @@ def test_the_end_of_a_qualified_name_is_enough(sampled: Sampled, name: str) -> N
 
 def test_a_lambda_is_found_by_its_name(sampled: Sampled) -> None:
     recording = sampled(([("<lambda>", 16)], 1.0, None, "x"))
-    assert recording.lines(function="<lambda>").text().splitlines()[-1].endswith("first = lambda x: x")
+    assert str(recording.lines(function="<lambda>")).splitlines()[-1].endswith("first = lambda x: x")
 
 
 def test_a_function_itself_can_be_given_also_a_decorated_one(sampled: Sampled, path: Path) -> None:
@@ -209,7 +206,7 @@ def test_source_that_has_changed_since_is_left_out(sampled: Sampled, path: Path)
     os.utime(path)
     found = recording.lines()
     assert list(found.table()["source"]) == [None]
-    assert "Its source is not here, or has changed." in found.text()
+    assert "Its source is not here, or has changed." in str(found)
 
 
 def test_a_cell_of_this_notebook_has_its_source(sampled: Sampled, path: Path) -> None:
@@ -226,7 +223,7 @@ def test_a_cell_of_this_notebook_has_its_source(sampled: Sampled, path: Path) ->
 def test_why_there_are_none_is_said_whatever_is_asked_for(sampled: Sampled, scheduler: str) -> None:
     why = "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for"
     recording = sampled(scheduler=scheduler)
-    assert [recording.lines().text(), recording.lines(function="load").text()] == [why, why]
+    assert [str(recording.lines()), str(recording.lines(function="load"))] == [why, why]
     assert len(replace(recording, stacks=NO_STACKS).lines().table()["line"]) == 0
 
 
@@ -238,7 +235,7 @@ def test_a_file_gives_back_every_line(sampled: Sampled) -> None:
         ("0", "'x'", "'1'", *line, "1", "1.0", own, "0.5", "1.0", "1.0", own)
         for line, own in [(seen(recording, "Model.fit", 13), "1.0"), (seen(recording, "load", 3), "0.0")]
     ] + [("0", "'y'", "'1'", "None", "None", "0", "1", "0.25", "0.25", "0.0", "0.0", "0.0625", "0.0625")]
-    assert loaded.lines().text() == recording.lines().text()
+    assert str(loaded.lines()) == str(recording.lines())
 
 
 def seen(recording: Recording, name: str, line: int) -> tuple[str, str, str]:
@@ -288,18 +285,15 @@ def test_lines_that_were_counted_say_how_often_and_how_long_they_ran(counted: Re
 
 
 def test_counted_lines_print_as_those_of_lprun(counted: Recording, path: Path) -> None:
-    assert counted.lines(function="load").text().splitlines() == [
+    assert str(counted.lines(function="load")).splitlines() == [
         "Counted and timed, in 4 s of tasks:",
         "",
-        "Total time: 1.75 s",
-        f"File: {path}",
-        "Function: load at line 1",
+        f"load · {path}:1 · 1.75 s",
         "",
-        "Line #     Hits  Time (s)    µs/hit  % Time  % CPU  Line Contents",
-        "=================================================================",
-        "     1                                              def load(path):",
-        "     2        4    1.5000  375000.0    85.7     50      data = read(path)",
-        "     3        1    0.2500  250000.0    14.3    100      return clean(data)",
+        "  Line #  Hits  Time (s)    µs/hit  % Time  % CPU  Line Contents",
+        "       1                                           def load(path):",
+        "       2     4    1.5000  375000.0    85.7     50      data = read(path)",
+        "       3     1    0.2500  250000.0    14.3    100      return clean(data)",
     ]
 
 

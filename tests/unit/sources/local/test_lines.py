@@ -122,7 +122,7 @@ def test_a_function_without_source_has_its_numbers() -> None:
     recording = computed([space["made"]], 3, function=space["made"], scheduler="threads")
     (line,) = recording.lines(function="made").functions[0].lines
     assert (line.number, line.hits, line.source) == (2, 1, None)
-    assert "Its source is not here, or has changed." in recording.lines().text()
+    assert "Its source is not here, or has changed." in str(recording.lines())
 
 
 def test_what_a_task_gave_is_not_kept_alive() -> None:

@@ -1,0 +1,161 @@
+"""The base of every analysis result: its rows as plain values and pandas, its text, and its HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from html import escape
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from taskscope.analysis.quantities import printable
+from taskscope.model.frames import Columns, frame_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Result", "Section", "columns_of", "plain"]
+
+_MOST_CHARACTERS = 500
+_CELL = "padding:2px 12px 2px 0;border:0;background:none;color:inherit;white-space:pre-wrap;text-align:"
+_HEAD = "border:0;border-bottom:1px solid currentColor;font-weight:600;"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A title, a table of texts and notes below it: the one source of a result's text and HTML.
+
+    Parameters
+    ----------
+    title
+        One line.
+    head, rows
+        The cells of the table; an empty head is left out.
+    notes
+        Lines below the table.
+    left
+        How many columns at its beginning are aligned to the left; the last one is too with `is_last_left`.
+    """
+
+    title: str
+    head: tuple[str, ...] = ()
+    rows: Sequence[tuple[str, ...]] = ()
+    notes: Sequence[str] = ()
+    left: int = 1
+    is_last_left: bool = False
+
+    def text(self) -> str:
+        """Return the section as lines of text."""
+        table = [tuple(map(_printed, row)) for row in ([self.head] if self.head else []) + [*self.rows]]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = [_printed(self.title)] if self.title else []
+        if table:
+            lines += [*([""] if lines else []), *(self._line(row, widths) for row in table)]
+        if self.notes:
+            lines += [*([""] if table else []), *(f"  {_printed(note)}" for note in self.notes)]
+        return "\n".join(lines)
+
+    def _line(self, row: tuple[str, ...], widths: Sequence[int]) -> str:
+        cells = [
+            cell.ljust(width) if self._is_left(place) else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        return f"  {'  '.join(cells)}".rstrip()
+
+    def html(self) -> str:
+        """Return the section as HTML without scripts, in the colours of the page around it."""
+        title = f"<div><b>{escape(_printed(self.title))}</b></div>" if self.title else ""
+        head = f"<thead>{self._row('th', self.head)}</thead>" if self.head else ""
+        rows = "".join(self._row("td", row) for row in self.rows)
+        table = f'<table style="color:inherit;border-collapse:collapse">{head}<tbody>{rows}</tbody></table>'
+        notes = "".join(f"<div>{escape(_printed(note))}</div>" for note in self.notes)
+        return f"{title}{table if self.rows else ''}{notes}"
+
+    def _row(self, element: str, row: tuple[str, ...]) -> str:
+        extra = _HEAD if element == "th" else ""
+        cells = (
+            f'<{element} style="{extra}{_CELL}{"left" if self._is_left(place) else "right"}">'
+            f"{escape(_printed(cell))}</{element}>"
+            for place, cell in enumerate(row)
+        )
+        return f'<tr style="background:none">{"".join(cells)}</tr>'
+
+    def _is_left(self, place: int) -> bool:
+        n_columns = len(self.head or (self.rows[0] if self.rows else ()))
+        return place < self.left or (self.is_last_left and place == n_columns - 1)
+
+
+def _printed(text: str) -> str:
+    return printable(text, _MOST_CHARACTERS)
+
+
+class Result:
+    """What an analysis of a recording returns; subclasses are frozen dataclasses with ``repr=False``.
+
+    It prints as text, and a notebook shows it as a table.
+    """
+
+    __slots__ = ()
+    _not_plain: ClassVar[tuple[str, ...]] = ()
+    """Fields that `to_dict` leaves out."""
+
+    def sections(self) -> Iterable[Section]:
+        """Return what the text and the HTML contain."""
+        raise NotImplementedError
+
+    def table(self) -> Columns | Mapping[str, Sequence[object]]:
+        """Return the rows as equally long columns by name."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows as a pandas DataFrame; unknown is NaN or None.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        return frame_of(self.table())
+
+    def to_dict(self) -> dict[str, object]:
+        """Return all fields as plain values, ready for JSON; unknown is None."""
+        names = (of.name for of in fields(self))  # type: ignore[arg-type]  # subclasses are dataclasses
+        return {
+            name: plain(getattr(self, name))
+            for name in names
+            if name not in self._not_plain and not name.startswith("_")
+        }
+
+    def __str__(self) -> str:
+        """Return the result as text."""
+        return "\n\n".join(section.text() for section in self.sections())
+
+    def __repr__(self) -> str:
+        """Return the text, which a terminal shows."""
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """Return the result as HTML, which a notebook shows."""
+        parts = "".join(f'<div style="margin:4px 0">{section.html()}</div>' for section in self.sections())
+        return f'<div class="taskscope-result">{parts}</div>'
+
+
+def columns_of(rows: Iterable[object], *names: str) -> dict[str, list[object]]:
+    """Return attributes of rows as columns."""
+    rows = tuple(rows)
+    return {name: [getattr(row, name) for row in rows] for name in names}
+
+
+def plain(value: object) -> object:
+    """Return a value as numbers, texts, lists and dicts; NaN and infinity as None."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {of.name: getattr(value, of.name) for of in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): plain(of) for name, of in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(of) for of in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
