@@ -75,7 +75,11 @@ export const TABLES = {
       received_s: 'time?',
       materialize_s: 'duration?',
       order_s: 'duration?',
-      initialize_s: 'duration?'
+      initialize_s: 'duration?',
+      lock_share: 'f8?',
+      graph_bytes: 'int?',
+      largest_argument: 'text?',
+      largest_argument_bytes: 'int?'
     }
   },
   graphs: {

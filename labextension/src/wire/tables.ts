@@ -62,6 +62,10 @@ export const TABLES = {
       materialize_s: 'duration?',
       order_s: 'duration?',
       initialize_s: 'duration?',
+      lock_share: 'f8?',
+      graph_bytes: 'int?',
+      largest_argument: 'text?',
+      largest_argument_bytes: 'int?',
       metric: 'text?'
     }
   },

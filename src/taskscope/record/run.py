@@ -6,7 +6,7 @@ import math
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,7 +221,7 @@ def _lock_wait_s(log: RunLog) -> float | None:
     return None if log.stop is None or n_asked < _MIN_ASKED else whole_ticks(waited_s / n_asked)
 
 
-def _before(log: RunLog, origin: float) -> dict[str, float | None]:
+def _before(log: RunLog, origin: float) -> dict[str, Any]:
     """Return what is known of the time before the first task, as columns of `Run`."""
     known = {name: log.before.get(name) for name in BEFORE}
     received = known["received_s"]

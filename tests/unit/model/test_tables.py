@@ -21,7 +21,8 @@ from tests.support.recordings.run_writing import begin_run, end_run, write_task
 METADATA = {"pid": 4242, "memory_limit_bytes": 2**34}
 DESIGNED = {
     "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error optimize_s send_s"
-    " received_s materialize_s order_s initialize_s",
+    " received_s materialize_s order_s initialize_s lock_share graph_bytes largest_argument"
+    " largest_argument_bytes",
     "tasks": "run key prefix group span lane worker thread start_s stop_s cpu_s cpu_from status"
     " observed_by result_bytes error",
     "activities": "run key lane activity start_s stop_s source nbytes error",
@@ -112,11 +113,13 @@ def test_runs_say_how_they_were_run_and_how_they_ended(recording: RecordedData) 
             "run": 0, "label": "quick", "cell": "cell-1", "scheduler": "threads", "n_workers": 2,
             "n_tasks": 3, "start_s": 0.0, "stop_s": 2.0, "status": "erred", "error": "ValueError: no",
             **dict.fromkeys(BEFORE),
+            **dict.fromkeys(("lock_share", "graph_bytes", "largest_argument", "largest_argument_bytes")),
         },
         {
             "run": 1, "label": None, "cell": None, "scheduler": None, "n_workers": None,
             "n_tasks": 1, "start_s": 2.0, "stop_s": None, "status": "running", "error": None,
             **dict.fromkeys(BEFORE),
+            **dict.fromkeys(("lock_share", "graph_bytes", "largest_argument", "largest_argument_bytes")),
         },
     ]  # fmt: skip
 

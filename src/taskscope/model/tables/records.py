@@ -232,6 +232,20 @@ class Run:
     initialize_s: Annotated[
         float | None, About("How long it took them in, and chose workers for the first.", unit="s")
     ] = None
+    lock_share: Annotated[
+        float | None,
+        About(
+            "The part of its time (0 to 1) in which another thread that wanted the interpreter's lock had to "
+            "wait for it; of workers of a cluster their mean."
+        ),
+    ] = None
+    graph_bytes: Annotated[float | None, About("How large the graph was as it was sent.", unit="bytes")] = (
+        None
+    )
+    largest_argument: Annotated[
+        str | None, About("The key of the task with the largest argument that is part of the graph itself.")
+    ] = None
+    largest_argument_bytes: Annotated[float | None, About("How large that argument is.", unit="bytes")] = None
 
     @property
     def asked_s(self) -> float:
