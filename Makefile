@@ -15,7 +15,6 @@ OLDEST := $(shell sed -n 's/^distributed = \["distributed>=\(.*\)"\]/\1/p' pypro
 RELEASES ?= $(OLDEST) 2026.3.0
 NEWEST := build/newest
 VERSIONS := $(shell sed -n 's/.*Programming Language :: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.toml)
-MINUTES ?= 120
 # A test that hangs fails with the stacks of all threads, and does not eat the time of all the others.
 PYTEST := pytest --timeout 300
 # Without the plugin for notebooks, whose imports compile a grammar for two seconds in each process.
@@ -54,7 +53,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum releases newest other-python soak interrupts binder packaging notebooks notebooks-public browser lab42 docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum releases newest other-python binder packaging notebooks notebooks-public browser lab42 docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -125,11 +124,6 @@ other-python:
 	$(UPSTREAM_OURS)
 	$(NOTEBOOKS) -n 2 --dist loadfile
 
-soak: setup ## two hours of random faults; `make soak MINUTES=5` for less (not part of test)
-	$(PYTHON) -W error -m tests.faults.soak --minutes $(MINUTES)
-
-interrupts: setup ## a KeyboardInterrupt at each line that runs on the user's thread: an hour (not part of test)
-	$(PYTHON) -W error -m tests.faults.interrupts.every_line
 
 binder: $(STAMPS)/python ## build what Binder would, without its container, and run notebook 01 there (not part of test)
 	rm -rf build/binder && mkdir -p build/binder/repository

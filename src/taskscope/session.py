@@ -64,6 +64,7 @@ class Session:
 
     def hold(self, owner: object, options: Options | None = None) -> None:
         """Watch Dask until `owner` releases; holding twice only changes the options."""
+        self.source.end_abandoned()
         with self._lock:
             self._is_released = False
             self._holders.pop(id(owner), None)

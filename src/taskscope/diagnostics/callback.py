@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from types import TracebackType
 from typing import Self, TypeAlias
 
 import dask.callbacks
 
-from taskscope.model.interrupts import Entered, seen_by_with
 from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.adapter.registration import CallbackTuple
 
@@ -65,38 +63,26 @@ class Callback(dask.callbacks.Callback):
 
     def __enter__(self) -> Self:
         owner = object()
-        entered = Entered(self, partial(self._leave, owner))
+        self._entered().append(owner)
         try:
-            self._entered().append((owner, entered))
             self._register_hooks(owner)
-            return self  # noqa: TRY300 - an interrupt may come here, too
         except BaseException:
-            self._leave(owner)
+            self.__exit__(None, None, None)
             raise
+        return self
 
-    @seen_by_with
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._entered():
-            owner, entered = self._entered()[-1]
             try:
-                self._leave(owner)
-            except BaseException:
-                self._leave(owner)
-                raise
-            entered.is_over()
+                self._unregister_hooks(self._entered()[-1])
+            finally:
+                self._entered().pop()
 
-    def _leave(self, owner: object) -> None:
-        """End an entering; once more ends what an interrupt has left of it."""
-        entries = self._entered()
-        if any(one is owner for one, _ in entries):
-            self._unregister_hooks(owner)
-            entries[:] = [entry for entry in entries if entry[0] is not owner]
-
-    def _entered(self) -> list[tuple[object, Entered]]:
+    def _entered(self) -> list[object]:
         # A subclass need not call our __init__, as none of Dask's has to.
-        entries: list[tuple[object, Entered]] = self.__dict__.setdefault("_entries", [])
+        entries: list[object] = self.__dict__.setdefault("_entries", [])
         return entries
 
     def register(self) -> None:

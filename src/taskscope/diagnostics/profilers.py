@@ -96,7 +96,7 @@ class RecordedProfiler(Callback, Generic[_Row]):
 
     def _is_outermost(self, owner: object) -> bool:
         """Whether this is the entering of a block that no other block of this profiler goes around."""
-        return [one for one, _ in self._entered()] == [owner]
+        return self._entered() == [owner]
 
     def clear(self) -> None:
         """Forget what was recorded; of a compute in flight, what ends from now on is recorded still."""

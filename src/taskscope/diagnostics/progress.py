@@ -23,7 +23,8 @@ from taskscope.session import current
 from taskscope.sources.cell import in_kernel
 from taskscope.sources.cluster import CLIENTS, Call, Submission, may_have_clients, release, watch
 from taskscope.sources.cluster.adapter import Observer
-from taskscope.sources.local.adapter.registration import finish_first
+from taskscope.sources.local.adapter import registration
+from taskscope.sources.local.adapter.scheduler import is_nested
 
 if TYPE_CHECKING:
     from taskscope.diagnostics.notebook_bar import NotebookBar
@@ -264,6 +265,7 @@ class ProgressBar(Callback):
         self._timer = threading.Thread()
         self._started = 0.0
         self._owners: set[object] = set()
+        self._hooks = self._callback
         self._on_clusters = _ClusterComputes(self)  # type: ignore[abstract]  # what it does not say does nothing
         self.last_duration: float = 0.0
 
@@ -281,11 +283,11 @@ class ProgressBar(Callback):
             current_feed().open()
         self._owners.add(owner)
         self._on_clusters.open()
-        super()._register_hooks(owner)
+        registration.install(self._hooks)
 
     def _unregister_hooks(self, owner: object) -> None:
-        super()._unregister_hooks(owner)
         if self._owners <= {owner}:
+            registration.uninstall(self._hooks)
             self._on_clusters.close()
             current().release(self)
         self._owners.discard(owner)
@@ -313,12 +315,12 @@ class ProgressBar(Callback):
     # Called by Dask's schedulers: these must never raise ---------------------------------------------------
 
     def _start(self, dsk: Mapping[Any, Any]) -> None:
-        self._begin_compute(id(dsk))
+        if not is_nested():
+            self._begin_compute(id(dsk))
 
     def _start_state(self, dsk: Mapping[Any, Any], state: Mapping[str, Any]) -> None:
         self._tally.watch(id(dsk), partial(state_counts, state))
 
-    @finish_first
     def _finish(self, dsk: Mapping[Any, Any], _state: Mapping[str, Any], errored: bool) -> None:  # noqa: FBT001 - Dask calls it so
         self._end_compute(id(dsk), failed=errored)
 

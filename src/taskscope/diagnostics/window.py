@@ -20,7 +20,7 @@ from taskscope.record.pump import Tick
 from taskscope.session import current
 from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.adapter.graph import called_name
-from taskscope.sources.local.adapter.registration import CallbackTuple, finish_first
+from taskscope.sources.local.adapter.registration import CallbackTuple
 from taskscope.sources.local.adapter.scheduler import find_callbacks, is_nested
 
 __all__ = ["ExplicitHooks", "Metric", "Sampling", "Window", "WindowRun"]
@@ -235,7 +235,6 @@ class ExplicitHooks:
             # Only now does the source know this compute for certain.
             self._window.start(dsk)
 
-    @finish_first
     def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
         if id(dsk) in self._missing:
             self._pass_on(4, dsk, state, failed)

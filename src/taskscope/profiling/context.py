@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from types import FrameType, TracebackType
 from typing import Self
 
-from taskscope.model.interrupts import Entered, seen_by_with
 from taskscope.session import current
 
 __all__ = ["BlockContext"]
@@ -21,8 +20,6 @@ class BlockContext(ABC):
     ``async with`` waits, at the beginning and at the end, for clusters' schedulers while the caller's event
     loop goes on, where one may live.
     """
-
-    _entered: Entered
 
     @abstractmethod
     def _begin(self, caller: FrameType) -> None:
@@ -41,16 +38,13 @@ class BlockContext(ABC):
         self._end(error, left_s)
 
     def __enter__(self) -> Self:
-        entered = Entered(self, self._close)
         try:
             self._begin(sys._getframe(1))
-            self._entered = entered
-            return self  # noqa: TRY300 - an interrupt may come here, too
         except BaseException:
             self._close()
             raise
+        return self
 
-    @seen_by_with
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -58,20 +52,16 @@ class BlockContext(ABC):
             self._end(error, None)
         finally:
             self._close()
-        self._entered.is_over()
 
     async def __aenter__(self) -> Self:
-        entered = Entered(self, self._close)
         try:
             self._begin(sys._getframe(1))
-            self._entered = entered
             await current().cluster.ready()
-            return self  # noqa: TRY300 - an interrupt may come here, too
         except BaseException:
             self._close()
             raise
+        return self
 
-    @seen_by_with
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -79,4 +69,3 @@ class BlockContext(ABC):
             await self._end_in_loop(error, await current().cluster.settled())
         finally:
             self._close()
-        self._entered.is_over()

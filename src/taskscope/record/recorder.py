@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock, whole_ticks
-from taskscope.model.interrupts import uninterrupted
 from taskscope.model.recording import LogEnds, RecordedData, join_rows
 from taskscope.model.tables.activities import ActivityRows, Steal
 from taskscope.model.tables.cache_usage import CacheRows
@@ -174,7 +173,6 @@ class Recorder:
 
     # Folded and read by one reader at a time --------------------------------------------------------------
 
-    @uninterrupted
     def pull(self, budget_s: float = 0.001) -> bool:
         """Fold what writers appended, for about `budget_s` seconds; True if more is waiting."""
         deadline = self.clock.perf_counter() + budget_s
@@ -187,7 +185,6 @@ class Recorder:
             self.metrics[int(rows.run[0])] = metric
         self.held.append(rows)
 
-    @uninterrupted
     def pull_all(self) -> None:
         """Fold all that writers appended."""
         while self.pull(0.1):
@@ -361,14 +358,12 @@ class Recorder:
                 rows += prefix_progress(state, self._groups.groups, in_flight)
             return rows
 
-    @uninterrupted
     def runs(self, first_run: int = 0, last_run: int | None = None) -> list[Run]:
         """Return the runs in the window."""
         with self._lock:
             self._intake.admit()
             return [s.describe() for s in self._runs.window(first_run, last_run)]
 
-    @uninterrupted
     def snapshot(
         self,
         first_run: int = 0,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -96,11 +95,6 @@ class GroundTruth:
             elif row["stop_s"] < (stop - recorder.origin) - 1e-6 * (1 + row["stop_s"] - row["start_s"]):
                 found.append(f"{key}: ended {stop - recorder.origin}, recorded {row['stop_s']}")
         return found
-
-
-def frames_of(error: BaseException) -> list[tuple[str, str]]:
-    """Return file and function of every frame of an exception's traceback."""
-    return [(frame.filename, frame.name) for frame in traceback.extract_tb(error.__traceback__)]
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import Any, Literal, Protocol
 
 from taskscope.model.clock import Clock
-from taskscope.model.errortext import describe, is_a
+from taskscope.model.errortext import describe
 from taskscope.model.tables.columns import MEASURED
 from taskscope.model.tables.records import OTHERS
 from taskscope.model.tables.stacks import LineSums
@@ -223,7 +223,7 @@ class RunLog:
     ) -> None:
         """Record a task that raised."""
         self._add_failure(
-            FailedTask(key, lane, start, stop, cpu, is_a(error, KeyboardInterrupt), describe(error))
+            FailedTask(key, lane, start, stop, cpu, isinstance(error, KeyboardInterrupt), describe(error))
         )
 
     def land_failure(

@@ -10,7 +10,6 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from taskscope.model.errortext import describe
-from taskscope.model.interrupts import uninterrupted
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
@@ -309,7 +308,6 @@ class Schedulers:
             return None if known.refuses else known
 
     # One that nobody has begun to ask would be known for ever.
-    @uninterrupted
     def _watch(self, client: object, address: str, arguments: Mapping[str, Any]) -> WatchedScheduler:
         client_refs = ClientRefs(self._lock)
         client_refs.join(client)
@@ -397,7 +395,6 @@ class Schedulers:
             self._close()
 
     # Nobody could end again what is known no more.
-    @uninterrupted
     def _close(self) -> None:
         with self._lock:
             schedulers = list(self._known.values())

@@ -15,7 +15,6 @@ from concurrent.futures import wait as wait_for
 from typing import Any
 
 from taskscope.model.import_notice import ImportNotice
-from taskscope.model.interrupts import uninterrupted
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
@@ -440,7 +439,7 @@ class ClusterSource:
             self._take(scheduler, submission, origin)
         else:
             # Half of a run would go on for ever; what joins one ends with it.
-            uninterrupted(self._take)(scheduler, submission, origin)
+            self._take(scheduler, submission, origin)
 
     def _take(self, scheduler: WatchedScheduler, submission: Submission, origin: Origin) -> None:
         n_threads = scheduler.workers.n_threads or None

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import Any, TypeAlias
 
-from taskscope.model.errortext import drop_frame
-from taskscope.model.interrupts import uninterrupted
 from taskscope.options import Named, code_of
 from taskscope.record import Recorder
 from taskscope.sources.line_meter import LineMeter, LineSums, Sought, place_of
@@ -48,7 +45,6 @@ class LineSource:
         if functions or self.meter is not None or self._codes or self._names:
             self._want(functions)
 
-    @uninterrupted
     def _want(self, functions: Sequence[Named]) -> None:
         found = [code for each in functions if not isinstance(each, str) and (code := code_of(each))]
         codes = {id(code): code for code in found}
@@ -122,9 +118,6 @@ class MeteredTask(TimedTask):
             if lines is not None:
                 measuring = lines.begin()
             return TimedTask.__call__(self, values)
-        except BaseException as error:
-            drop_frame(error, sys._getframe())
-            raise
         finally:
             if lines is not None and measuring is not None:
                 lines.end(measuring, self.log.run, self.key)

@@ -21,8 +21,7 @@ from types import FunctionType
 from typing import Any, TypeAlias
 
 from taskscope.errors import MissingDependencyError, required
-from taskscope.model.errortext import describe, drop_frame, drop_frames
-from taskscope.model.interrupts import uninterrupted
+from taskscope.model.errortext import describe
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.source_lines import is_of_library
 from taskscope.model.tables.memory import PeakLine
@@ -84,7 +83,6 @@ class MemorySource:
         if n_wanting or self._n_wanting or self._tracking is not None:
             self._want(n_wanting, _why_not())
 
-    @uninterrupted
     def _want(self, n_wanting: int, why_not: str | None) -> None:
         before, self._n_wanting = self._n_wanting, n_wanting
         try:
@@ -147,17 +145,11 @@ class NumberedTask(MeteredTask):
 
     def __call__(self, values: object = ()) -> object:
         """Run the task under its number."""
-        try:
-            memory = self.log.memory
-            call = None if memory is None else memory.calls_as(self.log.run, self.key)
-            if call is None:
-                return MeteredTask.__call__(self, values)
-            return call(MeteredTask.__call__, self, values)
-        except BaseException as error:
-            drop_frame(error, sys._getframe())
-            drop_frames(error, _THOUSANDS)
-            drop_frames(error, _ONES)
-            raise
+        memory = self.log.memory
+        call = None if memory is None else memory.calls_as(self.log.run, self.key)
+        if call is None:
+            return MeteredTask.__call__(self, values)
+        return call(MeteredTask.__call__, self, values)
 
 
 _left_behind: list[object] = []

@@ -25,8 +25,7 @@ from pathlib import Path
 from threading import get_ident
 from typing import Any, Protocol, TypeAlias
 
-from taskscope.model.errortext import describe, drop_frame, is_a
-from taskscope.model.interrupts import uninterrupted
+from taskscope.model.errortext import describe
 from taskscope.sources.line_meter import LineMeter, Sought
 from taskscope.sources.local.shipped_samples import ProcessSampler, Sampled
 from taskscope.sources.local.sizes import result_size
@@ -103,7 +102,6 @@ class ShippedTask:
             result = self.inner(values)
         except BaseException as error:
             self._leave(start, time.perf_counter(), time.thread_time() - cpu, error=error)
-            drop_frame(error, sys._getframe())
             raise
         self._leave(start, time.perf_counter(), time.thread_time() - cpu, result=result)
         return result
@@ -112,7 +110,7 @@ class ShippedTask:
         self, start: float, stop: float, cpu: float, result: object = None, error: BaseException | None = None
     ) -> None:
         try:
-            failure = None if error is None else (describe(error), is_a(error, KeyboardInterrupt))
+            failure = None if error is None else (describe(error), isinstance(error, KeyboardInterrupt))
             size = result_size(result) if error is None else None
             self._leave_samples()
             self._write(
@@ -180,9 +178,6 @@ class MeteredShippedTask(ShippedTask):
         try:
             self._begin(meter)
             return ShippedTask.__call__(self, values)
-        except BaseException as error:
-            drop_frame(error, sys._getframe())
-            raise
         finally:
             meter.close()
 
@@ -233,7 +228,6 @@ def _path_of(file: int) -> str:
 class _TimesFile:
     """A file that workers append to, and what was read of it."""
 
-    @uninterrupted
     def __init__(self) -> None:
         file, name = _in_memory(), None
         if file is None:

@@ -15,13 +15,13 @@ from typing import Any, TypeAlias
 
 from dask.multiprocessing import RemoteException
 
-from taskscope.model.errortext import describe, is_a, raw_dict
+from taskscope.model.errortext import describe
 from taskscope.model.keys import split_key
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
 from taskscope.sources.cell import current_cell, current_execution
 from taskscope.sources.local.adapter import building, registration
 from taskscope.sources.local.adapter.registration import CallbackTuple
-from taskscope.sources.local.adapter.scheduler import find_culprit, find_scheduler
+from taskscope.sources.local.adapter.scheduler import find_culprit, find_scheduler, in_compute
 from taskscope.sources.local.lines import LineSource, MeteredTask
 from taskscope.sources.local.memory import MemorySource, NumberedTask
 from taskscope.sources.local.shipped import ShippedTimes
@@ -84,6 +84,20 @@ class LocalSource:
         """See none that starts from now on."""
         registration.uninstall(self.callback)
         building.release(self)
+
+    def end_abandoned(self) -> None:
+        """End the computes of this thread whose end an interrupt has kept from being recorded."""
+        abandoned = [dsk for dsk, log in list(self._logs.items()) if log.thread == get_ident()]
+        if not abandoned or in_compute():
+            return
+        for dsk in abandoned:
+            log = self._logs.pop(dsk)
+            log.stop = log.perf_counter()
+            log.status = "interrupted"
+            self._close_lane(log)
+            if log.shipped is not None:
+                log.shipped.close()
+            self._on_stop(log)
 
     def run_of(self, dsk: Mapping[Any, Any]) -> int | None:
         """Return the number of the run that a graph is being computed as, None if it is not recorded."""
@@ -196,7 +210,7 @@ class LocalSource:
     def _fail(self, log: RunLog, state: _State, stop: float) -> None:
         self._outlived = [o for o in dict.fromkeys([*self._outlived, log]) if o.in_flight()]
         error = current_error()
-        log.status = "interrupted" if is_a(error, KeyboardInterrupt) else "erred"
+        log.status = "interrupted" if isinstance(error, KeyboardInterrupt) else "erred"
         if log.shipped is not None:
             log.shipped.read()
         culprit: list[object] = []
@@ -204,7 +218,7 @@ class LocalSource:
             drop_notes(error)
             log.error = describe(_as_raised(error))
             culprit = find_culprit(error, () if log.failed_keys else log.submitted)
-        lost = is_a(error, BrokenExecutor)
+        lost = isinstance(error, BrokenExecutor)
         if lost and log.shipped is not None and self.interval_s is not None:
             self.recorder.warn("a process was killed: what was sampled of the tasks that it ran is lost")
         for key in list(state.get("running", ())):
@@ -272,8 +286,8 @@ def _settle(
 
 def _as_raised(error: BaseException) -> BaseException:
     """Return what the worker raised, which Dask wraps where it cannot send the traceback along (no tblib)."""
-    raised = raw_dict(error).get("exception") if is_a(error, RemoteException) else None
-    return raised if issubclass(type(raised), BaseException) else error  # type: ignore[return-value]  # as just asked
+    raised = error.exception if isinstance(error, RemoteException) else None
+    return raised if isinstance(raised, BaseException) else error
 
 
 def _graph_source(state: _State) -> GraphSource:

@@ -3,8 +3,7 @@
 It is put into the scheduler's own copy of the graph just before the task is submitted, and taken out again
 when the task has landed, so nothing else ever sees it. In this process its rows go straight to the run's
 lane. Sent to another process it becomes a `taskscope.sources.local.shipped.ShippedTask`, which leaves its
-times in a file. An exception passes through as it is: what of its traceback would be ours is dropped on the
-way.
+times in a file. An exception passes through as it is.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import sys
 from threading import get_ident
 from typing import Any
 
-from taskscope.model.errortext import drop_frame, raw_dict
 from taskscope.record import LaneBuffer, LaneKey, RunLog
 from taskscope.sources.local.adapter.graph import GraphNode, Task, identity
 from taskscope.sources.local.sizes import measures, size_despite
@@ -61,7 +59,6 @@ class TimedTask(Task):
                 result = self.inner(values)
             except BaseException as error:
                 self._fail(lane, start, log.perf_counter(), log.thread_time() - cpu, error)
-                drop_frame(error, sys._getframe())
                 raise
             stop = log.perf_counter()
             cpu = log.thread_time() - cpu
@@ -120,7 +117,7 @@ _OWN_NOTE = f"when serializing {TimedTask.__module__}.{TimedTask.__qualname__} "
 
 def drop_notes(error: BaseException) -> None:
     """Take out what Python 3.14 and later note of us where the user's task cannot be pickled."""
-    notes = raw_dict(error).get("__notes__")
+    notes = getattr(error, "__notes__", None)
     if type(notes) is not list:
         return
     for place in reversed(range(len(notes))):

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from taskscope.model.interrupts import uninterrupted
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.options import DEFAULT_DT, checked_dt
 from taskscope.record import Recorder
@@ -84,7 +83,6 @@ class ResourceSampler:
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
 
-    @uninterrupted
     def prepare(self) -> None:
         """Start the helper already, so that it samples computes from their first moment."""
         with self._lock:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import traceback
 from pathlib import Path
 from typing import Any
 
@@ -131,18 +130,6 @@ def test_it_is_not_recorded_unless_it_is_asked_for() -> None:
     assert (
         printed == "False not recorded by task and line: ask for it with memory=True, or %%profile --memory\n"
     )
-
-
-def test_an_error_of_a_task_has_no_frames_of_ours() -> None:
-    def raised(**options: Any) -> list[str]:
-        with (
-            taskscope.profile(display=False, **options),
-            pytest.raises(ValueError, match="on purpose") as error,
-        ):
-            dask.delayed(fails)(1).compute(scheduler="synchronous")
-        return [frame.name for frame in traceback.extract_tb(error.value.__traceback__)]
-
-    assert raised(memory=True) == raised()
 
 
 def test_of_a_process_pool_it_says_that_it_is_not_recorded() -> None:

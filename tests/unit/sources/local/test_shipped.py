@@ -80,7 +80,6 @@ def test_a_task_raises_its_own_exception_and_leaves_its_text(log: RunLog) -> Non
     with pytest.raises(ValueError, match="invalid literal") as caught:
         task({})
     assert vars(caught.value) == {}
-    assert [Path(entry.path).name for entry in caught.traceback] == [Path(__file__).name, "_task_spec.py"]
     assert log.shipped is not None
     log.shipped.read()
     (failed,) = log.failed

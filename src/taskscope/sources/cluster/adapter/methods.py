@@ -13,7 +13,6 @@ from typing import Any
 
 import dask
 
-from taskscope.model.errortext import set_traceback, traceback_of
 from taskscope.model.forklock import ForkLock
 from taskscope.sources.cluster.adapter.observer import Call, Observer, Submission
 from taskscope.sources.local.adapter import building
@@ -97,7 +96,6 @@ def _observed_get(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]
         except BaseException as error:
             # Once more, as an interrupt may have come where that was told.
             _returned(call, error)
-            _leave_out_our_frame(error)
             raise
         finally:
             if _call.get() is call:
@@ -112,7 +110,6 @@ def _called(call: Call, original: Callable[..., Any], *args: Any, **kwargs: Any)
         result = original(*args, **kwargs)
     except BaseException as error:
         _returned(call, error)
-        _leave_out_our_frame(error)
         raise
     finally:
         _call.reset(token)
@@ -122,12 +119,6 @@ def _called(call: Call, original: Callable[..., Any], *args: Any, **kwargs: Any)
     return result
 
 
-def _leave_out_our_frame(error: BaseException) -> None:
-    outermost = traceback_of(error)
-    if outermost is not None:
-        set_traceback(error, outermost.tb_next)
-
-
 def _returned(call: Call, error: BaseException | None) -> None:
     _call_observers(lambda observer: observer.returned(call, error))
 
@@ -135,11 +126,7 @@ def _returned(call: Call, error: BaseException | None) -> None:
 def _observed_start(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
     @functools.wraps(original)
     async def _start(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            started = await original(self, *args, **kwargs)
-        except BaseException as error:
-            _leave_out_our_frame(error)
-            raise
+        started = await original(self, *args, **kwargs)
         if tap.is_on and self._asynchronous:
             await _call_in_loop(lambda observer: observer.opened_in_loop(self))
         elif tap.is_on:
@@ -185,9 +172,6 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
                 observer.submitted(submission)
 
             _call_observers(tell)
-        except BaseException as error:
-            _leave_out_our_frame(error)
-            raise
         finally:
             _call_observers(lambda observer: observer.handed_over())
         return futures
@@ -206,9 +190,6 @@ def _observed_retry(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
             result = original(self, *args, **kwargs)
             if not isinstance(result, Awaitable):
                 _call_observers(retrying.tell)
-        except BaseException as error:
-            _leave_out_our_frame(error)
-            raise
         finally:
             _call_observers(lambda observer: observer.handed_over())
         return retrying.awaited(result) if isinstance(result, Awaitable) else result

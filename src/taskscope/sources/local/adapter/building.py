@@ -20,7 +20,6 @@ from typing import Any
 
 import dask.base
 
-from taskscope.model.errortext import drop_frame
 from taskscope.model.forklock import ForkLock
 
 __all__ = ["release", "seconds", "watch"]
@@ -117,11 +116,7 @@ def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
             caller = caller.f_back
         if caller.f_code in _callers:
             _note(caller)
-        try:
-            return original(*args, **kwargs)
-        except BaseException as error:
-            drop_frame(error, sys._getframe())
-            raise
+        return original(*args, **kwargs)
 
     return noted
 

@@ -17,9 +17,15 @@ from typing import Any
 import dask.local
 from dask.local import MultiprocessingPoolExecutor, SynchronousExecutor
 
-from taskscope.model.errortext import traceback_of
-
-__all__ = ["Scheduler", "find_callbacks", "find_culprit", "find_scheduler", "find_state", "is_nested"]
+__all__ = [
+    "Scheduler",
+    "find_callbacks",
+    "find_culprit",
+    "find_scheduler",
+    "find_state",
+    "in_compute",
+    "is_nested",
+]
 
 _MAX_FRAMES = 8
 
@@ -72,6 +78,15 @@ def find_state() -> Mapping[str, Any]:
     return state
 
 
+def in_compute() -> bool:
+    """Return whether the caller is called, at whatever depth, by a compute of this thread."""
+    loops = {dask.local.get_async.__code__, dask.local.batch_execute_tasks.__code__}
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code not in loops:
+        frame = frame.f_back
+    return frame is not None
+
+
 def is_nested() -> bool:
     """Return whether the compute that is starting was started by a task, or by a hook, of another one."""
     loops = 0
@@ -90,7 +105,7 @@ def find_culprit(error: BaseException, in_flight: Collection[object]) -> list[ob
     if names.get("failed") is True:
         return [names["key"]]
     # A bare pool raises when asked for the answer and does not say which task it was.
-    outermost = traceback_of(error)
+    outermost = error.__traceback__
     raised = outermost and outermost.tb_next
     by_pool = raised is not None and raised.tb_frame.f_code is Future.result.__code__
     return list(in_flight) if by_pool and len(in_flight) == 1 else []

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import dask
 import dask.local
-import pytest
 from dask.callbacks import Callback
 
 from taskscope.sources.local.adapter import registration
@@ -84,76 +81,6 @@ def test_computes_with_callbacks_of_their_own_are_seen_too() -> None:
     finally:
         registration.uninstall(callback)
     assert (own, held) == (["x"], ["x"])
-
-
-@contextmanager
-def someone_else(
-    inner: Callable[..., AbstractContextManager[Iterable[CallbackTuple]]],
-    callbacks: Iterable[CallbackTuple] | None = None,
-) -> Iterator[Iterable[CallbackTuple]]:
-    with inner(callbacks) as active:
-        yield active
-
-
-def test_another_tool_that_replaced_the_same_name_later_is_left_in_place() -> None:
-    seen: list[object] = []
-    held = counting(seen)
-    registration.install(held)
-    ours = dask.local.local_callbacks
-
-    def theirs(
-        callbacks: Iterable[CallbackTuple] | None = None,
-    ) -> AbstractContextManager[Iterable[CallbackTuple]]:
-        return someone_else(ours, callbacks)
-
-    dask.local.local_callbacks = theirs  # type: ignore[assignment]  # as loosely as another tool would
-    registration.uninstall(held)
-    try:
-        assert dask.local.local_callbacks is theirs
-        compute("released")
-        registration.install(held)
-        compute("held again")
-        registration.uninstall(held)
-        compute("released again")
-    finally:
-        dask.local.local_callbacks = ours
-        registration.install(held)
-        registration.uninstall(held)
-    assert seen == ["held again"]
-    assert dask.local.local_callbacks is original
-
-
-def test_a_tool_that_came_while_nothing_was_held_is_asked_like_dask_itself(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen: list[object] = []
-    held = counting(seen)
-    registration.install(held)
-    registration.uninstall(held)
-
-    def theirs(
-        callbacks: Iterable[CallbackTuple] | None = None,
-    ) -> AbstractContextManager[Iterable[CallbackTuple]]:
-        return someone_else(original, callbacks)
-
-    monkeypatch.setattr(dask.local, "local_callbacks", theirs)
-    registration.install(held)
-    compute("held")
-    registration.uninstall(held)
-    assert (seen, dask.local.local_callbacks) == (["held"], theirs)
-
-
-def test_a_registration_of_ours_that_another_tool_removed_is_made_again() -> None:
-    seen: list[object] = []
-    held = counting(seen)
-    registration.install(held)
-    dask.local.local_callbacks = original
-    compute("removed")
-    registration.uninstall(held)
-    registration.install(held)
-    compute("again")
-    registration.uninstall(held)
-    assert (seen, dask.local.local_callbacks) == (["again"], original)
 
 
 def test_a_thousand_tasks_of_four_threads_with_fifty_computes_each_are_all_recorded() -> None:
