@@ -54,7 +54,6 @@ def _rows(n_workers: int, compute_s: float) -> Iterator[tuple[str, str, str, str
             with taskscope.profile(display=False):
                 client.gather(client.map(nap, range(n_tasks), pure=False))
             took_s = time.perf_counter() - begin_s
-        _ask_for_as_many(asked, n_tasks)
         each_s = asyncio.run(_ask_all(asked, scheduler, address))
         shares = {op: each_s[op] * one.times / took_s for op, one in asked.items()}
         for op, one in sorted(asked.items(), key=lambda item: -shares[item[0]]):
@@ -81,26 +80,16 @@ def _counted() -> Iterator[dict[str, _Asked]]:
         Link.ask = ask  # type: ignore[method-assign]  # see above
 
 
-def _ask_for_as_many(asked: dict[str, _Asked], n_tasks: int) -> None:
-    """Have each look at the task stream give as many records as one did on average."""
-    stream = asked["get_task_stream"]
-    stream.arguments = {"start_index": -1, "count": n_tasks // stream.times}
-
-
 async def _ask_all(asked: dict[str, _Asked], scheduler: psutil.Process, address: str) -> dict[str, float]:
     """Return the CPU seconds of the scheduler for one of each."""
     link, found = Link(address, {}), {}
-    index = int(await link.ask("get_task_stream_index"))
     before, begin_s = cpu_s(scheduler), time.perf_counter()
     await asyncio.sleep(_IDLE_S)
     idle = (cpu_s(scheduler) - before) / (time.perf_counter() - begin_s)
     for op, one in asked.items():
-        arguments = dict(one.arguments)
-        if op == "get_task_stream":
-            arguments = {"start_index": index - int(arguments["count"])}
         before, begin_s, times, took_s = cpu_s(scheduler), time.perf_counter(), 0, 0.0
         while took_s < _EACH_S:
-            await link.ask(op, **arguments)
+            await link.ask(op, **one.arguments)
             times, took_s = times + 1, time.perf_counter() - begin_s
         found[op] = max(cpu_s(scheduler) - before - idle * took_s, 0.0) / times
     await link.close()

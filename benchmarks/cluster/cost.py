@@ -68,8 +68,7 @@ def _rows(
         report = str(Path(folder) / "report.html")
         around: dict[str, Callable[[], Any]] = {
             "bare": nullcontext,
-            "taskscope, by observing": lambda: taskscope.profile(display=False),
-            "taskscope, by asking": lambda: taskscope.profile(display=False, transport="poll"),
+            "taskscope": lambda: taskscope.profile(display=False),
             "get_task_stream": get_task_stream,
             "performance_report": lambda: performance_report(filename=report),
             "dashboard page open": lambda: _page(client.dashboard_link),

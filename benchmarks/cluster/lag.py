@@ -1,4 +1,4 @@
-"""How long after a task's end on a worker the kernel has it to tell: asked for, and sent by the scheduler."""
+"""How long after a task's end on a worker the kernel can send it to pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import taskscope
 from benchmarks.harness import Table
 from taskscope.record.pump import Tick
 from taskscope.session import current
-from taskscope.sources.cluster import TRANSPORTS, Transport
 
 
 def ended(_: int) -> float:
@@ -24,7 +23,7 @@ def ended(_: int) -> float:
 def measure_lag(n_tasks: int) -> Table:
     return Table(
         f"From a task's end to the tick in which the kernel tells its pages, {n_tasks} tasks of 20 ms, in ms",
-        ("transport", "median", "95th percentile", "most"),
+        ("median", "95th percentile", "most"),
         _rows(n_tasks),
         "2 worker processes of 1 thread. From there to the page see the section `feed`.",
     )
@@ -35,16 +34,14 @@ def _rows(n_tasks: int) -> Iterator[tuple[str, ...]]:
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
         Client(cluster) as client,
     ):
-        for transport in TRANSPORTS:
-            lags = _lags(client, transport, n_tasks)
-            figures = (*np.percentile(lags, (50, 95)), max(lags))
-            yield transport, *(f"{lag * 1e3:.0f}" for lag in figures)
+        lags = _lags(client, n_tasks)
+        yield tuple(f"{lag * 1e3:.0f}" for lag in (*np.percentile(lags, (50, 95)), max(lags)))
 
 
-def _lags(client: Client, transport: Transport, n_tasks: int) -> list[float]:
+def _lags(client: Client, n_tasks: int) -> list[float]:
     session = current()
     seen: dict[str, float] = {}
-    keys = [f"ended-{transport}-{number}" for number in range(n_tasks)]
+    keys = [f"ended-{number}" for number in range(n_tasks)]
 
     def look(_tick: Tick) -> None:
         recorder = session.recorder
@@ -55,7 +52,7 @@ def _lags(client: Client, transport: Transport, n_tasks: int) -> list[float]:
 
     leave = session.pump.subscribe(look)
     try:
-        with taskscope.profile(display=False, transport=transport):
+        with taskscope.profile(display=False):
             stops = client.gather(client.map(ended, range(n_tasks), key=keys))
     finally:
         leave()

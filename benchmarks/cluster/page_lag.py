@@ -16,7 +16,6 @@ import numpy as np
 from benchmarks.frontend.lab import FEED
 from benchmarks.frontend.page import chromium_page
 from benchmarks.harness import Table
-from taskscope.sources.cluster import TRANSPORTS
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import running_server
 
@@ -36,9 +35,9 @@ def ended(_):
     time.sleep(0.02)
     return time.time()
 
-def run(transport, n):
-    keys = [f"ended-{transport}-{number}" for number in range(n)]
-    with taskscope.profile(display=False, transport=transport):
+def run(n):
+    keys = [f"ended-{number}" for number in range(n)]
+    with taskscope.profile(display=False):
         ends = dict(zip(keys, client.gather(client.map(ended, range(n), key=keys))))
     recorder = current().recorder
     first, block = recorder.tasks_since(recorder.cursor - n, n)
@@ -63,7 +62,7 @@ WATCH = f"""() => {{
 def measure_page_lag(n_tasks: int) -> Table:
     return Table(
         f"From a task's end on a worker to a page of JupyterLab, {n_tasks} tasks of 20 ms, in ms",
-        ("transport", "where", "median", "95th percentile", "most"),
+        ("where", "median", "95th percentile", "most"),
         _rows(n_tasks),
         "2 worker processes of 1 thread, while the cell that computes waits; the page shows a GanttWidget.",
     )
@@ -76,22 +75,20 @@ def _rows(n_tasks: int) -> Iterator[tuple[str, ...]]:
         chromium_page() as page,
     ):
         lab = LabPage(page, server, "lag")
-        lab.open(LOAD, SHOW, *(f"run({transport!r}, {n_tasks})" for transport in TRANSPORTS), END)
+        lab.open(LOAD, SHOW, f"run({n_tasks})", END)
         lab.run_cell(0)
         lab.run_cell(1)
         lab.wait_feed("feed?.state === 'live'")
         page.evaluate(WATCH)
-        for cell, transport in enumerate(TRANSPORTS, start=2):
-            lab.run_cell(cell)
-            ends = dict(json.loads(_text(lab.outputs(cell))))
-            last = max(ends)
-            page.wait_for_function(
-                "row => window.arrivals.some(a => a[0] + a[1] > row && a.length === 4)", arg=last
-            )
-            arrivals = page.evaluate("window.arrivals")
-            for place, where in ((2, "in the page"), (3, "drawn")):
-                yield (transport, where, *_lags(ends, arrivals, place))
-        lab.run_cell(4)
+        lab.run_cell(2)
+        ends = dict(json.loads(_text(lab.outputs(2))))
+        page.wait_for_function(
+            "row => window.arrivals.some(a => a[0] + a[1] > row && a.length === 4)", arg=max(ends)
+        )
+        arrivals = page.evaluate("window.arrivals")
+        for place, where in ((2, "in the page"), (3, "drawn")):
+            yield (where, *_lags(ends, arrivals, place))
+        lab.run_cell(3)
 
 
 def _lags(ends: dict[int, float], arrivals: Sequence[Sequence[float]], place: int) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -13,11 +12,12 @@ import psutil
 from benchmarks.harness import Table
 from taskscope.jupyter.feed.feed import CONTROL, DATA, Feed
 from taskscope.session import Session
+from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.observer import Polling
+from taskscope.sources.cluster.observer import News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.tasks import Others, Tasks
+from taskscope.sources.cluster.tasks import Tasks
 from taskscope.sources.cluster.workers.known import Watched, Workers
 from taskscope.sources.cluster.workers.metrics import WorkerMetrics
 from taskscope.sources.cluster.workers.poll import WorkerPoll
@@ -32,25 +32,23 @@ _TENTHS = (1, 2, 5, 10)
 """After how many tenths of the tasks there is a row."""
 
 
-class _MadeUp(Link):
-    """Answers as a scheduler would that has `_PER_ANSWER` more records each time, and forgets the others."""
+class _MadeUp:
+    """Has `_PER_ANSWER` more events each time, as the observer on a scheduler."""
 
     def __init__(self, n_tasks: int) -> None:
-        super().__init__("tcp://10.0.0.1:8786", {})
         self.n_told = 0
         self.making_s = 0.0
         """The CPU time that making records has taken, which is not the source's."""
         self._n_tasks = n_tasks
         self._now = time.time()
 
-    async def ask(self, op: str, **arguments: Any) -> Any:
-        if op == "get_task_stream_index":
-            return min(self.n_told + _PER_ANSWER, self._n_tasks)
+    def read(self) -> News:
+        """Return the next events."""
         begin_s = time.thread_time()
         first, self.n_told = self.n_told, min(self.n_told + _PER_ANSWER, self._n_tasks)
         records = [self._record(number) for number in range(first, self.n_told)]
         self.making_s += time.thread_time() - begin_s
-        return records
+        return News(first, self.n_told, [("end", record) for record in records])
 
     def _record(self, number: int) -> dict[str, Any]:
         # Each worker has its turn, in an order that is none.
@@ -151,27 +149,26 @@ class _Feeding:
         self._feed = Feed(self.session, channels=self.page)
         self._feed.announce()
         self.page.open()
-        workers, recorder = Workers(self.link.address), self.session.recorder
+        link, recorder = Link("tcp://10.0.0.1:8786", {}), self.session.recorder
+        workers = Workers(link.address)
         workers.update(
             {"workers": {a: {"name": i, "nthreads": _N_THREADS} for i, a in enumerate(_ADDRESSES)}}
         )
-        poll = WorkerPoll(self.link, workers, recorder)
+        poll = WorkerPoll(link, workers, recorder)
         transfers, metrics = TransferLogs(poll, recorder), WorkerMetrics(poll, recorder)
-        others = Others(recorder, workers, lambda: None)
-        watched = Watched(self.link, workers, recorder)
-        self._tasks = Tasks(watched, Rows(watched, transfers, metrics), others, lambda _client: False)
-        self._polling = Polling(watched)
+        watched = Watched(link, workers, recorder)
+        self._tasks = Tasks(watched, Rows(watched, transfers, metrics), lambda _client: False)
 
     def feed_graph(self) -> None:
         """Feed one compute, from its graph to its end."""
         recorder, first = self.session.recorder, self.link.n_told
         last = min(first + _PER_GRAPH, self._n_tasks)
-        graph: dict[Hashable, tuple[Hashable, ...]] = {_key(n): () for n in range(first, last)}
+        keys = frozenset[Hashable](_key(n) for n in range(first, last))
         run = TrackedRun(recorder.begin(), None, None, False, lambda: None)
         self.session.pump.wake()
-        self._tasks.know(run, graph, ())
+        self._tasks.expect(run, Submission(None, keys, None, single=False, is_known=True))
         while self.link.n_told < last:
-            self._tasks.take(asyncio.run(self._polling.read()))
+            self._tasks.take(self.link.read())
             self._tasks.fold(knows_all=True)
             self._pull()
         run.over, run.status = recorder.clock.perf_counter(), "finished"

@@ -23,7 +23,7 @@ from benchmarks.harness import Table, main
 from taskscope.analysis.time_left import Estimates
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Estimate
-from taskscope.options import TRANSPORTS, Options, Transport
+from taskscope.options import Options
 from taskscope.session import current
 
 LOOK_S = 0.1
@@ -81,10 +81,10 @@ def _on_threads(graph: Graph, key: Any) -> object:
     return dask.threaded.get(graph, key, num_workers=N_WORKERS)
 
 
-def computed(name: str, seed: int, get: Get = _on_threads, transport: Transport = "observe") -> Run:
+def computed(name: str, seed: int, get: Get = _on_threads) -> Run:
     """Compute a graph and return what was estimated meanwhile."""
     session, holder = current(), object()
-    session.hold(holder, Options(transport=transport))
+    session.hold(holder, Options())
     graph = dict(graph_of(name, seed))
     try:
         with _Watcher() as watcher:
@@ -145,27 +145,25 @@ def _row(name: str, runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _rows(
-    seeds: Sequence[int], get: Get = _on_threads, transport: Transport = "observe"
-) -> Iterator[list[str]]:
+def _rows(seeds: Sequence[int], get: Get = _on_threads) -> Iterator[list[str]]:
     everything: list[Run] = []
     for name in WORKLOADS:
-        runs = [computed(name, seed, get, transport) for seed in seeds]
+        runs = [computed(name, seed, get) for seed in seeds]
         everything += runs
         yield _row(name, runs)
     yield _row("**all**", everything)
 
 
-def _rows_on_cluster(seeds: Sequence[int], transport: Transport) -> Iterator[list[str]]:
+def _rows_on_cluster(seeds: Sequence[int]) -> Iterator[list[str]]:
     with (
         LocalCluster(n_workers=2, threads_per_worker=N_WORKERS // 2, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
-        yield from _rows(seeds, client.get, transport)
+        yield from _rows(seeds, client.get)
 
 
 def measure(*, quick: bool) -> list[Table]:
-    """Return a table of threads, and one of a cluster for each way in which its events come."""
+    """Return a table of threads, and one of a cluster."""
     columns = [
         "graph",
         "looks",
@@ -186,14 +184,11 @@ def measure(*, quick: bool) -> list[Table]:
     )
     return [
         Table("The time left: is the true end in the band?", columns, _rows(seeds), note),
-        *(
-            Table(
-                f'The same on two workers of two threads, with transport="{transport}"',
-                columns,
-                _rows_on_cluster(on_cluster, transport),
-                "As above; what has ended is known as late as the scheduler tells it.",
-            )
-            for transport in TRANSPORTS
+        Table(
+            "The same on two workers of two threads",
+            columns,
+            _rows_on_cluster(on_cluster),
+            "As above; what has ended is known as late as the scheduler tells it.",
         ),
     ]
 

@@ -26,7 +26,6 @@ __all__ = [
     "DEFAULT_DT",
     "DEFAULT_INTERVAL_S",
     "DEFAULT_MAX_TASKS",
-    "TRANSPORTS",
     "Argument",
     "MetricOption",
     "Named",
@@ -35,7 +34,6 @@ __all__ = [
     "Panel",
     "ProfileOptions",
     "Surface",
-    "Transport",
     "arguments",
     "checked_dt",
     "code_of",
@@ -57,13 +55,10 @@ Named: TypeAlias = str | Callable[..., object]
 """A function, or what it is called: its name, or as much of the end of its qualified name as tells it."""
 Panel: TypeAlias = Literal["inline", "dock", "none"]
 """Where a block is live: under its cell, in JupyterLab's side panel, nowhere."""
-Transport: TypeAlias = Literal["observe", "poll"]
-"""How records come from a cluster's scheduler: from a plugin of ours, or from its own task stream."""
 Surface: TypeAlias = Literal["%%profile", "taskscope run"]
 
 _METRICS = ("nbytes", "count")
 _MOST_WRAPPED = 100
-TRANSPORTS: tuple[Transport, ...] = ("observe", "poll")
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -199,26 +194,6 @@ class Options:
         "at ``--``.",
         Argument(("--lines",), "FUNC", in_run=True, takes_more=True),
     )
-    # One holder that wants "poll" is enough.
-    transport: Transport = option(
-        "observe",
-        'How records come from a cluster\'s scheduler: ``"observe"`` (by a plugin on it that goes with our'
-        ' connection) or ``"poll"`` (nothing of ours runs there).',
-        "Where the scheduler does not allow the plugin, a message in the recording says so, and it is as with"
-        ' ``"poll"``: the scheduler\'s own task stream is read (distributed 2026.6 and later), which it then'
-        " keeps for the rest of its life.",
-        Argument(("--transport",), "HOW"),
-    )
-    # One holder that wants it is enough.
-    others: bool = option(
-        False,
-        "Record what other clients have a cluster's scheduler do meanwhile, too, apart from what is yours.",
-        "Their tasks are computes of their own, whose scheduler is called ``distributed, other clients`` and"
-        " whose prefixes end with ``(other clients)``; they are in no count, estimate or total of yours. How"
-        " many there will be, who asked for them and how they depend on each other is unknown. Keys are shown"
-        " as they are: every client of a scheduler can see them.",
-        Argument(("--others",)),
-    )
 
     @property
     def samples_at_once(self) -> bool:
@@ -233,12 +208,10 @@ class Options:
             raise OptionError(unknown_name("metric", self.metric, _METRICS) + ", or a function of a result")
         if type(self.max_tasks) is not int or self.max_tasks < 1:
             raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
-        for name in ("stacks", "memory", "memory_peaks", "others"):
+        for name in ("stacks", "memory", "memory_peaks"):
             if type(getattr(self, name)) is not bool:
                 raise OptionError(f"{name} must be True or False, got {getattr(self, name)!r}")
         functions_named(self.lines)
-        if self.transport not in TRANSPORTS:
-            raise OptionError(unknown_name("transport", self.transport, TRANSPORTS))
         checked_dt(self.profile_interval, "profile_interval")
         checked_dt(self.profile_cycle, "profile_cycle")
         if self.profile_cycle < self.profile_interval:

@@ -338,8 +338,6 @@ class Recording(RecordedData):
         Notes
         -----
         The scheduler puts a whole task group into one span, see the column ``span`` of the table ``tasks``.
-        With ``transport="poll"``, and where the scheduler does not let itself be observed, spans are unknown.
-        Tasks of other clients are left out.
         """
         return measure_spans(self)
 

@@ -78,9 +78,7 @@ class Session:
                 self._is_attached = True
             # What is handed over from now on is not part of what others hold it for already.
             self.cluster.begin_block()
-        if options is not None and options.others:
-            self.cluster.watch_others()
-        elif options is not None and functions_named(options.lines):
+        if options is not None and functions_named(options.lines):
             self.cluster.begin_counting()
 
     def release(self, owner: object) -> None:
@@ -174,9 +172,6 @@ class Session:
         self.sampler.dt = min((o.dt for o in options if o.dt != "any"), default=DEFAULT_DT)
         self.sampler.with_peaks = all(o.memory_peaks for o in options)
         self.recorder.max_tasks = max(o.max_tasks for o in options)
-        self.cluster.wanted.transport = "poll" if any(o.transport == "poll" for o in options) else "observe"
-        if not any(o.others for o in options):
-            self.cluster.leave_others()
         sampled = [o for o in options if o.stacks]
         self.cluster.wanted.samples = bool(sampled)
         self.stacks.interval_s = min((o.profile_interval for o in sampled), default=None)

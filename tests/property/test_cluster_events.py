@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,15 +14,14 @@ from hypothesis import strategies as st
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.record import Recorder
 from taskscope.sources.cluster import rows
+from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.executions import read_executions
-from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.observer import Polling
+from taskscope.sources.cluster.observer import News
 from taskscope.sources.cluster.rows import TimedExecutions, record_executions
 from taskscope.sources.cluster.runs import TrackedRun
 from tests.support.clusters.scheduler_events import World
 from tests.support.fakes.clock import FakeClock
 
-SCHEDULER = "tcp://10.0.0.1:8786"
 OWNED = {"a": 0, "b": 0, ("c", 1): 1, "</script>": 1}
 FOREIGN = ("stranger", ("stranger", 1))
 WORKERS = ("tcp://10.0.0.1:1", "tcp://10.0.0.2:1", "tcp://10.0.0.3:1")
@@ -79,7 +77,7 @@ events = st.lists(
 
 
 @dataclass
-class Scheduler(Link):
+class Scheduler:
     """A scheduler that these events happen to, and what is to be recorded of them."""
 
     clock: FakeClock
@@ -91,13 +89,9 @@ class Scheduler(Link):
     truth: list[Ran | None] = field(default_factory=list)
     expected: Counter[tuple[int, str, str, str]] = field(default_factory=Counter)
 
-    def __post_init__(self) -> None:
-        super().__init__(SCHEDULER, {})
-
-    async def ask(self, op: str, **arguments: Any) -> Any:
-        if op == "get_task_stream_index":
-            return len(self.records)
-        return self.records[max(arguments["start_index"], self.n_forgotten) :]
+    def read(self, cursor: int) -> News:
+        first = max(cursor, self.n_forgotten)
+        return News(first, len(self.records), [("end", record) for record in self.records[first:]])
 
     def add(self, event: Ran | Broken) -> None:
         self.clock.advance(1.0)
@@ -122,19 +116,16 @@ def _record(ran: Ran, now: float) -> dict[str, Any]:
     return record | ({"status": "error", "exception": "ValueError('no')"} if ran.error else {})
 
 
-def recorded(happened: Sequence[Event], *, others: bool) -> tuple[Scheduler, Recorder]:
+def recorded(happened: Sequence[Event]) -> tuple[Scheduler, Recorder]:
     """Feed events to the source as a scheduler would, and look once more at the end."""
     clock = FakeClock()
-    owned = {**OWNED, **dict.fromkeys(FOREIGN, 2)} if others else OWNED
-    scheduler = Scheduler(clock, owned)
-    world = World(clock, is_exact=False, link=scheduler)
+    scheduler = Scheduler(clock, OWNED)
+    world = World(clock)
     world.workers.update({"workers": {w: {"name": i, "nthreads": N_THREADS} for i, w in enumerate(WORKERS)}})
     runs = [world.begin(collects=False) for _ in range(2)]
     for number, run in enumerate(runs):
         keys = [key for key, owner in OWNED.items() if owner == number]
-        world.tasks.know(run, dict.fromkeys(keys, ()), keys)
-    world.others.follow(clock.perf_counter() if others else None)
-    polling = Polling(world.watched)
+        world.tasks.expect(run, Submission(None, frozenset(keys), None, single=False, is_known=True))
     for event in (*happened, Look()):
         match event:
             case Ran() | Broken():
@@ -143,16 +134,15 @@ def recorded(happened: Sequence[Event], *, others: bool) -> tuple[Scheduler, Rec
                 scheduler.n_forgotten = max(scheduler.n_forgotten, len(scheduler.records) - kept)
             case Look():
                 scheduler.seen()
-                world.tasks.take(asyncio.run(polling.read()))
+                world.tasks.take(scheduler.read(world.tasks.cursor))
                 world.tasks.fold(knows_all=True)
     for run in runs:
         run.end(clock.perf_counter())
-    world.others.follow(None)
     return scheduler, world.recorder
 
 
-def check(happened: Sequence[Event], *, others: bool = False) -> None:
-    scheduler, recorder = recorded(happened, others=others)
+def check(happened: Sequence[Event]) -> None:
+    scheduler, recorder = recorded(happened)
     recording = recorder.snapshot()
     table = recording.table("tasks")
     workers = {str(i): address for i, address in enumerate(WORKERS)}
@@ -175,11 +165,9 @@ def check(happened: Sequence[Event], *, others: bool = False) -> None:
 
 
 @settings(max_examples=150)
-@given(happened=events, others=st.booleans())
-def test_whatever_a_scheduler_tells_every_execution_is_recorded_once(
-    *, happened: list[Event], others: bool
-) -> None:
-    check(happened, others=others)
+@given(happened=events)
+def test_whatever_a_scheduler_tells_every_execution_is_recorded_once(happened: list[Event]) -> None:
+    check(happened)
 
 
 MANY: list[Event] = [

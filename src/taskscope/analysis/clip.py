@@ -34,8 +34,7 @@ def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> R
     first_run
         The first run that began after its zero.
     n_ended
-        The earlier runs, and how many tasks of each were known to have ended by then: of others only the
-        clock of a cluster says so.
+        The earlier runs, and how many tasks of each were known to have ended by then.
     """
     runs, earlier = {run.run for run in data.runs if run.run >= first_run}, n_ended.keys()
     zero_s = data.zero_s

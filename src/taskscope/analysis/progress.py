@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from taskscope.analysis.time_left import TimeLeft, time_left
-from taskscope.analysis.totals import OthersTotals, State, count_others, state_of, union_s
+from taskscope.analysis.totals import State, state_of, union_s
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run
 from taskscope.model.tables.workers import Scheduled, sum_scheduled
 
@@ -52,9 +52,6 @@ class Progress:
     skipped
         Tasks that do not have to run, because a cluster has their results, or those of what needs them; they
         are in no other number.
-    others
-        What other clients had the scheduler do meanwhile, which is in none of the above; None where that is
-        not recorded.
     is_on_cluster
         Whether the running ones were given to workers of a cluster, which may not have begun them.
     """
@@ -71,7 +68,6 @@ class Progress:
     prefixes: tuple[PrefixCount, ...]
     scheduled: Scheduled | None = None
     skipped: int = 0
-    others: OthersTotals | None = None
     is_on_cluster: bool = False
 
     @property
@@ -81,13 +77,11 @@ class Progress:
 
 
 def headline(runs: Sequence[Run]) -> list[Run]:
-    """Return the computes that run, else the one that ended last; with them what other clients do."""
-    own = [run for run in runs if not run.is_of_others]
-    shown = [run for run in own if run.status == "running"]
-    if not shown and own:
-        shown = [max(own, key=lambda run: (run.start_s if run.stop_s is None else run.stop_s, run.run))]
-    numbers = {run.run for run in shown}
-    return [run for run in runs if run.run in numbers or run.is_of_others]
+    """Return the computes that run, else the one that ended last."""
+    running = [run for run in runs if run.status == "running"]
+    if running or not runs:
+        return running
+    return [max(runs, key=lambda run: (run.start_s if run.stop_s is None else run.stop_s, run.run))]
 
 
 def measure_progress(
@@ -97,11 +91,7 @@ def measure_progress(
     estimates: Mapping[int, Estimate] = MappingProxyType({}),
 ) -> Progress:
     """Return how far these computes are; `now_s` is on the axis of their times."""
-    others = count_others(rows, runs)
-    runs = [run for run in runs if not run.is_of_others]
     planned = {run.run: run.n_tasks for run in runs}
-    if others is not None:
-        rows = [row for row in rows if row.run in planned]
     counted: dict[int, int] = dict.fromkeys(planned, 0)
     for row in rows:
         counted[row.run] = counted.get(row.run, 0) + row.total
@@ -124,7 +114,6 @@ def measure_progress(
         prefixes=_by_prefix(rows),
         scheduled=_scheduled(rows),
         skipped=sum(row.skipped for row in rows),
-        others=others,
         is_on_cluster=any(row.running and row.run in on_cluster for row in rows),
     )
 

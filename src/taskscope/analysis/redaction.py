@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from taskscope.errors import OptionError
-from taskscope.model.keys import OTHERS_MARK, KeyBlock, others_prefix
+from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import Steal, Transfer
 from taskscope.model.tables.columns import GraphColumns
@@ -87,9 +87,7 @@ class Redaction:
         return replace(group, name=self.name(group.name), prefix=self.prefix(group.prefix), span=span)
 
     def prefix(self, prefix: str) -> str:
-        """Return a prefix without what must not leave; whose tasks these are is still said."""
-        if prefix.endswith(OTHERS_MARK):
-            return others_prefix(self.name(prefix.removesuffix(OTHERS_MARK)))
+        """Return a prefix without what must not leave."""
         return self.name(prefix)
 
     def lane(self, lane: Lane) -> Lane:

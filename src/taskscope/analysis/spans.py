@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import format_count, format_duration, plural, printable
 from taskscope.analysis.result import Result, Section, columns_of
-from taskscope.analysis.totals import own_part, were_seen
+from taskscope.analysis.totals import were_seen
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import ERRED
 
@@ -100,8 +100,7 @@ def _row(total: SpanTotal) -> tuple[str, ...]:
 
 
 def measure_spans(recording: RecordedData) -> Spans:
-    """Return what the tasks of each span took; those of other clients are left out."""
-    recording = own_part(recording)
+    """Return what the tasks of each span took."""
     sums: dict[str, NDArray[np.float64]] = {}
     outside = np.zeros(len(_SUMS))
     for group, of_group in zip(recording.groups, _by_group(recording), strict=True):

@@ -25,7 +25,6 @@ from taskscope.analysis.quantities import (
     printable,
 )
 from taskscope.analysis.totals import (
-    OthersTotals,
     Outcomes,
     PrefixTotal,
     State,
@@ -39,7 +38,6 @@ from taskscope.model.tables.records import CLUSTER, Message
 __all__ = [
     "NO_DASK",
     "Summary",
-    "others_text",
     "state_word",
     "summary_text",
     "title",
@@ -153,7 +151,9 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         memory += (
             " (as the operating system counted)" if is_whole else f" (sampled every {format_duration(dt_s)})"
         )
-    own = [
+    if not totals.n_runs:
+        return []
+    return [
         ("wall time", format_duration(totals.makespan_s)),
         *_before_tasks(recording),
         ("time in tasks", format_duration(totals.task_s if recording.runs else None)),
@@ -164,8 +164,6 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         *([("on workers", on_workers)] if on_workers else []),
         *([("execute", _execute_text(executing))] if executing is not None else []),
     ]
-    others = [] if totals.others is None else [("others", others_text(totals.others))]
-    return [*(own if totals.n_runs else []), *others]
 
 
 def _before_tasks(recording: RecordedData) -> list[tuple[str, str]]:
@@ -240,23 +238,6 @@ def _execute_text(executing: ExecuteTotals) -> str:
         *(f"{format_duration(seconds)} {printable(name, _NAME_WIDTH)}" for name, seconds in large),
     ]
     return f"{format_duration(executing.seconds)}: {', '.join(parts)}"
-
-
-def others_text(others: OthersTotals) -> str:
-    """Return what is known of other clients' tasks, in words.
-
-    Examples
-    --------
-    >>> others_text(OthersTotals(n_ended=12, n_erred=1, n_running=2, duration_s=3.0))
-    '12 tasks of other clients ended (1 failed), 3 s in tasks, 2 on a worker'
-    """
-    erred = f" ({format_count(others.n_erred)} failed)" if others.n_erred else ""
-    parts = [
-        f"{_counted(others.n_ended, 'task')} of other clients ended{erred}",
-        f"{format_duration(others.duration_s)} in tasks",
-        *([f"{format_count(others.n_running)} on a worker"] if others.n_running else []),
-    ]
-    return ", ".join(parts)
 
 
 def _remarks(recording: RecordedData, totals: Totals) -> list[str]:

@@ -112,7 +112,7 @@ def group_graph(recording: RecordedData, run: int | None = None) -> GroupGraph:
     UnknownNameError
         If there is no such compute.
     """
-    known = {of.run: of for of in recording.runs if not of.is_of_others}
+    known = {of.run: of for of in recording.runs}
     if run is not None and run not in known:
         raise UnknownNameError(f"unknown compute {run!r}; known: {', '.join(map(str, known)) or 'none'}")
     graphs = {n: g for n, g in recording.graphs.items() if n in known and run in (None, n)}

@@ -491,7 +491,7 @@ class Estimates:
         """Return the estimates for those of these computes that run and give evidence, by compute."""
         found: dict[int, Estimate] = {}
         for run in runs:
-            if run.status != "running" or run.is_of_others:
+            if run.status != "running":
                 self._shapes.pop(run.run, None)
                 self._known.pop(run.run, None)
             elif (estimate := self._current(run, now_s)) is not None:

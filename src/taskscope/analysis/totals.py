@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -21,7 +21,6 @@ from taskscope.model.tables.records import (
     LOST,
     OBSERVED_BY,
     RUNNING,
-    PrefixProgress,
     Run,
     TaskBlock,
     flag_codes,
@@ -31,7 +30,6 @@ from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 
 __all__ = [
-    "OthersTotals",
     "Outcomes",
     "PrefixTotal",
     "ResourceTotals",
@@ -39,12 +37,8 @@ __all__ = [
     "Totals",
     "WorkersTotals",
     "add_samples",
-    "count_others",
-    "measure_others",
     "measure_outcomes",
     "measure_totals",
-    "own_part",
-    "runs_of_others",
     "state_of",
     "union_s",
     "were_seen",
@@ -228,78 +222,6 @@ def _of_run(recording: RecordedData, run: Run) -> Outcomes:
 
 
 @dataclass(frozen=True, slots=True)
-class OthersTotals:
-    """What is known of other clients' tasks; how many are still to come is not known.
-
-    Parameters
-    ----------
-    n_ended, n_erred
-        How many came to an end, and how many of those raised.
-    n_running
-        How many workers have.
-    duration_s
-        Sum of the durations of those that came to an end.
-    """
-
-    n_ended: int
-    n_erred: int
-    n_running: int
-    duration_s: float
-
-
-def runs_of_others(runs: Iterable[Run]) -> set[int]:
-    """Return the numbers of those runs that are tasks of other clients."""
-    return {run.run for run in runs if run.is_of_others}
-
-
-def own_part(recording: RecordedData) -> RecordedData:
-    """Return the recording without the tasks of other clients."""
-    others = runs_of_others(recording.runs)
-    if not others:
-        return recording
-    activities = recording.activities
-    return replace(
-        recording,
-        runs=tuple(run for run in recording.runs if run.run not in others),
-        blocks=tuple(block for block in recording.blocks if block.run not in others),
-        graphs={run: graph for run, graph in recording.graphs.items() if run not in others},
-        activities=replace(
-            activities, rows=activities.rows.part(~np.isin(activities.rows.run, list(others)))
-        ),
-    )
-
-
-def measure_others(recording: RecordedData) -> OthersTotals | None:
-    """Return what a recording has of other clients' tasks; None if it is not about them."""
-    others = runs_of_others(recording.runs)
-    if not others:
-        return None
-    tasks = recording.tasks
-    mine = np.isin(tasks.run, list(others))
-    is_running = tasks.status[mine] == RUNNING
-    return OthersTotals(
-        n_ended=int((~is_running).sum()),
-        n_erred=int((tasks.status[mine] == ERRED).sum()),
-        n_running=int(is_running.sum()),
-        duration_s=float((tasks.stop - tasks.start)[mine][~is_running].sum()),
-    )
-
-
-def count_others(rows: Iterable[PrefixProgress], runs: Iterable[Run]) -> OthersTotals | None:
-    """Return the same from the counts of a live recorder; None if none of these runs is about them."""
-    others = runs_of_others(runs)
-    if not others:
-        return None
-    mine = [row for row in rows if row.run in others]
-    return OthersTotals(
-        n_ended=sum(row.finished + row.erred + row.interrupted for row in mine),
-        n_erred=sum(row.erred for row in mine),
-        n_running=sum(row.running for row in mine),
-        duration_s=sum(row.duration_s for row in mine),
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class PrefixTotal:
     """Totals of one prefix.
 
@@ -379,8 +301,7 @@ class Totals:
     state
         One word for all computes.
     schedulers
-        Names of the schedulers, by first appearance. This and all that follows is of this process's
-        computes, not of other clients' tasks.
+        Names of the schedulers, by first appearance.
     n_workers
         The most workers that any compute had.
     n_runs, n_tasks
@@ -411,8 +332,6 @@ class Totals:
         Totals per prefix, most time first.
     errors
         What went wrong, one text per compute.
-    others
-        What other clients had the scheduler do meanwhile; None where that was not recorded.
     workers
         What a cluster's workers used and lost.
     """
@@ -433,13 +352,11 @@ class Totals:
     peak_rss_bytes: float | None
     prefixes: tuple[PrefixTotal, ...]
     errors: tuple[str, ...]
-    others: OthersTotals | None = None
     workers: WorkersTotals = WorkersTotals()
 
 
 def measure_totals(recording: RecordedData) -> Totals:
     """Return what a recording amounts to."""
-    others, recording = measure_others(recording), own_part(recording)
     runs, tasks = recording.runs, recording.tasks
     workers = [run.n_workers for run in runs if run.n_workers is not None]
     known_cpu = tasks.cpu_s[~np.isnan(tasks.cpu_s)].astype(np.float64)
@@ -461,7 +378,6 @@ def measure_totals(recording: RecordedData) -> Totals:
         peak_rss_bytes=float(np.nanmax(rss)) if np.isfinite(rss).any() else None,
         prefixes=_prefixes(recording, tasks),
         errors=tuple(dict.fromkeys(run.error for run in runs if run.error)),
-        others=others,
         workers=_measure_workers(recording),
     )
 

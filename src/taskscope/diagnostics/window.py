@@ -135,7 +135,7 @@ class Window:
     def _adopt(self, runs: Sequence[Run]) -> None:
         """Count computes on clusters, which call no hook, among ours."""
         for run in runs:
-            if not run.is_own_on_cluster:
+            if not run.is_on_cluster:
                 continue
             if run.run not in self.runs:
                 self.runs[run.run] = WindowRun(run.run, run.start_s, kinds=_CLUSTER_KINDS)

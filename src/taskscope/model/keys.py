@@ -19,13 +19,11 @@ from numpy.typing import NDArray
 
 __all__ = [
     "MAX_KEY_TEXT",
-    "OTHERS_MARK",
     "TEXT",
     "KeyBlock",
     "KeyBuilder",
     "key_block",
     "key_text",
-    "others_prefix",
     "split_key",
 ]
 
@@ -34,9 +32,6 @@ MAX_KEY_TEXT = 4096
 
 TEXT = 255
 """The value of `KeyBlock.dims` that marks a key kept as text."""
-
-OTHERS_MARK = " (other clients)"
-"""What the prefixes of other clients' tasks end with, wherever they are counted or drawn."""
 
 _MAX_DIMS = 200
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
@@ -84,17 +79,6 @@ def split_key(key: Key) -> tuple[str, str]:
         return _OTHER, _OTHER
     prefix = key_text(prefix)
     return prefix, prefix
-
-
-def others_prefix(prefix: str) -> str:
-    """Return what a prefix is called where its tasks are those of other clients.
-
-    Examples
-    --------
-    >>> others_prefix("inc")
-    'inc (other clients)'
-    """
-    return prefix + OTHERS_MARK
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -99,8 +99,7 @@ _DECLARED = (
     Table(
         name="steals",
         meaning="One row for each task that a cluster's scheduler wanted to move from a worker where it "
-        "waited to one with less to do. Empty where the scheduler does not let itself be observed, and with "
-        '`transport="poll"`.',
+        "waited to one with less to do. Empty where the scheduler does not let itself be observed.",
         columns=_public(Steal),
     ),
     Table(

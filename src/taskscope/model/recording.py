@@ -40,7 +40,7 @@ from taskscope.model.tables.records import (
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import NO_STACKS, MeasuredLine, StackColumns
 from taskscope.model.tables.workers import Metric, WorkerSample
-from taskscope.schema import Column, shown
+from taskscope.schema import Column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -229,14 +229,11 @@ def _values(column: Column, values: list[Any], zero_s: float) -> NDArray[Any]:
         return _none_to_nan(values, zero_s if column.is_time else 0.0)
     if column.kind == "texts":
         values = ["; ".join(texts) for texts in values]
-    # Nobody knows how many tasks other clients will have.
     return np.array(values, column.dtype) if None not in values else text_column(values)
 
 
 def _runs(recording: RecordedData) -> Columns:
-    columns = _of_records(TABLES["runs"].columns, recording.runs, recording.zero_s)
-    n_tasks = [None if run.is_of_others else run.n_tasks for run in recording.runs]
-    return {**columns, "n_tasks": _values(shown(Run, "n_tasks"), n_tasks, 0.0)}
+    return _of_records(TABLES["runs"].columns, recording.runs, recording.zero_s)
 
 
 def _key_texts(graph: GraphColumns, groups: Sequence[str]) -> NDArray[np.object_]:

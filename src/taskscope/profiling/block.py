@@ -179,8 +179,8 @@ class Block:
         if cluster.patience_s is not None:
             # Nor could it: they may need it to answer.
             return cluster.owes_answers
-        # A file is expected to be there after the block. What other clients do belongs to it up to its end.
-        if not can_wait or self.options.files or self.options.others:
+        # A file is expected to be there after the block.
+        if not can_wait or self.options.files:
             return False
         return cluster.owes_answers or self._ran_on_cluster()
 
@@ -189,10 +189,10 @@ class Block:
         if not self.session.cluster.schedulers.all():
             return False
         runs = self.session.recorder.runs(self.first_run, self.last_run)
-        return any(run.is_own_on_cluster for run in runs)
+        return any(run.is_on_cluster for run in runs)
 
     def _go_on(self, last_run: int) -> None:
-        """Have nothing that is handed over from now on be part of it, nor what others do."""
+        """Have nothing that is submitted after it be part of the block."""
         self.last_run = last_run
         for stream in self._streams:
             stream.last_run = last_run
@@ -200,7 +200,7 @@ class Block:
         self._going_after = self.session.cluster.not_over() | self._in_threads(of_earlier=True)
         self._left_s = self.session.recorder.now_s()
         # Its files are there by now, or their folder is not: they are checked where a block begins.
-        self.session.hold(self, replace(self.options, others=False, save=None))
+        self.session.hold(self, replace(self.options, save=None))
 
     def _going(self, last_run: int) -> set[int]:
         """Return those of its computes that clusters, or threads that its cell has begun, go on with."""
@@ -383,7 +383,7 @@ class Block:
         if not self._going_before:
             return set()
         runs = self.session.recorder.runs(min(self._going_before), last_run)
-        has_own = any(run.run >= self.first_run and not run.is_of_others for run in runs)
+        has_own = any(run.run >= self.first_run for run in runs)
         # Whether they had ended is as their clients knew: by a cluster's clock they may have, long before.
         going = self._going_after
         going = {run.run for run in runs if run.stop_s is None} if going is None else going

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from IPython.display import display
 
-from taskscope.analysis.totals import runs_of_others
 from taskscope.jupyter.feed import Feed
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets import Dashboard
@@ -91,6 +90,4 @@ class CellOutput:
         recorder = self._block.session.recorder
         window = Window(self._block.first_shown, self._block.last_run)
         progress = live_progress(recorder, window, self._feed.estimates, recorder.now_s(), of_now=False)
-        others = runs_of_others(window.runs(recorder))
-        running = [task for task in recorder.running() if task.run not in others]
-        return live_bundle(progress, running, recorder.groups)
+        return live_bundle(progress, recorder.running(), recorder.groups)

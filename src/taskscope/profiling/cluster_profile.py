@@ -41,7 +41,7 @@ def wait_for_profile(recording: RecordedData, timeout_s: float) -> RecordedData:
 
 async def ask_profile(recording: RecordedData, client: Client, timeout_s: float) -> RecordedData:
     """Return the recording with the samples that the workers of a client took, if any came in time."""
-    runs = [run for run in recording.runs if run.is_own_on_cluster]
+    runs = [run for run in recording.runs if run.is_on_cluster]
     start_s = min(run.start_s for run in runs)
     stop_s = max(math.inf if run.stop_s is None else run.stop_s for run in runs)
     epoch_s = recording.started_at.timestamp() - recording.zero_s

@@ -161,7 +161,7 @@ def last(n: int = 1) -> Recording:
 
 
 def _runs() -> list[Run]:
-    return [run for run in current().recorder.runs() if not run.is_of_others]
+    return current().recorder.runs()
 
 
 def _recording(number: int) -> Recording:

@@ -184,7 +184,7 @@ def tasks_in_flight(
 
 def _of_run(log: RunLog, lanes: LaneTable, groups: GroupTable, origin: float) -> Iterator[RunningTask]:
     tasks = [*log.in_flight(), *log.sent(_MAX_RUNNING)][:_MAX_RUNNING]
-    ids = _ids(log, [key for _, key, _ in tasks], groups)
+    ids = groups.ids([key for _, key, _ in tasks])
     for (lane, key, start), group in zip(tasks, ids, strict=True):
         lane_id = None if lane is None else lanes.id(lane)
         yield RunningTask(log.run, lane_id, group, key_text(key), whole_ticks(start - origin))
@@ -200,15 +200,11 @@ def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:
     seen = [key for _, key, _ in log.in_flight()]
     sent = log.sent_counts
     if not sent or len(log.submitted) <= _MAX_RUNNING:
-        return Counter(_ids(log, [*seen, *list(log.submitted)], groups))
-    counts = Counter(_ids(log, seen, groups))
-    for group, (_, n) in zip(_ids(log, [key for key, _ in sent], groups), sent, strict=True):
+        return Counter(groups.ids([*seen, *list(log.submitted)]))
+    counts = Counter(groups.ids(seen))
+    for group, (_, n) in zip(groups.ids([key for key, _ in sent]), sent, strict=True):
         counts[group] += n
     return counts
-
-
-def _ids(log: RunLog, keys: Sequence[object], groups: GroupTable) -> list[int]:
-    return groups.ids_of_others(keys) if log.is_of_others else groups.ids(keys)
 
 
 _MAX_LANDED = 20_000
@@ -376,9 +372,9 @@ class RunState:
         log = self.log
         if self._graph.builder is None and log is not None and log.graph_source is not None:
             grows = log.graph_source.grows
-            ids = self.groups.ids_of_others if log.is_of_others else self._ids_in_spans
             self._spans.update(log.graph_source.spans)
-            builder = self._graph.begin(log.graph_source, whole_ticks(log.start - self.origin), ids)
+            start = whole_ticks(log.start - self.origin)
+            builder = self._graph.begin(log.graph_source, start, self._ids_in_spans)
             log.graph_source = None
             if self._follow_held and not (grows or log.is_held_elsewhere):
                 self.occupancy = Occupancy(log.run, builder, has_metric=log.metric is not None)

@@ -9,7 +9,7 @@ from html import escape
 from taskscope.analysis.display.colours import DARK, LIGHT, PALETTE, colours_of
 from taskscope.analysis.progress import PrefixCount, Progress
 from taskscope.analysis.quantities import format_duration, format_left, format_percent, printable
-from taskscope.analysis.summary import others_text, state_word
+from taskscope.analysis.summary import state_word
 from taskscope.model.tables.records import Group, RunningTask
 
 __all__ = ["live_bundle"]
@@ -45,9 +45,8 @@ def live_bundle(
 
 
 def _line(progress: Progress) -> str:
-    others = [] if progress.others is None else [others_text(progress.others)]
     if progress.state == "waiting":
-        return " · ".join(["taskscope · no Dask compute yet", *others])
+        return "taskscope · no Dask compute yet"
     finished = f"{progress.finished:,} of {progress.total:,} tasks ({format_percent(progress.fraction)})"
     parts = [
         f"taskscope · {state_word(progress.state)}",
@@ -63,7 +62,7 @@ def _line(progress: Progress) -> str:
         parts.append(f"{progress.erred:,} failed")
     if progress.state == "running":
         parts.append(_left(progress))
-    return " · ".join([*parts, *others])
+    return " · ".join(parts)
 
 
 def _left(progress: Progress) -> str:

@@ -13,7 +13,7 @@ from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.tasks import Others, Tasks
+from taskscope.sources.cluster.tasks import Tasks
 from taskscope.sources.cluster.workers.known import Watched, Workers
 from taskscope.sources.cluster.workers.metrics import WorkerMetrics
 from taskscope.sources.cluster.workers.poll import WorkerPoll
@@ -39,9 +39,9 @@ def record(start: float, stop: float, reported: float, **others: object) -> dict
 
 
 class World:
-    """A table of tasks, and a scheduler that tells of them; `is_exact`: as an observer does."""
+    """A table of tasks, and a scheduler whose events it gets."""
 
-    def __init__(self, clock: Clock, *, is_exact: bool = True, link: Link | None = None) -> None:
+    def __init__(self, clock: Clock, link: Link | None = None) -> None:
         self.clock = clock
         self.recorder = Recorder(clock=clock)
         self.workers = Workers(SCHEDULER)
@@ -49,12 +49,10 @@ class World:
         self.workers.update({"workers": facts})
         self.link = link or Link(SCHEDULER, {})
         self.watched = Watched(self.link, self.workers, self.recorder)
-        self.others = Others(self.recorder, self.workers, lambda: None)
         poll = WorkerPoll(self.link, self.workers, self.recorder)
         self.metrics = WorkerMetrics(poll, self.recorder)
         rows = Rows(self.watched, TransferLogs(poll, self.recorder), self.metrics)
-        self.tasks = Tasks(self.watched, rows, self.others, OURS.__eq__)
-        self.tasks.is_exact = is_exact
+        self.tasks = Tasks(self.watched, rows, OURS.__eq__)
         self.tasks.opened = clock.perf_counter()
         self.n_events = 0
 
@@ -70,7 +68,7 @@ class World:
     def hand_over(self, run: TrackedRun, keys: Iterable[Hashable]) -> None:
         """Have a client hand over a graph of which it asks for these keys."""
         client: Any = SimpleNamespace(id=OURS)
-        self.tasks.expect(run, Submission(client, {}, frozenset(keys), None, single=run.collects))
+        self.tasks.expect(run, Submission(client, frozenset(keys), None, single=run.collects))
 
     def graph(
         self,

@@ -97,7 +97,6 @@ _SCALARS: tuple[Any, ...] = (
     "running",
     "erred",
     "distributed",
-    "distributed, other clients",
     "</script><b>&",
     "\ud800",
     "\x00\x1b[2J\u202e",

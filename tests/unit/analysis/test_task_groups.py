@@ -13,7 +13,6 @@ from bokeh.models.annotations import Title
 import taskscope
 from taskscope.analysis.task_groups import GroupProgress, group_graph
 from taskscope.errors import UnknownNameError
-from taskscope.model.tables.records import OTHERS
 from taskscope.recording import Recording
 from tests.support.recordings.schedules import with_dependencies
 from tests.support.recordings.spelled_out import recording_of, run_of
@@ -84,9 +83,9 @@ def test_groups_of_one_prefix_are_told_apart_and_many_are_left_to_the_table() ->
     assert lines[-1] == "  10 more groups are in to_pandas()"
 
 
-def test_each_compute_has_its_own_groups_and_others_have_none() -> None:
-    rows = [Row(key=("a-1", 0)), Row(key=("a-1", 0), run=1), Row(key=("b-1", 0), run=2)]
-    runs = [run_of(0, n_tasks=1), run_of(1, n_tasks=1), run_of(2, n_tasks=1, scheduler=OTHERS)]
+def test_each_compute_has_its_own_groups() -> None:
+    rows = [Row(key=("a-1", 0)), Row(key=("a-1", 0), run=1)]
+    runs = [run_of(0, n_tasks=1), run_of(1, n_tasks=1)]
     recording = recording_of(rows, runs)
     assert [(of.run, of.group) for of in recording.group_graph().groups] == [(0, "a-1"), (1, "a-1")]
     assert [of.run for of in recording.group_graph(1).groups] == [1]

@@ -360,7 +360,7 @@ def _note(recording: RecordedData, rows: LineRows) -> str | None:
     if len(rows):
         return None
     for run in recording.runs:
-        if run.is_own_on_cluster:
+        if run.is_on_cluster:
             return _NOT_ON_CLUSTER
     if not len(recording.stacks.rows):
         return None

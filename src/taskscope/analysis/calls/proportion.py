@@ -112,4 +112,4 @@ def lacks_profile(recording: RecordedData) -> bool:
 
 
 def _on_clusters(recording: RecordedData) -> list[int]:
-    return [run.run for run in recording.runs if run.is_own_on_cluster]
+    return [run.run for run in recording.runs if run.is_on_cluster]

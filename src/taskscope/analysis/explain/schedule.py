@@ -40,14 +40,14 @@ def to_ns(seconds: NDArray[np.float64] | float) -> NDArray[np.int64]:
 
 
 def own_runs(recording: RecordedData, run: int | None) -> list[Run]:
-    """Return the compute of this number, or all that are not of other clients.
+    """Return the compute of this number, or all.
 
     Raises
     ------
     UnknownNameError
         If there is no such compute.
     """
-    runs = [one for one in recording.runs if not one.is_of_others]
+    runs = list(recording.runs)
     if run is None:
         return runs
     if run not in [one.run for one in runs]:

@@ -239,7 +239,7 @@ def _memory_peak(recording: RecordedData, worker: str | None) -> MemoryPeak:
     runs = own_runs(recording, None)
     if not runs:
         return _nothing("no Dask computation was recorded")
-    if any(run.is_own_on_cluster for run in runs):
+    if any(run.is_on_cluster for run in runs):
         return _of_workers(recording, runs, worker)
     if worker is not None:
         raise UnknownNameError(f"worker must be None, got {worker!r}: these computes were on no cluster")

@@ -43,8 +43,7 @@ class Explaining:
 
     def explain(self, request: Explain) -> Mapping[str, object]:
         """Return the explanation, why there is none to give, or in how many seconds to ask again."""
-        listed = self._session.recorder.runs(request.first_run, request.last_run)
-        runs = [run for run in listed if not run.is_of_others]
+        runs = self._session.recorder.runs(request.first_run, request.last_run)
         reason = _reason_against(runs)
         if reason is not None:
             return {"explanation": None, "reason": reason}
@@ -68,7 +67,6 @@ class Explaining:
             self._session.cluster.catch_up()
             begun_s = self._clock()
             try:
-                # What other clients did meanwhile is among what they follow each other in.
                 between = self._session.recorder.runs(runs[0].run, runs[-1].run)
                 recording = recorded(self._session, between)
                 rows_of = self._session.recorder.rows_of

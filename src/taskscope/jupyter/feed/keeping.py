@@ -77,7 +77,7 @@ class Keeping:
             raise BadRequestError(describe(error)) from error
 
     def _runs(self, first_run: int, last_run: int | None) -> list[Run]:
-        runs = [run for run in self._session.recorder.runs(first_run, last_run) if not run.is_of_others]
+        runs = self._session.recorder.runs(first_run, last_run)
         if not runs:
             raise BadRequestError("none of these computes is kept any more: max_tasks was reached")
         return runs
@@ -96,7 +96,6 @@ class Keeping:
         return before, [run for run in all_runs if run.execution_count == count]
 
     def _recording(self, runs: list[Run]) -> Recording:
-        # What other clients did meanwhile is among what they follow each other in.
         return recorded(self._session, self._session.recorder.runs(runs[0].run, runs[-1].run))
 
     def _write(self, runs: list[Run], format_: FileFormat) -> Path:

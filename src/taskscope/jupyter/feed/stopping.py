@@ -51,7 +51,7 @@ class Stopping:
 
     def ways(self) -> dict[int, StopWay]:
         """Return how each compute of this process that goes on can be stopped, by its number."""
-        ways = {log.run: self._way(log) for log in self._session.recorder.going() if not log.is_of_others}
+        ways = {log.run: self._way(log) for log in self._session.recorder.going()}
         for run, (way, at) in self._asked.items():
             if ways.get(run) == way and self._clock() - at < PATIENCE_S:
                 ways[run] = "asked"

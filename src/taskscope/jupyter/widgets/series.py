@@ -54,7 +54,7 @@ class ResourceFollower:
             inside = samples.time >= min(run.start_s for run in runs)
             if self._window.last_run is not None:
                 # The last sample of a compute comes right after its end, and none between computes.
-                later = [r for r in self._recorder.runs(self._window.last_run + 1) if not r.is_of_others]
+                later = self._recorder.runs(self._window.last_run + 1)
                 inside &= samples.time < min((run.start_s for run in later), default=math.inf)
             self.totals = add_samples(self.totals, samples.part(inside))
         return self.totals

@@ -77,7 +77,7 @@ def _scheduled_values(said: Scheduled | None) -> Mapping[str, object]:
 
 def gantt_values(recorder: Recorder, window: Window) -> Mapping[str, object]:
     """Return the traits of `GanttWidget` that the kernel sets."""
-    own = {run.run for run in window.runs(recorder) if not run.is_of_others}
+    own = {run.run for run in window.runs(recorder)}
     rows = [row for row in window.progress(recorder) if row.run in own]
     ended = sum(row.finished + row.erred + row.interrupted for row in rows)
     dropped = recorder.dropped_of(window.first_run, window.last_run)

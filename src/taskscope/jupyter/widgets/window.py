@@ -20,8 +20,7 @@ class Window:
     @staticmethod
     def from_now(recorder: Recorder) -> Window:
         """Return the window of what runs now and all that comes."""
-        runs = [run for run in recorder.runs() if not run.is_of_others]
-        running = [run.run for run in runs if run.status == "running"]
+        running = [run.run for run in recorder.runs() if run.status == "running"]
         return Window(min(running, default=recorder.next_run))
 
     def __contains__(self, run: int) -> bool:

@@ -26,7 +26,6 @@ __all__ = [
     "INTERRUPTED",
     "LOST",
     "OBSERVED_BY",
-    "OTHERS",
     "RUNNING",
     "STATUSES",
     "Estimate",
@@ -114,9 +113,6 @@ CLUSTER = "distributed"
 BEFORE = ("optimize_s", "send_s", "received_s", "materialize_s", "order_s", "initialize_s")
 """What is known of the time before a compute's first task: columns of `Run`."""
 
-OTHERS = "distributed, other clients"
-"""What a run calls its scheduler that is no compute of ours, but what other clients had it do meanwhile."""
-
 RunStatus: TypeAlias = Literal["running", "finished", "erred", "interrupted"]
 
 
@@ -202,7 +198,7 @@ class Run:
         float | None,
         About(
             "How long this process optimized and built the graph, before it was sent or the compute began; "
-            "unknown where Dask was handed a graph, of tasks of `submit` and `map`, and of other clients'.",
+            "unknown where Dask was handed a graph, and of tasks of `submit` and `map`.",
             unit="s",
         ),
     ] = None
@@ -255,17 +251,7 @@ class Run:
     @property
     def is_on_cluster(self) -> bool:
         """Whether workers of a cluster compute it and hold its results."""
-        return self.scheduler in {CLUSTER, OTHERS}
-
-    @property
-    def is_own_on_cluster(self) -> bool:
-        """Whether a client of this process had workers of a cluster compute it."""
         return self.scheduler == CLUSTER
-
-    @property
-    def is_of_others(self) -> bool:
-        """Whether these are tasks of other clients, whose number is not known in advance."""
-        return self.scheduler == OTHERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import cast
 
-from taskscope.model.keys import others_prefix, split_key
+from taskscope.model.keys import split_key
 from taskscope.model.tables.records import ERRED, Group, GroupTotal, Lane
 from taskscope.record.writers.appended import LaneKey
 from taskscope.record.writers.fold import GroupSums
@@ -19,26 +18,23 @@ MAX_LANES = 8_000
 
 
 class GroupTable:
-    """Groups by first appearance, with totals that outlive the dropped rows.
-
-    Those of other clients' tasks are apart, and so are their prefixes, though their names may be the same.
-    """
+    """Groups by first appearance, with totals that outlive the dropped rows."""
 
     def __init__(self) -> None:
         self.groups: list[Group] = []
         self._ids: dict[object, int] = {}
-        self._ids_of_others: dict[object, int] = {}
         self._ids_in_spans: dict[tuple[int, str], int] = {}
         self._colours: dict[str, int] = {}
         self._sums: dict[int, GroupSums] = {}
 
     def ids(self, keys: Sequence[object]) -> list[int]:
         """Return the group id of every key, adding the groups that are new."""
-        return self._ids_in(self._ids, keys)
-
-    def ids_of_others(self, keys: Sequence[object]) -> list[int]:
-        """Do so for keys of other clients' tasks."""
-        return self._ids_in(self._ids_of_others, keys)
+        if set(map(type, keys)) == {tuple}:
+            try:
+                return [self._ids[key[0]] for key in cast("Sequence[tuple[object, ...]]", keys)]
+            except (KeyError, IndexError):
+                pass
+        return list(map(self._id, keys))
 
     def ids_in_spans(self, keys: Sequence[object], spans: Mapping[str, str | None]) -> list[int]:
         """Do so for tasks whose groups are in spans, by name: in each a group is one of its own."""
@@ -57,20 +53,13 @@ class GroupTable:
             self.groups.append(replace(self.groups[group], id=known, span=span))
         return group if known is None else known
 
-    def _ids_in(self, known: dict[object, int], keys: Sequence[object]) -> list[int]:
-        if set(map(type, keys)) == {tuple}:
-            try:
-                return [known[key[0]] for key in cast("Sequence[tuple[object, ...]]", keys)]
-            except (KeyError, IndexError):
-                pass
-        return list(map(partial(self._id, known), keys))
-
-    def _id(self, known: dict[object, int], key: object) -> int:
+    def _id(self, key: object) -> int:
         # Only a tuple's head is looked up as it is: the text 'x-1' is of group 'x', ('x-1',) of 'x-1'.
-        group = known.get(key[0]) if type(key) is tuple and key else None
-        return self._add(known, key) if group is None else group
+        group = self._ids.get(key[0]) if type(key) is tuple and key else None
+        return self._add(key) if group is None else group
 
-    def _add(self, known: dict[object, int], key: object) -> int:
+    def _add(self, key: object) -> int:
+        known = self._ids
         name, prefix = split_key(key)
         if name in known:
             return known[name]
@@ -78,7 +67,6 @@ class GroupTable:
             name, prefix = f"(beyond {MAX_GROUPS:,} groups)", "(more)"
             if name in known:
                 return known[name]
-        prefix = others_prefix(prefix) if known is self._ids_of_others else prefix
         colour = self._colours.setdefault(prefix, len(self._colours))
         self.groups.append(Group(len(self.groups), name, prefix, colour))
         known[name] = len(self.groups) - 1

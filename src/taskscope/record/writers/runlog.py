@@ -16,7 +16,6 @@ from typing import Any, Literal, Protocol
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import describe
 from taskscope.model.tables.columns import MEASURED
-from taskscope.model.tables.records import OTHERS
 from taskscope.model.tables.stacks import LineSums
 from taskscope.model.tables.workers import Scheduled
 from taskscope.record.writers.appended import (
@@ -206,11 +205,6 @@ class RunLog:
         """How often the pump's thread asked for the interpreter's lock, and how long it waited in all."""
         self.trusts_workers = True
         """Whether the workers can be expected to have taskscope, so that they can time tasks."""
-
-    @property
-    def is_of_others(self) -> bool:
-        """Whether its tasks are those of other clients."""
-        return self.scheduler == OTHERS
 
     def open_lane(self, ident: int) -> LaneBuffer:
         """Return the lane of a thread that runs its first task of this compute."""

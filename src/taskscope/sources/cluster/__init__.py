@@ -8,16 +8,13 @@ from taskscope.sources.cluster.adapter import (
     release,
     watch,
 )
-from taskscope.sources.cluster.observer import TRANSPORTS, Transport
 from taskscope.sources.cluster.source import CLIENTS, ClusterSource
 
 __all__ = [
     "CLIENTS",
-    "TRANSPORTS",
     "Call",
     "ClusterSource",
     "Submission",
-    "Transport",
     "is_client",
     "may_have_clients",
     "release",

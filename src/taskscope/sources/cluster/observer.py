@@ -1,4 +1,4 @@
-"""What a scheduler tells of its tasks: to an observer that is put there, or as it is asked.
+"""What a scheduler reports of its tasks to an observer that is put there.
 
 The observer is a plugin that is told of graphs, transitions and workers, gone with our link. It is put
 there by the message ``feed``, whose ``teardown`` the scheduler calls when that connection ends, also if this
@@ -21,33 +21,22 @@ takes its place: what is read of a task that came and ended since is its end. Th
 - ``life``: worker, moment, what happened to it, and what is known of that
   (`taskscope.sources.cluster.workers.life`).
 
-Where no observer may be put there, and with ``transport="poll"``, the same events are made of the scheduler's
-task stream, of who has what, and of what workers took along (`Polling`). Graphs are read here then, from what
-clients hand over (`Graphs`). What is not known: what tasks wait for, failed attempts of tasks that are tried
-again, steals, spans, what the scheduler did before the first task, graphs of more than `MAX_GRAPH_TASKS`
-tasks, and what ended between two looks and was no more in the scheduler's task stream, which is counted.
+Where a scheduler does not let itself be observed (it blocks the message, or runs another Python), nothing
+that it computes is recorded.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 import uuid
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from taskscope.model.errortext import describe
-from taskscope.options import TRANSPORTS, Transport
 from taskscope.record import Recorder
-from taskscope.sources.cluster import adapter
-from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.link import Link, RateLimiter
-from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.workers.known import Watched, name_and_nanny
+from taskscope.sources.cluster.link import Link
 
-__all__ = ["TRANSPORTS", "Event", "Graphs", "News", "Observer", "Polling", "Transport"]
+__all__ = ["Event", "News", "Observer"]
 
 Event: TypeAlias = Sequence[Any]
 _EVERY_S = 1.0
@@ -378,42 +367,20 @@ class Observer:
         self._name = f"taskscope-{uuid.uuid4().hex}"
         self._comm: Any = None
         self._listening: asyncio.Task[None] | None = None
-        self._refused = False
         self._n_failed = 0
 
-    @property
-    def is_there(self) -> bool:
-        """Whether it observes."""
-        return self._comm is not None
-
-    async def open(self) -> bool:
-        """Put it on the scheduler; False if that does not let itself be observed, which is said.
-
-        Raises
-        ------
-        OSError
-            If the scheduler cannot be reached.
-        """
-        if self._refused or self.is_there:
-            return self.is_there
+    async def open(self) -> None:
+        """Put it on the scheduler; raises OSError where that is out of reach, else why it refuses."""
         comm = await self._link.open()
         try:
             _check_python(await self._link.ask("versions"))
             await comm.write(self._request())
             _check(await comm.read())
-        except Exception as error:  # noqa: BLE001 - a scheduler may answer anything, or close the connection
-            comm.abort()
-            self._refused = True
-            self._recorder.warn(
-                f"the scheduler does not let itself be observed ({describe(error)}): its own records are read"
-            )
-            return False
         except BaseException:
             comm.abort()
             raise
         self._comm = comm
         self._listening = asyncio.get_running_loop().create_task(self._listen(comm))
-        return True
 
     async def read(self, cursor: int, *, limit: int = _MOST_AT_ONCE, is_last: bool = False) -> News:
         """Return the number of the first event that it has from `cursor` on, how many there were, and some.
@@ -480,222 +447,7 @@ def _check_python(versions: Mapping[str, Any]) -> None:
         raise RuntimeError(f"it runs Python {found}, and this is {here}")
 
 
-def _check_records(versions: Mapping[str, Any]) -> None:
-    """Raise where a scheduler does not number its records, so that nobody can ask for those that are new."""
-    found = str(versions.get("packages", {}).get("distributed"))
-    release = re.match(r"(\d+)\.(\d+)", found)
-    if release is not None and tuple(map(int, release.groups())) < (2026, 6):
-        raise RuntimeError(f"it runs distributed {found}, which can be observed; to be asked it needs 2026.6")
-
-
 def _check(answer: Any) -> None:
     if answer is not True:
         why = answer.get("exception_text") if isinstance(answer, Mapping) else None
         raise RuntimeError(str(why or answer))
-
-
-_KILLED = "worker-restart-memory"
-_PROCESSING_S = 0.5
-_S_PER_KEY = 50e-6
-_Dependencies: TypeAlias = Mapping[Hashable, Collection[Hashable]]
-_FEW_KEYS = 100
-"""A call of `submit` or `map` for so many is looked at together with others."""
-
-
-class Polling:
-    """Asks one scheduler for events; for coroutines of one event loop.
-
-    Parameters
-    ----------
-    watched
-        The cluster.
-    """
-
-    def __init__(self, watched: Watched) -> None:
-        self._link = watched.link
-        self._recorder = watched.recorder
-        self._cursor = 0
-        self._every_s = _PROCESSING_S
-        self._sent: dict[Hashable, str] = {}
-        self._gone: set[str] = set()
-        self._statuses: dict[str, str] = {}
-        """Those of the workers, by address, when they were last seen."""
-        self._has_looked = False
-
-    async def open(self) -> int:
-        """Have the scheduler keep records from now on; return how many it has."""
-        _check_records(await self._link.ask("versions"))
-        self._cursor = int(await self._link.ask("get_task_stream_index"))
-        return self._cursor
-
-    async def read(self) -> News:
-        """Return the records that are new, as events with the scheduler's own numbers.
-
-        Raises
-        ------
-        ConnectionResetError
-            If the scheduler is not the one that was asked before.
-        """
-        index = int(await self._link.ask("get_task_stream_index"))
-        if index < self._cursor:
-            raise ConnectionResetError("it was started anew")
-        first, records = self._cursor, []
-        if index > first:
-            records = list(await self._link.ask("get_task_stream", start_index=first))
-            if len(records) < index - first:
-                # It keeps so many, and gives the last of them.
-                first = int(await self._link.ask("get_task_stream_index")) - len(records)
-            self._cursor = first + len(records)
-        return News(first, self._cursor, [("end", record) for record in records])
-
-    async def ask_processing(self, limiter: RateLimiter) -> tuple[list[Event], bool]:
-        """Read who has what, if it is time, the more the more seldom; and whether workers are gone."""
-        if not limiter.is_due("processing", self._every_s):
-            return [], False
-        processing: Mapping[str, Any] = await self._link.ask("processing")
-        sent = {key: str(address) for address, keys in processing.items() for key in keys}
-        self._every_s = max(_PROCESSING_S, len(sent) * _S_PER_KEY)
-        events: list[Event] = []
-        for key, address in self._sent.items():
-            if key not in sent:
-                events.append(("state", key, None, None, 0.0, False))
-                if address not in processing:
-                    self._gone.add(address)
-        for key, address in sent.items():
-            if self._sent.get(key) != address:
-                events.append(("state", key, "processing", address, 0.0, True))
-        self._sent = sent
-        return events, bool(self._gone)
-
-    def look_at(self, identity: Mapping[str, Any]) -> list[Event]:
-        """Return who has come, paused and runs again by what the scheduler says of its workers now."""
-        details: Mapping[str, Any] = identity["workers"]
-        before, self._statuses = self._statuses, {a: str(facts.get("status")) for a, facts in details.items()}
-        # Who was there before anybody looked has not come.
-        new = self._statuses.keys() - before.keys() if self._has_looked else ()
-        self._has_looked = True
-        events: list[Event] = [
-            ("life", address, None, "came", list(name_and_nanny(address, details[address])))
-            for address in sorted(new)
-        ]
-        for address, status in self._statuses.items():
-            if before.get(address, status) != status:
-                events.append(("life", address, None, "status", [before[address], status]))
-        return events
-
-    async def ask_losses(self, gone: Iterable[str]) -> list[Event]:
-        """Read which tasks were with workers that are gone.
-
-        Notes
-        -----
-        Each worker's own events are asked for: those of all hold what cannot be sent, once a client has
-        called ``replicate`` (distributed 2026.8), and the scheduler then cuts the connection.
-        """
-        addresses, self._gone = self._gone.union(gone), set()
-        events: list[Event] = []
-        for address in addresses:
-            logged = [
-                *await self._link.ask("events", topic=_KILLED),
-                *await self._link.ask("events", topic=address),
-            ]
-            for time_s, details in logged:
-                try:
-                    events += _events_of(address, float(time_s), details)
-                except (KeyError, TypeError, ValueError) as error:
-                    # Anybody's code may log an event of that name.
-                    self._recorder.warn(f"an event of a worker cannot be read: {describe(error)}")
-        return events
-
-
-def _events_of(address: str, moment: float, details: Any) -> Iterable[Event]:
-    """Yield what an event of the scheduler's says that was logged of a worker that is gone."""
-    if not isinstance(details, Mapping):
-        return
-    action = details.get("action")
-    if details.get("worker") == address and "rss" in details:
-        yield "life", address, moment, "killed", float(details["rss"])
-    elif action == "closing-worker":
-        yield "life", address, moment, "closing", str(details["reason"])
-    elif action == "worker-status-change" and details["status"] == "closing_gracefully":
-        yield "life", address, moment, "status", [str(details["prev-status"]), "closing_gracefully"]
-    elif action == "remove-worker":
-        expected = bool(details.get("expected"))
-        yield "life", address, moment, "gone", expected
-        for key in list(details.get("processing-tasks", ())):
-            yield "lost", key, address, moment, expected
-
-
-class Graphs:
-    """Finds out which tasks graphs have that clients hand over, next to the event loop.
-
-    Parameters
-    ----------
-    recorder
-        Where it is told which could not be read.
-    know
-        Called with a run, the tasks of a graph of it with what each needs, and the requested keys.
-    """
-
-    def __init__(
-        self, recorder: Recorder, know: Callable[[TrackedRun, _Dependencies, Collection[Hashable]], None]
-    ) -> None:
-        self._recorder = recorder
-        self._know = know
-        self._reading: set[asyncio.Task[None]] = set()
-        self._turn = asyncio.Lock()
-        """Graphs are known in the order in which they were handed over."""
-
-    @property
-    def are_read(self) -> bool:
-        """Whether nothing is being found out."""
-        return not self._reading
-
-    def read(self, arrived: Sequence[tuple[TrackedRun, Submission]]) -> None:
-        """Begin to find out; calls of `submit` that follow each other are looked at together."""
-        for _, some in groupby(arrived, lambda one: one[1].single and len(one[1].keys) <= _FEW_KEYS):
-            task = asyncio.get_running_loop().create_task(self._learn(list(some)))
-            self._reading.add(task)
-            task.add_done_callback(self._reading.discard)
-
-    async def finished(self) -> None:
-        """Wait until the keys of all are known."""
-        if self._reading:
-            await asyncio.wait(self._reading)
-
-    def close(self) -> None:
-        """Find out no more."""
-        for task in self._reading:
-            task.cancel()
-
-    async def _learn(self, arrived: Sequence[tuple[TrackedRun, Submission]]) -> None:
-        """Find out which keys graphs have, next to the loop: it may take seconds."""
-        warn: Callable[[str], None] = self._recorder.warn
-        async with self._turn:
-            found = await asyncio.to_thread(lambda: [_look_at(submission) for _, submission in arrived])
-        for (run, submission), (graph, may_retry, error) in zip(arrived, found, strict=True):
-            if error is not None:
-                self._recorder.fault("reading a graph", error)
-            if graph is None:
-                why = (
-                    f"of more than {adapter.MAX_GRAPH_TASKS:,} tasks was not looked at"
-                    if error is None
-                    else "could not be read"
-                )
-                warn(f"a graph {why}: of its tasks only those that were asked for are recorded")
-                run.lacks_records = True
-            if may_retry or submission.may_retry:
-                warn("failed attempts of tasks with retries are not known: the scheduler is only asked")
-            known = graph or adapter.Graph(dict.fromkeys(submission.keys, ()))
-            run.coroutines |= known.coroutines
-            for key, needed in known.outside.items():
-                known.dependencies[key] += tuple(other for other in needed if other in run.keys)
-            self._know(run, known.dependencies, submission.keys)
-
-
-def _look_at(submission: Submission) -> tuple[adapter.Graph | None, bool, Exception | None]:
-    graph: adapter.Graph | None = None
-    try:
-        graph = adapter.materialize(submission.expr, submission.keys)
-        return graph, graph is not None and adapter.may_retry(submission.expr), None
-    except Exception as error:  # noqa: BLE001 - a user's collection may raise anything
-        return graph, False, error

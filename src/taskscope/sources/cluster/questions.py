@@ -18,10 +18,10 @@ from taskscope.record import Holding
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.link import ClientRefs, RateLimiter
-from taskscope.sources.cluster.observer import Graphs, Observer, Polling
+from taskscope.sources.cluster.observer import Observer
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.tasks import TO_RUN, Others, Tasks
+from taskscope.sources.cluster.tasks import TO_RUN, Tasks
 from taskscope.sources.cluster.workers.clock_probe import ClockProbe
 from taskscope.sources.cluster.workers.counted import WorkerCounts
 from taskscope.sources.cluster.workers.executing import Executing
@@ -173,7 +173,6 @@ def _amounts(holding: Holding | None) -> tuple[int, float, int] | None:
 
 _WORKERS_S = 1.7
 """How long workers are waited for at an end: less than a block's end waits for everything."""
-_MOST_TRIES = 20
 _AT_ONCE = 200
 """How many tasks that were let go are looked at together: one that is needed keeps its run going."""
 _COMING_S = 0.5
@@ -214,7 +213,7 @@ class Questions:
         Tells when it is time.
     """
 
-    def __init__(  # noqa: PLR0915 - an attribute a line
+    def __init__(
         self,
         watched: Watched,
         samples: WorkerSampler,
@@ -240,14 +239,11 @@ class Questions:
         self._was_too_long = False
         self._poll = poll = WorkerPoll(link, workers, recorder, wanted.avoided)
         self._transfers = TransferLogs(poll, recorder)
-        self._others = Others(recorder, workers, on_change)
         self._metrics = WorkerMetrics(poll, recorder)
         rows = Rows(watched, self._transfers, self._metrics)
-        self.tasks = Tasks(watched, rows, self._others, client_refs.have)
+        self.tasks = Tasks(watched, rows, client_refs.have)
         """What is known of tasks."""
         self._observer = Observer(link, recorder)
-        self._polling = Polling(watched)
-        self._graphs = Graphs(recorder, self.tasks.know)
         self._executing = Executing(poll, recorder)
         self._probe = ClockProbe(link, poll, recorder)
         self._holdings = Holdings(watched, self.tasks)
@@ -275,17 +271,9 @@ class Questions:
         """Whether no worker was given up that was waited for at the last look, or after it."""
         return not (self._workers.silent or self._was_too_long)
 
-    @property
-    def watch_others(self) -> bool:
-        """Whether tasks of other clients are recorded."""
-        return self._others.since is not None
-
     async def open(self) -> None:
         """Have the scheduler keep records from now on, and find out who works there."""
-        if self._wanted.transport == "observe" and await self._observer.open():
-            self.tasks.is_exact = True
-        else:
-            self.tasks.cursor = await self._polling.open()
+        await self._observer.open()
         self.tasks.opened = self._recorder.clock.perf_counter()
         self.is_fresh = self.tasks.cursor == 0
         await self._ask_identity(())
@@ -296,10 +284,7 @@ class Questions:
     def add(self, arrived: Sequence[tuple[TrackedRun, Submission]]) -> None:
         """Take in what was handed over."""
         for run, submission in arrived:
-            if self.tasks.is_exact or submission.expr is None:
-                self.tasks.expect(run, submission)
-        if not self.tasks.is_exact:
-            self._graphs.read([(run, s) for run, s in arrived if s.expr is not None])
+            self.tasks.expect(run, submission)
 
     async def what_became(self, runs: Sequence[TrackedRun], *, at_end: bool) -> None:
         """End the runs of which nobody waits for anything, and nothing is needed any more.
@@ -364,13 +349,10 @@ class Questions:
             When workers are waited for no longer; see `patience_ends`.
         """
         self._was_too_long = False
-        if over:
-            await self._graphs.finished()
         if not self._client_refs.have_left:
             await self._probe.look(self._limiter)
         with self._limiter:
-            await self.follow_others(runs)
-            at_once = bool(over) or (at_end and self.watch_others)
+            at_once = bool(over)
             # A worker may have died and others done its tasks in less time than lies between two looks.
             if self._limiter.is_identity_due() or at_once:
                 await self._ask_identity(runs)
@@ -404,32 +386,10 @@ class Questions:
         """Have workers count lines before their next task, if that is wanted."""
         await self._counts.begin(self._limiter)
 
-    async def follow_others(self, runs: Sequence[TrackedRun]) -> None:
-        """Begin or end to record what other clients have it do, as that is wanted."""
-        since = self._wanted.others_since
-        if since == self._others.since:
-            return
-        if since is not None:
-            # What of theirs is over by now is not of the time for which they are wanted.
-            await self._ask_identity(runs)
-            await self._read(runs)
-            if self._others.since is None:
-                self.tasks.set_apart()
-        self._others.follow(since)
-
     async def _read(self, runs: Sequence[TrackedRun]) -> None:
         """Read what happened, and tell it."""
         self._read_at = self._recorder.clock.perf_counter()
-        if self._wanted.transport == "poll" and self._observer.is_there:
-            await self._stop_observing()
-        if self._observer.is_there:
-            await self._observe()
-        else:
-            events, are_gone = await self._polling.ask_processing(self._limiter)
-            self.tasks.put(events)
-            if are_gone:
-                await self._ask_identity(runs)
-            self.tasks.take(await self._polling.read())
+        await self._observe()
         if self.tasks.has_strangers:
             await self._ask_identity(runs)
         self._admit()
@@ -437,7 +397,7 @@ class Questions:
 
     def _knows_all(self) -> bool:
         """Return whether the tasks of all that was handed over are known."""
-        return self._graphs.are_read and not self._is_handed_work()
+        return not self._is_handed_work()
 
     def _fold(self, *, knows_all: bool) -> None:
         self.tasks.fold(knows_all=knows_all, retried=self._retried())
@@ -451,21 +411,6 @@ class Questions:
             news = await self._observer.read(self.tasks.cursor, is_last=is_last)
             self.tasks.take(news)
         return n
-
-    async def _stop_observing(self) -> None:
-        """Have the observer taken out, and go on with the scheduler's own records."""
-        index = await self._polling.open()
-        for _ in range(_MOST_TRIES):
-            await self._observe()
-            index = await self._polling.open()
-            # Of what ended in between it would not be known whether both tell of it.
-            if (await self._observer.read(self.tasks.cursor, limit=0)).n == self.tasks.cursor:
-                break
-        self._admit()
-        self._fold(knows_all=not self._is_handed_work())
-        self._observer.close()
-        self.tasks.is_exact = False
-        self.tasks.cursor = index
 
     @asynccontextmanager
     async def _waiting(self, until: float) -> AsyncIterator[None]:
@@ -490,9 +435,6 @@ class Questions:
             run.log.n_workers = max(run.log.n_workers or 0, self._workers.n_threads)
         for address in gone:
             self._samples.leave(self._workers.get(address))
-        if not self.tasks.is_exact:
-            self.tasks.put(await self._polling.ask_losses(gone))
-            self.tasks.put(self._polling.look_at(identity))
 
     async def finish_samples(self, runs: Sequence[TrackedRun], *, until: float) -> None:
         """Ask for all samples there are by now; `runs` go on, and are asked for again.
@@ -531,19 +473,13 @@ class Questions:
 
     async def rest(self) -> None:
         """Let the scheduler keep little, as long as nothing is looked at."""
-        if self._observer.is_there:
-            await self._observe(is_last=True)
-            self._fold(knows_all=not self._is_handed_work())
-
-    def leave_others(self) -> None:
-        """Record no more of other clients."""
-        self._others.follow(None)
+        await self._observe(is_last=True)
+        self._fold(knows_all=not self._is_handed_work())
 
     def close(self) -> None:
         """Ask no more."""
         self._holdings.close()
-        self.leave_others()
         about_workers = (self._executing, self._transfers, self._metrics, self._profiles)
         about_lines = (self._lines, self._counts)
-        for asking in (self._graphs, self._probe, self._observer, *about_workers, *about_lines, self._poll):
+        for asking in (self._probe, self._observer, *about_workers, *about_lines, self._poll):
             asking.close()

@@ -111,7 +111,7 @@ class TrackedRun:
     log
         Where it is recorded.
     client
-        Whose it is; None for the tasks of others.
+        Whose it is.
     call
         The call that waits for it; None if nobody does, and its futures tell when it is over.
     collects
@@ -277,9 +277,7 @@ class TrackedRun:
 
     def count(self) -> None:
         """Tell the recorder how many tasks have to run."""
-        # Of those of others only that is known which the scheduler has told of so far.
-        n_known = len(self.keys) + len(self.coming) - len(self.skipped)
-        self.log.n_tasks = 0 if self.log.is_of_others else n_known
+        self.log.n_tasks = len(self.keys) + len(self.coming) - len(self.skipped)
 
     @property
     def outcome(self) -> str:

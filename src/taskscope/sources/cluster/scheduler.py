@@ -106,11 +106,6 @@ class WatchedScheduler:
         return bool(self._incoming or self._runs)
 
     @property
-    def watches_others(self) -> bool:
-        """Whether tasks of other clients are, or are to be, recorded."""
-        return self._questions.watch_others or self._wanted.others_since is not None
-
-    @property
     def owes_samples(self) -> bool:
         """Whether workers have samples of runs that are over, of which `step` would tell."""
         return self._questions.owe_samples and not self.broken
@@ -139,15 +134,13 @@ class WatchedScheduler:
     def abandon(self) -> None:
         """End all runs as they stand, because nobody watches any more; called once the thread has ended."""
         self.broken = self._is_abandoned = True
-        self._questions.leave_others()
         self._end_all("interrupted", None)
 
     async def begin_wanted(self) -> None:
-        """Record from now on what other clients have it do, and have lines counted, if that is wanted."""
+        """Have workers count lines, if that is wanted."""
         if self.ready.is_set() and not self.broken:
             try:
                 async with self._stepping:
-                    await self._questions.follow_others(self._runs)
                     await self._questions.begin_counting()
             except Exception as error:  # noqa: BLE001 - see _serve
                 self._lose(error)
@@ -188,7 +181,7 @@ class WatchedScheduler:
             self._left(self)
 
     def _has_work(self) -> bool:
-        return self.has_runs or self.watches_others or self._questions.are_counting
+        return self.has_runs or self._questions.are_counting
 
     async def _rest(self) -> None:
         """Wait for work, and see meanwhile what becomes of what is held of earlier work."""
@@ -266,10 +259,12 @@ class WatchedScheduler:
         self.broken = True
         self.refuses = not isinstance(error, OSError)
         self._computes.look(self._runs)
-        text = f"{self.address} could not be asked any more: {describe(error)}"
+        text = f"the scheduler {self.address} could not be asked any more: {describe(error)}"
+        if self.refuses:
+            text = f"the scheduler {self.address} does not let itself be observed ({describe(error)})"
         if self.has_runs or self.refuses:
-            self._recorder.warn(f"the scheduler {text}; what was running there is recorded no further")
-        self._end_all("erred", f"the scheduler {text}")
+            self._recorder.warn(f"{text}: what runs there is recorded no further")
+        self._end_all("erred", text)
 
 
 _T = TypeVar("_T")
@@ -379,11 +374,7 @@ class Schedulers:
             return self._thread.submit(lambda: _all(s.step() for s in busy)) if busy else None
 
     def _with_news(self, *, briefly: bool) -> list[WatchedScheduler]:
-        return [
-            s
-            for s in self._known.values()
-            if s.has_runs or (not briefly and (s.watches_others or s.owes_samples))
-        ]
+        return [s for s in self._known.values() if s.has_runs or (not briefly and s.owes_samples)]
 
     def begin_wanted(self, schedulers: Iterable[WatchedScheduler]) -> Future[list[None]]:
         """Have some of them do what is wanted from now on: see `WatchedScheduler.begin_wanted`."""

@@ -32,7 +32,6 @@ SETTLE_S = 2.0
 """How long the end of a block waits for the last records."""
 SETTLE_IN_LOOP_S = 0.5
 """How long where an event loop stands still meanwhile."""
-_FIRST_OF_OTHERS = "the first tasks of other clients"
 _LOOK_S = 0.2
 """How often is looked whether an event loop that is held up will ever go on."""
 
@@ -68,14 +67,14 @@ class Waiting:
         schedulers = self._schedulers.all()
         opening = [s.ready for s in schedulers if not s.ready.is_set()]
         await asyncio.gather(*(asyncio.to_thread(ready.wait, READY_S) for ready in opening))
-        if self._wanted.from_now_on and schedulers:
+        if self._wanted.sought is not None and schedulers:
             beginning = asyncio.wrap_future(self._schedulers.begin_wanted(schedulers))
             await asyncio.wait({beginning}, timeout=READY_S)
             self._have_begun(beginning)
 
     def begin_wanted(self, schedulers: Sequence[WatchedScheduler]) -> None:
         """Wait until schedulers do what is wanted of more than the computes that are handed over."""
-        if not (self._wanted.from_now_on and schedulers):
+        if self._wanted.sought is None or not schedulers:
             return
         if self._schedulers.live_here:
             for scheduler in schedulers:
@@ -90,9 +89,8 @@ class Waiting:
     def _have_begun(self, beginning: Future[list[None]] | asyncio.Future[list[None]]) -> None:
         if not beginning.done():
             beginning.cancel()
-            missing = "lines of the first tasks" if self._wanted.others_since is None else _FIRST_OF_OTHERS
             self._recorder.warn(
-                f"the scheduler did not answer within {READY_S:g} s: {missing} may be missing"
+                f"the scheduler did not answer within {READY_S:g} s: lines of the first tasks may be missing"
             )
 
     @property
@@ -239,7 +237,6 @@ class ClusterSource:
     def detach(self) -> None:
         """See nothing that comes from now on; connections are closed and the thread ends."""
         self._attached = False
-        self.wanted.others_since = None
         self._notice.cancel()
         adapter.release(self)
         self._computes.clear()
@@ -262,34 +259,15 @@ class ClusterSource:
             keys = adapter.unfinished_keys(client)
             if scheduler is not None and keys:
                 scheduler.has_early_work = True
-                self._add(scheduler, Submission(client, None, frozenset(keys), None, single=True))
+                self._add(scheduler, Submission(client, frozenset(keys), None, single=True, is_known=True))
             if scheduler is not None:
                 self._waiting.begin_wanted([scheduler])
         except Exception as error:  # noqa: BLE001 - a fault of ours must not reach the user's code
             self.fault("watching a client", error)
 
-    def watch_others(self) -> None:
-        """Record from now on what other clients have schedulers do, until `leave_others`.
-
-        Waits for schedulers, two seconds at most, so that nothing that ends from now on is missing; not in
-        an event loop.
-        """
-        self.wanted.others_since = self.recorder.clock.perf_counter()
-        self._waiting.begin_wanted(self.schedulers.all())
-        client = adapter.default_client()
-        if client is not None:
-            self.watch(client)
-
     def begin_counting(self) -> None:
         """Have workers count the lines that are wanted; waits for them, two seconds at most, as above."""
         self._waiting.begin_wanted(self.schedulers.all())
-
-    def leave_others(self) -> None:
-        """Record no more of that."""
-        if self.wanted.others_since is not None:
-            self.wanted.others_since = None
-            for scheduler in self.schedulers.all():
-                scheduler.wake()
 
     def begin_block(self) -> None:
         """Have tasks of `submit` and `map` from now on join no compute that has begun before."""

@@ -1,32 +1,28 @@
 """One table of the tasks that a scheduler has, and whose they are: from its events to runs and their rows.
 
-Events come from an observer on the scheduler, which tells all there is, or are made of what the scheduler
-answers when it is asked (`taskscope.sources.cluster.observer`), which is less: no state but processing, no
-failed attempt, and graphs that are not in their place among the other events.
+Events come from an observer on the scheduler (`taskscope.sources.cluster.observer`).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.tables.activities import Steal
-from taskscope.model.tables.records import OTHERS
 from taskscope.model.tables.workers import Scheduled
-from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.workers.known import Watched, Workers
+from taskscope.sources.cluster.workers.known import Watched
 from taskscope.sources.cluster.workers.life import WorkersLife
 
-__all__ = ["TO_RUN", "Others", "Tasks"]
+__all__ = ["TO_RUN", "Tasks"]
 
 _WAITING = ("queued", "waiting", "no-worker")
 TO_RUN = frozenset((*_WAITING, "processing"))
@@ -34,68 +30,7 @@ TO_RUN = frozenset((*_WAITING, "processing"))
 _OF_TASKS = frozenset(("end", "attempt", "state", "steal", "lost"))
 _MANY = 1_000
 """From so many keys of a run on they are counted here, once a look, and not by each who wants to know."""
-_MOST_KEYS = 100_000
-"""How many tasks a run of others has; then another one follows, and the keys of the first can be let go."""
 _MOST_HELD = 200_000
-
-
-class Others:
-    """Begins and ends the runs of other clients' tasks, only while somebody wants to see them.
-
-    Of those tasks it is known what workers did, and nothing of what is ahead: no graph, and no total.
-
-    Parameters
-    ----------
-    recorder
-        Where they are recorded.
-    workers
-        Those of the scheduler.
-    told
-        Told when a run begins or ends.
-    """
-
-    def __init__(self, recorder: Recorder, workers: Workers, on_change: Callable[[], None]) -> None:
-        self._recorder = recorder
-        self._workers = workers
-        self._on_change = on_change
-        self._run: TrackedRun | None = None
-        self.since: float | None = None
-        """From when on they are recorded, on the clock's axis; None while nobody wants them."""
-
-    def follow(self, since: float | None) -> None:
-        """Record them from a moment on, which is now; None: no more.
-
-        Where a block in a block wants them, too, the tasks of its time are a run that is part of both.
-        """
-        if since != self.since:
-            self._end()
-            self.since = since
-
-    def run(self, key: Hashable) -> TrackedRun | None:
-        """Return the run of one of their tasks; None while nobody wants them."""
-        if self.since is None:
-            return None
-        if self._run is not None and len(self._run.keys) >= _MOST_KEYS:
-            self._end()
-        if self._run is None:
-            log = self._recorder.begin()
-            log.scheduler, log.is_held_elsewhere, log.start = OTHERS, True, self.since
-            log.n_workers = self._workers.n_threads or None
-            self._run = TrackedRun(log, None, None, collects=True, wake=lambda: None)
-            self._on_change()
-        announce(self._run, {key: ()}, ())
-        return self._run
-
-    def _end(self) -> None:
-        run, self._run = self._run, None
-        if run is None:
-            return
-        # What of theirs goes on was not interrupted: it is only seen no further.
-        run.log.submitted.clear()
-        run.log.sent_to.clear()
-        run.log.status = "finished"
-        run.log.stop = max(self._recorder.clock.perf_counter(), run.log.start)
-        self._on_change()
 
 
 class _Task:
@@ -135,19 +70,14 @@ class Tasks:
         The cluster.
     rows
         Told what workers did.
-    others
-        What has runs for the tasks of other clients.
     is_ours
         Asked whether a client, by its id, is one of this process.
     """
 
-    def __init__(  # noqa: PLR0915 - an attribute a line
-        self, watched: Watched, rows: Rows, others: Others, is_ours: Callable[[str], bool]
-    ) -> None:
+    def __init__(self, watched: Watched, rows: Rows, is_ours: Callable[[str], bool]) -> None:
         self._recorder = watched.recorder
         self._workers = watched.workers
         self._rows = rows
-        self._others = others
         self._is_ours = is_ours
         self._tasks: dict[Hashable, _Task] = {}
         self._runs: dict[TrackedRun, None] = {}
@@ -162,11 +92,9 @@ class Tasks:
         """Records that are told together."""
         self._ending: set[Hashable] = set()
         self._afterwards: list[Event] = []
-        self._life = WorkersLife(watched.workers, watched.recorder, lambda: bool(self._runs or others.since))
+        self._life = WorkersLife(watched.workers, watched.recorder, lambda: bool(self._runs))
         self._changed: set[TrackedRun] = set()
         self._counted: set[TrackedRun] = set()
-        self.is_exact = False
-        """Whether an observer tells of all there is."""
         self.opened = -math.inf
         """From when on nothing is missing, on the clock's axis."""
         self.cursor = 0
@@ -184,24 +112,15 @@ class Tasks:
         run.count()
         if submission.is_retry:
             self._retry(run, submission.keys)
-        elif submission.expr is None:
-            self.know(run, dict.fromkeys(submission.keys, ()), submission.keys)
-            # It was handed over before anybody watched.
+        elif submission.is_known:
+            announce(run, dict.fromkeys(submission.keys, ()), submission.keys)
             run.lacks_records = True
+            for key in submission.keys:
+                self._ask_for(run, key, None)
         else:
             run.n_expected += 1
             name = (str(submission.client.id), submission.keys)
             self._expected.setdefault(name, deque()).append(run)
-
-    def know(
-        self, run: TrackedRun, graph: Mapping[Hashable, Collection[Hashable]], requested: Collection[Hashable]
-    ) -> None:
-        """Learn of a graph that is not among the events."""
-        self._runs.setdefault(run)
-        announce(run, graph, requested)
-        run.lacks_records |= run.handed_over < self.opened
-        for key in graph:
-            self._ask_for(run, key, None)
 
     def _retry(self, run: TrackedRun, keys: Collection[Hashable]) -> None:
         """Learn of tasks that are tried again; how they failed may still be to be told of who asked first."""
@@ -226,7 +145,7 @@ class Tasks:
     def run_of(self, key: Hashable) -> TrackedRun | None:
         """Return the run that a task is of, also one that has ended; None where it is nobody's here."""
         task = self._tasks.get(key)
-        return None if task is None or task.run.log.is_of_others else task.run
+        return None if task is None else task.run
 
     def end(self, run: TrackedRun) -> None:
         """Let go of a run that has ended; what others asked for too becomes theirs."""
@@ -283,10 +202,6 @@ class Tasks:
         self.cursor = max(self.cursor, news.first + len(news.events))
         self._held.extend(new)
 
-    def put(self, events: Iterable[Event]) -> None:
-        """Take in events that have no number."""
-        self._held.extend(events)
-
     def fold(self, *, knows_all: bool, retried: frozenset[Hashable] = frozenset()) -> None:
         """Tell runs what was read.
 
@@ -323,25 +238,13 @@ class Tasks:
             worker not in self._workers for worker in workers
         )
 
-    def set_apart(self) -> None:
-        """Take what was read so far, and is nobody's, for no task of other clients."""
-        self._held = deque(event for event in self._held if not self._is_nobodys(event))
-
     def _is_unsure(self, event: Event, retried: frozenset[Hashable]) -> bool:
         """Return whether it may be of a graph or of a retry that is not known yet."""
         if event[0] not in _OF_TASKS:
             return False
         key = _key(event)
         task = self._tasks.get(key)
-        if self.is_exact:
-            return key in retried and (task is None or task.run not in self._runs)
-        if task is None or task.run not in self._runs:
-            return task is None or not task.run.log.is_of_others
-        is_second = key in self._ending or key in task.run.landed
-        return event[0] == "end" and is_second and not task.also
-
-    def _is_nobodys(self, event: Event) -> bool:
-        return event[0] in _OF_TASKS and _key(event) not in self._tasks
+        return key in retried and (task is None or task.run not in self._runs)
 
     def _take(self, event: Event) -> None:  # noqa: C901 - a kind a case
         kind, *details = event
@@ -461,9 +364,7 @@ class Tasks:
             task = self._tasks[key] = _Task(run)
         elif task.run is not run:
             # What runs is of who asked first, and what runs from now on of who asked last.
-            # Without its states, who asks later is behind all who asked before and have no record so far.
-            is_running = state in TO_RUN if self.is_exact else bool(task.also) or key not in task.run.landed
-            if task.run in self._runs and is_running:
+            if task.run in self._runs and state in TO_RUN:
                 if run not in task.also:
                     task.also.append(run)
             else:
@@ -482,36 +383,32 @@ class Tasks:
             self.processing[key] = run
             if start is not None and place is not None:
                 run.send(key, place, start)
-        if self.is_exact and before in self._runs and before not in task.also and not before.log.is_of_others:
+        if before in self._runs and before not in task.also:
             task.also.append(before)
 
     def _change(self, event: Event) -> None:
         _, key, state, worker, moment, was_to_run = event
         task = self._tasks.get(key)
         if task is None:
-            run = self._others.run(key) if state == "processing" else None
-            if run is None:
-                return
-            task = self._tasks[key] = _Task(run)
+            return
         run = task.run
-        has_ended = not (run in self._runs or run.log.is_of_others)
         now = self._recorder.clock.perf_counter()
         if self.processing.pop(key, None) is not None and state != "processing":
             run.give_back(key, now)
         self._count(task, key, state)
         if was_to_run:
             self._need(run, key)
-        if state == "processing" and not has_ended:
+        if state == "processing" and run in self._runs:
             label = self._workers.get(str(worker)).label
             self.processing[key] = run
             run.send(key, (str(worker), label), min(self._on_axis(moment), now) if moment else now)
-        elif state == "forgotten" or (state not in TO_RUN and run.log.is_of_others):
+        elif state == "forgotten":
             del self._tasks[key]
 
     def _lose(self, key: Hashable, address: str, moment: float, *, is_expected: bool) -> None:
         task = self._tasks.get(key)
         self.processing.pop(key, None)
-        if task is not None and (task.run in self._runs or task.run.log.is_of_others):
+        if task is not None and task.run in self._runs:
             worker = self._workers.get(address)
             self._need(task.run, key)
             why = self._life.why_gone(address, is_expected=is_expected)
@@ -525,7 +422,7 @@ class Tasks:
         self, key: Hashable, moment: float, outcome: Any, victim: str, thief: str, *costs_s: float
     ) -> None:
         task = self._tasks.get(key)
-        if task is not None and (task.run in self._runs or task.run.log.is_of_others):
+        if task is not None and task.run in self._runs:
             time_s = self._recorder.seconds(self._on_axis(moment))
             self._recorder.steals.append(
                 Steal(time_s, task.run.log.run, key_text(key), victim, thief, outcome, *costs_s)
@@ -554,21 +451,15 @@ class Tasks:
     def _end_task(self, key: Hashable, state: str) -> TrackedRun | None:
         task = self._tasks.get(key)
         if task is None:
-            return self._others.run(key)
+            return None
         self.processing.pop(key, None)
-        if not self.is_exact and task.also and key in task.run.landed:
-            # It has run for the one that asked first: this is of the next.
-            self._give_to(key, task, task.also.pop(0))
         self._count(task, key, state)
         run = task.run
         self._need(run, key)
-        if self.is_exact and state == "memory":
+        if state == "memory":
             for other in task.also:
                 if not other.is_seen(key):
                     other.skip([key])
-        if run.log.is_of_others:
-            del self._tasks[key]
-            return run
         return run if run in self._runs else None
 
     def _attempted(self, key: Hashable) -> TrackedRun | None:

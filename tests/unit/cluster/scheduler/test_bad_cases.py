@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-import asyncio
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,8 +13,6 @@ from distributed import Client, LocalCluster
 
 import taskscope
 from taskscope.model.keys import key_text
-from taskscope.sources.cluster import observer
-from taskscope.sources.cluster.observer import Polling
 from tests.support.waiting import until
 from tests.unit.cluster.scheduler.test_observer import what_is_there
 from tests.unit.cluster.tasks.test_computes import rows
@@ -133,44 +127,3 @@ def test_odd_keys_and_what_others_log_of_their_own_change_nothing_of_what_is_rec
     assert {status for (status,) in rows(recording, "runs", "status")} == {"finished"}
     assert rows(recording, "messages", "text") == []
     assert rows(recording, "steals", "key") == []
-
-
-class Asked:
-    """A link that answers nothing, and keeps what was asked."""
-
-    def __init__(self) -> None:
-        self.questions: list[tuple[str, dict[str, Any]]] = []
-
-    async def ask(self, name: str, **told: Any) -> list[Any]:
-        self.questions.append((name, told))
-        return []
-
-
-def test_events_are_asked_for_by_topic_and_never_for_all() -> None:
-    # What a client has replicated puts there what cannot be sent, and the scheduler cuts the connection.
-    link = Asked()
-    polling = Polling(SimpleNamespace(link=link, recorder=None))  # type: ignore[arg-type]  # what it uses
-    assert asyncio.run(polling.ask_losses(["tcp://a:1"])) == []
-    assert link.questions == [
-        ("events", {"topic": "worker-restart-memory"}),
-        ("events", {"topic": "tcp://a:1"}),
-    ]
-    folder = Path(observer.__file__).parent
-    calls = [
-        call
-        for path in folder.rglob("*.py")
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(call, ast.Call)
-    ]
-    asked = [
-        call for call in calls if any(isinstance(a, ast.Constant) and a.value == "events" for a in call.args)
-    ]
-    assert asked
-    assert all("topic" in {keyword.arg for keyword in call.keywords} for call in asked)
-    texts = {
-        a.value
-        for call in calls
-        for a in [*call.args, *(k.value for k in call.keywords)]
-        if isinstance(a, ast.Constant)
-    }
-    assert "all" not in texts

@@ -17,7 +17,6 @@ from taskscope.recording import Recording
 from tests.support.computes import slow_graphs
 from tests.support.computes.slow_graphs import Collection, SlowToSend, be_slow
 from tests.support.waiting import until
-from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
 
 
 @pytest.fixture(autouse=True)
@@ -91,16 +90,6 @@ def test_waiting_for_workers_that_come_late_is_measured() -> None:
     assert waited is not None
     assert waited.phases_s["wait"] >= sum(slow_graphs.took["workers"])
     assert max(waited.phases_s, key=lambda phase: waited.phases_s[phase]) == "wait"
-
-
-@needs_numbered_records
-@pytest.mark.usefixtures("client")
-def test_a_scheduler_that_is_only_asked_says_nothing_of_it() -> None:
-    with taskscope.profile(display=False, transport="poll") as profiled:
-        dask.compute(dask.delayed(sum)([1, 2]))
-    run, before = before_of(profiled.recording)
-    assert list(before.phases_s) == ["optimize", "send"]
-    assert (run.received_s, run.materialize_s, run.order_s, run.initialize_s) == (None,) * 4
 
 
 def test_tasks_of_submit_have_many_graphs_and_no_such_time(client: Client) -> None:

@@ -26,7 +26,6 @@ from taskscope.sources.cluster import source
 from tests.support.clusters.scheduler_process import scheduler_process
 from tests.support.clusters.tasks import read_truth, work, work_after
 from tests.support.waiting import each_scheduler_keeps_records, records_are_kept, until
-from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
 from tests.unit.cluster.tasks.test_computes import rows
 
 _OTHER = """
@@ -119,22 +118,6 @@ if __name__ == "__main__":
         [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout == "5 finished 5\n"
-
-
-@needs_numbered_records
-def test_a_scheduler_that_blocks_handlers_is_recorded_in_full() -> None:
-    blocked = ["run_function", "feed", "register_scheduler_plugin", "register_worker_plugin"]
-    with (
-        dask.config.set({"distributed.scheduler.blocked-handlers": blocked}),
-        Client(n_workers=1, threads_per_worker=2, dashboard_address=":0", processes=False) as client,
-        taskscope.profile(display=False) as run,
-    ):
-        with pytest.raises(ValueError, match="explicitly disallowed"):
-            client.run_on_scheduler(abs)
-        assert sum(client.gather(client.map(abs, range(10)))) == 45
-    assert rows(run.recording, "tasks", "status") == [("finished",)] * 10
-    ((text,),) = rows(run.recording, "messages", "text")
-    assert text.startswith("the scheduler does not let itself be observed (")
 
 
 def test_a_scheduler_that_dies_breaks_the_run_and_holds_nobody_up(truth: Path) -> None:

@@ -15,7 +15,6 @@ from distributed import Client, Event, LocalCluster, wait
 
 import taskscope
 from taskscope.model.recording import RecordedData
-from taskscope.options import Transport
 from taskscope.recording import Recording
 from taskscope.session import current
 from tests.support.clusters.tasks import fail, read_truth, work, work_after
@@ -247,13 +246,10 @@ def test_what_is_let_go_before_it_has_run_was_not_interrupted(client: Client) ->
     assert rows(run.recording, "tasks", "key", "status") == [("abs-2", "finished")]
 
 
-@pytest.mark.parametrize("transport", ["observe", "poll"])
-def test_what_is_handed_over_by_one_call_depends_on_what_another_one_did(
-    client: Client, transport: Transport
-) -> None:
+def test_what_is_handed_over_by_one_call_depends_on_what_another_one_did(client: Client) -> None:
     may_end = Event("may-end-first", client=client)
     may_end.clear()
-    with taskscope.profile(display=False, transport=transport) as run:
+    with taskscope.profile(display=False) as run:
         first = client.submit(may_end.wait, key="first-1")
         both = client.submit(max, first, first, key="both-1")
         last = client.submit(min, both, first, key="last-1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -132,6 +132,11 @@ def test_a_run_goes_on_while_one_of_its_tasks_is_needed_and_few_are_asked_about(
     asyncio.run(looks())
 
 
+def handed_over(keys: Iterable[Hashable], client: object = None) -> Submission:
+    """Return what a client handed over before anybody watched."""
+    return Submission(client, frozenset(keys), None, single=True, is_known=True)
+
+
 def test_of_what_the_observer_has_told_nothing_is_asked(fake_clock: FakeClock) -> None:
     link = Answering({})
 
@@ -139,8 +144,7 @@ def test_of_what_the_observer_has_told_nothing_is_asked(fake_clock: FakeClock) -
         questions = questions_of(fake_clock, link)
         run = _run(questions._recorder, 3)
         tasks = questions.tasks
-        tasks.is_exact = True
-        tasks.know(run, dict.fromkeys(range(3), ()), range(3))
+        tasks.expect(run, handed_over(range(3)))
         states = [("state", 0, "memory"), ("state", 1, "queued"), ("state", 2, "released")]
         tasks.take(News(0, 3, [(*state, None, 0.0, False) for state in states]))
         tasks.fold(knows_all=True)
@@ -171,9 +175,9 @@ def test_what_was_let_go_once_it_had_finished_is_finished_whoever_computed_it(fa
             # Each round asks for the same key anew, and lets go of it before anybody has looked.
             state = Known(status)
             client: Any = SimpleNamespace(futures={"x-1": state})
-            submission = Submission(client, {}, frozenset(["x-1"]), None, single=True)
+            submission = handed_over(["x-1"], client)
             run, _ = computes.take(submission, Origin.here(), None, lambda: None)
-            questions.tasks.know(run, {"x-1": ()}, ["x-1"])
+            questions.tasks.expect(run, submission)
             computes.released("x-1", state)
             state.status = "cancelled"
             computes.look([run])

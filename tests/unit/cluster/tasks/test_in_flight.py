@@ -40,16 +40,12 @@ def given_to_another(world: World) -> list[Event]:
         (given_to_another, [("x", "interrupted", "1", 3.0, 4.0)]),
     ],
 )
-@pytest.mark.parametrize("is_exact", [True, False])
 def test_a_task_that_its_worker_has_no_more(
-    fake_clock: FakeClock, fate: Fate, expected: list[tuple[str, str, str, float, float]], *, is_exact: bool
+    fake_clock: FakeClock, fate: Fate, expected: list[tuple[str, str, str, float, float]]
 ) -> None:
-    world = World(fake_clock, is_exact=is_exact)
+    world = World(fake_clock)
     run = world.begin(["x"])
-    if is_exact:
-        world.tell(*world.graph({"x": ()}))
-    else:
-        world.tasks.know(run, {"x": ()}, ["x"])
+    world.tell(*world.graph({"x": ()}))
     fake_clock.advance(1.0)
     world.tell(world.send("x"))
     fake_clock.advance(2.0)

@@ -9,10 +9,8 @@ import pytest
 from distributed import Client, LocalCluster, wait
 
 import taskscope
-from taskscope.options import Transport
 from taskscope.recording import Recording
 from tests.support.clusters.tasks import attempt
-from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
 from tests.unit.cluster.tasks.test_computes import rows
 
 
@@ -21,29 +19,21 @@ def _done(truth: Path) -> None:
     (truth / "done").mkdir()
 
 
-@pytest.fixture(params=["observe", pytest.param("poll", marks=needs_numbered_records)])
-def transport(request: pytest.FixtureRequest) -> Transport:
-    found: Transport = request.param
-    return found
-
-
 def told(recording: Recording) -> tuple[list[tuple[int, str]], list[tuple[str, str]]]:
     """Return tasks and outcome of each compute, and key and outcome of each row."""
     runs: list[tuple[int, str]] = [(run.n_tasks, run.status) for run in recording.runs]
     return runs, sorted(rows(recording, "tasks", "key", "status"))
 
 
-def test_a_retry_in_a_later_block_is_a_compute_of_that_block(
-    client: Client, truth: Path, transport: Transport
-) -> None:
-    key = f"later-{transport}"
-    with taskscope.profile(display=False, transport=transport) as first:
+def test_a_retry_in_a_later_block_is_a_compute_of_that_block(client: Client, truth: Path) -> None:
+    key = "later-0"
+    with taskscope.profile(display=False) as first:
         future = client.submit(attempt, truth, key, 2, key=key)
         wait(future)
     assert told(first.recording) == ([(1, "erred")], [(key, "erred")])
     # A second time it fails again, a third time it does not.
     for how, given in (("erred", future), ("finished", [future])):
-        with taskscope.profile(display=False, transport=transport) as again:
+        with taskscope.profile(display=False) as again:
             client.retry(given)
             wait(future)
         assert told(again.recording) == ([(1, how)], [(key, how)])
@@ -56,11 +46,9 @@ def test_a_retry_in_a_later_block_is_a_compute_of_that_block(
     assert told(first.recording) == ([(1, "erred")], [(key, "erred")])
 
 
-def test_a_retry_in_the_same_block_ends_as_its_last_attempt_does(
-    client: Client, truth: Path, transport: Transport
-) -> None:
-    key = f"same-{transport}"
-    with taskscope.profile(display=False, transport=transport) as run:
+def test_a_retry_in_the_same_block_ends_as_its_last_attempt_does(client: Client, truth: Path) -> None:
+    key = "same-0"
+    with taskscope.profile(display=False) as run:
         future = client.submit(attempt, truth, key, 1, key=key)
         wait(future)
         future.retry()

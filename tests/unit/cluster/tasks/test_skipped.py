@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import math
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable
@@ -22,7 +20,6 @@ from taskscope.analysis.totals import Outcomes, measure_outcomes
 from taskscope.jupyter.widgets import ProgressWidget
 from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster import Transport
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.observer import Event
 from taskscope.sources.cluster.runs import TrackedRun, announce
@@ -30,9 +27,7 @@ from tests.support.clusters.scheduler_events import World
 from tests.support.clusters.tasks import fail, read_truth, work, work_after
 from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import until
-from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
 from tests.unit.cluster.tasks.test_computes import rows
-from tests.unit.cluster.tasks.test_given_up import questions_of
 
 needs_word_of_what_is_done = pytest.mark.skipif(
     hasattr(Scheduler, "_remove_done_tasks_from_dsk"),
@@ -211,49 +206,6 @@ def test_each_of_several_equal_runs_has_its_own_executions_or_none(fake_clock: F
     assert counts == {runs[0].log.run: 3, runs[2].log.run: 2}
 
 
-def test_where_it_is_only_asked_each_of_several_equal_runs_has_its_own_executions(
-    fake_clock: FakeClock,
-) -> None:
-    world = World(fake_clock, is_exact=False)
-    runs, keys = [], [f"x-{i}" for i in range(3)]
-    # What each did is read when the next is known, and two at a time are not seen to be over so far.
-    for number in range(6):
-        fake_clock.advance(1.0)
-        if number < 5:
-            runs.append(world.begin())
-            world.tasks.know(runs[-1], dict.fromkeys(keys, ()), keys)
-        if number:
-            world.tell(*map(world.end, keys))
-        if number > 1:
-            world.finish(runs[number - 2])
-    world.finish(runs[-1])
-    assert [settled(world, run) for run in runs] == [(set(), 3)] * 5
-    counts = Counter(run for (run,) in rows(world.recorder.snapshot(), "tasks", "run"))
-    assert counts == {run.log.run: 3 for run in runs}
-
-
-def test_where_it_is_only_asked_what_ran_before_its_graph_is_known_is_of_no_run_that_has_ended(
-    fake_clock: FakeClock,
-) -> None:
-    world = World(fake_clock, is_exact=False)
-    runs = []
-    # The second finds what the first has computed.
-    for told in ([world.end("x-1")], []):
-        runs.append(world.begin())
-        world.tasks.know(runs[-1], {"x-1": ()}, ["x-1"])
-        world.tell(*told)
-        world.finish(runs[-1])
-    world.tell(world.send("x-1"), knows_all=False)
-    runs.append(world.begin())
-    world.tasks.know(runs[-1], {"x-1": ()}, ["x-1"])
-    world.tell()
-    assert [task.run for task in world.recorder.running()] == [runs[2].log.run]
-    world.tell(world.end("x-1"))
-    world.finish(runs[2])
-    assert [settled(world, run) for run in runs] == [(set(), 1), ({"x-1"}, 0), (set(), 1)]
-    assert rows(world.recorder.snapshot(), "tasks", "run") == [(runs[0].log.run,), (runs[2].log.run,)]
-
-
 def lose_events(world: World) -> None:
     world.tell(world.end("x-1"), lost=3)
 
@@ -334,30 +286,12 @@ class Silent(Link):
         return {"identity": {"workers": {}}, "processing": {}, "get_task_stream_index": 0}[op]
 
 
-def test_a_graph_that_has_not_come_is_asked_for_again_however_long_workers_took_to_answer(
-    fake_clock: FakeClock,
-) -> None:
-    async def looks() -> list[bool]:
-        questions = questions_of(fake_clock, Silent())
-        run = TrackedRun(questions._recorder.begin(), None, None, collects=True, wake=lambda: None)
-        run.n_expected, run.over = 1, fake_clock.perf_counter()
-        told = []
-        for _ in range(2):
-            await questions.look([run], [run], at_end=False, until=math.inf)
-            fake_clock.advance(1.0)
-            told.append(questions.is_coming(run))
-        return told
-
-    assert asyncio.run(looks()) == [True, False]
-
-
-@pytest.mark.parametrize("transport", ["observe", pytest.param("poll", marks=needs_numbered_records)])
 @pytest.mark.parametrize("pause_s", [0.0, 0.05, 0.2])
 def test_the_same_calls_again_and_again_have_exactly_their_rows_or_none(
-    client: Client, truth: Path, transport: Transport, pause_s: float
+    client: Client, truth: Path, pause_s: float
 ) -> None:
-    names = [f"pure{pause_s}{transport}-{i}" for i in range(8)]
-    with taskscope.profile(display=False, transport=transport) as run:
+    names = [f"pure{pause_s}-{i}" for i in range(8)]
+    with taskscope.profile(display=False) as run:
         for _ in range(5):
             assert client.gather(client.map(work, [truth] * 8, names, [0.0] * 8, key=names)) == names
             # What is let go is told to the scheduler meanwhile, or not, or in part.

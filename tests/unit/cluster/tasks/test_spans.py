@@ -6,14 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import dask
-import pytest
 from distributed import Client, LocalCluster, span
 
 import taskscope
-from taskscope.options import Transport
 from taskscope.recording import Recording
 from tests.support.waiting import until
-from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
 
 
 def compute(client: Client, *keys: str) -> None:
@@ -86,15 +83,13 @@ def test_computes_without_a_cluster_are_in_no_span(client: Client) -> None:
     assert [text for _, text in spans_of(profiled.recording)] == ["cluster", None]
 
 
-@pytest.mark.parametrize("transport", ["observe", pytest.param("poll", marks=needs_numbered_records)])
-def test_spans_are_missing_where_the_scheduler_cannot_tell(transport: Transport) -> None:
+def test_spans_are_missing_where_the_scheduler_cannot_tell() -> None:
     with (
         LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
-        if transport == "observe":
-            del cluster.scheduler.extensions["spans"]
-        with taskscope.profile(display=False, transport=transport) as profiled, span("load"):
+        del cluster.scheduler.extensions["spans"]
+        with taskscope.profile(display=False) as profiled, span("load"):
             compute(client, "untold")
     assert spans_of(profiled.recording) == [("untold", None)]
     assert not any("missing" in message.text for message in profiled.recording.messages)

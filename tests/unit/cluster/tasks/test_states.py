@@ -101,11 +101,3 @@ def test_what_waits_is_of_the_run_that_has_it_computed(fake_clock: FakeClock) ->
     told.append(second.log.scheduled)
     one = Scheduled(0.0, 1, True, 0, 0, 1)
     assert told == [{"x": one}, {}, {"x": one}]
-
-
-def test_where_it_is_only_asked_it_is_not_known_what_tasks_wait_for(fake_clock: FakeClock) -> None:
-    world = World(fake_clock, is_exact=False)
-    run = world.begin()
-    world.tasks.know(run, {"x-1": (), "x-2": ()}, ["x-1"])
-    world.tell(world.send("x-1"))
-    assert (run.log.scheduled, [task.key_text for task in world.recorder.running()]) == ({}, ["x-1"])

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,10 @@ from distributed import Client, LocalCluster
 import taskscope
 from taskscope.options import Named
 from taskscope.recording import Recording
-from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter.counted import counted_lines
-from taskscope.sources.cluster.workers import counted
-from taskscope.sources.cluster.workers.counted import WorkerCounts
 from taskscope.sources.cluster.workers.poll import Answers, WorkerPoll
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
 from tests.support.waiting import PATIENCE_S, until
-from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
 
 needs_events = pytest.mark.skipif(not HAS_LOCAL_EVENTS, reason="sys.monitoring came with Python 3.12")
 
@@ -48,7 +43,6 @@ STEP_OF_3 = {1: 1, 2: 4, 3: 3, 4: 1}
 
 def left_behind(dask_worker: Any = None) -> list[str]:
     import sys
-    import threading
 
     tools = getattr(sys, "monitoring", None)
     used = [f"tool {n}" for n in (2, 3, 4, 5) if tools is not None and tools.get_tool(n) is not None]
@@ -196,66 +190,6 @@ def test_the_source_of_the_meter_is_sent_to_each_worker_once(
             "two": STEP_OF_3,
         }
         until(lambda: has_nothing_left(client))
-
-
-def waits(number: int) -> int:
-    assert GRAPH_IS_READ.wait(PATIENCE_S)
-    return number
-
-
-GRAPH_IS_READ = threading.Event()
-
-
-@pytest.fixture
-def late_graph(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
-    """Four tasks whose lines came before it was known that they are of this compute."""
-    have_come = threading.Event()
-    take, materialize = WorkerCounts._take, adapter.materialize
-
-    def taken(self: WorkerCounts, address: str, given: Any) -> None:
-        take(self, address, given)
-        if sum(len(tasks) for _, tasks in given["given"]) == 4:
-            have_come.set()
-
-    def late(*arguments: Any) -> Any:
-        assert have_come.wait(PATIENCE_S)
-        graph = materialize(*arguments)
-        GRAPH_IS_READ.set()
-        return graph
-
-    monkeypatch.setattr(WorkerCounts, "_take", taken)
-    monkeypatch.setattr(adapter, "materialize", late)
-    GRAPH_IS_READ.clear()
-    with LocalCluster(n_workers=1, **IN_THREADS) as cluster, Client(cluster) as client:
-        with taskscope.profile(lines=[step], transport="poll", display=False) as run:
-            tasks = [dask.delayed(step)(3, dask_key_name=f"step-{i}") for i in range(4)]
-            dask.compute(*tasks, dask.delayed(waits)(1, dask_key_name="waits"))
-        until(lambda: has_nothing_left(client))
-        yield run.recording
-
-
-@needs_events
-@needs_numbered_records
-def test_lines_that_come_before_their_graph_was_read_are_kept_until_it_is(late_graph: Recording) -> None:
-    keys = [f"step-{i}" for i in range(4)]
-    assert {key: hits(late_graph, key) for key in keys} == dict.fromkeys(keys, STEP_OF_3)
-    assert not [message for message in late_graph.messages if "lines of functions" in message.text]
-
-
-@pytest.fixture
-def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counted, "_MOST_ROWS", 2 * len(STEP_OF_3))
-
-
-@needs_events
-@needs_numbered_records
-@pytest.mark.usefixtures("few_rows")
-def test_of_too_many_tasks_whose_graph_was_not_read_the_first_lack_lines_and_that_is_said(
-    late_graph: Recording,
-) -> None:
-    (text,) = [each.text for each in late_graph.messages if "lines of functions" in each.text]
-    assert text == "lines of functions in 2 tasks may be missing: their graph was not read in time"
-    assert hits(late_graph) == {line: 2 * n for line, n in STEP_OF_3.items()}
 
 
 KILLED = """

@@ -16,13 +16,11 @@ import taskscope
 from taskscope.model.tables.records import Message
 from taskscope.record import messages
 from taskscope.recording import Recording
-from taskscope.sources.cluster import Transport
 from taskscope.sources.cluster.observer import Event
 from tests.support.clusters.scheduler_events import HERE, World
 from tests.support.clusters.tasks import work_after
 from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import until
-from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
 from tests.unit.cluster.tasks.test_computes import rows
 
 NANNY, NEXT = "tcp://10.0.0.1:2", "tcp://10.0.0.1:3"
@@ -158,16 +156,12 @@ def events(recording: Recording) -> list[tuple[str, str]]:
     return [(event, worker) for event, worker in rows(recording, "messages", "event", "worker") if event]
 
 
-@needs_numbered_records
-@pytest.mark.parametrize("transport", ["observe", "poll"])
-def test_workers_of_a_cluster_that_pause_are_killed_come_back_and_are_retired_are_told(
-    transport: Transport, truth: Path
-) -> None:
+def test_workers_of_a_cluster_that_pause_are_killed_come_back_and_are_retired_are_told(truth: Path) -> None:
     with (
         dask.config.set({"distributed.scheduler.work-stealing": False}),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
         Client(cluster) as client,
-        taskscope.profile(display=False, transport=transport) as run,
+        taskscope.profile(display=False) as run,
     ):
         pids = client.run(os.getpid)
         first, second = (cluster.workers[i].worker_address for i in range(2))

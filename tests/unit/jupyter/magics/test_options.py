@@ -20,7 +20,7 @@ def test_all_options(tmp_path: Path) -> None:
     dump, text = str(tmp_path / "a b.taskscope"), str(tmp_path / "a.txt")
     line = (
         f"""-o run -D "{dump}" -T {text} -q --label 'rechunk 2' --dt=0.1 --metric nbytes --no-raise-error"""
-        " --no-stacks --panel dock --transport poll --others --memory"
+        " --no-stacks --panel dock --memory"
     )
     assert parse_options(PARSER, line, {}) == MagicOptions(
         BlockOptions(
@@ -31,8 +31,6 @@ def test_all_options(tmp_path: Path) -> None:
             save=(dump, text),
             stacks=False,
             panel="dock",
-            transport="poll",
-            others=True,
             memory=True,
         ),
         "run",
@@ -75,7 +73,6 @@ def test_functions_whose_lines_are_shown_are_those_of_the_user_or_names() -> Non
         ("--label 'x", 'cannot read "--label \'x": No closing quotation'),
         ("-o", "expected one argument"),
         ("--panel docked", "panel must be 'inline', 'dock' or 'none', got 'docked'; did you mean 'dock'?"),
-        ("--transport obsrve", "unknown transport 'obsrve'; did you mean 'observe'?"),
         ("--panel right", "panel must be 'inline', 'dock' or 'none', got 'right'"),
     ],
 )

@@ -22,14 +22,11 @@ from taskscope.sources.cluster.adapter.clients import (
     runs_in_this_loop,
     unfinished_keys,
 )
-from taskscope.sources.cluster.adapter.graphs import MAX_GRAPH_TASKS, Graph, materialize, may_retry
 from taskscope.sources.cluster.adapter.methods import release, watch
 from taskscope.sources.cluster.adapter.observer import Call, Observer, Submission
 
 __all__ = [
-    "MAX_GRAPH_TASKS",
     "Call",
-    "Graph",
     "Observer",
     "Submission",
     "all_workers",
@@ -39,9 +36,7 @@ __all__ = [
     "future_states",
     "is_client",
     "loop_of_scheduler",
-    "materialize",
     "may_have_clients",
-    "may_retry",
     "release",
     "runs_in_this_loop",
     "unfinished_keys",

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from types import FrameType
 from typing import Any
-
-import dask
 
 from taskscope.model.forklock import ForkLock
 from taskscope.sources.cluster.adapter.observer import Call, Observer, Submission
@@ -137,8 +134,6 @@ def _observed_start(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
 
 
 def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
-    signature = inspect.signature(original)
-
     @functools.wraps(original)
     def graph_to_futures(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not tap.is_on:
@@ -154,22 +149,8 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
             before = {} if single else {"optimize_s": built_s, "send_s": sent_s}
 
             def tell(observer: Observer) -> None:
-                given = signature.bind(self, *args, **kwargs).arguments
                 call = None if self.asynchronous else _call.get()
-                retries = given.get("retries") or dask.get_annotations().get("retries")
-                # It is a graph before distributed 2025.4.
-                expr = given["expr"] if "expr" in given else given["dsk"]
-                submission = Submission(
-                    self,
-                    expr,
-                    frozenset(futures),
-                    call,
-                    single,
-                    bool(retries),
-                    began,
-                    before=before,
-                )
-                observer.submitted(submission)
+                observer.submitted(Submission(self, frozenset(futures), call, single, began, before=before))
 
             _call_observers(tell)
         finally:
@@ -212,7 +193,7 @@ class _Retrying:
         keys = {future.key for future in sys.modules["distributed.client"].futures_of(self._given)}
         keys.update(key for key in self.failed if key in futures and futures[key].status != "error")
         submission = Submission(
-            self._client, None, frozenset(keys), None, single=True, began=self._began, is_retry=True
+            self._client, frozenset(keys), None, single=True, began=self._began, is_retry=True
         )
         observer.submitted(submission)
 

@@ -25,31 +25,28 @@ class Submission:
     ----------
     client
         The client.
-    expr
-        The graph, or an expression that can be made into one.
     keys
         The requested keys.
     call
         The call of ``Client.get`` that waits for it, if one does.
     single
         Whether it came by ``submit`` or ``map``, which hand over tasks, not collections.
-    may_retry
-        Whether tasks that fail may be tried again, as far as the call itself says so; see `may_retry`.
     began
         A moment before it was handed over, by `time.perf_counter`; infinite where that is not known.
     before
         What is known of the time in which it was made and handed over, by names of `BEFORE`.
+    is_known
+        Whether the scheduler had the graph before, so that no event of it follows.
     is_retry
-        Whether the scheduler has the graph already, and tries these tasks of it again.
+        Whether the scheduler tries these tasks of a graph that it has again.
     """
 
     client: Any
-    expr: Any
     keys: frozenset[Hashable]
     call: Call | None
     single: bool
-    may_retry: bool = False
     began: float = math.inf
+    is_known: bool = False
     is_retry: bool = False
     before: Mapping[str, float | None] = field(default_factory=dict)
 

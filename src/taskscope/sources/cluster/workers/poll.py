@@ -19,7 +19,6 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 from taskscope.model.errortext import describe
-from taskscope.options import Transport
 from taskscope.record import Recorder
 from taskscope.sources.cluster.link import Link, RateLimiter
 from taskscope.sources.cluster.workers.known import Workers
@@ -482,28 +481,17 @@ class Wanted:
 
     Parameters
     ----------
-    transport
-        How the records of tasks come from schedulers.
     samples
         Whether anybody wants samples of what workers do.
     lines_s
         Seconds between samples of the lines of tasks on workers; None: nobody wants lines.
     sought
         The functions whose lines are to be counted; None: none are.
-    others_since
-        From when on anybody wants the tasks of other clients, on the clock's axis; None: nobody does.
     avoided
         Workers that are not asked anything for a while.
     """
 
-    transport: Transport = "observe"
     samples: bool = False
     lines_s: float | None = None
     sought: Sought | None = None
-    others_since: float | None = None
     avoided: dict[str, Avoided] = field(default_factory=dict)
-
-    @property
-    def from_now_on(self) -> bool:
-        """Whether something is wanted also of what is not handed over yet, or is handed over by others."""
-        return self.others_since is not None or self.sought is not None

@@ -11,7 +11,6 @@ import pytest
 import taskscope
 from taskscope.jupyter.feed.keeping import Keeping, notebook_folder
 from taskscope.jupyter.feed.verbs import BadRequestError, Compare, FileFormat, Save
-from taskscope.model.tables.records import OTHERS
 from taskscope.session import Session
 from tests.support.recordings.run_writing import begin_run, end_run, write_task
 
@@ -131,9 +130,6 @@ def test_what_has_nothing_to_be_compared_with_is_said(world: World) -> None:
 
 
 def test_computes_that_are_not_there_are_said_not_to_be_held(world: World) -> None:
-    log = begin_run(world.session.recorder, {"x": ()})
-    log.scheduler = OTHERS
-    world.session.recorder.pull()
     gone = "none of these computes is kept any more: max_tasks was reached"
     assert [world.refusal(Save(first, None, "html")) for first in (0, 7)] == [gone, gone]
 
