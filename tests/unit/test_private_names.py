@@ -138,7 +138,6 @@ NAMES = (
         slots("func", "args"),
     ),
     Name("dask._task_spec:GraphNode", "nodes with key and dependencies", slots("key", "_dependencies")),
-    Name("dask._task_spec:convert_legacy_graph", "convert_legacy_graph(dsk)", parameters("dsk")),
     Name(
         "dask._task_spec:_execute_subgraph",
         "what fused tasks call, with (inner_dsk, outkey, inkeys, …)",
