@@ -18,8 +18,7 @@ from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
 from taskscope.analysis.explain.finding import Explanation
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.explain.replay import WhatIf, what_if
-from taskscope.analysis.process.memory_peak import MemoryPeak, memory_peak
-from taskscope.analysis.process.process_cpu import ProcessCpu, process_cpu
+from taskscope.analysis.memory import MemoryPeak, memory_peak
 from taskscope.analysis.spans import Spans, measure_spans
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.task_groups import GroupGraph, group_graph
@@ -227,18 +226,12 @@ class Recording(RecordedData):
         return lines(self, prefix, function, key)
 
     def memory_peak(self, worker: str | None = None) -> MemoryPeak:
-        """Return what the bytes at the peak of memory were: results, tasks that ran, and what had been there.
+        """Return the most memory in use and its parts: results, memory before the first task, the rest.
 
         Parameters
         ----------
         worker
             The address of a worker of a cluster; by default the one with the highest peak.
-
-        Returns
-        -------
-        MemoryPeak
-            Its parts add up to the peak: results in memory and tasks in flight by prefix, what the process
-            had before the first task, and what is unknown, each with a band. It prints as text.
 
         Raises
         ------
@@ -256,40 +249,12 @@ class Recording(RecordedData):
 
         Notes
         -----
-        Results are measured as Dask sees them (`dask.sizeof`). What tasks in flight had is an estimate: the
-        memory of the process, less results and what had been there, explained by how many tasks of each
-        prefix ran at each sample (non-negative least squares), with a band by a block bootstrap over samples.
-        It needs eight samples or more, and tells prefixes apart only that did not always run at the same
-        time. On Linux the peak is that of the kernel, unless the option ``memory_peaks`` is False; elsewhere,
-        with child processes, and of workers it is the largest sample.
+        All parts are measured: results as Dask measures them (`dask.sizeof`), until the next compute begins;
+        the process before the first task; the rest is what remains of the peak. On Linux the peak is the
+        kernel's own, unless the option ``memory_peaks`` is False; elsewhere, with child processes, and of
+        workers it is the largest sample.
         """
         return memory_peak(self, worker)
-
-    def process_cpu(self) -> ProcessCpu:
-        """Return what CPU time the process used, in its tasks' own threads and beside them, by prefix.
-
-        Returns
-        -------
-        ProcessCpu
-            The CPU time of a task is that of the thread that ran it. What it has others compute (BLAS,
-            numexpr, a pool) is estimated here, with a band. It prints as text.
-
-        Examples
-        --------
-        >>> import dask, taskscope
-        >>> with taskscope.profile(display=False) as run:
-        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
-        >>> [of.prefix for of in run.recording.process_cpu().prefixes]
-        ['sum']
-
-        Notes
-        -----
-        The CPU time of the process from sample to sample, less that of tasks' threads (spread evenly over
-        each task), is explained by how long tasks of each prefix ran, and a rate that is always there
-        (non-negative least squares), with a band by a block bootstrap over samples. It needs eight samples or
-        more, and tells prefixes apart only that did not always run at the same time. Not on a cluster.
-        """
-        return process_cpu(self)
 
     def bandwidth(self) -> Bandwidth:
         """Return how fast results went between each two workers of a cluster.

@@ -10,10 +10,8 @@ import numpy as np
 
 from taskscope.analysis.before_tasks import measure_before_tasks
 from taskscope.analysis.explain.findings import explain
+from taskscope.analysis.memory import allocations, memory_peak
 from taskscope.analysis.metered import ExecuteTotals, cpu_by_prefix, measure_executing
-from taskscope.analysis.process.memory_peak import memory_peak
-from taskscope.analysis.process.peak_lines import allocations
-from taskscope.analysis.process.process_cpu import process_cpu
 from taskscope.analysis.quantities import (
     UNKNOWN,
     format_bytes,
@@ -50,7 +48,6 @@ _NAME_WIDTH = 36
 _MAX_FINDINGS = 3
 _FELT_S = 0.1
 _MANY_BYTES = 50e6
-_GOOD_PART = 0.2
 _MOST_BAD = 10
 MAX_EXPLAINED = 100_000
 """More tasks would take longer to explain than a person waits for a summary; 5 µs each."""
@@ -135,22 +132,10 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     cpu = format_duration(totals.cpu_s)
     if totals.cpu_s is not None and totals.n_cpu_unknown:
         cpu += f" ({_counted(totals.n_cpu_unknown, 'task')} unknown)"
-    cpu += _cpu_beside(recording)
-    memory = format_bytes(totals.peak_rss_bytes)
-    dt_s = recording.metadata.get("dt_s")
     on_workers, executing = _on_workers(totals.workers), measure_executing(recording)
     is_on_cluster = totals.cpu_s is None or totals.schedulers == (CLUSTER,)
     if totals.n_cpu_unknown and is_on_cluster and executing is not None:
         cpu = f"{format_duration(executing.cpu_s)} in tasks that finished"
-    if totals.peak_rss_bytes is not None and CLUSTER in totals.schedulers:
-        memory += " in this process"
-    if totals.peak_rss_bytes is not None and isinstance(dt_s, float | int):
-        # The first sample of a compute has no mark: what was before is not of it.
-        is_marked = ~np.isnan(recording.resources.peak_bytes)
-        is_whole = is_marked.any() and (~is_marked).sum() <= len(recording.runs)
-        memory += (
-            " (as the operating system counted)" if is_whole else f" (sampled every {format_duration(dt_s)})"
-        )
     if not totals.n_runs:
         return []
     return [
@@ -159,8 +144,8 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         ("time in tasks", format_duration(totals.task_s if recording.runs else None)),
         ("busy", busy if busy == UNKNOWN else f"{busy} of {_workers(totals)}"),
         ("CPU time", cpu),
-        ("peak memory", memory),
-        *_at_the_peak(recording),
+        ("peak memory", _peak_memory(recording, totals)),
+        *_allocated(recording),
         *([("on workers", on_workers)] if on_workers else []),
         *([("execute", _execute_text(executing))] if executing is not None else []),
     ]
@@ -174,35 +159,27 @@ def _before_tasks(recording: RecordedData) -> list[tuple[str, str]]:
     return [("before tasks", f"{format_duration(before.seconds)}: {before.words()}")]
 
 
-def _cpu_beside(recording: RecordedData) -> str:
-    """Return what the process used besides its tasks' own threads, where that is a good part of it."""
-    if not len(recording.resources) or count_tasks(recording) > MAX_EXPLAINED:
-        return ""
-    used = process_cpu(recording)
-    if not used.beside_s >= max(_FELT_S, _GOOD_PART * used.process_s):
-        return ""
-    most = max(used.prefixes, key=lambda of: of.beside_s)
-    return (
-        f" in tasks' own threads of {format_duration(used.process_s)} of the process; about "
-        f"{format_duration(used.beside_s)} in threads beside them (most: "
-        f"{printable(most.prefix, _NAME_WIDTH)})"
-    )
+def _peak_memory(recording: RecordedData, totals: Totals) -> str:
+    """Return the most memory of this process, and its parts where it grew much."""
+    text = format_bytes(totals.peak_rss_bytes)
+    if totals.peak_rss_bytes is None:
+        return text
+    if CLUSTER in totals.schedulers:
+        return f"{text} in this process"
+    # The first sample of a compute has no mark of the kernel's.
+    is_marked = ~np.isnan(recording.resources.peak_bytes)
+    if not is_marked.any() or (~is_marked).sum() > len(recording.runs):
+        text += " (largest sample)"
+    if count_tasks(recording) <= MAX_EXPLAINED:
+        peak = memory_peak(recording)
+        if peak.peak_bytes - peak.nbytes("base") >= _MANY_BYTES:
+            return f"{text}: {peak.words()}"
+    return text
 
 
-def _at_the_peak(recording: RecordedData) -> list[tuple[str, str]]:
-    """Return what the bytes at the peak were: as was asked for, or where they are many more than before."""
+def _allocated(recording: RecordedData) -> list[tuple[str, str]]:
     words = allocations(recording).words()
-    if words:
-        return [("allocated", words)]
-    most = recording.resources.most_bytes()
-    has_grown = len(most) > 0 and most.max() - most[0] >= _MANY_BYTES
-    if count_tasks(recording) > MAX_EXPLAINED or not (has_grown or recording.workers):
-        return []
-    peak = memory_peak(recording)
-    # Without what tasks had there is little that the line above it does not say.
-    if not peak.nbytes("tasks") or peak.peak_bytes - peak.nbytes("base") < _MANY_BYTES:
-        return []
-    return [("at the peak", peak.words())]
+    return [("allocated", words)] if words else []
 
 
 def _on_workers(workers: WorkersTotals) -> str:

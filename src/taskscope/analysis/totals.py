@@ -117,7 +117,7 @@ def add_samples(totals: ResourceTotals, samples: ResourceRows) -> ResourceTotals
         cpu_percent=None if math.isnan(cpu) else cpu,
         cpu_peak_percent=max([*_some(totals.cpu_peak_percent), *known], default=None),
         rss_bytes=float(samples.rss_bytes[-1]),
-        rss_peak_bytes=max([*_some(totals.rss_peak_bytes), float(samples.rss_bytes.max())]),
+        rss_peak_bytes=max([*_some(totals.rss_peak_bytes), float(samples.most_bytes().max())]),
         n_processes=int(samples.n_processes[-1]),
         n_gaps=totals.n_gaps + int(np.count_nonzero(samples.gap)),
     )
@@ -360,7 +360,7 @@ def measure_totals(recording: RecordedData) -> Totals:
     runs, tasks = recording.runs, recording.tasks
     workers = [run.n_workers for run in runs if run.n_workers is not None]
     known_cpu = tasks.cpu_s[~np.isnan(tasks.cpu_s)].astype(np.float64)
-    rss = recording.resources.most_bytes()
+    peak = recording.resources.peak_place()
     return Totals(
         state=state_of(runs),
         schedulers=tuple(dict.fromkeys(run.scheduler for run in runs if run.scheduler is not None)),
@@ -375,7 +375,7 @@ def measure_totals(recording: RecordedData) -> Totals:
         cpu_s=float(known_cpu.sum()) if len(known_cpu) else None,
         n_cpu_unknown=len(tasks) - len(known_cpu),
         busy_fraction=_busy_fraction(recording, tasks, max(workers, default=None)),
-        peak_rss_bytes=float(np.nanmax(rss)) if np.isfinite(rss).any() else None,
+        peak_rss_bytes=None if peak is None else float(recording.resources.most_bytes()[peak]),
         prefixes=_prefixes(recording, tasks),
         errors=tuple(dict.fromkeys(run.error for run in runs if run.error)),
         workers=_measure_workers(recording),

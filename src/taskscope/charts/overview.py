@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import Held, cache_metrics
 from taskscope.analysis.display.colours import LIGHT, prefix_colours
-from taskscope.analysis.process.memory_peak import memory_peak
+from taskscope.analysis.memory import memory_peak
 from taskscope.analysis.quantities import format_bytes
 from taskscope.charts.cache import plot_cache
 from taskscope.charts.canvas import add_note
@@ -55,9 +55,9 @@ def plot(recording: RecordedData, *, theme: str, palette: PaletteOption, **optio
 
 
 def _mark_peak(plot: figure, recording: RecordedData) -> None:
-    """Mark when most memory was in use, and say what it was, where that is known."""
+    """Mark when most memory was in use, with its parts, where it is more than before the first task."""
     peak = memory_peak(recording)
-    if peak.nbytes("tasks"):
+    if peak.nbytes("rest"):
         mark = Span(location=peak.time_s, dimension="height", line_dash="dashed", line_color=LIGHT["faint"])
         plot.add_layout(mark)
         add_note(plot, f"most memory, {format_bytes(peak.peak_bytes)}, at the dashed line: {peak.words()}")

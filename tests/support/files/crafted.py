@@ -378,15 +378,14 @@ def _tables(recording: Recording) -> bytes:
 def _analysis(recording: Recording) -> bytes:
     path = recording.critical_path()
     cases = [recording.what_if(), recording.what_if(workers=2)]
-    peak, cpu = recording.memory_peak(), recording.process_cpu()
+    peak = recording.memory_peak()
     made = [
         path.to_dict(),
         peak.to_dict(),
-        cpu.to_dict(),
         *(case.to_dict() for case in cases),
         recording.explain().to_dict(),
     ]
-    return f"{path}{peak}{cpu}{cases}{recording.spans()}{json.dumps(made, allow_nan=False)}".encode()
+    return f"{path}{peak}{cases}{recording.spans()}{json.dumps(made, allow_nan=False)}".encode()
 
 
 def _summary(recording: Recording) -> bytes:

@@ -23,6 +23,8 @@ def results(recording: Recording) -> list[Result]:
     return [
         recording.profile(),
         recording.lines(),
+        recording.memory_peak(),
+        recording.memory_peak().allocated,
         recording.spans(),
         recording.bandwidth(),
         recording.group_graph(),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from taskscope.analysis.explain.evidence import Evidence
 from taskscope.analysis.explain.finding import BAND, Finding, at_most, measured
 from taskscope.analysis.explain.replay import Workload, replayed_s
-from taskscope.analysis.process.memory_peak import memory_peak
+from taskscope.analysis.memory import memory_peak
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
 
 __all__ = [

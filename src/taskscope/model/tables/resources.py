@@ -65,3 +65,8 @@ class ResourceRows(Rows):
         """Return the most memory up to each sample, since the one before where the kernel saw that."""
         # The kernel counts in steps of its own: its mark can be a little below what it says is resident.
         return np.fmax(self.rss_bytes, self.peak_bytes)
+
+    def peak_place(self) -> int | None:
+        """Return the place of the sample with the most memory: the one peak that every view shows."""
+        most = self.most_bytes()
+        return int(np.nanargmax(most)) if np.isfinite(most).any() else None

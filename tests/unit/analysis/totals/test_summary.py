@@ -31,7 +31,7 @@ def test_the_summary_of_a_compute_that_failed() -> None:
             "  time in tasks  1.5 s",
             "  busy           75% of 2 threads",
             "  CPU time       750 ms",
-            "  peak memory    7 MB (sampled every 250 ms)",
+            "  peak memory    7 MB (largest sample)",
             "",
             "  task type      tasks          time   share",
             "  inc                1           1 s     67%",
@@ -73,7 +73,7 @@ def test_the_summary_of_a_compute_on_a_cluster_says_what_its_workers_used_and_lo
         transfers=transfers,
     )
     said = [line.strip() for line in summary_text(recording).splitlines() if "memory" in line]
-    assert said[0] == "peak memory    97 MB in this process (sampled every 250 ms)"
+    assert said[0] == "peak memory    97 MB in this process"
     assert said[1] == (
         "on workers     peak memory 1.09 GB of 2 GB (worker b), 4 MB transferred, up to 4 MB spilled by one, "
         "1 execution lost with a worker"

@@ -96,7 +96,7 @@ def test_it_is_in_the_text_the_summary_a_saved_file_and_the_table(tmp_path: Path
     peak = loaded.memory_peak()
     where = f"{Path(__file__).name}:{LINE_OF['large']}"
     assert (loaded.peak_lines, peak.allocated) == (live.peak_lines, live.memory_peak().allocated)
-    assert f"large  {where}" in str(peak)
+    assert f"large      {where}" in str(peak)
     assert f"160 MB by {where} (tasks: large)" in loaded.summary()
     table = loaded.to_pandas("peak_lines")
     assert table[table.prefix == "large"].nbytes.sum() >= 2 * LARGE
@@ -127,9 +127,7 @@ def test_it_is_not_recorded_unless_it_is_asked_for() -> None:
     printed = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     ).stdout
-    assert (
-        printed == "False not recorded by task and line: ask for it with memory=True, or %%profile --memory\n"
-    )
+    assert printed == "False not recorded by task and line: use memory=True, or %%profile --memory\n"
 
 
 def test_of_a_process_pool_it_says_that_it_is_not_recorded() -> None:

@@ -1,0 +1,403 @@
+"""The peak of memory: its size, the results held, memory before the first task, and the rest."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.quantities import format_bytes, format_count, format_percent, plural, printable
+from taskscope.analysis.result import Result, Section, columns_of
+from taskscope.errors import UnknownNameError, unknown_name
+from taskscope.model.recording import RecordedData, key_sizes
+from taskscope.model.source_lines import source_of
+from taskscope.model.tables.memory import PeakLine
+from taskscope.model.tables.records import number_prefixes
+from taskscope.model.tables.workers import WorkerSample
+
+__all__ = ["AllocatedLine", "Allocations", "MemoryPeak", "PeakPart", "allocations", "memory_peak"]
+
+PeakKind: TypeAlias = Literal["results", "base", "rest"]
+
+_WORDS: Mapping[PeakKind, str] = {
+    "results": "results in memory",
+    "base": "before the first task",
+    "rest": "tasks and everything else",
+}
+_MAX_SHOWN = 12
+_MAX_LINES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatedLine:
+    """What a source line had allocated for a task, and not yet freed.
+
+    Parameters
+    ----------
+    key, prefix
+        The task; a key of None: several, as only the 20,000 largest rows are told apart. Both None: no task.
+    file, function, line
+        Where: the innermost line that is of no library, or, if all are, the innermost one.
+    source
+        What the line says; None where the file is not here, or has changed since.
+    nbytes, n_allocations
+        How much, and in how many pieces.
+    """
+
+    key: str | None
+    prefix: str | None
+    file: str | None
+    function: str | None
+    line: int | None
+    source: str | None
+    nbytes: int
+    n_allocations: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Allocations(Result):
+    """What was allocated, and not yet freed, when that was most, since recording it began.
+
+    It is what was asked for (``malloc``, ``mmap``), measured; what the process had in memory, or had
+    before, is something else.
+
+    Parameters
+    ----------
+    lines
+        By task and source line, the largest first; what no task had is the last.
+    """
+
+    lines: tuple[AllocatedLine, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """How much it was."""
+        return sum(line.nbytes for line in self.lines)
+
+    @property
+    def located_share(self) -> float:
+        """The share of which task and line are known; NaN where nothing was recorded."""
+        located = sum(line.nbytes for line in self.lines if line.key is not None and line.line is not None)
+        return located / self.nbytes if self.nbytes else float("nan")
+
+    def by_task(self) -> dict[str, int]:
+        """Return how many bytes each task had, the most first."""
+        return _summed((line.key, line.nbytes) for line in self.lines if line.key is not None)
+
+    def by_prefix(self) -> dict[str, int]:
+        """Return how many bytes tasks of each prefix had, the most first."""
+        return _summed((line.prefix, line.nbytes) for line in self.lines if line.prefix is not None)
+
+    def table(self) -> dict[str, list[object]]:
+        """Return a row for each task and line, with the fields of `AllocatedLine`."""
+        return columns_of(self.lines, *AllocatedLine.__slots__)
+
+    def words(self) -> str:
+        """Return the line that had most, over all tasks of a prefix; nothing where none is known."""
+        rows = _by_line(self.lines)
+        if not rows:
+            return ""
+        (prefix, where, _), nbytes = rows[0]
+        return f"{format_bytes(nbytes)} by {where} (tasks: {printable(prefix, 36)})"
+
+    def sections(self) -> Iterator[Section]:
+        """Yield each line over all tasks of a prefix, the largest first."""
+        if not self.lines:
+            yield Section("not recorded by task and line: use memory=True, or %%profile --memory")
+            return
+        share = format_percent(self.located_share)
+        yield Section(
+            f"allocated when it was most · {format_bytes(self.nbytes)} ({share} of it with task and line)",
+            ("task type", "line", "bytes", "share", "source"),
+            [
+                (prefix, where, format_bytes(n), format_percent(n / self.nbytes), (source or "").strip())
+                for (prefix, where, source), n in _by_line(self.lines)[:_MAX_LINES]
+            ],
+            left=2,
+            is_last_left=True,
+        )
+
+
+_Place = tuple[str, str, str | None]
+"""A prefix, file and number of a line, and its source."""
+
+
+def _by_line(lines: Sequence[AllocatedLine]) -> list[tuple[_Place, int]]:
+    sums: defaultdict[_Place, int] = defaultdict(int)
+    for line in lines:
+        if line.prefix is not None and line.file is not None:
+            file = line.file.replace("\\", "/").rpartition("/")[2]
+            sums[line.prefix, f"{printable(file, 36)}:{line.line}", line.source] += line.nbytes
+    return sorted(sums.items(), key=lambda item: -item[1])
+
+
+def _summed(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    sums: defaultdict[str, int] = defaultdict(int)
+    for name, nbytes in pairs:
+        sums[name] += nbytes
+    return dict(sorted(sums.items(), key=lambda item: -item[1]))
+
+
+def allocations(recording: RecordedData) -> Allocations:
+    """Return what was allocated at the highest of the peaks that were recorded."""
+    totals: defaultdict[int, int] = defaultdict(int)
+    for row in recording.peak_lines:
+        totals[row.peak] += row.nbytes
+    highest = max(totals, key=totals.__getitem__, default=None)
+    rows = [row for row in recording.peak_lines if row.peak == highest]
+    sources = cache(lambda file: source_of(file, recording.started_at))
+    return Allocations(tuple(_line(row, sources(row.file) if row.file else ()) for row in rows))
+
+
+def _line(row: PeakLine, source: Sequence[str]) -> AllocatedLine:
+    text = source[row.line - 1] if row.line is not None and 0 < row.line <= len(source) else None
+    return AllocatedLine(
+        row.key, row.prefix, row.file, row.function, row.line, text, row.nbytes, row.n_allocations
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PeakPart:
+    """A part of the bytes at a peak.
+
+    Parameters
+    ----------
+    kind
+        ``"results"``: results in memory, as Dask measures them. ``"base"``: memory before the first task.
+        ``"rest"``: tasks that ran, and everything else.
+    prefix
+        Of results: whose; None where that is not known.
+    nbytes
+        How much.
+    """
+
+    kind: PeakKind
+    prefix: str | None
+    nbytes: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MemoryPeak(Result):
+    """The most memory of one process and its parts, which add up to it.
+
+    Parameters
+    ----------
+    worker
+        The address of a worker of a cluster; None for this process.
+    peak_bytes, time_s
+        The peak, and the time of its sample in seconds after `Recording.started_at`; NaN where unknown.
+    is_exact
+        Whether the kernel measured it; else it is the largest sample, and the memory between two samples may
+        have been more.
+    parts
+        Results by prefix, the largest first; memory before the first task, where a sample has it; the rest.
+    workers
+        The peak of each worker of a cluster, the largest first.
+    reason
+        Why there is no peak; None where there is one.
+    notes
+        What is not known, and why.
+    allocated
+        Allocations of tasks and source lines at their peak, with ``memory=True``.
+    """
+
+    worker: str | None
+    peak_bytes: float
+    time_s: float
+    is_exact: bool
+    parts: tuple[PeakPart, ...]
+    workers: Mapping[str, float]
+    reason: str | None
+    notes: tuple[str, ...]
+    allocated: Allocations = field(default=Allocations(()), kw_only=True)
+
+    def nbytes(self, kind: PeakKind) -> float:
+        """Return how much of the peak is of a kind."""
+        return math.fsum(part.nbytes for part in self.parts if part.kind == kind)
+
+    def table(self) -> dict[str, list[object]]:
+        """Return a row for each part, with the fields of `PeakPart`."""
+        return columns_of(self.parts, *PeakPart.__slots__)
+
+    def words(self) -> str:
+        """Return the parts in one line, the largest kind first; nothing where there is no peak."""
+        sums = {kind: self.nbytes(kind) for kind in _WORDS}
+        return ", ".join(
+            f"{format_bytes(sums[kind])} {_WORDS[kind]}"
+            for kind in sorted(_WORDS, key=lambda kind: -sums[kind])
+            if sums[kind] >= self.peak_bytes / 100
+        )
+
+    def sections(self) -> Iterator[Section]:
+        """Yield a table of the parts, the largest first, and the allocations."""
+        if self.reason is not None:
+            yield Section(f"no peak of memory, because {self.reason}")
+        else:
+            whose = "" if self.worker is None else f" of worker {printable(self.worker, 60)}"
+            how = "as the operating system counted" if self.is_exact else "the largest sample"
+            parts = sorted(self.parts, key=lambda part: -part.nbytes)
+            yield Section(
+                f"peak memory{whose} · {format_bytes(self.peak_bytes)} ({how})",
+                rows=[
+                    (
+                        ": ".join([_WORDS[part.kind], *([part.prefix] if part.prefix is not None else [])]),
+                        format_bytes(part.nbytes),
+                        format_percent(part.nbytes / self.peak_bytes),
+                    )
+                    for part in parts[:_MAX_SHOWN]
+                    if part.nbytes > 0
+                ],
+                notes=self.notes,
+            )
+        if self.allocated.lines:
+            yield from self.allocated.sections()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Process:
+    """Samples of one process and the results it held."""
+
+    time: NDArray[np.float64]
+    rss: NDArray[np.float64]
+    peak: NDArray[np.float64]
+    """The kernel's mark since the sample before; NaN: unknown."""
+    held: NDArray[np.float64]
+    """Bytes of results at each sample, as Dask measures them."""
+    first_s: float
+    """When the first task began."""
+
+
+def memory_peak(recording: RecordedData, worker: str | None = None) -> MemoryPeak:
+    """Return the peak of memory and its parts; see `taskscope.Recording.memory_peak`."""
+    return replace(_memory_peak(recording, worker), allocated=allocations(recording))
+
+
+def _memory_peak(recording: RecordedData, worker: str | None) -> MemoryPeak:
+    if any(run.is_on_cluster for run in recording.runs):
+        return _of_workers(recording, worker)
+    if worker is not None:
+        raise UnknownNameError(f"worker must be None, got {worker!r}: these computes were on no cluster")
+    samples = recording.resources
+    place = samples.peak_place()
+    if place is None:
+        return MemoryPeak(None, math.nan, math.nan, False, (), {}, "no sample of memory was taken", ())
+    held = _held(recording)
+    process = _Process(
+        samples.time, samples.rss_bytes, samples.peak_bytes, held.at(samples.time), _first_s(recording, None)
+    )
+    return _parts(recording, process, place, held.by_prefix(float(samples.time[place])), held.n_unsized)
+
+
+def _of_workers(recording: RecordedData, worker: str | None) -> MemoryPeak:
+    samples: dict[str, list[WorkerSample]] = {}
+    for sample in recording.workers:
+        if sample.rss_bytes is not None and sample.n_threads:
+            samples.setdefault(sample.worker, []).append(sample)
+    peaks = {name: max(s.rss_bytes or 0.0 for s in of) for name, of in samples.items()}
+    peaks = dict(sorted(peaks.items(), key=lambda item: -item[1]))
+    if worker is not None and worker not in peaks:
+        raise UnknownNameError(unknown_name("worker", worker, list(peaks)))
+    if not peaks:
+        return MemoryPeak(None, math.nan, math.nan, False, (), {}, "no worker reported its memory", ())
+    name = next(iter(peaks)) if worker is None else worker
+    of_worker = sorted(samples[name], key=lambda sample: sample.time_s)
+    time, rss, held = (
+        np.array([getattr(sample, of) or 0.0 for sample in of_worker])
+        for of in ("time_s", "rss_bytes", "managed_bytes")
+    )
+    process = _Process(time, rss, np.full(len(time), np.nan), held, _first_s(recording, name))
+    place = int(np.argmax(rss))
+    return replace(_parts(recording, process, place, {None: float(held[place])}), worker=name, workers=peaks)
+
+
+def _first_s(recording: RecordedData, worker: str | None) -> float:
+    """Return when the first task of this process, or of a worker, began; infinity where none did."""
+    lanes = [lane.id for lane in recording.lanes if worker in {None, lane.worker}]
+    starts = [block.start[np.isin(block.lane, lanes)] for block in recording.blocks]
+    return float(np.concatenate([np.array([math.inf]), *starts]).min())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    """Results of Dask's own schedulers: when each entered memory, when it left, its size and prefix."""
+
+    prefixes: tuple[str, ...]
+    prefix: NDArray[np.int64]
+    enter: NDArray[np.float64]
+    leave: NDArray[np.float64]
+    nbytes: NDArray[np.float64]
+    n_unsized: int
+
+    def at(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the bytes of all results at each time."""
+        time = np.concatenate([self.enter, self.leave])
+        order = np.argsort(time, kind="stable")
+        sums = np.cumsum(np.concatenate([[0.0], np.concatenate([self.nbytes, -self.nbytes])[order]]))
+        found: NDArray[np.float64] = np.maximum(sums[np.searchsorted(time[order], times, side="right")], 0.0)
+        return found
+
+    def by_prefix(self, time_s: float) -> dict[str | None, float]:
+        """Return the bytes of results of each prefix at a time, the most first."""
+        is_held = (self.enter <= time_s) & (time_s < self.leave)
+        sums = np.bincount(self.prefix[is_held], self.nbytes[is_held], len(self.prefixes))
+        order = np.argsort(-sums, kind="stable").tolist()
+        return {self.prefixes[i]: float(sums[i]) for i in order if sums[i]}
+
+
+def _held(recording: RecordedData) -> _Held:
+    """Return the results; those of a compute that is over are the caller's until the next compute begins."""
+    prefixes, place_of = number_prefixes(recording.groups)
+    parts: list[tuple[NDArray[np.int64], ...]] = []
+    n_unsized = 0
+    for run in recording.runs:
+        graph = recording.graphs.get(run.run)
+        if graph is None:
+            continue
+        stop_s = math.inf if run.stop_s is None else run.stop_s
+        later = [other.start_s for other in recording.runs if other.start_s >= stop_s]
+        enter, leave = graph.enter_times(), graph.exit_times(min(later, default=math.inf))
+        # Data that a graph carries had been in memory before the compute.
+        enter[graph.data] = run.start_s
+        sizes = key_sizes(recording, run.run, graph)
+        is_held = ~np.isnan(enter) & ~np.isnan(sizes)
+        n_unsized += int((~np.isnan(enter) & np.isnan(sizes)).sum())
+        parts.append((place_of[graph.group[is_held]], enter[is_held], leave[is_held], sizes[is_held]))
+    empty = (np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
+    return _Held(prefixes, *map(np.concatenate, zip(empty, *parts, strict=True)), n_unsized=n_unsized)
+
+
+def _parts(
+    recording: RecordedData,
+    process: _Process,
+    place: int,
+    results: Mapping[str | None, float],
+    n_unsized: int = 0,
+) -> MemoryPeak:
+    peak = float(np.fmax(process.rss, process.peak)[place])
+    before = np.flatnonzero(process.time <= process.first_s)
+    base = float(process.rss[before[-1]] - process.held[before[-1]]) if len(before) else math.nan
+    # Results that share memory, or that are in another process, are measured larger than the process.
+    held = sum(results.values())
+    of_results = min(held, peak)
+    of_base = min(max(base, 0.0), peak - of_results) if len(before) else 0.0
+    notes = []
+    if not len(before):
+        notes.append("no sample is from before the first task: that memory is part of the rest")
+    if held > peak - max(base, 0.0):
+        notes.append("results are measured larger than the process: some share memory, or are not in it")
+    if n_unsized:
+        notes.append(f"{format_count(n_unsized)} {plural('result', n_unsized)} of unknown size: in the rest")
+    parts = [
+        *(PeakPart("results", name, n * of_results / held) for name, n in results.items() if n),
+        *([PeakPart("base", None, of_base)] if len(before) else []),
+        PeakPart("rest", None, max(peak - of_results - of_base, 0.0)),
+    ]
+    is_exact = not np.isnan(process.peak[place])
+    time_s = float(process.time[place]) - recording.zero_s
+    return MemoryPeak(None, peak, time_s, is_exact, tuple(parts), {}, None, tuple(notes))

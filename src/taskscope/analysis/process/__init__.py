@@ -1,1 +1,0 @@
-"""What a process used, shared out among the tasks that ran: its CPU time, its memory at the peak."""
