@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -353,7 +353,7 @@ class _Held:
 def _held(recording: RecordedData) -> _Held:
     """Return the results; those of a compute that is over are the caller's until the next compute begins."""
     prefixes, place_of = number_prefixes(recording.groups)
-    parts: list[tuple[NDArray[np.int64], ...]] = []
+    parts: list[tuple[NDArray[Any], ...]] = []
     n_unsized = 0
     for run in recording.runs:
         graph = recording.graphs.get(run.run)
@@ -369,7 +369,8 @@ def _held(recording: RecordedData) -> _Held:
         n_unsized += int((~np.isnan(enter) & np.isnan(sizes)).sum())
         parts.append((place_of[graph.group[is_held]], enter[is_held], leave[is_held], sizes[is_held]))
     empty = (np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
-    return _Held(prefixes, *map(np.concatenate, zip(empty, *parts, strict=True)), n_unsized=n_unsized)
+    prefix, enter, leave, nbytes = (np.concatenate(column) for column in zip(empty, *parts, strict=True))
+    return _Held(prefixes, prefix, enter, leave, nbytes, n_unsized)
 
 
 def _parts(
