@@ -62,6 +62,7 @@ _MAX_WORKER_SAMPLES = 200_000
 _MAX_STEALS = 100_000
 _MAX_SAMPLES = 500_000
 _MAX_HELD_ROWS = 300_000
+_IN_THREADS = frozenset({"threads", "synchronous", "sync"})
 
 
 class Recorder:
@@ -164,6 +165,12 @@ class Recorder:
             if log.start <= asked and log.stop is None:
                 n_asked, waited_s = log.lock_waited
                 log.lock_waited = (n_asked + 1, waited_s + max(seconds, 0.0))
+
+    def note_lock(self, wanted: float, *, is_held: bool) -> None:
+        """Note for the runs in threads of this process whether one held the lock at a moment of the clock."""
+        for log in self._intake.going():
+            if log.start <= wanted and log.stop is None and log.scheduler in _IN_THREADS:
+                log.note_lock(1, int(is_held))
 
     def hand_over_samples(self, start_s: float, run: int, counted: Sequence[CountedCalls]) -> None:
         """Add a cycle of samples of one run that others counted; see `StackLog.hand_over`."""

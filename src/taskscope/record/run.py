@@ -209,12 +209,19 @@ def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:
 
 _MAX_LANDED = 20_000
 _MIN_ASKED = 3
+_MIN_LOOKS = 5
 
 
 def _lock_wait_s(log: RunLog) -> float | None:
     """Return the mean of a run that is over; None where it was too short for one."""
     n_asked, waited_s = log.lock_waited
     return None if log.stop is None or n_asked < _MIN_ASKED else whole_ticks(waited_s / n_asked)
+
+
+def _lock_share(log: RunLog) -> float | None:
+    """Return the share of the looks at which the interpreter's lock was held; None where they are few."""
+    n_looks, n_held = log.lock_looks
+    return None if log.stop is None or n_looks < _MIN_LOOKS else n_held / n_looks
 
 
 def _before(log: RunLog, origin: float) -> dict[str, Any]:
@@ -295,6 +302,7 @@ class RunState:
             execution_count=log.execution_count,
             source_crc=log.source_crc,
             lock_wait_s=_lock_wait_s(log),
+            lock_share=_lock_share(log),
             **_before(log, self.origin),
         )
 

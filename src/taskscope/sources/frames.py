@@ -9,13 +9,16 @@ import os
 import sys
 import threading
 import time
+from io import FileIO
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Self
 
 from taskscope.sources.line_meter import LineMeter
 from taskscope.sources.local.adapter.graph import is_plumbing
 
 __all__ = [
+    "LockProbe",
     "SoonerSwitching",
     "cpu_share",
     "has_interpreter_lock",
@@ -28,6 +31,8 @@ _MOST_SWITCHES = 2
 _MAX_BEFORE_S = 1.0
 _SOONER_S = 0.0005
 _OF_THREAD = 6
+_HELD_S = 0.0002
+"""A wait that ends on time ends within this; the lock is held for longer, in turns of 0.5 or 5 ms."""
 _METER = LineMeter.begin.__code__.co_filename
 _OWN = f"{Path(__file__).parents[1]}{os.sep}"
 
@@ -92,6 +97,43 @@ def stands_for_s(elapsed_s: float, late_s: float | None, lasts_s: float, *, is_n
         return elapsed_s
     # What a task does before it gives up the lock cannot be seen. On a busy machine a sampler is late anyway.
     return elapsed_s + max(min(late_s, lasts_s, _MOST_SWITCHES * sys.getswitchinterval()), 0.0)
+
+
+class LockProbe:
+    """Whether another thread held the interpreter's lock when the thread that made this woke up.
+
+    Such a thread wakes late: by the time it waited for the lock, and by the time it waited for a core. The
+    kernel accounts for the latter (Linux), so the answer does not depend on how busy the machine is.
+    """
+
+    def __init__(self, path: str = "/proc/thread-self/schedstat") -> None:
+        try:
+            self._file: FileIO | None = FileIO(path)
+        except OSError:
+            self._file = None
+        self._queued_s = self._total_queued_s() or 0.0
+
+    def was_held(self, late_s: float) -> bool | None:
+        """Return the answer for a wait that took `late_s` longer than it should; None where it is unknown."""
+        total_s = self._total_queued_s()
+        if total_s is None:
+            return None
+        queued_s, self._queued_s = total_s - self._queued_s, total_s
+        return late_s - queued_s > _HELD_S
+
+    def _total_queued_s(self) -> float | None:
+        """Return the seconds for which this thread was ready but others had the cores."""
+        try:
+            return None if self._file is None else int(os.pread(self._file.fileno(), 64, 0).split()[1]) / 1e9
+        except (OSError, ValueError, IndexError):
+            return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
 
 
 class SoonerSwitching:

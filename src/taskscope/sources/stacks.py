@@ -14,9 +14,10 @@ from itertools import count
 
 from taskscope.model.keys import split_key
 from taskscope.model.tables.stacks import NOT_SAMPLED_WITHOUT_LOCK
-from taskscope.options import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S
+from taskscope.options import DEFAULT_CYCLE_S
 from taskscope.record import LaneBuffer, Recorder
 from taskscope.sources.frames import (
+    LockProbe,
     SoonerSwitching,
     cpu_share,
     has_interpreter_lock,
@@ -30,6 +31,8 @@ __all__ = ["StackSampler"]
 
 _MAX_SHARE = 0.02
 _LINGER_S = 1.0
+_LOCK_S = 0.02
+"""Between looks at the interpreter's lock alone, where no stacks are sampled."""
 _GOLDEN = 0.6180339887498949
 _TASK = TimedTask.__call__.__code__
 
@@ -105,7 +108,7 @@ class StackSampler:
     def tick(self) -> None:
         """See to it that a compute that lasts is sampled."""
         with self._lock:
-            if self.interval_s is not None and self._active and self._is_safe():
+            if self._active and self._is_safe():
                 self._begin()
 
     def _begin(self) -> None:
@@ -122,6 +125,7 @@ class StackSampler:
         """End the thread and wait for it."""
         with self._lock:
             self._stop.set()
+            self._active.clear()
             thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():
             thread.join()
@@ -138,7 +142,8 @@ class StackSampler:
 
     def _run(self, stop: threading.Event) -> None:
         try:
-            self._sample_until(stop)
+            with LockProbe() as probe:
+                self._sample_until(stop, probe)
         except Exception as error:  # noqa: BLE001 - sampling must not end the user's compute
             self._recorder.fault("sampling call stacks", error)
         finally:
@@ -149,26 +154,30 @@ class StackSampler:
                 if self._stop is stop:
                     self._thread = None
 
-    def _sample_until(self, stop: threading.Event) -> None:
+    def _sample_until(self, stop: threading.Event, probe: LockProbe) -> None:
         log, clock = self._recorder.stacks, self._recorder.clock
         before = cycle = active = clock.perf_counter()
-        pause = self.interval_s or DEFAULT_INTERVAL_S
+        pause = self.interval_s or _LOCK_S
         for n in count(1):
             due = clock.perf_counter() + pause
             interval = self.interval_s
-            if stop.wait(pause) or interval is None:
+            if stop.wait(pause):
                 return
             now, busy = clock.perf_counter(), clock.thread_time()
+            is_held = probe.was_held(now - due)
+            if is_held is not None:
+                self._recorder.note_lock(due - pause, is_held=is_held)
             if now - active > _LINGER_S and not self._active:
                 return
-            if self._sample(now, now - before, now - due if n > 1 else None) or self._active:
+            late_s = now - due if n > 1 else None
+            if (interval is not None and self._sample(now, now - before, late_s)) or self._active:
                 active = now
             before = now
             if now - cycle >= self.cycle_s:
                 log.end_cycle()
                 cycle = now
             cost = clock.thread_time() - busy
-            pause = max(interval * (0.5 + n * _GOLDEN % 1), cost / _MAX_SHARE)
+            pause = max((interval or _LOCK_S) * (0.5 + n * _GOLDEN % 1), cost / _MAX_SHARE)
 
     def _sample(self, now: float, elapsed_s: float, late_s: float | None) -> bool:
         """Look at all threads once; True if one was running a task."""

@@ -231,8 +231,10 @@ class Run:
     lock_share: Annotated[
         float | None,
         About(
-            "The part of its time (0 to 1) in which another thread that wanted the interpreter's lock had to "
-            "wait for it; of workers of a cluster their mean."
+            "How often a thread held the interpreter's lock when the sampler needed it, 0 to 1: near 1 where "
+            "threads take turns in running Python, near 0 where they wait for anything else, however busy "
+            "the machine is; of workers of a cluster the mean. Unknown below about 0.2 s, for tasks of other "
+            "processes, and where the kernel keeps no account of threads (other systems than Linux)."
         ),
     ] = None
     graph_bytes: Annotated[float | None, About("How large the graph was as it was sent.", unit="bytes")] = (

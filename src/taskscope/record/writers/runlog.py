@@ -99,6 +99,7 @@ class RunLog:
         "landed",
         "lanes",
         "lines",
+        "lock_looks",
         "lock_waited",
         "memory",
         "metered",
@@ -203,8 +204,15 @@ class RunLog:
         """What records which task allocates memory; None where nothing does."""
         self.lock_waited = (0, 0.0)
         """How often the pump's thread asked for the interpreter's lock, and how long it waited in all."""
+        self.lock_looks = (0, 0)
+        """How often a sampler wanted the interpreter's lock of its tasks, and how often a thread had it."""
         self.trusts_workers = True
         """Whether the workers can be expected to have taskscope, so that they can time tasks."""
+
+    def note_lock(self, n_looks: int, n_held: int) -> None:
+        """Add up how often the interpreter's lock was wanted, and how often a thread had it."""
+        looks, held = self.lock_looks
+        self.lock_looks = looks + n_looks, held + n_held
 
     def open_lane(self, ident: int) -> LaneBuffer:
         """Return the lane of a thread that runs its first task of this compute."""

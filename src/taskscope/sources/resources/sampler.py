@@ -128,6 +128,8 @@ class ResourceSampler:
     def stop(self) -> None:
         """End the helper or the thread, and wait for the latter."""
         with self._lock:
+            # A tick that is under way must not begin again.
+            self._active.clear()
             self._end()
             thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():

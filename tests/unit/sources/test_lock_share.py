@@ -1,0 +1,58 @@
+"""How often the interpreter's lock was held is measured for each compute in threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import dask
+import numpy as np
+import pytest
+
+import taskscope
+from taskscope.sources.frames import LockProbe
+
+_LASTS_S = 1.0
+
+
+def _turn() -> None:
+    stop = time.perf_counter() + _LASTS_S
+    while time.perf_counter() < stop:
+        sum(range(1000))
+
+
+def _wait() -> None:
+    threading.Event().wait(_LASTS_S)
+
+
+def _share(task: Callable[[], None], *, stacks: bool) -> float:
+    with taskscope.profile(display=False, stacks=stacks) as run:
+        dask.compute([dask.delayed(task)() for _ in range(2)], scheduler="threads", num_workers=2)
+    return float(run.recording.to_pandas("runs").lock_share[0])
+
+
+@pytest.mark.parametrize("stacks", [True, False])
+def test_threads_that_run_python_hold_the_lock_and_threads_that_wait_do_not(*, stacks: bool) -> None:
+    assert _share(_turn, stacks=stacks) > 0.6
+    assert _share(_wait, stacks=stacks) < 0.4
+
+
+def test_the_lock_share_of_a_short_compute_is_unknown() -> None:
+    with taskscope.profile(display=False) as run:
+        dask.delayed(int)().compute(scheduler="threads")
+    assert np.isnan(run.recording.to_pandas("runs").lock_share[0])
+
+
+def test_time_without_a_core_is_no_wait_for_the_lock(tmp_path: Path) -> None:
+    account = tmp_path / "schedstat"
+    account.write_text("7 1000000000 1\n")
+    with LockProbe(str(account)) as probe:
+        assert probe.was_held(0.25) is True
+        account.write_text("9 1250000000 2\n")
+        assert probe.was_held(0.25) is False
+        account.write_text("none is kept\n")
+        assert probe.was_held(0.25) is None
+    with LockProbe(str(tmp_path / "missing")) as probe:
+        assert probe.was_held(0.25) is None
