@@ -178,11 +178,6 @@ class Options:
     stacks: bool = False
     # The shortest wins.
     profile_interval: float = option(DEFAULT_INTERVAL_S, "Seconds between samples of call stacks.")
-    profile_cycle: float = option(
-        DEFAULT_CYCLE_S,
-        "For how many seconds samples of call stacks are counted together.",
-        "It is how finely the profile is cut in time.",
-    )
     # All functions that a holder names are measured.
     lines: bool | Named | Sequence[Named] = option(
         False,
@@ -213,12 +208,6 @@ class Options:
                 raise OptionError(f"{name} must be True or False, got {getattr(self, name)!r}")
         functions_named(self.lines)
         checked_dt(self.profile_interval, "profile_interval")
-        checked_dt(self.profile_cycle, "profile_cycle")
-        if self.profile_cycle < self.profile_interval:
-            raise OptionError(
-                f"profile_cycle must not be shorter than profile_interval ({self.profile_interval} s), "
-                f"got {self.profile_cycle!r}"
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,6 @@ from taskscope.session import Session
 
 if TYPE_CHECKING:
     from bokeh.models import GridPlot
-    from bokeh.plotting import figure
 
 __all__ = ["Comparison", "Recording", "compare", "load", "recorded"]
 
@@ -158,8 +157,7 @@ class Recording(RecordedData):
         prefix
             Only tasks of this prefix.
         start_s, stop_s
-            Only samples of this time, in seconds after `started_at`, to the nearest cycle (one second, where
-            nothing else was asked for).
+            Only samples of this time, in seconds after `started_at`, to the nearest second.
         worker
             Only this worker: the number of its process, or its address in a cluster.
 
@@ -507,56 +505,6 @@ class Recording(RecordedData):
 
         return plot(self, theme=theme, palette=palette, **options)
 
-    def plot_bandwidth(self, **options: object) -> figure:
-        """Return a Bokeh figure of `bandwidth`: a square for each pair, darker where it was faster.
-
-        Parameters
-        ----------
-        **options
-            Attributes of a Bokeh figure, such as ``height`` or ``title``, which win over ours.
-
-        Raises
-        ------
-        MissingDependencyError
-            If Bokeh is not installed.
-        AttributeError
-            If Bokeh's figures have no attribute of the name of an option.
-
-        Notes
-        -----
-        It has the 40 workers that moved the most bytes, and says how many it leaves out.
-        """
-        from taskscope.charts import plot_bandwidth
-
-        return plot_bandwidth(bandwidth(self), **options)
-
-    def plot_group_graph(self, run: int | None = None, **options: object) -> figure:
-        """Return a Bokeh figure of `group_graph`: a box for each group, filled as far as its tasks are done.
-
-        Parameters
-        ----------
-        run
-            The number of a compute; by default all of them, below each other.
-        **options
-            Attributes of a Bokeh figure, such as ``height`` or ``title``, which win over ours.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is no such compute.
-        MissingDependencyError
-            If Bokeh is not installed.
-        AttributeError
-            If Bokeh's figures have no attribute of the name of an option.
-
-        Notes
-        -----
-        It has the 200 groups with the most tasks, and says how many it leaves out.
-        """
-        from taskscope.charts import plot_groups
-
-        return plot_groups(self, run, **options)
-
     def save(
         self,
         path: str | PathLike[str],
@@ -607,8 +555,8 @@ class Recording(RecordedData):
         """Write the sampled call stacks for speedscope (speedscope.app), a profile for each worker.
 
         The outermost frame of each stack is the prefix of the task, and the weight of a stack is the time
-        that its samples stand for, an estimate. Stacks are in the order of time to the nearest cycle, of
-        which `profile_cycle` is the length. Parameters and errors are those of `save`.
+        that its samples stand for, an estimate. Stacks are in the order of time to the nearest second.
+        Parameters and errors are those of `save`.
 
         Raises
         ------

@@ -20,7 +20,7 @@ from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.forklock import ForkLock
 from taskscope.model.tables.resources import ResourceLimits
 from taskscope.model.version import __version__
-from taskscope.options import DEFAULT_CYCLE_S, DEFAULT_DT, MetricOption, Options, functions_named
+from taskscope.options import DEFAULT_DT, MetricOption, Options, functions_named
 from taskscope.record import Recorder
 from taskscope.record.pump import Pump, Tick
 from taskscope.record.tables.cache_usage import metric_name
@@ -183,7 +183,6 @@ class Session:
         self.source.lines.want(named)
         self.source.memory.want(sum(o.memory for o in options))
         self.cluster.wanted.sought = self.source.lines.sought if named else None
-        self.stacks.cycle_s = min((o.profile_cycle for o in sampled), default=DEFAULT_CYCLE_S)
 
     def _compute_started(self, run: object) -> None:
         self.sampler.compute_started(run)

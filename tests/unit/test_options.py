@@ -36,7 +36,6 @@ def test_every_option_says_what_it_means() -> None:
             "memory",
             "stacks",
             "profile_interval",
-            "profile_cycle",
         ),
         "lines",
     ]
@@ -71,7 +70,7 @@ def test_the_magic_has_the_options_that_a_cell_needs() -> None:
     declared_ones = {one.name for one, what in declared() if what.arguments}
     assert known == ours | declared_ones
     assert {one.name for one in fields(ProfileOptions)} - declared_ones == {
-        *("client", "max_tasks", "profile_interval", "profile_cycle")
+        *("client", "max_tasks", "profile_interval")
     }
 
 

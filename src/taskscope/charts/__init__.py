@@ -5,10 +5,8 @@ from taskscope.errors import required
 with required("a figure", "bokeh", "'bokeh>=3.4'"):
     import bokeh  # noqa: F401 - only whether it is there
 
-from taskscope.charts.bandwidth import plot_bandwidth
 from taskscope.charts.cache import plot_cache
 from taskscope.charts.document import html_document
-from taskscope.charts.groups import plot_groups
 from taskscope.charts.overview import plot
 from taskscope.charts.resources import plot_resources
 from taskscope.charts.scheme import Scheme
@@ -20,9 +18,7 @@ __all__ = [
     "Scheme",
     "html_document",
     "plot",
-    "plot_bandwidth",
     "plot_cache",
-    "plot_groups",
     "plot_resources",
     "plot_tasks",
     "stacked",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import struct
-import zlib
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taskscope.analysis.display.colours import (
     DARK,
@@ -18,7 +16,6 @@ from taskscope.analysis.display.colours import (
     LIGHT,
     PALETTE,
     prefix_colours,
-    rgb,
 )
 from taskscope.analysis.display.coverage import ENDED_BADLY, Coverage, measure_coverage
 from taskscope.analysis.display.lanes import lane_names
@@ -27,16 +24,7 @@ from taskscope.analysis.totals import PrefixTotal
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import BAD_ENDS, flag_codes
 
-__all__ = [
-    "LANE_PX",
-    "MAX_LANES",
-    "STEPS",
-    "bar_palette",
-    "bar_pixels",
-    "encode_png",
-    "picture_height_px",
-    "picture_svg",
-]
+__all__ = ["LANE_PX", "MAX_LANES", "picture_height_px", "picture_svg"]
 
 MAX_LANES = 40
 """Lanes drawn at most; the picture says how many there are beyond."""
@@ -49,7 +37,15 @@ _AXIS_PX = 22
 _LEGEND_ROW_PX = 18
 _LEGEND_COLUMNS = 4
 _MAX_LEGEND = 12
-_N_COLUMNS = 2 * (WIDTH_PX - _LEFT_PX - _RIGHT_PX)
+_N_COLUMNS = WIDTH_PX - _LEFT_PX - _RIGHT_PX
+_LEAST_PX = 0.25
+"""A column that was busy at all is never empty."""
+_HATCHING = (
+    '<pattern id="bad" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    f'<rect width="6" height="6" fill="{FAILED_COLOUR}"/>'
+    '<rect width="2" height="6" fill="#fff" opacity="0.5"/>'
+    "</pattern>"
+)
 
 
 def picture_svg(
@@ -122,11 +118,7 @@ def _lanes(recording: RecordedData, coverage: Coverage, shown: Coverage) -> list
     ]
     bottom = _TOP_PX + len(shown.lanes) * (LANE_PX + 1)
     if len(shown.lanes):
-        png = base64.b64encode(encode_png(bar_pixels(shown), bar_palette())).decode("ascii")
-        parts.append(
-            f'<image x="{_LEFT_PX}" y="{_TOP_PX}" width="{_N_COLUMNS // 2}" height="{bottom - _TOP_PX}"'
-            f' preserveAspectRatio="none" href="data:image/png;base64,{png}"/>'
-        )
+        parts += [_HATCHING, *_bars(shown)]
     hidden = len(coverage.lanes) - len(shown.lanes)
     if hidden:
         parts.append(_text(_LEFT_PX, bottom + _AXIS_PX + 8, f"{hidden:,} more threads are not drawn", 80))
@@ -135,7 +127,7 @@ def _lanes(recording: RecordedData, coverage: Coverage, shown: Coverage) -> list
 
 def _axis(coverage: Coverage, bottom: int) -> list[str]:
     span_s = coverage.stop_s - coverage.start_s
-    width = _N_COLUMNS // 2
+    width = _N_COLUMNS
     parts = [f'<line x1="{_LEFT_PX}" y1="{bottom}.5" x2="{_LEFT_PX + width}" y2="{bottom}.5"/>']
     step_s = _tick_s(span_s)
     for tick in np.arange(0, span_s * (1 + 1e-9), step_s).tolist():
@@ -179,55 +171,19 @@ def _text(x: float, y: float, text: str, limit: int, *, anchor: str = "start", c
 LANE_PX = 14
 """Height of one lane; one more row of pixels separates it from the next."""
 
-STEPS = 8
-"""A column's topmost pixel is drawn in one of this many opacities, so that its area is right."""
 
-
-def bar_palette() -> list[tuple[int, int, int, int]]:
-    """Return the colours that `bar_pixels` refers to; the first is see-through."""
-    colours = [rgb(colour) for colour in (*PALETTE, FAILED_COLOUR)]
-    shades = [(*c, round(255 * (i + 1) / STEPS)) for c in colours for i in range(STEPS)]
-    return [(0, 0, 0, 0), *shades]
-
-
-def bar_pixels(coverage: Coverage) -> NDArray[np.uint8]:
-    """Return places in `bar_palette`, of shape (lanes × (`LANE_PX` + 1), columns).
-
-    Notes
-    -----
-    The coloured area of a column, opacity included, is its busy share to within half a step of opacity;
-    a column that was busy at all is never empty. What ended badly is hatched.
-    """
-    n_lanes, n_columns = coverage.busy.shape
-    eighths = np.rint(coverage.busy * LANE_PX * STEPS)
-    eighths = np.where(coverage.busy > 0, np.maximum(eighths, 1), 0).astype(np.int64)
-    from_bottom = np.arange(LANE_PX)[::-1][None, :, None]
-    step = np.clip(eighths[:, None, :] - from_bottom * STEPS, 0, STEPS)
-    shade = coverage.colour[:, None, :].astype(np.int64) * STEPS + step
-    diagonal = (np.arange(LANE_PX)[:, None] + np.arange(n_columns)[None, :]) % 6 < 2
-    hatched = (coverage.colour[:, None, :] == ENDED_BADLY) & diagonal[None] & (step == STEPS)
-    shade = np.where(hatched, shade - STEPS // 2, shade)
-    lanes = np.zeros((n_lanes, LANE_PX + 1, n_columns), np.uint8)
-    lanes[:, :LANE_PX] = np.where(step > 0, shade, 0)
-    return lanes.reshape(n_lanes * (LANE_PX + 1), n_columns)
-
-
-def encode_png(pixels: NDArray[np.uint8], palette: Sequence[tuple[int, int, int, int]]) -> bytes:
-    """Return an indexed PNG of places in `palette`, which are red, green, blue and opacity."""
-    height, width = pixels.shape
-    # Every row starts with the number of its filter; 0 is none.
-    rows = np.hstack([np.zeros((height, 1), np.uint8), pixels])
-    return b"".join(
-        [
-            b"\x89PNG\r\n\x1a\n",
-            _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)),
-            _chunk(b"PLTE", bytes(part for colour in palette for part in colour[:3])),
-            _chunk(b"tRNS", bytes(colour[3] for colour in palette)),
-            _chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)),
-            _chunk(b"IEND", b""),
-        ]
-    )
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+def _bars(coverage: Coverage) -> Iterator[str]:
+    """Yield a path for each colour, in which every column of a lane is as high as its busy share."""
+    height = np.round(coverage.busy * LANE_PX, 2)
+    height[(coverage.busy > 0) & (height < _LEAST_PX)] = _LEAST_PX
+    paths: defaultdict[int, list[str]] = defaultdict(list)
+    for lane, (of_lane, colours) in enumerate(zip(height, coverage.colour, strict=True)):
+        bottom = _TOP_PX + lane * (LANE_PX + 1) + LANE_PX
+        changes = np.flatnonzero((np.diff(of_lane) != 0) | (np.diff(colours) != 0)) + 1
+        for first, last in pairwise([0, *changes.tolist(), len(of_lane)]):
+            if h := float(of_lane[first]):
+                path = f"M{_LEFT_PX + first} {bottom}v-{h:g}h{last - first}v{h:g}z"
+                paths[int(colours[first])].append(path)
+    for colour, parts in paths.items():
+        fill = "url(#bad)" if colour == ENDED_BADLY else PALETTE[colour]
+        yield f'<path fill="{fill}" d="{"".join(parts)}"/>'

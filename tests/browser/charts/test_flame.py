@@ -26,7 +26,7 @@ def compute():
 """
 SHOW = "display(FlameWidget())"
 RUN = """
-with taskscope.profile(display=False, profile_cycle=0.1) as run: compute()
+with taskscope.profile(display=False) as run: compute()
 """
 RECORDED = "display(FlameWidget(run.recording))"
 

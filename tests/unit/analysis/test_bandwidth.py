@@ -6,8 +6,6 @@ import math
 from dataclasses import replace
 
 import pytest
-from bokeh.models import FactorRange
-from bokeh.models.annotations import Title
 
 from taskscope.analysis.bandwidth import WorkerPair, bandwidth
 from taskscope.model.tables.activities import Transfer
@@ -125,25 +123,6 @@ def test_without_a_cluster_or_with_the_end_of_a_file_missing_it_says_so() -> Non
     assert bandwidth(local).reason == "nothing ran on a cluster"
     cut = replace(transferred(), unknown=frozenset({"transfers"}))
     assert bandwidth(cut).reason == "the file ends before its transfers"
-
-
-def test_a_figure_has_a_square_for_each_pair_and_says_which_workers_it_leaves_out() -> None:
-    plot = transferred(sent(A, B, 0.0, 0.5, 5e6), sent(B, C, 0.0, 1.0, None)).plot_bandwidth(title="mine")
-    (renderer,) = plot.renderers
-    assert dict(renderer.data_source.data)["rate"] == ["10 MB/s", "unknown"]  # type: ignore[attr-defined]
-    assert isinstance(plot.x_range, FactorRange)
-    assert list(plot.x_range.factors) == ["tcp://c:1", "worker 0", "worker 1"]
-    assert isinstance(plot.title, Title)
-    assert plot.title.text == "mine"
-    many = transferred(*(sent(f"tcp://w{i}:1", B, 0.0, 1.0, 100.0 + i) for i in range(60)))
-    notes = [above.text for above in many.plot_bandwidth().above if isinstance(above, Title)]
-    assert "the 40 workers that moved the most bytes, of 61" in notes
-
-
-def test_a_figure_of_nothing_says_why() -> None:
-    plot = transferred(scheduler="threads").plot_bandwidth()
-    notes = [above.text for above in plot.above if isinstance(above, Title)]
-    assert notes == ["cannot say how fast results went between workers, because nothing ran on a cluster"]
 
 
 def test_a_performance_report_has_the_pairs() -> None:

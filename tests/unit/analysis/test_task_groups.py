@@ -8,7 +8,6 @@ from dataclasses import replace
 import dask
 import numpy as np
 import pytest
-from bokeh.models.annotations import Title
 
 import taskscope
 from taskscope.analysis.task_groups import GroupProgress, group_graph
@@ -122,23 +121,3 @@ def test_it_says_how_far_a_compute_is_while_it_runs() -> None:
         ("slow", 0, 1),
     ]
     assert [of.n_finished for of in run.recording.group_graph().groups] == [1, 1]
-
-
-def test_a_figure_has_a_box_for_each_group_and_says_how_many_it_leaves_out() -> None:
-    plot = small("finished", "finished", "finished", "running", "erred").plot_group_graph(title="mine")
-    lines, filled, _, _ = plot.renderers
-    assert len(lines.data_source.data["x0"]) == 2  # type: ignore[attr-defined]  # of a glyph
-    boxes = filled.data_source.data  # type: ignore[attr-defined]  # of a glyph
-    assert [round(to - left, 2) for left, to in zip(boxes["left"], boxes["filled"], strict=True)] == [
-        0.7,
-        0.35,
-        0,
-    ]
-    assert list(boxes["border_px"]) == [1, 1, 3]
-    assert isinstance(plot.title, Title)
-    assert plot.title.text == "mine"
-    many = recording_of([Row(key=(f"load-{i:032x}", 0)) for i in range(250)]).plot_group_graph()
-    notes = [above.text for above in many.above if isinstance(above, Title)]
-    assert "the 200 groups with the most tasks, of 250" in notes
-    empty = recording_of([]).plot_group_graph()
-    assert any("no graph was recorded" in str(a.text) for a in empty.above if isinstance(a, Title))

@@ -1,62 +1,50 @@
 from __future__ import annotations
 
-import struct
-import zlib
+import re
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from taskscope.analysis.display.coverage import ENDED_BADLY, Coverage
-from taskscope.report.picture import LANE_PX, STEPS, bar_palette, bar_pixels, encode_png
+from taskscope.analysis.display.colours import PALETTE
+from taskscope.report.picture import LANE_PX, picture_svg
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
-
-def one_lane(busy: list[float], colour: int = 3) -> Coverage:
-    shape = (1, len(busy))
-    return Coverage(np.array([0]), 0.0, 1.0, np.array([busy]), np.full(shape, colour, np.uint8))
+WIDTH_PX = 658
 
 
-def opacity(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
-    alphas = np.array([alpha for *_, alpha in bar_palette()], np.float64)
-    return alphas[pixels] / 255
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
-def test_the_coloured_area_of_a_column_is_its_busy_share(busy: list[float]) -> None:
-    area = opacity(bar_pixels(one_lane(busy))[:LANE_PX]).sum(axis=0) / LANE_PX
-    # Half a step of rounding, or a whole one for a column that would vanish.
-    assert np.abs(area - busy).max() <= 1 / (LANE_PX * STEPS) + 1e-3
-
-
-def test_a_column_that_was_busy_at_all_is_never_empty() -> None:
-    assert opacity(bar_pixels(one_lane([1e-9, 0.0]))).sum(axis=0).tolist() == [32 / 255, 0.0]
-
-
-def test_what_ended_badly_is_hatched() -> None:
-    shades = np.unique(bar_pixels(one_lane([1.0] * 12, ENDED_BADLY))[:LANE_PX])
-    assert len(shades) == 2
-
-
-def test_the_palette_fits_into_a_png() -> None:
-    assert len(bar_palette()) == 1 + 21 * STEPS <= 256
-
-
-def test_a_png_holds_the_pixels_it_was_given() -> None:
-    pixels = np.array([[0, 1, 2], [2, 1, 0]], np.uint8)
-    data = encode_png(pixels, [(0, 0, 0, 0), (1, 2, 3, 255), (4, 5, 6, 128)])
-    chunks, at = {}, 8
-    while at < len(data):
-        (length,) = struct.unpack(">I", data[at : at + 4])
-        body = data[at + 4 : at + 8 + length]
-        assert struct.unpack(">I", data[at + 8 + length : at + 12 + length]) == (zlib.crc32(body),)
-        chunks[body[:4]] = body[4:]
-        at += 12 + length
-    assert chunks == {
-        b"IHDR": struct.pack(">IIBBBBB", 3, 2, 8, 3, 0, 0, 0),
-        b"PLTE": bytes([0, 0, 0, 1, 2, 3, 4, 5, 6]),
-        b"tRNS": bytes([0, 255, 128]),
-        b"IDAT": chunks[b"IDAT"],
-        b"IEND": b"",
+def areas(rows: list[Row], stop_s: float) -> dict[str, float]:
+    """Return the area of the bars of each colour, as a share of a lane."""
+    svg = picture_svg(recording_of(rows, [run_of(n_tasks=len(rows), stop_s=stop_s)]), ())
+    paths = re.findall(r'<path fill="([^"]*)" d="([^"]*)"/>', svg)
+    sums = {
+        fill: sum(float(h) * int(w) for h, w in re.findall(r"v-([\d.]+)h(\d+)v\1z", d)) for fill, d in paths
     }
-    assert zlib.decompress(chunks[b"IDAT"]) == bytes([0, 0, 1, 2, 0, 2, 1, 0])
+    return {fill: area / (WIDTH_PX * LANE_PX) for fill, area in sums.items()}
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 5.0), st.floats(0.0, 5.0)), min_size=1, max_size=30))
+def test_the_area_of_the_bars_is_the_busy_share(gaps: list[tuple[float, float]]) -> None:
+    rows: list[Row] = []
+    at_s = busy_s = 0.0
+    for idle_s, takes_s in gaps:
+        rows.append(Row(key=f"a-{len(rows)}", start_s=at_s + idle_s, stop_s=at_s + idle_s + takes_s))
+        at_s += idle_s + takes_s
+        busy_s += takes_s
+    whole_s = at_s + 1.0
+    # Heights are rounded to a hundredth of a pixel, and short tasks are at least a quarter of one high.
+    assert (
+        abs(sum(areas(rows, whole_s).values()) - busy_s / whole_s) < 0.25 * 60 / (WIDTH_PX * LANE_PX) + 1e-3
+    )
+
+
+def test_a_short_task_is_never_invisible_and_a_failed_one_is_hatched() -> None:
+    rows = [
+        Row(key="a-1", stop_s=1e-6),
+        Row(key="a-2", start_s=1.0, stop_s=2.0),
+        Row(key="b-1", start_s=2.0, stop_s=3.0, status="erred"),
+    ]
+    assert min(areas(rows[:1], 100.0).values()) > 0
+    found = areas(rows, 4.0)
+    assert set(found) == {PALETTE[0], "url(#bad)"}
+    assert abs(found["url(#bad)"] - 0.25) < 0.01

@@ -27,9 +27,7 @@ def work(i):
     time.sleep(0.001)
     return i
 
-with taskscope.profile(
-    save=sys.argv[1], overwrite=True, display=False, dt=0.05, profile_interval=0.005, profile_cycle=0.1
-):
+with taskscope.profile(save=sys.argv[1], overwrite=True, display=False, dt=0.05, profile_interval=0.005):
     while True:
         leaves = [dask.delayed(work)(i) for i in range(1000)]
         dask.compute(dask.delayed(work)(leaves), scheduler="threads", num_workers=4)
