@@ -4,9 +4,10 @@ import { join } from 'node:path';
 
 import { Gettext } from '@jupyterlab/translation/lib/gettext';
 import ts from 'typescript';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 
 import { mount } from '../src/charts/progress';
+import { english, setTranslator } from '../src/lib/translate';
 import { TaskStore } from '../src/store';
 import { smallBatch, smallProgress, smallRun } from './charts/small-batch';
 
@@ -60,6 +61,8 @@ describe('the strings of the source', () => {
   });
 });
 
+afterEach(() => { setTranslator(english); });
+
 it('a language pack gives the words of a chart, and as many plural forms as its language has', () => {
   const gettext = new Gettext({ domain: 'taskscope', locale: 'ru', pluralForms: 'nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);' });
   gettext.loadJSON(
@@ -71,11 +74,12 @@ it('a language pack gives the words of a chart, and as many plural forms as its 
     },
     'taskscope'
   );
+  setTranslator(gettext);
   const texts = [9, 10, 13].map(n => {
     const store = new TaskStore();
     store.append(smallBatch({ runs: [smallRun({ nTasks: 12_001 })], progress: Array.from({ length: n }, (_, i) => smallProgress({ prefix: `p${i}`, total: 1 })) }));
     const end = new AbortController();
-    const { el } = mount(document.body, store, { signal: end.signal, trans: gettext });
+    const { el } = mount(document.body, store, { signal: end.signal });
     const said = ['.tsk-progress-state', '.tsk-progress-count', '.tsk-progress-prefixes .tsk-progress-more'].map(part => el.querySelector(part)?.textContent);
     end.abort();
     return said;

@@ -7,7 +7,7 @@ import { causeTitle } from '../../src/charts/tasks/why/words';
 import { stopWith } from '../../src/charts/progress/stopper';
 import { Keeping } from '../../src/charts/ui/keeping';
 import type { TranslationBundle } from '../../src/lib/translate';
-import { english } from '../../src/lib/translate';
+import { english, setTranslator } from '../../src/lib/translate';
 import { TaskStore } from '../../src/store';
 import type { Batch, Explained, Finding } from '../../src/wire';
 import { batchOf } from '../store/rows';
@@ -66,9 +66,11 @@ beforeEach(() => {
   vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockImplementation(fakeContext as never);
   vi.spyOn(HTMLCanvasElement.prototype, 'toBlob').mockImplementation(() => undefined);
   painted.clear();
+  setTranslator(marked);
 });
 
 afterEach(() => {
+  setTranslator(english);
   vi.useRealTimers();
   document.body.replaceChildren();
 });
@@ -134,7 +136,7 @@ describe.each(Object.entries(MOMENTS))('a dashboard %s', (_, batch) => {
     if (batch !== null) {
       store.append(batch);
     }
-    const options = { signal: new AbortController().signal, trans: marked, reveal: () => () => undefined };
+    const options = { signal: new AbortController().signal, reveal: () => () => undefined };
     const { el } = mount(document.body, store, { ...options, stop: stopWith(() => Promise.resolve('⟦said by the kernel⟧')) });
     vi.advanceTimersByTime(300);
     const atFirst = literals(el);
@@ -160,10 +162,10 @@ it('findings and the critical path have no text that was not translated', async 
     }
   };
   const keeper = { explain: () => Promise.resolve(explained), save: () => Promise.resolve('DATA'), compare: () => Promise.resolve('DATA') };
-  const { el } = mount(document.body, store, { signal: new AbortController().signal, trans: marked, keeping: new Keeping(keeper), findings: findingsOf(keeper) });
+  const { el } = mount(document.body, store, { signal: new AbortController().signal, keeping: new Keeping(keeper), findings: findingsOf(keeper) });
   await vi.advanceTimersByTimeAsync(300);
   el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'c', bubbles: true }));
   await vi.advanceTimersByTimeAsync(300);
   expect([el.querySelectorAll('.tsk-findings li').length, el.querySelector<HTMLElement>('.tsk-findings-path')?.hidden, literals(el)]).toEqual([2, false, []]);
-  expect(causeTitle('of a later kernel', marked)).toBe('of a later kernel');
+  expect(causeTitle('of a later kernel')).toBe('of a later kernel');
 });

@@ -1,6 +1,6 @@
 /** The prefixes that made up the peak. */
 import { formatCount, printable } from '../../lib/format';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { ComponentChildren } from '../ui/render';
 
 const MAX_LEGEND = 24;
@@ -11,7 +11,7 @@ export interface CacheEntry {
   readonly amount: string;
 }
 
-export function CacheLegend({ entries, trans }: { readonly entries: readonly CacheEntry[]; readonly trans: TranslationBundle }): ComponentChildren {
+export function CacheLegend({ entries }: { readonly entries: readonly CacheEntry[]; }): ComponentChildren {
   return (
     <ul class="tsk-cache-legend" aria-label={trans.__('Task types at the peak')}>
       {entries.slice(0, MAX_LEGEND).map(({ prefix, colour, amount }) => (

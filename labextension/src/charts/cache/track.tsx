@@ -1,6 +1,7 @@
 /** Results that are kept in memory: the stack, its peak, and the same in words. */
 import { formatDuration, printable } from '../../lib/format';
 import { valueAxis } from '../../lib/ticks';
+import { trans } from '../../lib/translate';
 import type { Measure } from '../../store';
 import { LatestMoments } from '../../store';
 import type { Brush } from '../timeline/drawing/brush';
@@ -51,7 +52,6 @@ export class CacheTrack extends PlotTrack {
   constructor(context: TrackContext, measure: Measure | null) {
     super(context);
     this.#chosen = measure;
-    const { trans } = context;
     this.label = trans.__('Results in memory');
   }
 
@@ -77,7 +77,7 @@ export class CacheTrack extends PlotTrack {
 
   plots(): readonly PlotSpec[] {
     const measure = this.#measure;
-    const title = titleText(measure, this.#metric, this.#summary?.isOnCluster ?? false, this.context.trans);
+    const title = titleText(measure, this.#metric, this.#summary?.isOnCluster ?? false);
     if (this.#isUnknown) {
       return [{ title, axis: NO_AXIS, heightPx: NOTE_PX }];
     }
@@ -90,10 +90,10 @@ export class CacheTrack extends PlotTrack {
     if (plot === undefined || summary === null) {
       return;
     }
-    const { store, trans } = this.context;
+    const { store } = this.context;
     if (this.#isUnknown) {
       const { plotLeftPx, plotWidthPx } = brush.room;
-      brush.label(allUnknownText(this.#measure, this.#metric, trans), [{ x: plotLeftPx + plotWidthPx / 2, y: plot.topPx + plot.heightPx / 2, align: 'center' }]);
+      brush.label(allUnknownText(this.#measure, this.#metric), [{ x: plotLeftPx + plotWidthPx / 2, y: plot.topPx + plot.heightPx / 2, align: 'center' }]);
       return;
     }
     const stack = this.#stack(brush);
@@ -102,12 +102,12 @@ export class CacheTrack extends PlotTrack {
     });
     const { total, timeS } = summary.peak;
     if (total > 0) {
-      brush.point(plot, timeS, total, trans.__('peak %1', amountText(this.#measure, total, this.#metric, trans)));
+      brush.point(plot, timeS, total, trans.__('peak %1', amountText(this.#measure, total, this.#metric)));
     }
   }
 
   readout(timeS: number): readonly string[] | null {
-    const { store, trans } = this.context;
+    const { store } = this.context;
     const measure = this.#measure;
     const stack = this.#held().stack({ startS: timeS, stopS: timeS + 1e-9 }, 1, timeS);
     const format = formatterOf(measure);
@@ -118,20 +118,19 @@ export class CacheTrack extends PlotTrack {
     const total = parts.reduce((sum, [, amount]) => sum + amount, 0);
     return [
       trans.__('at %1', formatDuration(timeS - this.#zeroS)),
-      amountText(measure, total, this.#metric, trans),
+      amountText(measure, total, this.#metric),
       ...parts.slice(0, MAX_READ).map(([prefix, amount]) => `${printable(prefix, 40)} ${format(amount)}`)
     ];
   }
 
   head(): ComponentChildren {
-    const { trans } = this.context;
     const summary = this.#summary;
     if (summary === null) {
       return null;
     }
     return (
       <div class="tsk-series-head">
-        <div class="tsk-cache-now">{nowText(summary, this.#metric, this.#growing, trans)}</div>
+        <div class="tsk-cache-now">{nowText(summary, this.#metric, this.#growing)}</div>
         <div class="tsk-cache-measures" role="group" aria-label={trans.__('Measure')}>
           {MEASURES.map(measure => (
             <button
@@ -141,7 +140,7 @@ export class CacheTrack extends PlotTrack {
                 this.context.request();
               }}
             >
-              <span>{measureName(measure, this.#metric, trans)}</span>
+              <span>{measureName(measure, this.#metric)}</span>
             </button>
           ))}
         </div>
@@ -156,7 +155,7 @@ export class CacheTrack extends PlotTrack {
     return (
       <div class="tsk-series-foot">
         <p class="tsk-cache-peak">{this.#peak}</p>
-        <CacheLegend entries={this.#entries} trans={this.context.trans} />
+        <CacheLegend entries={this.#entries} />
       </div>
     );
   }
@@ -166,9 +165,8 @@ export class CacheTrack extends PlotTrack {
   }
 
   description(): string {
-    const { trans } = this.context;
     const summary = this.#summary;
-    return summary === null ? this.label : labelText(nowText(summary, this.#metric, this.#growing, trans), this.#peak, summary.isOnCluster, trans);
+    return summary === null ? this.label : labelText(nowText(summary, this.#metric, this.#growing), this.#peak, summary.isOnCluster);
   }
 
   override legend(): readonly LegendEntry[] {
@@ -180,13 +178,13 @@ export class CacheTrack extends PlotTrack {
     if (summary === null) {
       return [];
     }
-    const { store, trans } = this.context;
+    const { store } = this.context;
     const format = formatterOf(summary.measure);
     const rows = summary.peak.groups.slice(0, MAX_TABLE).map(([group, amount]) => {
       const { name = '?', prefix = '?' } = store.tables.groups[group] ?? {};
       return [printable(name), printable(prefix), format(amount)];
     });
-    return [{ caption: trans.__('In memory at the peak'), columns: [trans.__('Group'), trans.__('Task type'), measureName(summary.measure, this.#metric, trans)], rows }];
+    return [{ caption: trans.__('In memory at the peak'), columns: [trans.__('Group'), trans.__('Task type'), measureName(summary.measure, this.#metric)], rows }];
   }
 
   get #measure(): Measure {
@@ -200,7 +198,7 @@ export class CacheTrack extends PlotTrack {
   }
 
   #nothing(frame: TimeFrame | null): string | null {
-    const { store, window, trans } = this.context;
+    const { store, window } = this.context;
     if (this.#summary !== null) {
       return null;
     }
@@ -242,10 +240,10 @@ export class CacheTrack extends PlotTrack {
       this.#peak = '';
       return [];
     }
-    const { store, trans } = this.context;
+    const { store } = this.context;
     const prefixes = byPrefix(store, summary.peak.groups);
     const format = formatterOf(summary.measure);
-    this.#peak = peakText(summary, prefixes, this.#metric, this.#zeroS, trans);
+    this.#peak = peakText(summary, prefixes, this.#metric, this.#zeroS);
     return prefixes.map(([prefix, amount]) => ({ prefix, colour: store.colour(store.tables.prefixId(prefix)), amount: format(amount) }));
   }
 }

@@ -1,6 +1,6 @@
 /** The sentences of the chart of results in memory. */
 import { formatBytes, formatCount, formatDuration, formatShares, printable } from '../../lib/format';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { Measure } from '../../store';
 import type { HeldSummary } from './summary';
 
@@ -23,7 +23,7 @@ export function formatterOf(measure: Measure): (amount: number) => string {
   }
 }
 
-export function measureName(measure: Measure, metric: string | null, trans: TranslationBundle): string {
+export function measureName(measure: Measure, metric: string | null): string {
   switch (measure) {
     case 'bytes':
       return trans.__('Bytes');
@@ -34,7 +34,7 @@ export function measureName(measure: Measure, metric: string | null, trans: Tran
   }
 }
 
-export function titleText(measure: Measure, metric: string | null, isOnCluster: boolean, trans: TranslationBundle): string {
+export function titleText(measure: Measure, metric: string | null, isOnCluster: boolean): string {
   if (isOnCluster) {
     return trans.__('On the workers · %1', measure === 'bytes' ? trans.__('bytes') : trans.__('results'));
   }
@@ -44,12 +44,12 @@ export function titleText(measure: Measure, metric: string | null, isOnCluster: 
     case 'count':
       return trans.__('Kept by the scheduler · results');
     case 'metric':
-      return trans.__('Kept by the scheduler · %1', measureName(measure, metric, trans));
+      return trans.__('Kept by the scheduler · %1', measureName(measure, metric));
   }
 }
 
 /** An amount with the name of the metric, or of results, so that it reads by itself. */
-export function amountText(measure: Measure, amount: number, metric: string | null, trans: TranslationBundle): string {
+export function amountText(measure: Measure, amount: number, metric: string | null): string {
   const text = formatterOf(measure)(amount);
   switch (measure) {
     case 'bytes':
@@ -57,18 +57,18 @@ export function amountText(measure: Measure, amount: number, metric: string | nu
     case 'count':
       return trans._n('%2 result', '%2 results', amount, text);
     case 'metric':
-      return `${text} ${measureName(measure, metric, trans)}`;
+      return `${text} ${measureName(measure, metric)}`;
   }
 }
 
 /** How many results are left out of a sum; empty where none is. */
-export function unknownText(measure: Measure, unknown: number, metric: string | null, trans: TranslationBundle): string {
+export function unknownText(measure: Measure, unknown: number, metric: string | null): string {
   if (unknown === 0 || measure === 'count') {
     return '';
   }
   const n = formatCount(unknown);
   if (measure === 'metric') {
-    const name = measureName(measure, metric, trans);
+    const name = measureName(measure, metric);
     return trans._n('%2 result without a value of %3', '%2 results without a value of %3', unknown, n, name);
   }
   return trans._n('%2 result of unknown size', '%2 results of unknown size', unknown, n);
@@ -79,17 +79,17 @@ export function isAllUnknown({ measure, peak }: Pick<HeldSummary, 'measure' | 'p
   return peak.total === 0 && peak.unknown > 0 && measure !== 'count';
 }
 
-export function allUnknownText(measure: Measure, metric: string | null, trans: TranslationBundle): string {
-  return measure === 'bytes' ? trans.__('all sizes are unknown') : trans.__('all values of %1 are unknown', measureName(measure, metric, trans));
+export function allUnknownText(measure: Measure, metric: string | null): string {
+  return measure === 'bytes' ? trans.__('all sizes are unknown') : trans.__('all values of %1 are unknown', measureName(measure, metric));
 }
 
 /** What is held now. */
-export function nowText({ measure, total, unknown, nKeys }: HeldSummary, metric: string | null, growing: boolean, trans: TranslationBundle): string {
+export function nowText({ measure, total, unknown, nKeys }: HeldSummary, metric: string | null, growing: boolean): string {
   if (!growing && nKeys === 0) {
     return trans.__('none in memory now');
   }
-  const keys = measure === 'count' ? '' : amountText('count', nKeys, metric, trans);
-  const parts = [amountText(measure, total, metric, trans), keys, unknownText(measure, unknown, metric, trans)];
+  const keys = measure === 'count' ? '' : amountText('count', nKeys, metric);
+  const parts = [amountText(measure, total, metric), keys, unknownText(measure, unknown, metric)];
   return trans.__('now %1', parts.filter(part => part !== '').join(' · '));
 }
 
@@ -98,13 +98,12 @@ export function peakText(
   { measure, peak, isLowerBound }: HeldSummary,
   prefixes: readonly (readonly [prefix: string, amount: number])[],
   metric: string | null,
-  zeroS: number,
-  trans: TranslationBundle
+  zeroS: number
 ): string {
   if (isAllUnknown({ measure, peak })) {
-    return trans.__('Peak not known: %1', allUnknownText(measure, metric, trans));
+    return trans.__('Peak not known: %1', allUnknownText(measure, metric));
   }
-  const amount = amountText(measure, peak.total, metric, trans);
+  const amount = amountText(measure, peak.total, metric);
   const head = isLowerBound
     ? trans.__('Peak at least %1 at %2', amount, formatDuration(peak.timeS - zeroS))
     : trans.__('Peak %1 at %2', amount, formatDuration(peak.timeS - zeroS));
@@ -118,12 +117,12 @@ export function peakText(
   if (rest > 0) {
     parts.push(trans._n('%2 more task type', '%2 more task types', rest, formatCount(rest)));
   }
-  const unknown = unknownText(measure, peak.unknown, metric, trans);
+  const unknown = unknownText(measure, peak.unknown, metric);
   return [`${head}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`, unknown].filter(part => part !== '').join(' · ');
 }
 
 /** The chart in one sentence, for those who do not see it. */
-export function labelText(now: string, peak: string, isOnCluster: boolean, trans: TranslationBundle): string {
+export function labelText(now: string, peak: string, isOnCluster: boolean): string {
   const keys = trans.__('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.');
   const label = isOnCluster ? trans.__('Results in memory of the workers') : trans.__('Results in memory');
   return `${label}: ${now}. ${peak}. ${keys}`;

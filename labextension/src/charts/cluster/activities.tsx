@@ -62,7 +62,7 @@ export class ActivityLayer implements LaneLayer {
   legend(theme: Theme): ComponentChildren {
     return (
       <ActivityLegend
-        sums={this.#sums} missing={this.cluster.activities.missing} hidden={this.#hidden} theme={theme} trans={this.context.trans}
+        sums={this.#sums} missing={this.cluster.activities.missing} hidden={this.#hidden} theme={theme}
         toggle={code => {
           this.#hidden[code] = 1 - (this.#hidden[code] as number);
           this.context.request();
@@ -72,15 +72,15 @@ export class ActivityLayer implements LaneLayer {
   }
 
   tables(): readonly TextTable[] {
-    return this.#sums.length === 0 ? [] : [activityTable(this.#sums, this.context.trans)];
+    return this.#sums.length === 0 ? [] : [activityTable(this.#sums)];
   }
 
   waitsFor(nowS: number): string | null {
-    return building(this.context.store, this.context.window, nowS, this.context.trans);
+    return building(this.context.store, this.context.window, nowS);
   }
 
   linesIn(span: Span, runs: RunRange): readonly string[] {
-    return rangeLines(this.cluster, runs, span, this.context.trans);
+    return rangeLines(this.cluster, runs, span);
   }
 
   draw(pixels: Uint32Array, width: number, picture: Picture, ratio: number): void {
@@ -117,7 +117,7 @@ export class ActivityLayer implements LaneLayer {
     if (box === null || x < 0 || x > layout.plotWidthPx) {
       return null;
     }
-    const happened = hitLife(box.row, x, scene, layout, this.context.store.tables, this.context.trans);
+    const happened = hitLife(box.row, x, scene, layout, this.context.store.tables);
     if (happened !== null || box.row.kind !== 'lane') {
       return happened;
     }
@@ -136,11 +136,11 @@ export class ActivityLayer implements LaneLayer {
     if (detail === null) {
       return null;
     }
-    const { store, trans } = this.context;
+    const { store } = this.context;
     const style = KIND_STYLES[detail.kind];
     return {
       kind: 'facts',
-      facts: activityFacts(detail, label, scene.zeroS, store.tables, this.cluster, trans),
+      facts: activityFacts(detail, label, scene.zeroS, store.tables, this.cluster),
       colour: cssColour(this.#dark ? style.dark : style.light)
     };
   }

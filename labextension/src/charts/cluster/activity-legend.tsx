@@ -2,7 +2,7 @@
 import { formatBytes, formatCount, formatDuration } from '../../lib/format';
 import { parseColour } from '../../lib/palette';
 import type { Theme } from '../../lib/theme';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { ActivitySum } from '../../store';
 import type { ActivityKind } from '../../wire';
 import { ACTIVITIES } from '../../wire';
@@ -18,10 +18,9 @@ interface ActivityLegendProps {
   readonly hidden: Uint8Array;
   readonly theme: Theme;
   readonly toggle: (code: number) => void;
-  readonly trans: TranslationBundle;
 }
 
-export function ActivityLegend({ sums, missing, hidden, theme, toggle, trans }: ActivityLegendProps): ComponentChildren {
+export function ActivityLegend({ sums, missing, hidden, theme, toggle }: ActivityLegendProps): ComponentChildren {
   const busy = trans.__('busy counts computing only');
   return (
     <ul class="tsk-gantt-legend tsk-activities" aria-label={trans.__('Activities of workers: press one to hide or show it')} hidden={sums.length === 0}>
@@ -33,10 +32,10 @@ export function ActivityLegend({ sums, missing, hidden, theme, toggle, trans }: 
           <li key={kind}>
             <button
               type="button" data-kind={kind} aria-pressed={isShown} onClick={() => { toggle(code); }}
-              title={isShown ? trans.__('%1: %2 in all; press to hide', nameOf(kind, trans), took) : trans.__('%1: hidden, press to show', nameOf(kind, trans))}
+              title={isShown ? trans.__('%1: %2 in all; press to hide', nameOf(kind), took) : trans.__('%1: hidden, press to show', nameOf(kind))}
             >
               <Swatch kind={kind} theme={theme} />
-              <span class="tsk-gantt-legend-name">{nameOf(kind, trans)}</span>
+              <span class="tsk-gantt-legend-name">{nameOf(kind)}</span>
               <span class="tsk-gantt-legend-count">{nbytes > 0 ? trans.__('%1 · %2', formatCount(n), formatBytes(nbytes)) : formatCount(n)}</span>
             </button>
           </li>
@@ -53,17 +52,17 @@ function Swatch({ kind, theme }: { readonly kind: ActivityKind; readonly theme: 
 }
 
 /** The same as a table of text. */
-export function activityTable(sums: readonly ActivitySum[], trans: TranslationBundle): TextTable {
+export function activityTable(sums: readonly ActivitySum[]): TextTable {
   return {
     caption: trans.__('Activities of workers besides computing'),
     columns: [trans.__('Activity'), trans.__('How often'), trans.__('In all'), trans.__('Bytes, where known')],
     rows: sums.map(({ kind, n, seconds, nbytes }) => [
-      nameOf(kind, trans), formatCount(n), formatDuration(seconds), nbytes > 0 ? formatBytes(nbytes) : trans.__('unknown')
+      nameOf(kind), formatCount(n), formatDuration(seconds), nbytes > 0 ? formatBytes(nbytes) : trans.__('unknown')
     ])
   };
 }
 
-export function nameOf(kind: ActivityKind, trans: TranslationBundle): string {
+export function nameOf(kind: ActivityKind): string {
   switch (kind) {
     case 'transfer':
       return trans.__('transfer');

@@ -3,7 +3,7 @@ import { formatDuration, printable } from '../../lib/format';
 import { parseColour } from '../../lib/palette';
 import { clamp, pxAt, widthS } from '../../lib/span';
 import type { Span } from '../../lib/span';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { Tables } from '../../store';
 import type { LaneLayout } from '../tasks/layout';
 import type { Row } from '../tasks/rows';
@@ -55,7 +55,7 @@ export function paintLife(pixels: Uint32Array, width: number, { layout, scene, t
 }
 
 /** What happened to the worker of a row next to a place, `x` pixels into the plot. */
-export function hitLife(row: Row, x: number, { span, zeroS }: Scene, { plotWidthPx }: LaneLayout, tables: Tables, trans: TranslationBundle): Tip | null {
+export function hitLife(row: Row, x: number, { span, zeroS }: Scene, { plotWidthPx }: LaneLayout, tables: Tables): Tip | null {
   const near = happenings(tables, workerOf(row, tables) ?? '').filter(({ timeS }) => Math.abs(pxAt(span, plotWidthPx, timeS) - x) <= NEAR_PX);
   const [first] = near;
   return first === undefined ? null : {
@@ -79,13 +79,13 @@ export function drawLife(brush: Brush, plots: readonly Plot[], told: readonly Ha
 }
 
 /** What happened near a time, a line each. */
-export function lifeAt(told: readonly Happening[], timeS: number, span: Span, zeroS: number, trans: TranslationBundle): string[] {
+export function lifeAt(told: readonly Happening[], timeS: number, span: Span, zeroS: number): string[] {
   return told
     .filter(one => Math.abs(one.timeS - timeS) <= widthS(span) * NEAR)
     .map(one => trans.__('%1 at %2', printable(one.text, 200), formatDuration(one.timeS - zeroS)));
 }
 
-export function lifeTable(told: readonly Happening[], zeroS: number, trans: TranslationBundle): TextTable {
+export function lifeTable(told: readonly Happening[], zeroS: number): TextTable {
   return {
     caption: trans.__('What became of workers'),
     columns: [trans.__('At'), trans.__('What')],

@@ -1,7 +1,7 @@
 /** What the workers of a cluster did in a range of time besides tasks, and the memory they had. */
 import { formatBytes, formatCount, formatDuration } from '../../lib/format';
 import type { Span } from '../../lib/span';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { ActivitySum, ClusterStore, RunRange } from '../../store';
 import { ACTIVITIES } from '../../wire';
 import { isIn, isOf, secondsIn } from '../tasks/range/numbers';
@@ -38,13 +38,13 @@ export function residentIn({ workers }: ClusterStore, { startS, stopS }: Span): 
   return bytes < 0 ? null : bytes;
 }
 
-export function rangeLines(cluster: ClusterStore, runs: RunRange, span: Span, trans: TranslationBundle): string[] {
+export function rangeLines(cluster: ClusterStore, runs: RunRange, span: Span): string[] {
   const sums = activitiesIn(cluster, runs, span);
   const resident = residentIn(cluster, span);
   const { missing } = cluster.activities;
   return [
     ...sums.map(({ kind, n, seconds, nbytes }) => {
-      const took = trans.__('%1: %2 in %3', nameOf(kind, trans), formatDuration(seconds), formatCount(n));
+      const took = trans.__('%1: %2 in %3', nameOf(kind), formatDuration(seconds), formatCount(n));
       return nbytes > 0 ? trans.__('%1, of %2 with what was moved before and after.', took, formatBytes(nbytes)) : `${took}.`;
     }),
     ...(missing > 0 ? [trans.__('%1 shorter activities are no longer kept, in no sum here.', formatCount(missing))] : []),

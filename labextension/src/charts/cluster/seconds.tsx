@@ -2,7 +2,7 @@
 import { formatCount, formatDuration, printable } from '../../lib/format';
 import { parseColour } from '../../lib/palette';
 import type { Theme } from '../../lib/theme';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { SecondsOfPrefix } from '../../store';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
@@ -38,10 +38,9 @@ function partsOf({ seconds }: SecondsOfPrefix): Float64Array {
 interface SecondsProps {
   readonly prefixes: readonly SecondsOfPrefix[];
   readonly theme: Theme;
-  readonly trans: TranslationBundle;
 }
 
-export function Seconds({ prefixes, theme, trans }: SecondsProps): ComponentChildren {
+export function Seconds({ prefixes, theme }: SecondsProps): ComponentChildren {
   const all = prefixes.map(partsOf);
   const totals = PARTS.map((_, place) => all.reduce((sum, parts) => sum + (parts[place] as number), 0));
   const longestS = prefixes[0]?.totalS ?? 1;
@@ -53,12 +52,12 @@ export function Seconds({ prefixes, theme, trans }: SecondsProps): ComponentChil
       {prefixes.slice(0, MAX_BARS).map(({ prefix, totalS }, i) => (
         <div class="tsk-seconds-row" key={prefix}>
           <span class="tsk-seconds-prefix" title={printable(prefix, 200)}>{printable(prefix, 60)}</span>
-          <span class="tsk-seconds-bar" role="img" aria-label={wordsOf(all[i] as Float64Array, trans)}>
+          <span class="tsk-seconds-bar" role="img" aria-label={wordsOf(all[i] as Float64Array)}>
             {PARTS.map((part, place) => {
               const seconds = all[i]?.[place] ?? 0;
               return seconds > 0 && (
                 <span
-                  key={part} data-part={part} title={trans.__('%1: %2', nameOf(part, trans), formatDuration(seconds))}
+                  key={part} data-part={part} title={trans.__('%1: %2', nameOf(part), formatDuration(seconds))}
                   style={{ width: `${(seconds / longestS) * 100}%`, ...styles[place] }}
                 />
               );
@@ -70,7 +69,7 @@ export function Seconds({ prefixes, theme, trans }: SecondsProps): ComponentChil
       {further > 0 && <div>{trans._n('%2 more task type is in the table', '%2 more task types are in the table', further, formatCount(further))}</div>}
       <div class="tsk-seconds-legend">
         {PARTS.map((part, place) => (totals[place] as number) > 0 && (
-          <span key={part}><span class="tsk-gantt-swatch" style={styles[place]} />{trans.__('%1 %2', nameOf(part, trans), formatDuration(totals[place] as number))}</span>
+          <span key={part}><span class="tsk-gantt-swatch" style={styles[place]} />{trans.__('%1 %2', nameOf(part), formatDuration(totals[place] as number))}</span>
         ))}
       </div>
     </div>
@@ -78,20 +77,20 @@ export function Seconds({ prefixes, theme, trans }: SecondsProps): ComponentChil
 }
 
 /** The same as a table of text, with the names that distributed's fine performance metrics have. */
-export function secondsTable(prefixes: readonly SecondsOfPrefix[], trans: TranslationBundle): TextTable {
+export function secondsTable(prefixes: readonly SecondsOfPrefix[]): TextTable {
   return {
     caption: trans.__('Where the seconds of tasks went, all workers together'),
     columns: [trans.__('Task type'), trans.__('Spent on'), trans.__('Metered as'), trans.__('In all')],
     rows: prefixes.flatMap(({ prefix, seconds }) => [...seconds]
       .sort(([, a], [, b]) => b - a)
-      .map(([activity, each]) => [printable(prefix, 200), nameOf(partOf(activity), trans), printable(activity, 60), formatDuration(each)]))
+      .map(([activity, each]) => [printable(prefix, 200), nameOf(partOf(activity)), printable(activity, 60), formatDuration(each)]))
   };
 }
 
-function wordsOf(parts: Float64Array, trans: TranslationBundle): string {
+function wordsOf(parts: Float64Array): string {
   return PARTS.flatMap((part, place) => {
     const seconds = parts[place] as number;
-    return seconds > 0 ? [trans.__('%1 %2', nameOf(part, trans), formatDuration(seconds))] : [];
+    return seconds > 0 ? [trans.__('%1 %2', nameOf(part), formatDuration(seconds))] : [];
   }).join(', ');
 }
 
@@ -121,7 +120,7 @@ function styleOf(part: Part, theme: Theme): Record<string, string> {
   }
 }
 
-function nameOf(part: Part, trans: TranslationBundle): string {
+function nameOf(part: Part): string {
   switch (part) {
     case 'cpu':
       return trans.__('on the CPU');

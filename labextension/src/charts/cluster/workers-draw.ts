@@ -1,7 +1,7 @@
 /** The history of workers: CPU, memory as results, the rest of the processes, and what was written to disk, and how their event loops lag. */
 import { formatBytes } from '../../lib/format';
 import { ThinLine } from '../../lib/thin';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { WorkerSeries } from '../../store';
 import { formatCpu } from '../resources/words';
 import type { Brush } from '../timeline/drawing/brush';
@@ -13,7 +13,7 @@ const STRONG = 0.45;
 const WEAK = 0.16;
 
 export function drawWorkers(
-  brush: Brush, plots: readonly Plot[], series: WorkerSeries, summary: WorkersSummary, cpuShare: (percent: number) => number, trans: TranslationBundle
+  brush: Brush, plots: readonly Plot[], series: WorkerSeries, summary: WorkersSummary, cpuShare: (percent: number) => number
 ): void {
   const [cpu, memory, lag] = plots;
   if (cpu === undefined || memory === undefined) {
@@ -36,7 +36,7 @@ export function drawWorkers(
       area(brush, lag, line(lag, i => series.tickS[i] as number), WEAK);
     });
   }
-  marks(brush, cpu, memory, summary, cpuShare, trans);
+  marks(brush, cpu, memory, summary, cpuShare);
 }
 
 function linesOf(
@@ -83,7 +83,7 @@ function area({ context, theme }: Brush, plot: Plot, segments: readonly number[]
   }
 }
 
-function marks(brush: Brush, cpu: Plot, memory: Plot, { peak, last }: WorkersSummary, cpuShare: (percent: number) => number, trans: TranslationBundle): void {
+function marks(brush: Brush, cpu: Plot, memory: Plot, { peak, last }: WorkersSummary, cpuShare: (percent: number) => number): void {
   const limit = last.limitBytes ?? peak.limitBytes?.value ?? null;
   if (limit !== null && limit <= memory.axis.top) {
     brush.level(memory, limit, trans.__('limit %1', formatBytes(limit)));

@@ -2,6 +2,7 @@
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import type { Span } from '../../lib/span';
 import { valueAxis } from '../../lib/ticks';
+import { trans } from '../../lib/translate';
 import type { Quantity, SecondsOfPrefix, WorkerSeries, WorkerStore } from '../../store';
 import type { ClusterWorker } from '../../wire';
 import { Gauge } from '../resources/gauge';
@@ -62,7 +63,6 @@ export class WorkersTrack extends PlotTrack {
 
   constructor(context: TrackContext) {
     super(context);
-    const { trans } = context;
     this.label = trans.__('Workers of the cluster');
     const perSecond = (bps: number | null): string => (bps === null ? formatBytes(null) : trans.__('%1/s', formatBytes(bps)));
     this.#lag = { quantity: 'tickS', title: trans.__('Event loop, between ticks'), format: formatDuration };
@@ -80,7 +80,7 @@ export class WorkersTrack extends PlotTrack {
   }
 
   update(frame: TimeFrame | null): string | null {
-    const { store, window, trans } = this.context;
+    const { store, window } = this.context;
     const workers = this.#workers;
     const own = sampleSpan(store.tables, window);
     const seen = [workers?.version, this.#worker, own?.startS, own?.stopS, frame?.growing, store.tables.remarks.length, store.cluster?.metrics.version, window.firstRun, window.lastRun].join(' ');
@@ -107,7 +107,6 @@ export class WorkersTrack extends PlotTrack {
   }
 
   plots(): readonly PlotSpec[] {
-    const { trans } = this.context;
     const peak = this.#summary?.peak;
     const most = Math.max(peak?.rssBytes?.value ?? 0, peak?.spilledBytes?.value ?? 0, 1);
     const limit = this.#limit;
@@ -133,16 +132,15 @@ export class WorkersTrack extends PlotTrack {
 
   drawPlots(brush: Brush, plots: readonly Plot[]): void {
     if (this.#series !== null && this.#summary !== null) {
-      drawWorkers(brush, plots, this.#series, this.#summary, percent => this.#cpuShare(percent) ?? NaN, this.context.trans);
+      drawWorkers(brush, plots, this.#series, this.#summary, percent => this.#cpuShare(percent) ?? NaN);
       drawLife(brush, plots, this.#told);
     }
   }
 
   readout(timeS: number): readonly string[] | null {
-    const { trans } = this.context;
     const at = trans.__('at %1', formatDuration(timeS - this.#zeroS));
     const i = this.#series?.at(timeS) ?? -1;
-    const happened = this.#span === null ? [] : lifeAt(this.#told, timeS, this.#span, this.#zeroS, trans);
+    const happened = this.#span === null ? [] : lifeAt(this.#told, timeS, this.#span, this.#zeroS);
     if (this.#series === null || i < 0 || this.#series.nWorkers[i] === 0) {
       return [at, trans.__('no samples'), ...happened];
     }
@@ -166,12 +164,10 @@ export class WorkersTrack extends PlotTrack {
   }
 
   description(): string {
-    const { trans } = this.context;
     return trans.__('CPU and memory of workers over time; its table has the numbers');
   }
 
   head(): ComponentChildren {
-    const { trans } = this.context;
     const picker = (
       <div class="tsk-worker-picker">
         <select
@@ -189,7 +185,6 @@ export class WorkersTrack extends PlotTrack {
   }
 
   foot(): ComponentChildren {
-    const { trans } = this.context;
     if (this.#summary === null) {
       return null;
     }
@@ -207,7 +202,7 @@ export class WorkersTrack extends PlotTrack {
           {parts.map(([name, text]) => <span><span class={`tsk-worker-swatch tsk-${name}`} />{text}</span>)}
           <span>{notes.filter(note => note !== '').join(' · ')}</span>
         </div>
-        {this.#seconds.length > 0 && <Seconds prefixes={this.#seconds} theme={this.context.theme()} trans={trans} />}
+        {this.#seconds.length > 0 && <Seconds prefixes={this.#seconds} theme={this.context.theme()} />}
       </div>
     );
   }
@@ -216,7 +211,6 @@ export class WorkersTrack extends PlotTrack {
     if (this.#summary === null) {
       return [];
     }
-    const { trans } = this.context;
     const { last, peak } = this.#summary;
     const row = (name: string, quantity: Quantity, format: (value: number | null) => string): string[] => [
       name, format(last[quantity]), format(peak[quantity]?.value ?? null),
@@ -233,7 +227,7 @@ export class WorkersTrack extends PlotTrack {
         row(trans.__('Limit'), 'limitBytes', formatBytes),
         ...this.#known.map(extra => row(this.#named(extra), extra.quantity, extra.format))
       ]
-    }, ...(this.#seconds.length === 0 ? [] : [secondsTable(this.#seconds, trans)]), ...(this.#told.length === 0 ? [] : [lifeTable(this.#told, this.#zeroS, trans)])];
+    }, ...(this.#seconds.length === 0 ? [] : [secondsTable(this.#seconds)]), ...(this.#told.length === 0 ? [] : [lifeTable(this.#told, this.#zeroS)])];
   }
 
   get #workers(): WorkerStore | undefined {
@@ -247,7 +241,6 @@ export class WorkersTrack extends PlotTrack {
 
   /** What a quantity is called: of all workers it is that of the one which has the most. */
   #named({ title }: Extra): string {
-    const { trans } = this.context;
     return this.#worker === null ? trans.__('%1 (most of any)', title) : title;
   }
 
@@ -262,7 +255,6 @@ export class WorkersTrack extends PlotTrack {
   }
 
   get #wholeCpu(): string {
-    const { trans } = this.context;
     const n = this.#nThreads;
     return n === null ? trans.__('100% = one core') : trans._n('100% = the one thread', '100% = all %2 threads', n, formatCount(n));
   }
@@ -276,7 +268,6 @@ export class WorkersTrack extends PlotTrack {
   }
 
   #gauges({ last, peak }: WorkersSummary): ComponentChildren {
-    const { trans } = this.context;
     const limit = this.#limit;
     const share = (value: number | null | undefined, of: number | null): number | null =>
       value === null || value === undefined || of === null || of === 0 ? null : value / of;
@@ -298,7 +289,6 @@ export class WorkersTrack extends PlotTrack {
 
   /** The workers as choices; the same elements where they are the same workers. */
   #list(workers: readonly (ClusterWorker | undefined)[]): ComponentChildren {
-    const { trans } = this.context;
     const known = workers.filter(worker => worker !== undefined);
     const shown = known.slice(0, MAX_LISTED);
     const listed = [known.length, ...shown.map(({ id, name }) => `${id} ${name}`)].join('\n');

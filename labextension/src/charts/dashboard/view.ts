@@ -1,5 +1,5 @@
 /** Progress and the tracks of the same computes: one time axis, one cursor, one selection, one set of colours. */
-import { english } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
 import type { ProgressChart, ProgressOptions } from '../progress';
 import { mount as mountProgress } from '../progress';
@@ -34,7 +34,7 @@ export interface Dashboard {
 
 /** Put the charts of some computes into `el`, until `signal` aborts. */
 export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptions): Dashboard {
-  const { signal, prefixes = 'rows', compact = false, brief = false, lastRun = null, follow, trans = english } = options;
+  const { signal, prefixes = 'rows', compact = false, brief = false, lastRun = null, follow } = options;
   const root = element('div', {
     class: 'tsk-dashboard',
     role: 'group',

@@ -1,6 +1,6 @@
 /** The source of one function, each line with its time and as warm as it took long. */
 import { formatDuration, printable } from '../../lib/format';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { ComponentChildren } from '../ui/render';
 
 /** As the kernel sends it; seconds and text are null where they are not known. */
@@ -14,12 +14,12 @@ export interface FunctionSource {
 /** Most of a line's colour: text stays readable on it. */
 const WARMEST_PERCENT = 45;
 
-export function sourceOf(value: unknown, trans: TranslationBundle): ComponentChildren {
+export function sourceOf(value: unknown): ComponentChildren {
   const source = value as Partial<FunctionSource>;
-  return source.lines === undefined ? null : <Source source={source as FunctionSource} trans={trans} />;
+  return source.lines === undefined ? null : <Source source={source as FunctionSource} />;
 }
 
-function Source({ source: { function: [name, file, line], seconds, lines, note }, trans }: { source: FunctionSource; trans: TranslationBundle }) {
+function Source({ source: { function: [name, file, line], seconds, lines, note } }: { source: FunctionSource; }) {
   const most = Math.max(...lines.map(([, , each]) => each ?? 0), 0);
   const title = trans.__('Source of %1', printable(name));
   return (

@@ -1,7 +1,7 @@
 /** When samples were taken: a strip to choose a time on, by pointer or by keys. */
 import { formatDuration } from '../../lib/format';
 import type { Theme } from '../../lib/theme';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import { fitCanvas } from '../ui/canvas';
 import { pointOf } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
@@ -58,7 +58,6 @@ export class Timeline {
   #from: number | null = null;
 
   constructor(
-    private readonly _trans: TranslationBundle,
     private readonly choose: (bins: Bins | null) => void
   ) {}
 
@@ -69,7 +68,6 @@ export class Timeline {
   }
 
   render(): ComponentChildren {
-    const { _trans: trans } = this;
     const label = trans.__('Timeline of samples. Left and right choose a time, with Shift its length; Escape chooses all');
     return (
       <div class="tsk-flame-time" hidden={(this.#data?.startS.length ?? 0) < 2}>
@@ -115,8 +113,8 @@ export class Timeline {
     const starts = this.#data?.startS ?? new Float64Array(0);
     const at = (bin: number): string => formatDuration((starts[bin] ?? 0) - (starts[0] ?? 0));
     return end < starts.length
-      ? this._trans.__('from %1 to %2', at(first), at(end))
-      : this._trans.__('from %1 to the end', at(first));
+      ? trans.__('from %1 to %2', at(first), at(end))
+      : trans.__('from %1 to the end', at(first));
   }
 
   #binAt(event: MouseEvent): number {

@@ -1,8 +1,7 @@
 /** The flame graph in a page: bars, search, timeline, and the same as text. */
 import { formatCount } from '../../lib/format';
 import type { Theme } from '../../lib/theme';
-import type { TranslationBundle } from '../../lib/translate';
-import { english } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { BoundKey, KeyBinding } from '../timeline/keys';
 import { KeyHelp, bind, press } from '../timeline/keys';
 import { TextFitter, fitCanvas, pixelRatio } from '../ui/canvas';
@@ -36,7 +35,7 @@ interface FlameKeys {
 
 const ARROWS: Readonly<Record<string, Direction>> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' };
 
-const flameKeys = (trans: TranslationBundle): readonly KeyBinding<FlameKeys>[] => [
+const flameKeys = (): readonly KeyBinding<FlameKeys>[] => [
   { keys: Object.keys(ARROWS), shown: '← → ↑ ↓', does: trans.__('move to the next call'), act: (to, key) => { to.move(ARROWS[key] ?? 'up'); } },
   { keys: ['Enter', ' '], shown: trans.__('Enter'), does: trans.__('zoom in to the call'), act: to => { to.zoomIn(); } },
   { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('zoom out by one call'), act: to => { to.zoomOut(); } },
@@ -56,7 +55,6 @@ export interface FlameColours {
 export interface FlameOptions {
   /** Unmounts the chart. */
   readonly signal: AbortSignal;
-  readonly trans?: TranslationBundle;
   /** The person chose a call; null: none of a function. Left out: there is nobody who has sources. */
   readonly onFunction?: (chosen: FlameFunction | null) => void;
 }
@@ -81,7 +79,6 @@ export function mount(el: HTMLElement, colours: FlameColours, options: FlameOpti
 
 class FlameView implements FlameChart, FlameKeys {
   readonly el = element('div', { class: 'tsk-chart tsk-flame', role: 'group' });
-  private readonly _trans: TranslationBundle;
   readonly #signal: AbortSignal;
   readonly #frames: FrameLoop;
   readonly #texts = new TextFitter();
@@ -110,15 +107,14 @@ class FlameView implements FlameChart, FlameKeys {
 
   constructor(
     private readonly colours: FlameColours,
-    { signal, trans = english, onFunction }: FlameOptions
+    { signal, onFunction }: FlameOptions
   ) {
-    this._trans = trans;
     this.#onFunction = onFunction;
     this.#signal = signal;
     this.#theme = readTheme(document.body);
     this.#frames = new FrameLoop(() => this.#paint(), signal);
-    this.#keys = bind(flameKeys(trans), this);
-    this.#timeline = new Timeline(trans, bins => {
+    this.#keys = bind(flameKeys(), this);
+    this.#timeline = new Timeline(bins => {
       this.#bins = bins;
       this.#grow();
     });
@@ -152,7 +148,7 @@ class FlameView implements FlameChart, FlameKeys {
     const isEmpty = data === null || data.bin.length === 0;
     this.#bins = data === null || this.#data === null ? null : keptBins(this.#data, data, this.#bins);
     this.#data = isEmpty ? null : data;
-    this.#note = note ?? (isEmpty ? this._trans.__('no samples yet') : null);
+    this.#note = note ?? (isEmpty ? trans.__('no samples yet') : null);
     if (isEmpty) {
       this.#render();
     } else {
@@ -197,9 +193,8 @@ class FlameView implements FlameChart, FlameKeys {
     if (this.#signal.aborted) {
       return;
     }
-    const { _trans: trans } = this;
     const [data, root] = [this.#data, this.#root];
-    const sum = data === null || root === null ? '' : describeAll(data, root, trans);
+    const sum = data === null || root === null ? '' : describeAll(data, root);
     render(
       <>
         <p class="tsk-flame-note" hidden={this.#note === null}>{this.#note}</p>
@@ -232,7 +227,7 @@ class FlameView implements FlameChart, FlameKeys {
           <p class="tsk-flame-said" role="status">{this.#said()}</p>
           {this.#source}
           {this.#timeline.render()}
-          <KeyHelp keys={this.#keys} class="tsk-flame-help" hidden={!this.#helping} trans={trans} />
+          <KeyHelp keys={this.#keys} class="tsk-flame-help" hidden={!this.#helping} />
           <details>
             <summary>{trans.__('As a table')}</summary>
             <div class="tsk-flame-table" tabIndex={0} role="group" aria-label={trans.__('As a table')}>{this.#table}</div>
@@ -248,9 +243,9 @@ class FlameView implements FlameChart, FlameKeys {
     const [data, root, node] = [this.#data, this.#root, this.#cursor ?? this.#focus];
     const found = this.#saysFound ? this.#found() : null;
     if (found !== null) {
-      return this._trans._n('%2 call found', '%2 calls found', found.size, formatCount(found.size));
+      return trans._n('%2 call found', '%2 calls found', found.size, formatCount(found.size));
     }
-    return data === null || root === null || node === null ? '' : describeNode(data, node, root, this._trans);
+    return data === null || root === null || node === null ? '' : describeNode(data, node, root);
   }
 
   #grow(): void {
@@ -265,7 +260,7 @@ class FlameView implements FlameChart, FlameKeys {
     this.#focus = this.#focus === null ? root : findSame(root, this.#focus);
     this.#cursor = this.#cursor === null ? null : findSame(root, this.#cursor);
     this.#timeline.show(data, prefix, this.#bins);
-    this.#table = <Table {...ownTimes(data, root, this._trans)} />;
+    this.#table = <Table {...ownTimes(data, root)} />;
     this.#saysFound = false;
     this.#render();
   }
@@ -299,7 +294,7 @@ class FlameView implements FlameChart, FlameKeys {
     const found = new Set<FlameNode>();
     walk(this.#root, node => {
       const file = node.kind === 'function' ? (data.functions[node.place]?.file ?? '') : '';
-      if (node.kind !== 'all' && `${nameOf(data, node, this._trans)} ${file}`.toLowerCase().includes(wanted)) {
+      if (node.kind !== 'all' && `${nameOf(data, node)} ${file}`.toLowerCase().includes(wanted)) {
         found.add(node);
       }
       return true;
@@ -347,7 +342,7 @@ class FlameView implements FlameChart, FlameKeys {
       found: this.#found(),
       texts: this.#texts,
       colourOf: node => (node.kind === 'all' ? GROUND : colour(data.prefixes[node.prefix] ?? '')),
-      nameOf: node => nameOf(data, node, this._trans)
+      nameOf: node => nameOf(data, node)
     });
     this.#timeline.paint(this.#theme, widthPx, ratio);
     return 'still';

@@ -1,6 +1,6 @@
 /** A flame graph in words: names, figures, and the table. */
 import { formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { TextTable } from '../ui/tables';
 import type { FlameData } from './data';
 import { type FlameNode, walk } from './tree';
@@ -8,7 +8,7 @@ import { type FlameNode, walk } from './tree';
 const MAX_TABLE = 100;
 
 /** What a bar is called. */
-export function nameOf(data: FlameData, node: FlameNode, trans: TranslationBundle): string {
+export function nameOf(data: FlameData, node: FlameNode): string {
   switch (node.kind) {
     case 'all':
       return trans.__('all tasks');
@@ -20,7 +20,7 @@ export function nameOf(data: FlameData, node: FlameNode, trans: TranslationBundl
 }
 
 /** What is known of a call, in one line. */
-export function describeNode(data: FlameData, node: FlameNode, root: FlameNode, trans: TranslationBundle): string {
+export function describeNode(data: FlameData, node: FlameNode, root: FlameNode): string {
   const fn = node.kind === 'function' ? data.functions[node.place] : undefined;
   const place = fn === undefined ? '' : ` (${printable(fn.file)}:${fn.line})`;
   const share = formatPercent(root.seconds > 0 ? node.seconds / root.seconds : null);
@@ -28,7 +28,7 @@ export function describeNode(data: FlameData, node: FlameNode, root: FlameNode, 
     '%2: %3, %4 of what is shown, %5 self, %6 sample',
     '%2: %3, %4 of what is shown, %5 self, %6 samples',
     node.count,
-    `${nameOf(data, node, trans)}${place}`,
+    `${nameOf(data, node)}${place}`,
     formatDuration(node.seconds),
     share,
     formatDuration(node.ownSeconds),
@@ -37,7 +37,7 @@ export function describeNode(data: FlameData, node: FlameNode, root: FlameNode, 
 }
 
 /** What a whole graph amounts to. */
-export function describeAll(data: FlameData, root: FlameNode, trans: TranslationBundle): string {
+export function describeAll(data: FlameData, root: FlameNode): string {
   const said = trans._n(
     '%2 sample, about %3 in tasks',
     '%2 samples, about %3 in tasks',
@@ -49,14 +49,14 @@ export function describeAll(data: FlameData, root: FlameNode, trans: Translation
 }
 
 /** Functions by their own time, over all places they are called from. */
-export function ownTimes(data: FlameData, root: FlameNode, trans: TranslationBundle): TextTable {
+export function ownTimes(data: FlameData, root: FlameNode): TextTable {
   const own = new Map<string, { name: string; place: string; seconds: number }>();
   walk(root, node => {
     if (node.ownSeconds > 0) {
       const fn = node.kind === 'function' ? data.functions[node.place] : undefined;
       const place = fn === undefined ? trans.__('C code that Dask called') : `${printable(fn.file)}:${fn.line}`;
       const key = `${node.kind} ${node.place}`;
-      const known = own.get(key) ?? { name: nameOf(data, node, trans), place, seconds: 0 };
+      const known = own.get(key) ?? { name: nameOf(data, node), place, seconds: 0 };
       known.seconds += node.ownSeconds;
       own.set(key, known);
     }

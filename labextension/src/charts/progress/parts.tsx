@@ -1,6 +1,6 @@
 /** The parts of the progress chart: its icon, bars, and the lists of prefixes, errors and computes. */
 import { formatCount, formatDuration, printable } from '../../lib/format';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { FailureKind } from '../../store';
 import { type Run, isOfOthers } from '../../wire';
 import { type RevealCell, runName } from '../ui/cell-link';
@@ -77,25 +77,24 @@ const MAX_NAME_CHARS = 120;
 interface PrefixRowsProps {
   readonly prefixes: readonly PrefixRow[];
   readonly colourOf: (prefix: string) => string;
-  readonly trans: TranslationBundle;
 }
 
 /** A colour, a name, a small bar and the counts of each prefix. */
-export function PrefixRows({ prefixes, colourOf, trans }: PrefixRowsProps): ComponentChildren {
+export function PrefixRows({ prefixes, colourOf }: PrefixRowsProps): ComponentChildren {
   const row = (prefix: PrefixRow): ComponentChildren => {
     const colour = colourOf(prefix.prefix);
-    const sentence = rowSentence(prefix, trans);
+    const sentence = rowSentence(prefix);
     return (
       <li class={`tsk-progress-row${(prefix.ahead?.noWorker ?? 0) > 0 ? ' tsk-stuck' : ''}`} title={`${printable(prefix.prefix)}: ${sentence}`}>
         <span class="tsk-swatch" style={{ background: colour }} />
         <span class="tsk-progress-name">{printable(prefix.prefix, MAX_NAME_CHARS)}</span>
         <div class="tsk-progress-bar" role="img" aria-label={sentence} style={{ '--tsk-prefix': colour }}><Segments counts={prefix} /></div>
-        <span class="tsk-progress-number">{rowNumber(prefix, trans)}</span>
+        <span class="tsk-progress-number">{rowNumber(prefix)}</span>
       </li>
     );
   };
   const more = (hidden: readonly PrefixRow[]): string => {
-    const doing = hiddenText(hidden, trans);
+    const doing = hiddenText(hidden);
     const text = trans._n('Show %2 more task type', 'Show %2 more task types', hidden.length, formatCount(hidden.length));
     return doing === '' ? text : `${text} (${doing})`;
   };
@@ -111,7 +110,7 @@ export function PrefixRows({ prefixes, colourOf, trans }: PrefixRowsProps): Comp
 }
 
 /** What went wrong: for each prefix and message how often, and which task was the first. */
-export function Errors({ errors, trans }: { readonly errors: readonly FailureKind[]; readonly trans: TranslationBundle }): ComponentChildren {
+export function Errors({ errors }: { readonly errors: readonly FailureKind[]; }): ComponentChildren {
   const more = ({ length: n }: readonly FailureKind[]): string => trans._n('Show %2 more error', 'Show %2 more errors', n, formatCount(n));
   const fewer = (n: number): string => n > 0
     ? trans._n('Show fewer (%2 more error is not listed)', 'Show fewer (%2 more errors are not listed)', n, formatCount(n))
@@ -119,7 +118,7 @@ export function Errors({ errors, trans }: { readonly errors: readonly FailureKin
   return (
     <FoldedList
       rows={errors} folded={3} most={100} classes={['tsk-progress-errors', '']} label={trans.__('Errors')}
-      row={error => <li>{errorText(error, trans)}</li>} more={more} fewer={fewer}
+      row={error => <li>{errorText(error)}</li>} more={more} fewer={fewer}
     />
   );
 }
@@ -130,7 +129,6 @@ const MAX_RUNS = 100;
 interface RunListProps {
   readonly runs: readonly Run[];
   readonly nowS: number;
-  readonly trans: TranslationBundle;
   readonly reveal: RevealCell;
   /** What is shown since a person selected it: one compute, by its number, or all together; null: what runs now. */
   readonly chosen?: number | 'all' | null;
@@ -142,17 +140,17 @@ interface RunListProps {
 export class RunList extends Component<RunListProps, { readonly open: boolean }> {
   override state = { open: false };
 
-  override render({ runs, nowS, trans, reveal, chosen = null, choose = null }: RunListProps): ComponentChildren {
+  override render({ runs, nowS, reveal, chosen = null, choose = null }: RunListProps): ComponentChildren {
     const { open } = this.state;
     const isOnly = runs.length === 1;
-    const items = isOnly || open ? runs.slice(-MAX_RUNS).reverse().map(run => ({ ...describeRun(run, nowS, isOnly, choose !== null, trans), run })) : [];
+    const items = isOnly || open ? runs.slice(-MAX_RUNS).reverse().map(run => ({ ...describeRun(run, nowS, isOnly, choose !== null), run })) : [];
     return (
       <>
         <button
           type="button" class="tsk-button tsk-progress-computes" aria-expanded={open} hidden={runs.length < 2}
           onClick={() => { this.setState({ open: !open }); }}
         >
-          {countText(runs, trans)}
+          {countText(runs)}
         </button>
         {choose !== null && (
           <button type="button" class="tsk-button tsk-progress-latest" hidden={chosen === null} onClick={() => { choose(null); }}>
@@ -185,20 +183,20 @@ export class RunList extends Component<RunListProps, { readonly open: boolean }>
 }
 
 /** What other clients do is no compute. */
-function countText(runs: readonly Run[], trans: TranslationBundle): string {
+function countText(runs: readonly Run[]): string {
   const n = runs.filter(run => !isOfOthers(run)).length;
   const computes = trans._n('%2 compute', '%2 computes', n, formatCount(n));
   return n === runs.length ? computes : trans.__('%1 and other clients', computes);
 }
 
-function describeRun(run: Run, nowS: number, isOnly: boolean, hasWhen: boolean, trans: TranslationBundle): { readonly name: string; readonly facts: string } {
+function describeRun(run: Run, nowS: number, isOnly: boolean, hasWhen: boolean): { readonly name: string; readonly facts: string } {
   const lastedS = run.startS === null ? null : run.stopS === null ? Math.max(Math.floor(nowS - run.startS), 0) : run.stopS - run.startS;
   const lasted = lastedS === null ? [] : [formatDuration(lastedS)];
   if (isOfOthers(run)) {
     return { name: trans.__('Other clients'), facts: lasted.join('') };
   }
   const name = runName(run) ?? (isOnly ? '' : trans.__('Compute %1', String(run.run + 1)));
-  const facts = [stateWord(run.status, trans), trans._n('%2 task', '%2 tasks', run.nTasks, formatCount(run.nTasks)), ...lasted];
+  const facts = [stateWord(run.status), trans._n('%2 task', '%2 tasks', run.nTasks, formatCount(run.nTasks)), ...lasted];
   if (hasWhen && run.stopS !== null) {
     facts.push(trans.__('%1 ago', formatDuration(Math.max(Math.floor(nowS - run.stopS), 0))));
   }

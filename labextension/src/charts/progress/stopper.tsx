@@ -1,6 +1,6 @@
 /** Stops what is shown, when a person asks for it: one compute, or which of several; and knows why that cannot be. */
 import { formatCount, printable } from '../../lib/format';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import type { Run, StopWay } from '../../wire';
 import { runName } from '../ui/cell-link';
@@ -16,7 +16,6 @@ export type StopRun = (run: number, way: 'interrupt' | 'cancel') => Promise<stri
 export interface StopperOptions {
   readonly store: TaskStore;
   readonly signal: AbortSignal;
-  readonly trans: TranslationBundle;
   /** Is called when there is another thing to show. */
   readonly changed: () => void;
 }
@@ -47,13 +46,12 @@ export class Stopper {
 
   /** The button, while computes run; what to ask before it does anything, and why it did nothing, stand in `below`. */
   button(running: readonly Run[]): ComponentChildren {
-    const { trans } = this.options;
     const choices = this.#choices(running);
     const can = choices.some(({ way }) => way === 'interrupt' || way === 'cancel');
     const isAsked = !can && choices.some(({ way }) => way === 'asked');
     return (
       <button
-        type="button" class="tsk-button tsk-progress-stop" title={why(choices, trans)} hidden={running.length === 0} disabled={!can}
+        type="button" class="tsk-button tsk-progress-stop" title={why(choices)} hidden={running.length === 0} disabled={!can}
         aria-expanded={this.#isOpen} ref={this.#holdButton} onClick={() => { this.#click(choices); }}
       >
         {isAsked ? trans.__('Stopping…') : trans.__('Stop')}
@@ -62,7 +60,6 @@ export class Stopper {
   }
 
   below(running: readonly Run[]): ComponentChildren {
-    const { trans } = this.options;
     const choices = this.#isOpen ? this.#choices(running) : [];
     const interrupted = choices.filter(({ way }) => way === 'interrupt').at(-1);
     const cancelled = choices.filter(({ way }) => way === 'cancel');
@@ -95,7 +92,7 @@ export class Stopper {
   #choice({ run, way }: Choice, act: string): ComponentChildren {
     return (
       <p key={run.run}>
-        <span>{whatIsLost(run, way, this.#nLeft(run), this.options.trans)}</span>
+        <span>{whatIsLost(run, way, this.#nLeft(run))}</span>
         <button type="button" class="tsk-button tsk-progress-cancel" onClick={() => { this.#open(false); void this.#ask(run.run, way); }}>{act}</button>
       </p>
     );
@@ -129,7 +126,7 @@ export class Stopper {
   }
 
   async #ask(run: number, way: StopWay | null): Promise<void> {
-    const { signal, trans, changed } = this.options;
+    const { signal, changed } = this.options;
     if (way !== 'interrupt' && way !== 'cancel') {
       return;
     }
@@ -166,7 +163,7 @@ function focus(button: HTMLButtonElement | null): void {
   button?.focus();
 }
 
-function whatIsLost(run: Run, way: StopWay | null, nLeft: number, trans: TranslationBundle): string {
+function whatIsLost(run: Run, way: StopWay | null, nLeft: number): string {
   const name = runName(run) ?? trans.__('Compute %1', String(run.run + 1));
   return way === 'interrupt'
     ? trans._n('%3 runs, with %2 unfinished task.', '%3 runs, with %2 unfinished tasks.', nLeft, formatCount(nLeft), name)
@@ -178,7 +175,7 @@ function whatIsLost(run: Run, way: StopWay | null, nLeft: number, trans: Transla
 }
 
 /** What the button does, or why it does nothing. */
-function why(choices: readonly Choice[], trans: TranslationBundle): string {
+function why(choices: readonly Choice[]): string {
   const ways = new Set(choices.map(({ way }) => way));
   if (ways.has('cancel')) {
     return trans.__('Cancel its futures, after a question');

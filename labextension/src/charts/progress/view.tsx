@@ -1,5 +1,5 @@
 /** The progress chart in a page: draws when the store changes, and lets time pass in between. */
-import { english, type TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
 import { type Run, isOfOthers, runsOfOthers } from '../../wire';
 import type { RevealCell } from '../ui/cell-link';
@@ -36,7 +36,6 @@ export interface ProgressOptions {
   readonly firstRun?: number;
   /** Null or left out: and all that come. */
   readonly lastRun?: number | null;
-  readonly trans?: TranslationBundle;
   /**
    * `now`: what runs, else what ran last, as the headline of a session; a person may select another. Left out: all
    * computes together, as of one cell.
@@ -97,17 +96,15 @@ class ProgressView implements ProgressChart {
   readonly #frames: FrameLoop;
   readonly #read: () => Tables;
   readonly #signal: AbortSignal;
-  private readonly _trans: TranslationBundle;
   #ticking: ReturnType<typeof setInterval> | undefined;
   #wasLive = false;
   #isAlive = false;
   #moment: Moment | null = null;
 
   constructor(private readonly store: TaskStore, options: ProgressOptions) {
-    const { signal, firstRun = 0, lastRun = null, trans = english, shows = 'all', stop, joined = false, reveal = () => null, keeping = null } = options;
+    const { signal, firstRun = 0, lastRun = null, shows = 'all', stop, joined = false, reveal = () => null, keeping = null } = options;
     const changed = (): void => { this.#render(); };
     this.#signal = signal;
-    this._trans = trans;
     this.#axis = options.axis ?? new TimeAxis(false);
     this.#window = new ShownWindow(store, { firstRun, lastRun }, this.#axis, shows);
     this.#read = reader(store, this.#window, this.#axis);
@@ -116,10 +113,10 @@ class ProgressView implements ProgressChart {
     this.#reveal = reveal;
     this.#notice = new Notice(changed, signal);
     this.#announcer = new Announcer(changed, signal);
-    this.#stopper = stop?.({ store, signal, trans, changed }) ?? null;
-    this.#exporter = new Exporter(this.#notice, trans);
+    this.#stopper = stop?.({ store, signal, changed }) ?? null;
+    this.#exporter = new Exporter(this.#notice);
     this.#keeping = keeping;
-    this.#comparison = keeping?.comparison(this.#exporter, trans, changed) ?? null;
+    this.#comparison = keeping?.comparison(this.#exporter, changed) ?? null;
     this.#frames = new FrameLoop(() => this.#draw(), signal);
     this.el.setAttribute('aria-label', trans.__('Progress of Dask tasks'));
   }
@@ -184,7 +181,7 @@ class ProgressView implements ProgressChart {
   /** What was over before anybody looked is no news. */
   #announce(layout: ProgressLayout): void {
     if (layout.state === 'running' || (this.#moment !== null && this.#moment.layout.state !== layout.state)) {
-      this.#announcer.say(describeProgress(layout, this._trans).sentence);
+      this.#announcer.say(describeProgress(layout).sentence);
     }
   }
 
@@ -192,10 +189,9 @@ class ProgressView implements ProgressChart {
     if (this.#moment === null || this.#signal.aborted) {
       return;
     }
-    const { _trans: trans } = this;
     const { layout, all, nowS } = this.#moment;
     const running = this.#isAlive ? this.#read().runs.filter(run => run.status === 'running' && !isOfOthers(run)) : [];
-    const words = describeProgress(layout, trans);
+    const words = describeProgress(layout);
     this.el.dataset.state = layout.state;
     render(
       <>
@@ -205,26 +201,26 @@ class ProgressView implements ProgressChart {
           <span class="tsk-progress-count">{words.count}</span>
           <span class="tsk-progress-percent">{words.percent}</span>
           {this.#stopper?.button(running)}
-          <div class="tsk-progress-tools">{this.#tools(trans)}</div>
+          <div class="tsk-progress-tools">{this.#tools()}</div>
         </div>
         <div class="tsk-notice" role="status">{this.#notice.text}</div>
         {this.#stopper?.below(running)}
         {this.#comparison?.page()}
-        {bar(layout, words, trans)}
+        {bar(layout, words)}
         <div class="tsk-progress-meta">
-          {meta(words, layout.executing !== null, trans)}
-          <RunList runs={all} nowS={nowS} trans={trans} reveal={this.#reveal} chosen={this.#axis.chosen} choose={this.#choose} />
+          {meta(words, layout.executing !== null)}
+          <RunList runs={all} nowS={nowS} reveal={this.#reveal} chosen={this.#axis.chosen} choose={this.#choose} />
         </div>
         <div class="tsk-progress-error" hidden={words.error === ''}>{words.error}</div>
-        <Errors errors={layout.errors} trans={trans} />
-        <PrefixRows prefixes={layout.prefixes} colourOf={this.#colourOf} trans={trans} />
+        <Errors errors={layout.errors} />
+        <PrefixRows prefixes={layout.prefixes} colourOf={this.#colourOf} />
         <div class="tsk-hidden" role="status" aria-live="polite">{this.#announcer.text}</div>
       </>,
       this.el
     );
   }
 
-  #tools(trans: TranslationBundle): ComponentChildren {
+  #tools(): ComponentChildren {
     const cleared = this.#axis.sinceRun !== null;
     const paused = this.#axis.pausedAtS !== null;
     const live = this.#wasLive;
@@ -239,7 +235,7 @@ class ProgressView implements ProgressChart {
     const items = [
       { text: trans.__('Copy as a table'), act: () => { this.#copy(); } },
       { text: trans.__('Save as PNG'), act: () => { this.#savePicture(); }, hidden: !maySaveFiles() },
-      ...(this.#keeping?.files(this.#exporter, trans, () => this.#window) ?? []),
+      ...(this.#keeping?.files(this.#exporter, () => this.#window) ?? []),
       ...(this.#comparison === null ? [] : [this.#comparison.item(() => this.#ownRuns())]),
       ...(this.#joined ? [] : [clear])
     ];
@@ -261,18 +257,18 @@ class ProgressView implements ProgressChart {
   }
 
   #copy(): void {
-    this.#exporter.copy(progressTables(this.#layoutShown, this._trans));
+    this.#exporter.copy(progressTables(this.#layoutShown));
   }
 
   #savePicture(): void {
     const layout = this.#layoutShown;
-    const errors = layout.errors.map(kind => errorText(kind, this._trans));
-    const picture = progressPicture(layout, describeProgress(layout, this._trans), errors, this.#colourOf, readTheme(this.el));
+    const errors = layout.errors.map(kind => errorText(kind));
+    const picture = progressPicture(layout, describeProgress(layout), errors, this.#colourOf, readTheme(this.el));
     this.#exporter.save(picture, 'taskscope-progress.png');
   }
 }
 
-function bar(layout: ProgressLayout, { sentence }: ProgressWords, trans: TranslationBundle): ComponentChildren {
+function bar(layout: ProgressLayout, { sentence }: ProgressWords): ComponentChildren {
   const { total, finished } = layout;
   return (
     <div
@@ -284,7 +280,7 @@ function bar(layout: ProgressLayout, { sentence }: ProgressWords, trans: Transla
   );
 }
 
-function meta(words: ProgressWords, isToldByWorkers: boolean, trans: TranslationBundle): ComponentChildren {
+function meta(words: ProgressWords, isToldByWorkers: boolean): ComponentChildren {
   const titles: Partial<Record<(typeof META)[number], string>> = {
     stuck: trans.__('No worker has the resources or the address that they ask for, or there is no worker: they wait until one comes.'),
     ...(isToldByWorkers ? { running: trans.__('Running: as the workers counted last, other clients\' tasks included. The others were given to a worker that has not begun them.') } : {}),

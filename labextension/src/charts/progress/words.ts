@@ -1,6 +1,6 @@
 /** The progress chart in words: what is printed, what is said aloud, and its tables. */
 import { formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { FailureKind } from '../../store';
 import type { TextTable } from '../ui/tables';
 import type { Ahead, Eta, OthersCounts, PrefixRow, ProgressLayout, ProgressState, ShownCounts } from './layout';
@@ -37,23 +37,23 @@ export interface ProgressWords {
 }
 
 /** Empty texts stand for what need not be shown. */
-export function describeProgress(layout: ProgressLayout, trans: TranslationBundle): ProgressWords {
+export function describeProgress(layout: ProgressLayout): ProgressWords {
   const { total, erred, interrupted, lost, nRuns, error, counting } = layout;
   const words = {
-    state: stateWord(layout.state, trans),
-    count: countText(layout, trans),
+    state: stateWord(layout.state),
+    count: countText(layout),
     percent: total > 0 && !counting ? formatPercent(layout.fraction) : '',
     elapsed: nRuns > 0 ? trans.__('%1 elapsed', elapsedText(layout)) : '',
-    eta: etaText(layout.eta, trans),
-    running: layout.executing === null ? runningText(layout, trans) : executingText(layout.running, layout.executing, trans),
-    stuck: stuckText(layout.ahead, trans),
-    ahead: aheadText(layout.ahead, trans),
+    eta: etaText(layout.eta),
+    running: layout.executing === null ? runningText(layout) : executingText(layout.running, layout.executing),
+    stuck: stuckText(layout.ahead),
+    ahead: aheadText(layout.ahead),
     erred: erred > 0 ? trans.__('%1 failed', formatCount(erred)) : '',
     interrupted: interrupted > lost ? trans.__('%1 interrupted', formatCount(interrupted - lost)) : '',
     lost: lost > 0 ? trans.__('%1 lost with their worker', formatCount(lost)) : '',
-    skipped: skippedText(layout, trans),
+    skipped: skippedText(layout),
     runs: nRuns > 1 ? trans._n('%2 compute', '%2 computes', nRuns, formatCount(nRuns)) : '',
-    others: othersText(layout.others, trans),
+    others: othersText(layout.others),
     error: error === null ? '' : printable(error, MAX_ERROR_CHARS)
   };
   const { state, percent, eta, elapsed } = words;
@@ -63,12 +63,12 @@ export function describeProgress(layout: ProgressLayout, trans: TranslationBundl
 }
 
 /** How far it is, as short as it can be said: `43% · about 8 s left`, `finished in 3.2 s`. */
-export function shortText(layout: ProgressLayout, trans: TranslationBundle): string {
+export function shortText(layout: ProgressLayout): string {
   switch (layout.state) {
     case 'waiting':
-      return stateWord('waiting', trans);
+      return stateWord('waiting');
     case 'running': {
-      const { percent } = describeProgress(layout, trans);
+      const { percent } = describeProgress(layout);
       const left = layout.eta.kind === 'estimate' ? [trans.__('about %1 left', formatDuration(coarse(layout.eta.seconds)))] : [];
       return percent === '' ? trans.__('running') : [percent, ...left].join(' · ');
     }
@@ -81,14 +81,14 @@ export function shortText(layout: ProgressLayout, trans: TranslationBundle): str
   }
 }
 
-function runningText({ running, atWorkers }: ShownCounts, trans: TranslationBundle): string {
+function runningText({ running, atWorkers }: ShownCounts): string {
   if (running === 0) {
     return '';
   }
   return atWorkers ? trans.__('%1 on a worker', formatCount(running)) : trans.__('%1 running', formatCount(running));
 }
 
-function executingText(given: number, executing: number, trans: TranslationBundle): string {
+function executingText(given: number, executing: number): string {
   const waiting = given - executing;
   return [
     executing > 0 ? trans.__('%1 running', formatCount(executing)) : '',
@@ -96,11 +96,11 @@ function executingText(given: number, executing: number, trans: TranslationBundl
   ].filter(text => text !== '').join(', ');
 }
 
-function skippedText({ skipped }: ShownCounts, trans: TranslationBundle): string {
+function skippedText({ skipped }: ShownCounts): string {
   return skipped === 0 ? '' : trans.__('%1 skipped (already computed)', formatCount(skipped));
 }
 
-function countText({ total, finished, skipped, nRuns, counting }: ProgressLayout, trans: TranslationBundle): string {
+function countText({ total, finished, skipped, nRuns, counting }: ProgressLayout): string {
   if (counting) {
     return finished > 0 ? trans.__('%1 finished, total not known yet', formatCount(finished)) : trans.__('counting tasks…');
   }
@@ -110,7 +110,7 @@ function countText({ total, finished, skipped, nRuns, counting }: ProgressLayout
   return skipped > 0 ? trans.__('no task had to run') : nRuns > 0 ? trans.__('no tasks') : '';
 }
 
-function othersText(others: OthersCounts | null, trans: TranslationBundle): string {
+function othersText(others: OthersCounts | null): string {
   if (others === null) {
     return '';
   }
@@ -129,14 +129,14 @@ export function rowCount(row: PrefixRow): string {
 }
 
 /** The same, with what hangs: `40 / 100 · 4 that no worker can run`. */
-export function rowNumber(row: PrefixRow, trans: TranslationBundle): string {
-  return [rowCount(row), stuckText(row.ahead, trans)].filter(text => text !== '').join(' · ');
+export function rowNumber(row: PrefixRow): string {
+  return [rowCount(row), stuckText(row.ahead)].filter(text => text !== '').join(' · ');
 }
 
 /** What a row's bar shows, in words. */
-export function rowSentence(row: PrefixRow, trans: TranslationBundle): string {
+export function rowSentence(row: PrefixRow): string {
   const parts = [trans.__('%1 of %2 finished', formatCount(row.finished), formatCount(row.total))];
-  parts.push(...[runningText(row, trans), stuckText(row.ahead, trans), aheadText(row.ahead, trans)].filter(text => text !== ''));
+  parts.push(...[runningText(row), stuckText(row.ahead), aheadText(row.ahead)].filter(text => text !== ''));
   if (row.erred > 0) {
     parts.push(trans.__('%1 failed', formatCount(row.erred)));
   }
@@ -144,13 +144,13 @@ export function rowSentence(row: PrefixRow, trans: TranslationBundle): string {
     parts.push(trans.__('%1 interrupted', formatCount(row.interrupted)));
   }
   if (row.skipped > 0) {
-    parts.push(skippedText(row, trans));
+    parts.push(skippedText(row));
   }
   return parts.join(', ');
 }
 
 /** What the rows that are not listed do: `3 running, 1 failed`; empty where nothing. */
-export function hiddenText(rows: readonly PrefixRow[], trans: TranslationBundle): string {
+export function hiddenText(rows: readonly PrefixRow[]): string {
   const running = rows.filter(row => row.running > 0).length;
   const stuck = rows.filter(row => (row.ahead?.noWorker ?? 0) > 0).length;
   const erred = rows.filter(row => row.erred > 0).length;
@@ -162,7 +162,7 @@ export function hiddenText(rows: readonly PrefixRow[], trans: TranslationBundle)
   return parts.filter(part => part !== '').join(', ');
 }
 
-export function stateWord(state: ProgressState, trans: TranslationBundle): string {
+export function stateWord(state: ProgressState): string {
   switch (state) {
     case 'waiting':
       return trans.__('Waiting for a Dask compute');
@@ -184,7 +184,7 @@ function elapsedText({ state, elapsedS }: ProgressLayout): string {
     : formatDuration(elapsedS);
 }
 
-function etaText(eta: Eta, trans: TranslationBundle): string {
+function etaText(eta: Eta): string {
   switch (eta.kind) {
     case 'none':
       return '';
@@ -193,13 +193,13 @@ function etaText(eta: Eta, trans: TranslationBundle): string {
     case 'estimate': {
       const [guess, high] = [coarse(eta.seconds), coarse(eta.highS)].map(formatDuration);
       const most = trans.__('up to %1', high ?? '');
-      return trans.__('about %1 left (%2)', guess ?? '', [most, unseenText(eta.nUnseen, trans)].filter(Boolean).join('; '));
+      return trans.__('about %1 left (%2)', guess ?? '', [most, unseenText(eta.nUnseen)].filter(Boolean).join('; '));
     }
   }
 }
 
 /** Of what is not like anything seen nobody knows how long it takes. */
-function unseenText(n: number, trans: TranslationBundle): string {
+function unseenText(n: number): string {
   return n === 0 ? '' : trans._n('%2 task of a new kind has not run yet, so this may grow', '%2 tasks of new kinds have not run yet, so this may grow', n, formatCount(n));
 }
 
@@ -210,7 +210,7 @@ function coarse(seconds: number): number {
 }
 
 /** What hangs until a worker comes; empty where nothing. */
-function stuckText(of: Ahead | null, trans: TranslationBundle): string {
+function stuckText(of: Ahead | null): string {
   if (of === null || of.noWorker === 0) {
     return '';
   }
@@ -218,7 +218,7 @@ function stuckText(of: Ahead | null, trans: TranslationBundle): string {
 }
 
 /** What goes on by itself, and of how many tasks and when that was said; empty where nothing is known. */
-function aheadText(of: Ahead | null, trans: TranslationBundle): string {
+function aheadText(of: Ahead | null): string {
   if (of === null || (of.isAll && of.queued + of.waiting + of.noWorker === 0)) {
     return '';
   }
@@ -235,14 +235,14 @@ function aheadText(of: Ahead | null, trans: TranslationBundle): string {
 }
 
 /** `ValueError: no: 3 tasks of load, first ('load-1', 0)`. */
-export function errorText({ prefix, error, n, first }: FailureKind, trans: TranslationBundle): string {
+export function errorText({ prefix, error, n, first }: FailureKind): string {
   const message = error === null ? trans.__('unknown error') : printable(error, MAX_MESSAGE_CHARS);
   const [name, key] = [printable(prefix, MAX_NAME_CHARS), printable(first.key, MAX_NAME_CHARS)];
   return trans._n('%2: task %5', '%2: %3 tasks of %4, first %5', n, message, formatCount(n), name, key);
 }
 
 /** A table of the prefixes, and one of what went wrong where anything did. */
-export function progressTables({ prefixes, errors }: ProgressLayout, trans: TranslationBundle): TextTable[] {
+export function progressTables({ prefixes, errors }: ProgressLayout): TextTable[] {
   const isTold = prefixes.some(row => row.ahead !== null);
   const areSkipped = prefixes.some(row => row.skipped > 0);
   const byPrefix: TextTable = {

@@ -2,7 +2,7 @@
 import { ThinLine } from '../../lib/thin';
 import { formatBytes, formatDuration } from '../../lib/format';
 import type { Span } from '../../lib/span';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { ResourceStore } from '../../store';
 import type { Brush } from '../timeline/drawing/brush';
 import type { Plot } from '../timeline/drawing/plots';
@@ -13,7 +13,7 @@ import { formatCpu } from './words';
 
 const FILL = 0.22;
 
-export function drawResources(brush: Brush, plots: readonly Plot[], store: ResourceStore, own: Span, summary: ResourceSummary, trans: TranslationBundle): void {
+export function drawResources(brush: Brush, plots: readonly Plot[], store: ResourceStore, own: Span, summary: ResourceSummary): void {
   const [cpu, memory] = plots;
   if (cpu === undefined || memory === undefined) {
     return;
@@ -23,7 +23,7 @@ export function drawResources(brush: Brush, plots: readonly Plot[], store: Resou
   const range = inSight(store, paused ? { ...own, stopS: Math.min(own.stopS, nowS) } : own, span);
   for (const plot of [cpu, memory]) {
     brush.inside(plot, () => {
-      drawGaps(brush, store, range, plot, trans);
+      drawGaps(brush, store, range, plot);
     });
   }
   brush.inside(cpu, () => {
@@ -32,7 +32,7 @@ export function drawResources(brush: Brush, plots: readonly Plot[], store: Resou
   brush.inside(memory, () => {
     drawArea(brush, memory, memoryLine(brush, store, range, memory));
   });
-  drawMarks(brush, cpu, memory, summary, trans);
+  drawMarks(brush, cpu, memory, summary);
 }
 
 /** The samples in sight, and one more on each side. */
@@ -98,7 +98,7 @@ function drawArea({ context, theme }: Brush, plot: Plot, segments: readonly numb
   }
 }
 
-function drawGaps(brush: Brush, store: ResourceStore, [from, to]: Range, plot: Plot, trans: TranslationBundle): void {
+function drawGaps(brush: Brush, store: ResourceStore, [from, to]: Range, plot: Plot): void {
   for (let i = from + 1; i < to; i += 1) {
     if (store.gap[i] === 1) {
       const [startS, stopS] = [store.timeS[i - 1] as number, store.timeS[i] as number];
@@ -112,7 +112,7 @@ function drawGaps(brush: Brush, store: ResourceStore, [from, to]: Range, plot: P
   }
 }
 
-function drawMarks(brush: Brush, cpu: Plot, memory: Plot, summary: ResourceSummary, trans: TranslationBundle): void {
+function drawMarks(brush: Brush, cpu: Plot, memory: Plot, summary: ResourceSummary): void {
   const { cpuPeak, rssPeak, limitBytes } = summary;
   if (limitBytes !== null && limitBytes <= memory.axis.top) {
     brush.level(memory, limitBytes, trans.__('limit %1', formatBytes(limitBytes)));

@@ -3,6 +3,7 @@ import { formatBytes, formatCount, formatDuration } from '../../lib/format';
 import { upperBound } from '../../lib/search';
 import type { Span } from '../../lib/span';
 import { valueAxis } from '../../lib/ticks';
+import { trans } from '../../lib/translate';
 import type { Brush } from '../timeline/drawing/brush';
 import { PlotTrack } from '../timeline/plot-track';
 import type { Plot, PlotSpec } from '../timeline/drawing/plots';
@@ -33,12 +34,12 @@ export class ResourcesTrack extends PlotTrack {
 
   /** Beside the workers of a cluster it says whose CPU and memory these are. */
   get label(): string {
-    const { store: { cluster }, trans } = this.context;
+    const { store: { cluster } } = this.context;
     return (cluster?.workers.n ?? 0) > 0 ? trans.__('Notebook and its processes') : trans.__('CPU and memory');
   }
 
   update(frame: TimeFrame | null): string | null {
-    const { store, window, trans } = this.context;
+    const { store, window } = this.context;
     const span = sampleSpan(store.tables, window);
     const seen = `${store.resources.version} ${span?.startS ?? ''} ${span?.stopS ?? ''} ${String(frame?.growing)} ${window.id}`;
     // While time is paused, words that were said before stand.
@@ -63,11 +64,10 @@ export class ResourcesTrack extends PlotTrack {
   }
 
   plots(): readonly PlotSpec[] {
-    const { trans } = this.context;
     const summary = this.#summary;
     const most = Math.max(summary?.rssPeak.value ?? 0, 1);
     const limit = summary?.limitBytes ?? null;
-    const cores = summary === null ? '' : coresText(summary, trans);
+    const cores = summary === null ? '' : coresText(summary);
     return [
       {
         title: `${trans.__('CPU')} · ${cores}`,
@@ -83,15 +83,15 @@ export class ResourcesTrack extends PlotTrack {
   }
 
   drawPlots(brush: Brush, plots: readonly Plot[]): void {
-    const { store, trans } = this.context;
+    const { store } = this.context;
     if (this.#own !== null && this.#summary !== null) {
-      drawResources(brush, plots, store.resources, this.#own, this.#summary, trans);
+      drawResources(brush, plots, store.resources, this.#own, this.#summary);
     }
   }
 
   /** The sample that stands for a time: CPU is the mean up to it. */
   readout(timeS: number): readonly string[] | null {
-    const { store: { resources }, trans } = this.context;
+    const { store: { resources } } = this.context;
     const [from, to] = resources.within(this.#own ?? { startS: 0, stopS: -1 });
     const i = upperBound(resources.timeS, to, timeS);
     const at = trans.__('at %1', formatDuration(timeS - this.#zeroS));
@@ -109,7 +109,6 @@ export class ResourcesTrack extends PlotTrack {
   }
 
   head(): ComponentChildren {
-    const { trans } = this.context;
     const summary = this.#summary;
     if (summary === null) {
       return null;
@@ -119,7 +118,7 @@ export class ResourcesTrack extends PlotTrack {
     return (
       <div class="tsk-series-head">
         <Gauge
-          name={trans.__('CPU')} value={formatCpu(cpuShare)} detail={trans.__('peak %1 · %2', formatCpu(cpuPeak?.value ?? null), coresText(summary, trans))}
+          name={trans.__('CPU')} value={formatCpu(cpuShare)} detail={trans.__('peak %1 · %2', formatCpu(cpuPeak?.value ?? null), coresText(summary))}
           share={cpuShare} peakShare={cpuPeak?.value ?? null}
         />
         <Gauge
@@ -131,34 +130,32 @@ export class ResourcesTrack extends PlotTrack {
   }
 
   foot(): ComponentChildren {
-    const { trans } = this.context;
     const summary = this.#summary;
     if (summary === null) {
       return null;
     }
-    const notes = [this.#growing ? '' : trans.__('gauges show the last sample'), gapText(summary, trans), processText(summary, trans)];
+    const notes = [this.#growing ? '' : trans.__('gauges show the last sample'), gapText(summary), processText(summary)];
     return <div class="tsk-series-foot"><p>{notes.filter(note => note !== '').join(' · ')}</p></div>;
   }
 
   override title(): string {
-    return this.#summary === null ? this.label : summaryText(this.#summary, false, this.context.trans);
+    return this.#summary === null ? this.label : summaryText(this.#summary, false);
   }
 
   description(): string {
-    return this.#summary === null ? this.label : labelText(this.#summary, this.#growing, this.context.trans);
+    return this.#summary === null ? this.label : labelText(this.#summary, this.#growing);
   }
 
   tables(): readonly TextTable[] {
-    const { trans } = this.context;
     if (this.#summary === null) {
       return [];
     }
     const columns = [trans.__('Resource'), this.#growing ? trans.__('Now') : trans.__('Last'), trans.__('Peak'), trans.__('Peak at'), trans.__('Limit')];
-    return [{ caption: trans.__('CPU and memory'), columns, rows: tableRows(this.#summary, this.#zeroS, trans) }];
+    return [{ caption: trans.__('CPU and memory'), columns, rows: tableRows(this.#summary, this.#zeroS) }];
   }
 
   override copied(): readonly TextTable[] {
-    const { store, trans } = this.context;
-    return [...this.tables(), ...(this.#own === null ? [] : [sampleTable(store.resources, this.#own, this.#zeroS, trans)])];
+    const { store } = this.context;
+    return [...this.tables(), ...(this.#own === null ? [] : [sampleTable(store.resources, this.#own, this.#zeroS)])];
   }
 }

@@ -1,7 +1,7 @@
 /** The sentences of the chart of CPU and memory. */
 import { formatBytes, formatCount, formatDuration, formatPercent } from '../../lib/format';
-import type { TranslationBundle } from '../../lib/translate';
 import type { Span } from '../../lib/span';
+import { trans } from '../../lib/translate';
 import type { ResourceStore } from '../../store';
 import type { TextTable } from '../ui/tables';
 import type { ResourceSummary } from './summary';
@@ -14,7 +14,7 @@ export function formatCpu(share: number | null): string {
 }
 
 /** What 100% of CPU is. */
-export function coresText({ nCores }: Pick<ResourceSummary, 'nCores'>, trans: TranslationBundle): string {
+export function coresText({ nCores }: Pick<ResourceSummary, 'nCores'>): string {
   if (nCores === null) {
     return trans.__('100% = one core');
   }
@@ -22,7 +22,7 @@ export function coresText({ nCores }: Pick<ResourceSummary, 'nCores'>, trans: Tr
 }
 
 /** What was not measured; empty where all was. */
-export function gapText({ nGaps, gapS }: ResourceSummary, trans: TranslationBundle): string {
+export function gapText({ nGaps, gapS }: ResourceSummary): string {
   if (nGaps === 0) {
     return '';
   }
@@ -33,26 +33,26 @@ export function gapText({ nGaps, gapS }: ResourceSummary, trans: TranslationBund
   );
 }
 
-export function processText({ nProcesses }: ResourceSummary, trans: TranslationBundle): string {
+export function processText({ nProcesses }: ResourceSummary): string {
   return nProcesses > 1 ? trans._n('%2 process; shared memory counted more than once', '%2 processes; shared memory counted more than once', nProcesses, formatCount(nProcesses)) : '';
 }
 
 /** The chart in one sentence, for those who do not see it. */
-export function labelText(summary: ResourceSummary, growing: boolean, trans: TranslationBundle): string {
+export function labelText(summary: ResourceSummary, growing: boolean): string {
   const keys = trans.__('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.');
-  return `${summaryText(summary, growing, trans)}. ${keys}`;
+  return `${summaryText(summary, growing)}. ${keys}`;
 }
 
 /** What there is now, or at the end, with peaks and limits. */
-export function summaryText(summary: ResourceSummary, growing: boolean, trans: TranslationBundle): string {
+export function summaryText(summary: ResourceSummary, growing: boolean): string {
   const { cpuShare, cpuPeak, rssBytes, rssPeak, limitBytes } = summary;
-  const cpu = trans.__('CPU %1, peak %2, %3', formatCpu(cpuShare), formatCpu(cpuPeak?.value ?? null), coresText(summary, trans));
+  const cpu = trans.__('CPU %1, peak %2, %3', formatCpu(cpuShare), formatCpu(cpuPeak?.value ?? null), coresText(summary));
   const memory = trans.__('memory %1, peak %2, limit %3', formatBytes(rssBytes), formatBytes(rssPeak.value), formatBytes(limitBytes));
   return `${growing ? trans.__('Now') : trans.__('At the end')}: ${cpu}; ${memory}`;
 }
 
 /** Every sample, the latest where there are too many, in plain numbers. */
-export function sampleTable(store: ResourceStore, span: Span, zeroS: number, trans: TranslationBundle): TextTable {
+export function sampleTable(store: ResourceStore, span: Span, zeroS: number): TextTable {
   const [first, to] = store.within(span);
   const from = Math.max(first, to - MAX_SAMPLES);
   const number = (value: number | undefined): string => (value === undefined || Number.isNaN(value) ? '' : String(value));
@@ -68,11 +68,11 @@ export function sampleTable(store: ResourceStore, span: Span, zeroS: number, tra
 }
 
 /** The same as rows of a table. */
-export function tableRows(summary: ResourceSummary, zeroS: number, trans: TranslationBundle): string[][] {
+export function tableRows(summary: ResourceSummary, zeroS: number): string[][] {
   const { cpuShare, cpuPeak, rssBytes, rssPeak, limitBytes } = summary;
   const at = (timeS: number | undefined): string => (timeS === undefined ? formatDuration(null) : formatDuration(timeS - zeroS));
   return [
-    [trans.__('CPU, %1', coresText(summary, trans)), formatCpu(cpuShare), formatCpu(cpuPeak?.value ?? null), at(cpuPeak?.timeS), '100%'],
+    [trans.__('CPU, %1', coresText(summary)), formatCpu(cpuShare), formatCpu(cpuPeak?.value ?? null), at(cpuPeak?.timeS), '100%'],
     [trans.__('Memory'), formatBytes(rssBytes), formatBytes(rssPeak.value), at(rssPeak.timeS), formatBytes(limitBytes)]
   ];
 }

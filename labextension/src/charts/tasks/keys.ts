@@ -1,6 +1,6 @@
 /** The keys of the lanes, what a person reads about them, and what they do. */
 import type { Span } from '../../lib/span';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { KeyBinding } from '../timeline/keys';
 import type { Side } from './selection/neighbours';
 
@@ -31,12 +31,12 @@ const ROWS: Readonly<Record<string, number>> = { ArrowUp: -3, ArrowDown: 3, Page
 
 const sideOf = (key: string): Side => (/q/i.test(key) ? 'dependency' : 'dependent');
 
-export const taskMoves = (trans: TranslationBundle): readonly KeyBinding<TaskKeys>[] => [
+export const taskMoves = (): readonly KeyBinding<TaskKeys>[] => [
   { keys: Object.keys(ROWS), shown: trans.__('↑ ↓, Page Up, Page Down'), does: trans.__('scroll the threads'), act: (to, key) => { to.scrollRows(ROWS[key] ?? 0); } }
 ];
 
 /** @param isExplained whether there is a kernel that knows the critical path */
-export const taskKeys = (trans: TranslationBundle, isExplained: boolean): readonly KeyBinding<TaskKeys>[] => [
+export const taskKeys = (isExplained: boolean): readonly KeyBinding<TaskKeys>[] => [
   { keys: ['n', 'N', 'p', 'P'], shown: 'N P', does: trans.__('select the next or previous task of the thread'), act: (to, key) => { to.stepTask(/n/i.test(key) ? 1 : -1); } },
   { keys: ['j', 'J', 'k', 'K'], shown: 'J K', does: trans.__('select in the thread below or above'), act: (to, key) => { to.stepLane(/j/i.test(key) ? 1 : -1); } },
   { keys: ['z', 'Z'], shown: 'Z', does: trans.__('zoom to the selected task, or time'), act: to => { to.zoomToSelected(); } },

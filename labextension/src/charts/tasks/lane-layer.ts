@@ -2,7 +2,6 @@
 import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { RunRange, RunWindow, TaskStore } from '../../store';
-import type { TranslationBundle } from '../../lib/translate';
 import type { Tip } from '../timeline/track';
 import type { CanvasPoint } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
@@ -14,7 +13,6 @@ import type { Picture, Scene } from './scene';
 export interface LaneLayerContext {
   readonly store: TaskStore;
   readonly window: RunWindow;
-  readonly trans: TranslationBundle;
   /** Paint soon. */
   request(): void;
 }

@@ -1,6 +1,6 @@
 /** The legend: a button for each prefix, which shows or hides its tasks; what is under the pointer stands out. */
 import { formatCount, printable } from '../../lib/format';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { PrefixProgress } from '../../wire';
 import { fold } from '../ui/fold';
 import type { ComponentChildren } from '../ui/render';
@@ -133,13 +133,12 @@ interface LegendProps {
   readonly nLost: number;
   readonly emphasis: Emphasis;
   readonly colourOf: (prefix: string) => string;
-  readonly trans: TranslationBundle;
 }
 
 export class Legend extends Component<LegendProps, { readonly open: boolean }> {
   override state = { open: false };
 
-  override render({ prefixes, emphasis, colourOf, trans }: LegendProps): ComponentChildren {
+  override render({ prefixes, emphasis, colourOf }: LegendProps): ComponentChildren {
     const { open } = this.state;
     const { shown: all } = fold(prefixes, open ? MAX_OPEN_LEGEND : MAX_LEGEND, ({ running }) => running > 0);
     const shown = all.slice(0, MAX_OPEN_LEGEND);
@@ -149,7 +148,7 @@ export class Legend extends Component<LegendProps, { readonly open: boolean }> {
     const statuses = this.#statuses();
     return (
       <ul class="tsk-gantt-legend" aria-label={trans.__('Task types: press one to hide or show its tasks')}>
-        {shown.map(row => <Entry key={row.prefix} row={row} emphasis={emphasis} colour={colourOf(row.prefix)} trans={trans} />)}
+        {shown.map(row => <Entry key={row.prefix} row={row} emphasis={emphasis} colour={colourOf(row.prefix)} />)}
         <li key="/statuses" class="tsk-gantt-legend-statuses" hidden={statuses.length === 0}>
           {statuses.map(({ status, text }) => <span><span class={`tsk-gantt-swatch tsk-${status}`} />{text}</span>)}
         </li>
@@ -167,7 +166,7 @@ export class Legend extends Component<LegendProps, { readonly open: boolean }> {
 
   /** What the patterns mean, where there are any. */
   #statuses(): { readonly status: string; readonly text: string }[] {
-    const { prefixes, nLost, trans } = this.props;
+    const { prefixes, nLost } = this.props;
     const sum = (of: (row: PrefixSummary) => number): number => prefixes.reduce((n, row) => n + of(row), 0);
     const counts = [
       ['erred', trans.__('failed'), sum(row => row.erred)],
@@ -182,10 +181,9 @@ interface EntryProps {
   readonly row: PrefixSummary;
   readonly emphasis: Emphasis;
   readonly colour: string;
-  readonly trans: TranslationBundle;
 }
 
-function Entry({ row: { prefix, total, ofOthers }, emphasis, colour, trans }: EntryProps): ComponentChildren {
+function Entry({ row: { prefix, total, ofOthers }, emphasis, colour }: EntryProps): ComponentChildren {
   const isShown = !emphasis.isHidden(prefix);
   const enter = (): void => { emphasis.focus(prefix); };
   const leave = (): void => { emphasis.focus(null); };

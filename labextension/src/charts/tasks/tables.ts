@@ -1,6 +1,6 @@
 /** The chart as tables: prefixes, lanes, and the tasks in sight. */
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import { Coverage } from '../../store';
 import type { TextTable } from '../ui/tables';
@@ -12,7 +12,7 @@ import { coverageQuery, isShown } from './scene';
 const MAX_LANES = 200;
 const MAX_TASKS = 10_000;
 
-export function prefixTable(prefixes: readonly PrefixSummary[], trans: TranslationBundle): TextTable {
+export function prefixTable(prefixes: readonly PrefixSummary[]): TextTable {
   return {
     caption: trans.__('Tasks of each type'),
     columns: [trans.__('Task type'), trans.__('Tasks'), trans.__('Finished'), trans.__('Failed'), trans.__('Interrupted'), trans.__('Running'), trans.__('Mean duration')],
@@ -25,7 +25,7 @@ export function prefixTable(prefixes: readonly PrefixSummary[], trans: Translati
 }
 
 /** How busy each lane was over all the time there is. */
-export function laneTable(store: TaskStore, scene: Scene, trans: TranslationBundle): TextTable {
+export function laneTable(store: TaskStore, scene: Scene): TextTable {
   const { lanes, worked, runs, open } = scene;
   const more = lanes.length - MAX_LANES;
   const coverage = new Coverage();
@@ -44,7 +44,7 @@ export function laneTable(store: TaskStore, scene: Scene, trans: TranslationBund
 }
 
 /** The tasks in sight, lane by lane; times since the first compute shown. */
-export function taskTable(store: TaskStore, { lanes, span, runs, zeroS }: Scene, filter: PrefixFilter, trans: TranslationBundle): TextTable {
+export function taskTable(store: TaskStore, { lanes, span, runs, zeroS }: Scene, filter: PrefixFilter): TextTable {
   const rows: string[][] = [];
   let n = 0;
   for (const { id, label } of lanes) {

@@ -1,5 +1,6 @@
 /** Tasks over time, a row for each thread: a track of lanes. */
 import type { Span } from '../../lib/span';
+import { trans } from '../../lib/translate';
 import type { KnownPath } from '../../wire';
 import { runsOfOthers } from '../../wire';
 import type { Brush } from '../timeline/drawing/brush';
@@ -100,17 +101,17 @@ export class TasksTrack implements Track, TaskKeys {
   #tables: { readonly of: string; readonly tables: readonly TextTable[] } = { of: '', tables: [] };
 
   constructor(private readonly context: TrackContext, private readonly options: TasksOptions) {
-    const { store, window, trans, signal } = context;
+    const { store, window, signal } = context;
     const request = (): void => { context.request(); };
     this.label = trans.__('Tasks');
-    this.keys = { moves: bind(taskMoves(trans), this), others: bind(taskKeys(trans, options.findings !== undefined), this) };
+    this.keys = { moves: bind(taskMoves(), this), others: bind(taskKeys(options.findings !== undefined), this) };
     this.#lanes = new LaneList(store, this.#folding);
     this.#emphasis = new Emphasis(() => { this.#onEmphasis(); }, options.hidden);
     this.#picker = new Picker(store);
-    this.#layer = options.layer?.({ store, window, trans, request }) ?? null;
+    this.#layer = options.layer?.({ store, window, request }) ?? null;
     this.#plot = new Plot(this.#layer);
     this.#locator = new Locator(store, signal);
-    this.#selected = new SelectedTask(store, this.#picker, trans, options.reveal);
+    this.#selected = new SelectedTask(store, this.#picker, options.reveal);
     this.#range = new SelectedRange(context, this.#layer, () => this.#findings?.path ?? options.path ?? null);
     this.#steps = new Steps({
       store, context, emphasis: this.#emphasis, picker: this.#picker, folding: this.#folding,
@@ -130,16 +131,15 @@ export class TasksTrack implements Track, TaskKeys {
         },
         closed: () => { context.focus(); }
       },
-      trans,
       signal
     );
-    this.#findings = options.findings?.({ store, isSeen: () => context.isSeen(), changed: request }, trans, signal) ?? null;
+    this.#findings = options.findings?.({ store, isSeen: () => context.isSeen(), changed: request }, signal) ?? null;
   }
 
   get css(): string { return TASKS_CSS + (this.#findings?.css ?? ''); }
 
   update(frame: TimeFrame | null): string | null {
-    const { store, window, axis, trans } = this.context;
+    const { store, window, axis } = this.context;
     this.#scene = frame === null ? null : sceneOf(store, window, frame, (...of) => this.#lanes.refresh(...of));
     if (this.#searched !== window.id) {
       this.#searched = window.id;
@@ -158,7 +158,7 @@ export class TasksTrack implements Track, TaskKeys {
       return null;
     }
     this.#selected.clear();
-    return emptyText(store, this.#scene, axis.sinceRun !== null, this.#layer, trans);
+    return emptyText(store, this.#scene, axis.sinceRun !== null, this.#layer);
   }
 
   version(): string {
@@ -181,14 +181,14 @@ export class TasksTrack implements Track, TaskKeys {
     if (scene === null) {
       return null;
     }
-    const { store, trans } = this.context;
+    const { store } = this.context;
     const layout = this.#lay(scene, room);
     // Bars move under a pointer that rests, so what it is on is found again for each painting.
     const found = point === null ? null : findTask(store, scene, layout, point, this.#emphasis.filter(store.tables));
     const above = point === null ? null : (this.#layer?.hit(scene, layout, point, found !== null) ?? null);
     this.#found = above === null && found?.kind !== 'worker' ? found : null;
     this.#cursor = this.#boxing ? 'crosshair' : found === null ? 'default' : 'pointer';
-    return above ?? (found === null ? null : { kind: 'facts', facts: tipOf(found, scene, store.tables, trans), colour: colourOf(store, found) });
+    return above ?? (found === null ? null : { kind: 'facts', facts: tipOf(found, scene, store.tables), colour: colourOf(store, found) });
   }
 
   draw(brush: Brush): Drawn {
@@ -226,7 +226,7 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   description(): string {
-    return this.#scene === null ? '' : labelText(this.#scene, this.#prefixes, this.context.trans);
+    return this.#scene === null ? '' : labelText(this.#scene, this.#prefixes);
   }
 
   legend(): readonly LegendEntry[] {
@@ -246,7 +246,7 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   copies(): readonly ButtonSpec[] {
-    const { store, exporter, trans } = this.context;
+    const { store, exporter } = this.context;
     const scene = this.#scene;
     return [
       { text: trans.__('Copy task types and threads as a table'), act: () => { exporter.copy(this.#ownTables()); } },
@@ -254,7 +254,7 @@ export class TasksTrack implements Track, TaskKeys {
         text: trans.__('Copy visible tasks as a table'),
         act: () => {
           if (scene !== null) {
-            exporter.copy([taskTable(store, scene, this.#emphasis.filter(store.tables), trans)]);
+            exporter.copy([taskTable(store, scene, this.#emphasis.filter(store.tables))]);
           }
         }
       }
@@ -262,7 +262,6 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   buttons(): readonly ButtonSpec[] {
-    const { trans } = this.context;
     return [
       ...(this.#findings === null ? [] : [this.#findings.button()]),
       { text: trans.__('Find'), label: trans.__('Find tasks (/)'), act: () => { this.find(); } }
@@ -270,7 +269,6 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   items(): readonly ButtonSpec[] {
-    const { trans } = this.context;
     const rows = this.#scene?.rows ?? [];
     return [
       { text: this.#boxing ? trans.__('Drag moves the chart') : trans.__('Drag selects a time range (Shift+drag)'), act: () => { this.#toggleBox(); } },
@@ -292,7 +290,7 @@ export class TasksTrack implements Track, TaskKeys {
   overlay(room: Room): ComponentChildren {
     return this.#scene !== null && (
       <WorkerButtons
-        layout={this.#lay(this.#scene, room)} trans={this.context.trans}
+        layout={this.#lay(this.#scene, room)}
         toggle={(worker, collapsed) => {
           this.#folding.set(worker, collapsed);
           this.context.request();
@@ -302,15 +300,14 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   foot(): ComponentChildren {
-    const { trans } = this.context;
     return (
       <>
-        <Legend prefixes={this.#prefixes} nLost={this.#nLost} emphasis={this.#emphasis} colourOf={prefix => this.#colourOf(prefix)} trans={trans} />
+        <Legend prefixes={this.#prefixes} nLost={this.#nLost} emphasis={this.#emphasis} colourOf={prefix => this.#colourOf(prefix)} />
         {this.#layer?.legend(this.context.theme())}
         {this.#range.panel()}
         {this.#findings?.render()}
         <Card
-          selection={this.#selected.card} neighbours={this.#selected.neighbours} relating={this.#selected.isRelating} trans={trans}
+          selection={this.#selected.card} neighbours={this.#selected.neighbours} relating={this.#selected.isRelating}
           goTo={task => {
             this.#steps.goToFound(task);
             this.context.focus();
@@ -430,14 +427,14 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   #ownTables(): readonly TextTable[] {
-    const { store, window, trans } = this.context;
-    const lanes = this.#scene === null ? [] : [laneTable(store, this.#scene, trans)];
-    return [prefixTable(this.#prefixes, trans), ...lanes, ...beforeTables(store, window, trans)];
+    const { store, window } = this.context;
+    const lanes = this.#scene === null ? [] : [laneTable(store, this.#scene)];
+    return [prefixTable(this.#prefixes), ...lanes, ...beforeTables(store, window)];
   }
 
   /** Say what changed since the last time. */
   #describe(): void {
-    const { store, window, trans } = this.context;
+    const { store, window } = this.context;
     const scene = this.#scene;
     const seen = `${store.version} ${this.#emphasis.version} ${String(scene?.paused)} ${window.id}`;
     if (this.#seen === seen) {
@@ -447,7 +444,7 @@ export class TasksTrack implements Track, TaskKeys {
     const rows = store.tables.progressIn(window);
     const runs = store.tables.runsIn(window);
     this.#prefixes = summarise(rows, runsOfOthers(runs));
-    this.#state = scene === null ? '' : stateText(store, scene, { runs, rows }, this.#emphasis.nHidden, trans, this.options.joined !== true);
+    this.#state = scene === null ? '' : stateText(store, scene, { runs, rows }, this.#emphasis.nHidden, this.options.joined !== true);
     this.#nLost = store.failures(window).reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0);
   }
 

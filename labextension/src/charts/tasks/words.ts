@@ -1,7 +1,7 @@
 /** The sentences of the lanes of tasks. */
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import { widthS } from '../../lib/span';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import type { Group, PrefixProgress, Run, TaskStatus } from '../../wire';
 import { isOfOthers, runsOfOthers } from '../../wire';
@@ -19,16 +19,16 @@ export interface Counted {
 }
 
 /** How the latest compute stands (`withError`: and what it raised), how many tasks and lanes there are, and what of them is not shown. */
-export function stateText(store: TaskStore, scene: Scene, { runs, rows }: Counted, nHidden: number, trans: TranslationBundle, withError = true): string {
+export function stateText(store: TaskStore, scene: Scene, { runs, rows }: Counted, nHidden: number, withError = true): string {
   const others = runsOfOthers(runs);
   const isOwn = ({ run }: { readonly run: number }): boolean => !others.has(run);
   const own = rows.filter(isOwn);
   const latest = runs.filter(isOwn).at(-1);
   const ended = endedOf(own);
   const parts = [
-    ...(scene.paused ? [trans.__('paused at %1', formatDuration(scene.nowS - scene.zeroS))] : latest === undefined ? [] : outcome(latest, store.clock.active, withError, trans)),
+    ...(scene.paused ? [trans.__('paused at %1', formatDuration(scene.nowS - scene.zeroS))] : latest === undefined ? [] : outcome(latest, store.clock.active, withError)),
     trans._n('%2 task', '%2 tasks', ended, formatCount(ended)),
-    lanesText(scene, trans)
+    lanesText(scene)
   ];
   const running = sum(own, row => row.running);
   const erred = sum(own, row => row.erred);
@@ -56,7 +56,7 @@ function endedOf(rows: readonly PrefixProgress[]): number {
 }
 
 /** What is worth saying of the latest compute: a good end is not. */
-function outcome(run: Run, connected: boolean, withError: boolean, trans: TranslationBundle): string[] {
+function outcome(run: Run, connected: boolean, withError: boolean): string[] {
   switch (run.status) {
     case 'running':
       return connected ? [] : [trans.__('disconnected: last known state')];
@@ -70,7 +70,7 @@ function outcome(run: Run, connected: boolean, withError: boolean, trans: Transl
 }
 
 /** What stands where the bars will be. */
-export function emptyText(store: TaskStore, scene: Scene | null, cleared: boolean, layer: Pick<LaneLayer, 'waitsFor'> | null, trans: TranslationBundle): string {
+export function emptyText(store: TaskStore, scene: Scene | null, cleared: boolean, layer: Pick<LaneLayer, 'waitsFor'> | null): string {
   if (scene === null && cleared) {
     return trans.__('cleared: waiting for the next compute');
   }
@@ -84,17 +84,17 @@ export function emptyText(store: TaskStore, scene: Scene | null, cleared: boolea
 }
 
 /** The chart in one sentence, for those who do not see it. */
-export function labelText(scene: Scene, prefixes: readonly PrefixSummary[], trans: TranslationBundle): string {
+export function labelText(scene: Scene, prefixes: readonly PrefixSummary[]): string {
   const most = [...prefixes].sort((a, b) => b.total - a.total).slice(0, 3);
   return trans.__(
     'Gantt chart: %1 over %2, mostly %3. Press question mark for its keys.',
-    lanesText(scene, trans),
+    lanesText(scene),
     formatDuration(widthS(scene.span)),
     most.map(p => `${p.prefix.slice(0, 60)} (${formatCount(p.total)})`).join(', ') || trans.__('nothing')
   );
 }
 
-function lanesText({ lanes }: Scene, trans: TranslationBundle): string {
+function lanesText({ lanes }: Scene): string {
   return trans._n('%2 thread', '%2 threads', lanes.length, formatCount(lanes.length));
 }
 
@@ -109,18 +109,18 @@ export interface Names {
 }
 
 /** What to say of what was found: times since `zeroS`, up to `nowS` for what is in flight. */
-export function tipOf(found: Found, { zeroS, nowS }: { readonly zeroS: number; readonly nowS: number }, names: Names, trans: TranslationBundle): Facts {
+export function tipOf(found: Found, { zeroS, nowS }: { readonly zeroS: number; readonly nowS: number }, names: Names): Facts {
   switch (found.kind) {
     case 'ended':
-      return endedTip(found, zeroS, names, trans);
+      return endedTip(found, zeroS, names);
     case 'open':
-      return openTip(found, zeroS, nowS, names, trans);
+      return openTip(found, zeroS, nowS, names);
     case 'worker':
-      return workerTip(found, zeroS, trans);
+      return workerTip(found, zeroS);
   }
 }
 
-export function statusWord(status: TaskStatus, trans: TranslationBundle): string {
+export function statusWord(status: TaskStatus): string {
   switch (status) {
     case 'finished':
       return trans.__('finished');
@@ -133,7 +133,7 @@ export function statusWord(status: TaskStatus, trans: TranslationBundle): string
   }
 }
 
-function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, names: Names, trans: TranslationBundle): Facts {
+function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, names: Names): Facts {
   const durationS = detail.stopS - detail.startS;
   const cpuShare = formatPercent(durationS > 0 ? Math.min((detail.cpuS ?? 0) / durationS, 1) : 0);
   const cpu =
@@ -145,9 +145,9 @@ function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, names: N
   const rows: [string, string][] = [
     [trans.__('Task type'), printable(detail.prefix)],
     [trans.__('Group'), printable(detail.group)],
-    ...computeRow(detail.run, names, trans),
+    ...computeRow(detail.run, names),
     [trans.__('Thread'), label],
-    [trans.__('Status'), statusWord(detail.status, trans)],
+    [trans.__('Status'), statusWord(detail.status)],
     [trans.__('Start'), formatDuration(detail.startS - zeroS)],
     [trans.__('Duration'), formatDuration(durationS)],
     [trans.__('CPU time'), cpu],
@@ -164,13 +164,13 @@ function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, names: N
   return { key: printable(detail.key, 400), rows, note: note === '' ? null : note };
 }
 
-function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, names: Names, trans: TranslationBundle): Facts {
+function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, names: Names): Facts {
   const { key, group, run } = bar.task;
   const { groups } = names;
   const rows: [string, string][] = [
     [trans.__('Task type'), printable(groups[group]?.prefix ?? '?')],
     [trans.__('Group'), printable(groups[group]?.name ?? '?')],
-    ...computeRow(run, names, trans),
+    ...computeRow(run, names),
     [trans.__('Thread'), label],
     [trans.__('Status'), trans.__('running')],
     [trans.__('Start'), formatDuration(bar.startS - zeroS)],
@@ -179,13 +179,13 @@ function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, names: 
   return { key: printable(key, 400), rows, note: null };
 }
 
-function computeRow(run: number, { runs }: Names, trans: TranslationBundle): [string, string][] {
+function computeRow(run: number, { runs }: Names): [string, string][] {
   const found = runs.get(run);
   const name = found === undefined ? null : isOfOthers(found) ? trans.__('of another client') : runName(found);
   return name === null ? [] : [[trans.__('Compute'), name]];
 }
 
-function workerTip({ row, timeS, busyLanes, nTasks }: FoundWorker, zeroS: number, trans: TranslationBundle): Facts {
+function workerTip({ row, timeS, busyLanes, nTasks }: FoundWorker, zeroS: number): Facts {
   const lanes = row.lanes.length;
   const rows: [string, string][] = [
     [trans.__('Time'), formatDuration(timeS - zeroS)],

@@ -1,5 +1,5 @@
 /** Keys, what a person reads about them, and what they do: one table. A track has keys of its own besides. */
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { ComponentChildren } from '../ui/render';
 import { Fragment } from '../ui/render';
 
@@ -26,15 +26,15 @@ export interface TimeKeys {
 const PAN_PX = 80;
 const ZOOM = 1.5;
 
-const moves = (trans: TranslationBundle): readonly KeyBinding<TimeKeys>[] => [
+const moves = (): readonly KeyBinding<TimeKeys>[] => [
   { keys: ['ArrowLeft', 'a', 'A', 'ArrowRight', 'd', 'D'], shown: trans.__('← → or A D'), does: trans.__('move in time'), act: (to, key) => { to.pan(['ArrowLeft', 'a', 'A'].includes(key) ? -PAN_PX : PAN_PX); } },
   { keys: ['w', 'W', '+', '=', 's', 'S', '-', '_'], shown: trans.__('+ − or W S'), does: trans.__('zoom'), act: (to, key) => { to.zoom(['w', 'W', '+', '='].includes(key) ? 1 / ZOOM : ZOOM, null); } }
 ];
-const views = (trans: TranslationBundle): readonly KeyBinding<TimeKeys>[] => [
+const views = (): readonly KeyBinding<TimeKeys>[] => [
   { keys: ['Home', '0'], shown: trans.__('Home'), does: trans.__('show everything'), act: to => { to.fit(); } },
   { keys: ['f', 'F', 'End'], shown: 'F', does: trans.__('follow the present'), act: to => { to.toggleFollow(); } }
 ];
-const help = (trans: TranslationBundle): readonly KeyBinding<TimeKeys>[] => [
+const help = (): readonly KeyBinding<TimeKeys>[] => [
   { keys: ['?'], shown: '?', does: trans.__('this list'), act: to => { to.help(); } }
 ];
 
@@ -46,8 +46,8 @@ export function bind<Target>(bindings: readonly KeyBinding<Target>[], target: Ta
 }
 
 /** All keys of a track, in the order in which they are listed; `moves` of its own stand beside those in time. */
-export function keyTable(to: TimeKeys, trans: TranslationBundle, own: { readonly moves?: readonly BoundKey[]; readonly others?: readonly BoundKey[] } = {}): BoundKey[] {
-  return [...bind(moves(trans), to), ...(own.moves ?? []), ...bind(views(trans), to), ...(own.others ?? []), ...bind(help(trans), to)];
+export function keyTable(to: TimeKeys, own: { readonly moves?: readonly BoundKey[]; readonly others?: readonly BoundKey[] } = {}): BoundKey[] {
+  return [...bind(moves(), to), ...(own.moves ?? []), ...bind(views(), to), ...(own.others ?? []), ...bind(help(), to)];
 }
 
 /** Do what a key stands for; false if it stands for nothing. */
@@ -62,11 +62,10 @@ interface KeyHelpProps {
   readonly keys: readonly Pick<BoundKey, 'shown' | 'does'>[];
   readonly class: string;
   readonly hidden: boolean;
-  readonly trans: TranslationBundle;
 }
 
 /** The table, for those who ask for it. */
-export function KeyHelp({ keys, trans, ...attributes }: KeyHelpProps): ComponentChildren {
+export function KeyHelp({ keys, ...attributes }: KeyHelpProps): ComponentChildren {
   return (
     <dl {...attributes} aria-label={trans.__('Keyboard shortcuts')}>
       {keys.map(({ shown, does }) => <Fragment><dt>{shown}</dt><dd>{does}</dd></Fragment>)}

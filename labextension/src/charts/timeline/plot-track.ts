@@ -1,5 +1,5 @@
 /** A track of plots over time, one below the other: what its axes, readings and keys have in common. */
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { CanvasPoint } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
@@ -13,7 +13,7 @@ import { gutterPx, layoutPlots } from './drawing/plots';
 import type { TimeFrame } from './time/time-frame';
 import type { Drawn, Tip, Track, TrackContext } from './track';
 
-const keys = (trans: TranslationBundle): readonly KeyBinding<TrackContext>[] => [
+const keys = (): readonly KeyBinding<TrackContext>[] => [
   {
     keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('read values'),
     act: (to, key) => { to.stepCursor(key === 'ArrowLeft' ? -1 : 1); }
@@ -29,7 +29,7 @@ export abstract class PlotTrack implements Track {
   readonly keys;
 
   constructor(protected readonly context: TrackContext) {
-    this.keys = { others: bind(keys(context.trans), context) };
+    this.keys = { others: bind(keys(), context) };
   }
 
   get classes(): readonly [string, string] {
@@ -56,7 +56,7 @@ export abstract class PlotTrack implements Track {
   }
 
   copies(): readonly ButtonSpec[] {
-    const { exporter, trans } = this.context;
+    const { exporter } = this.context;
     return [{ text: trans.__('Copy as a table'), act: () => { exporter.copy(this.copied()); } }];
   }
 

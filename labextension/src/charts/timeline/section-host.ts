@@ -1,7 +1,6 @@
 /** What a section has of the timeline it stands in. */
 import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
-import type { TranslationBundle } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import type { Keeping } from '../ui/keeping';
 import type { Navigator } from './time/navigator';
@@ -14,7 +13,6 @@ export interface SectionHost {
   readonly axis: TimeAxis;
   readonly navigator: Navigator;
   readonly signal: AbortSignal;
-  readonly trans: TranslationBundle;
   readonly theme: Theme;
   readonly isDark: boolean;
   readonly isCleared: boolean;

@@ -1,5 +1,6 @@
 /** One track in the page: its elements, its canvas, and what a person does to it. */
 import { clamp, pxAt, widthS } from '../../lib/span';
+import { trans } from '../../lib/translate';
 import { fitCanvas, pixelRatio } from '../ui/canvas';
 import type { CanvasPoint } from '../ui/dom';
 import { element, keepKeys } from '../ui/dom';
@@ -70,12 +71,11 @@ export class Section implements Intents, TimeKeys {
 
   /** @param leads whether it has the buttons that concern the whole timeline */
   constructor(private readonly timeline: SectionHost, make: MakeTrack, private readonly leads: boolean) {
-    const { signal, trans, store, window, axis, navigator } = timeline;
+    const { signal, store, window, axis, navigator } = timeline;
     this.#notice = new Notice(() => { this.render(); }, signal);
-    this.#exporter = new Exporter(this.#notice, trans);
+    this.#exporter = new Exporter(this.#notice);
     this.track = make({
-      store, window, axis, navigator, signal, trans,
-      exporter: this.#exporter,
+      store, window, axis, navigator, signal, exporter: this.#exporter,
       request: () => { timeline.request(); },
       render: () => { this.render(); },
       theme: () => timeline.theme, focus: () => { this.#canvas.focus(); },
@@ -85,7 +85,7 @@ export class Section implements Intents, TimeKeys {
       isSeen: () => !document.hidden && this.root.getClientRects().length > 0
     });
     this.root = element('section', { role: 'group' });
-    this.#keys = keyTable(this, trans, this.track?.keys);
+    this.#keys = keyTable(this, this.track?.keys);
     this.render();
     const part = (selector: string): HTMLElement => this.root.querySelector<HTMLElement>(selector) ?? element('div');
     this.#canvas = this.root.querySelector('canvas') ?? element('canvas');
@@ -132,7 +132,7 @@ export class Section implements Intents, TimeKeys {
   /** Bring words up to date. */
   update(frame: TimeFrame | null): void {
     const said = this.track?.update(frame) ?? null;
-    const { trans, isCleared } = this.timeline;
+    const { isCleared } = this.timeline;
     const cleared = frame === null && isCleared ? trans.__('cleared: waiting for the next compute') : null;
     this.#frame = frame;
     this.#nothing = cleared ?? (frame === null ? (said ?? '') : said);
@@ -180,7 +180,7 @@ export class Section implements Intents, TimeKeys {
 
   /** Bring elements up to date; cheap where nothing changed. */
   render(): void {
-    const { track, timeline: { trans } } = this;
+    const { track } = this;
     if (track === null || this.#isOver) {
       return;
     }
@@ -226,7 +226,7 @@ export class Section implements Intents, TimeKeys {
           <div class="tsk-track-tips" />
         </div>
         {track.foot()}
-        <KeyHelp keys={this.#keys} class={`tsk-track-help ${prefix}-help`} hidden={!this.#helping} trans={trans} />
+        <KeyHelp keys={this.#keys} class={`tsk-track-help ${prefix}-help`} hidden={!this.#helping} />
         {/* A table is as wide as its words, so it is a box around it that is hidden. What scrolls has to be reached by keys, what is not seen must not be. */}
         <div class={`tsk-text-table ${prefix}-tables${this.#tabling ? '' : ' tsk-hidden'}`} role="group" aria-label={trans.__('Tables')} tabIndex={this.#tabling ? 0 : -1}>
           {this.#tables}
@@ -321,7 +321,7 @@ export class Section implements Intents, TimeKeys {
 
   #tools(track: Track): ToolbarSpec {
     const { timeline, leads } = this;
-    const { trans, isCleared, isLive, isOver, axis, navigator } = timeline;
+    const { isCleared, isLive, isOver, axis, navigator } = timeline;
     const isPaused = axis.pausedAtS !== null;
     const common = [
       { text: '−', label: trans.__('Zoom out'), act: () => { this.zoom(2); } },
@@ -344,7 +344,7 @@ export class Section implements Intents, TimeKeys {
           { text: this.#tabling ? hide : show, act: () => { this.#toggleTables(); } },
           ...track.copies(),
           { text: trans.__('Save as PNG'), act: () => { this.#savePicture(track); }, hidden: !maySaveFiles() },
-          ...(timeline.keeping?.files(this.#exporter, trans, () => timeline.window) ?? []),
+          ...(timeline.keeping?.files(this.#exporter, () => timeline.window) ?? []),
           ...(leads
             ? [
               { text: axis.chosen === 'all' ? trans.__('Show the latest compute only') : trans.__('Show all computes'), act: () => { timeline.toggleAll(); }, hidden: !timeline.window.mayShowAll },
@@ -358,7 +358,7 @@ export class Section implements Intents, TimeKeys {
   }
 
   #unfolder(): ComponentChildren {
-    const { trans, isBrief, toggleBrief } = this.timeline;
+    const { isBrief, toggleBrief } = this.timeline;
     return toggleBrief !== null && (
       <div class="tsk-bar tsk-unfold">
         <button type="button" aria-expanded={!isBrief} onClick={toggleBrief}>{isBrief ? trans.__('More charts') : trans.__('Fewer charts')}</button>

@@ -4,8 +4,6 @@
  */
 import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
-import type { TranslationBundle } from '../../lib/translate';
-import { english } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
@@ -42,7 +40,6 @@ export interface TimelineOptions {
   readonly brief?: boolean;
   /** A person wants more charts, or fewer; left out: there is no button for that. */
   readonly onBrief?: (brief: boolean) => void;
-  readonly trans?: TranslationBundle;
   /** Writes files of what is shown; left out: nobody does. */
   readonly keeping?: Keeping;
   /** The person switched following on or off. */
@@ -82,7 +79,6 @@ export function mountTimeline(el: HTMLElement, store: TaskStore, makers: readonl
 
 export class Timeline implements TimelineChart, SectionHost {
   readonly signal: AbortSignal;
-  readonly trans: TranslationBundle;
   readonly isOver: boolean;
   readonly axis: TimeAxis;
   readonly window: ShownWindow;
@@ -100,9 +96,8 @@ export class Timeline implements TimelineChart, SectionHost {
   #wasLive = false;
 
   constructor(readonly store: TaskStore, makers: readonly MakeTrack[], options: TimelineOptions) {
-    const { signal, firstRun = 0, lastRun = null, shows = 'all', trans = english } = options;
+    const { signal, firstRun = 0, lastRun = null, shows = 'all' } = options;
     this.signal = signal;
-    this.trans = trans;
     this.isOver = options.isOver ?? false;
     this.isBrief = options.brief ?? false;
     const { onBrief } = options;

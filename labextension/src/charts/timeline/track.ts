@@ -6,7 +6,6 @@
  * it in `../tracks.ts`; `PlotTrack` is what most begin from.
  */
 import type { Theme } from '../../lib/theme';
-import type { TranslationBundle } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import type { CanvasPoint } from '../ui/dom';
 import type { Exporter } from '../ui/export';
@@ -103,7 +102,6 @@ export interface TrackContext {
   readonly axis: TimeAxis;
   readonly navigator: Navigator;
   readonly signal: AbortSignal;
-  readonly trans: TranslationBundle;
   readonly exporter: Exporter;
   /** Paint soon. */
   request(): void;

@@ -1,6 +1,6 @@
 /** What leaves a chart: tables for the clipboard, a picture as a file; a notice says how it went. */
 import { formatCount, printable } from '../../lib/format';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { TextTable } from './tables';
 import { tabSeparated } from './tables';
 
@@ -31,20 +31,19 @@ export class Notice {
 
 export class Exporter {
   constructor(
-    private readonly notice: Notice,
-    private readonly _trans: TranslationBundle
+    private readonly notice: Notice
   ) {}
 
   copy(tables: readonly TextTable[]): void {
     const rows = tables.reduce((sum, table) => sum + table.rows.length, 0);
     const caption = tables.length === 1 ? ` (${tables[0]?.caption ?? ''})` : '';
     const text = tables.map(tabSeparated).join('\n\n');
-    const done = this._trans._n('copied %2 row', 'copied %2 rows', rows, formatCount(rows)) + caption;
-    this.#tell(copyText(text).then(() => done), why => this._trans.__('could not copy: %1', why));
+    const done = trans._n('copied %2 row', 'copied %2 rows', rows, formatCount(rows)) + caption;
+    this.#tell(copyText(text).then(() => done), why => trans.__('could not copy: %1', why));
   }
 
   save(picture: HTMLCanvasElement, name: string): void {
-    this.#tell(savePng(picture, name).then(() => this._trans.__('saved %1', name)), why => this._trans.__('could not save the picture: %1', why));
+    this.#tell(savePng(picture, name).then(() => trans.__('saved %1', name)), why => trans.__('could not save the picture: %1', why));
   }
 
   /** Say what is being done, and how it went. */

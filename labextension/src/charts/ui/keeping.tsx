@@ -1,6 +1,6 @@
 /** What a kernel does with the computes that a chart shows: files of them, and a comparison. Pages without a kernel have none of it. */
 import { printable } from '../../lib/format';
-import type { TranslationBundle } from '../../lib/translate';
+import { trans } from '../../lib/translate';
 import type { RunWindow } from '../../store';
 import type { Explained } from '../../wire';
 import type { Exporter } from './export';
@@ -25,7 +25,7 @@ export class Keeping {
   constructor(readonly keeper: Keeper) {}
 
   /** What a menu offers of files that the kernel writes. */
-  files(exporter: Exporter, trans: TranslationBundle, window: () => RunWindow): ButtonSpec[] {
+  files(exporter: Exporter, window: () => RunWindow): ButtonSpec[] {
     const save = (format: FileFormat) => (): void => {
       exporter.tell(
         trans.__('saving…'),
@@ -41,8 +41,8 @@ export class Keeping {
   }
 
   /** @param changed is called when it has another page to show */
-  comparison(exporter: Exporter, trans: TranslationBundle, changed: () => void): Comparison {
-    return new Comparison(this.keeper, exporter, trans, changed);
+  comparison(exporter: Exporter, changed: () => void): Comparison {
+    return new Comparison(this.keeper, exporter, changed);
   }
 }
 
@@ -54,13 +54,11 @@ export class Comparison {
   constructor(
     private readonly keeper: Keeper,
     private readonly exporter: Exporter,
-    private readonly _trans: TranslationBundle,
     private readonly changed: () => void
   ) {}
 
   /** @param window of what is shown; null: nothing is */
   item(window: () => RunWindow | null): ButtonSpec {
-    const { _trans: trans } = this;
     const act = (): void => {
       const shown = window();
       if (shown !== null) {
@@ -72,7 +70,6 @@ export class Comparison {
   }
 
   page(): ComponentChildren {
-    const { _trans: trans } = this;
     return this.#html !== null && (
       <div class="tsk-progress-comparison">
         <button type="button" class="tsk-button" onClick={() => { this.#show(null); }}>{trans.__('Close the comparison')}</button>

@@ -14,8 +14,8 @@ import { findingsOf } from '../../charts/tasks/why/findings';
 import { hearOthers, setBy } from '../private-names';
 import type { MountChart } from './view';
 
-export const mountProgressOf: MountChart = ({ el, store, ...place }, model, { trans }) => {
-  mountProgress(el, store, { ...place, shows: showsOf(model), trans });
+export const mountProgressOf: MountChart = ({ el, store, ...place }, model) => {
+  mountProgress(el, store, { ...place, shows: showsOf(model) });
 };
 
 /** Whether what runs now is shown, as of a session, or all computes of a cell, a window or a recording. */
@@ -23,20 +23,20 @@ function showsOf(model: WidgetModel): Shows {
   return model.get('shows_now') === true ? 'now' : 'all';
 }
 
-export const mountGanttOf: MountChart = (place, model, { trans }) => {
+export const mountGanttOf: MountChart = (place, model) => {
   const traits = new SharedTraits(model, place);
-  follow(traits, model, mountTracks(place.el, place.store, ['tasks'], timelineOptions(place, model, traits, trans)));
+  follow(traits, model, mountTracks(place.el, place.store, ['tasks'], timelineOptions(place, model, traits)));
 };
 
-export const mountResourcesOf: MountChart = ({ el, store, ...place }, model, { trans }) => {
-  mountTracks(el, store, ['workers', 'resources'], { ...place, shows: showsOf(model), clusters: CLUSTER_CHARTS, trans });
+export const mountResourcesOf: MountChart = ({ el, store, ...place }, model) => {
+  mountTracks(el, store, ['workers', 'resources'], { ...place, shows: showsOf(model), clusters: CLUSTER_CHARTS });
 };
 
-export const mountCacheOf: MountChart = ({ el, store, ...place }, model, { trans }) => {
-  mountTracks(el, store, ['cache'], { ...place, shows: showsOf(model), trans, ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) });
+export const mountCacheOf: MountChart = ({ el, store, ...place }, model) => {
+  mountTracks(el, store, ['cache'], { ...place, shows: showsOf(model), ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) });
 };
 
-export const mountFlameOf: MountChart = (place, model, { trans }) => {
+export const mountFlameOf: MountChart = (place, model) => {
   const { el, store, signal } = place;
   const traits = new SharedTraits(model, place);
   const colours: FlameColours = {
@@ -47,13 +47,12 @@ export const mountFlameOf: MountChart = (place, model, { trans }) => {
   };
   const chart = mountFlame(el, colours, {
     signal,
-    trans,
     onFunction: chosen => {
       traits.tell('function', chosen === null ? null : [chosen.name, chosen.file, chosen.line]);
     }
   });
   const showSource = (): void => {
-    chart.showSource(sourceOf(model.get('source'), trans));
+    chart.showSource(sourceOf(model.get('source')));
   };
   const show = (): void => {
     const note: unknown = model.get('note');
@@ -69,10 +68,10 @@ export const mountFlameOf: MountChart = (place, model, { trans }) => {
   });
 };
 
-export const mountDashboardOf: MountChart = (place, model, { trans }) => {
+export const mountDashboardOf: MountChart = (place, model) => {
   const traits = new SharedTraits(model, place);
   const dashboard = mountDashboard(place.el, place.store, {
-    ...timelineOptions(place, model, traits, trans),
+    ...timelineOptions(place, model, traits),
     ...(place.stop === undefined ? {} : { stop: place.stop }),
     compact: model.get('compact') === true,
     brief: model.get('more_charts') !== true,
@@ -93,8 +92,7 @@ export const mountDashboardOf: MountChart = (place, model, { trans }) => {
 function timelineOptions(
   { signal, firstRun, lastRun, reveal, keeping }: Parameters<MountChart>[0],
   model: WidgetModel,
-  traits: SharedTraits,
-  trans: Parameters<MountChart>[2]['trans']
+  traits: SharedTraits
 ): TracksOptions {
   return {
     signal,
@@ -104,7 +102,6 @@ function timelineOptions(
     clusters: CLUSTER_CHARTS,
     follow: lastRun === null && model.get('follow') === true,
     isOver: model.get('recorded') !== null,
-    trans,
     ...(reveal === undefined ? {} : { reveal }),
     ...(keeping === undefined ? {} : { keeping, findings: findingsOf(keeping.keeper) }),
     onFollow: value => {

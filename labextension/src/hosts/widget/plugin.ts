@@ -5,6 +5,7 @@ import { IConsoleTracker } from '@jupyterlab/console';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
+import { setTranslator } from '../../lib/translate';
 import { ICells } from '../lab/cells/cells';
 import { IFeeds } from '../lab/feed/feeds';
 import { IPanels } from '../lab/panels/panels';
@@ -29,6 +30,7 @@ export const plugin: JupyterFrontEndPlugin<void> = {
     consoles: IConsoleTracker | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('taskscope');
+    setTranslator(trans);
     notebooks?.forEach(({ content }) => {
       addOutputRenderer(content.rendermime, liveModels);
     });

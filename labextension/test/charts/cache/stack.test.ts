@@ -6,7 +6,6 @@ import { HeldStacks } from '../../../src/charts/cache/stack';
 import type { HeldSummary } from '../../../src/charts/cache/summary';
 import { byPrefix, metricName, summariseHeld } from '../../../src/charts/cache/summary';
 import { amountText, nowText, peakText, unknownText } from '../../../src/charts/cache/words';
-import { english } from '../../../src/lib/translate';
 import type { Measure } from '../../../src/store';
 import { ALL_RUNS, HeldMoments, TaskStore } from '../../../src/store';
 import type { HeldColumns } from '../../../src/wire';
@@ -164,22 +163,22 @@ describe('numbers and words', () => {
     const store = storeOf(ROWS);
     const summary = summaryOf(store, 'bytes')!;
     const prefixes = byPrefix(store, summary.peak.groups);
-    expect(peakText(summary, prefixes, null, 0.5, english)).toBe(
+    expect(peakText(summary, prefixes, null, 0.5)).toBe(
       'Peak 100 B at 1.5 s: add 70 B (70%), inc 30 B (30%) · 1 result of unknown size'
     );
     const thirds = { ...summary, peak: { ...summary.peak, total: 200, unknown: 0 } };
-    expect(peakText(thirds, [['add', 67], ['inc', 67], ['sum', 66]], null, 0.5, english)).toBe(
+    expect(peakText(thirds, [['add', 67], ['inc', 67], ['sum', 66]], null, 0.5)).toBe(
       'Peak 200 B at 1.5 s: add 67 B (34%), inc 67 B (33%), sum 66 B (33%)'
     );
     const unknown = { ...summary, peak: { ...summary.peak, total: 0 } };
-    expect([peakText(unknown, [], null, 0, english), peakText({ ...unknown, measure: 'metric' }, [], 'rows', 0, english)]).toEqual([
+    expect([peakText(unknown, [], null, 0), peakText({ ...unknown, measure: 'metric' }, [], 'rows', 0)]).toEqual([
       'Peak not known: all sizes are unknown', 'Peak not known: all values of rows are unknown'
     ]);
-    expect(peakText({ ...summary, isLowerBound: true }, [], null, 0, english)).toBe(
+    expect(peakText({ ...summary, isLowerBound: true }, [], null, 0)).toBe(
       'Peak at least 100 B at 2 s · 1 result of unknown size'
     );
-    expect(nowText(summary, null, true, english)).toBe('now 70 B · 2 results');
-    expect(nowText({ ...summary, nKeys: 0, total: 0 }, null, false, english)).toBe('none in memory now');
+    expect(nowText(summary, null, true)).toBe('now 70 B · 2 results');
+    expect(nowText({ ...summary, nKeys: 0, total: 0 }, null, false)).toBe('none in memory now');
   });
 
   it('call a metric by its name', () => {
@@ -187,8 +186,8 @@ describe('numbers and words', () => {
     const name = metricName(store, ALL_RUNS);
     const summary = summaryOf(store, 'metric')!;
     expect([name, metricName(store, { firstRun: 1, lastRun: null })]).toEqual(['how_long', null]);
-    expect(amountText('metric', summary.peak.total, name, english)).toBe('3.5 how_long');
-    expect(unknownText('metric', summary.peak.unknown, name, english)).toBe('3 results without a value of how_long');
+    expect(amountText('metric', summary.peak.total, name)).toBe('3.5 how_long');
+    expect(unknownText('metric', summary.peak.unknown, name)).toBe('3 results without a value of how_long');
   });
 
   it('say that computes at the same time were added up', () => {

@@ -1,7 +1,6 @@
 /** What a compute of a cluster waits for before its tasks are known. */
 import { expect, it } from 'vitest';
 import { building } from '../../../src/charts/cluster/building';
-import { english } from '../../../src/lib/translate';
 import { ALL_RUNS, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { smallProgress, smallRun } from '../small-batch';
@@ -10,7 +9,7 @@ const ON_CLUSTER = { scheduler: 'distributed', startS: 10, optimizeS: 2, sendS: 
 
 it('says that the scheduler builds the graph until its tasks are known', () => {
   const store = new TaskStore({ clockMs: () => 0 });
-  const say = (): string | null => building(store, ALL_RUNS, 22, english);
+  const say = (): string | null => building(store, ALL_RUNS, 22);
   const said = [say()];
   store.append(batchOf([], { runs: [smallRun({ ...ON_CLUSTER, scheduler: 'threads', sendS: null })] }));
   said.push(say());

@@ -8,7 +8,6 @@ import { layoutLanes } from '../../../src/charts/tasks/layout';
 import type { Scene } from '../../../src/charts/tasks/scene';
 import type { Picture } from '../../../src/charts/tasks/scene';
 import { readRecording } from '../../../src/files/recording';
-import { english } from '../../../src/lib/translate';
 import type { CoverageColumns } from '../../../src/store';
 import { ClusterStore, TaskStore } from '../../../src/store';
 import { ACTIVITIES } from '../../../src/wire';
@@ -73,7 +72,7 @@ it('draws a failed attempt as high as a bar where it took all of the time, and e
 it('tells what a failed attempt raised, and that it counts for nothing else', async () => {
   const store = new TaskStore({ cluster: new ClusterStore() });
   store.append((await readRecording(documentOf('cluster'))).batch);
-  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, trans: english, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 2, label: 'worker 7, thread 1', inset: true } as const;
@@ -128,7 +127,7 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
   const store = new TaskStore({ cluster });
   store.append((await readRecording(documentOf('cluster'))).batch);
   const window = { firstRun: 0, lastRun: null };
-  const layer = CLUSTER_CHARTS.layer({ store, window, trans: english, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, window, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;
@@ -153,7 +152,7 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
 it('hides with a prefix what was done for its tasks', async () => {
   const store = new TaskStore({ cluster: new ClusterStore() });
   store.append((await readRecording(documentOf('cluster'))).batch);
-  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, trans: english, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null, nowS: 3, paused: false } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;
@@ -195,7 +194,7 @@ it('marks what happened to a worker in the rows of its lanes, and says it there'
     { timeS: 0.25, level: 'warning', text: 'worker 7 died', worker: other, event: 'died' },
     { timeS: 0.25, level: 'warning', text: 'of nobody', worker: null, event: null }
   ] });
-  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, trans: english, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
   const scene = { span: { startS: 0, stopS: 3 }, zeroS: 0, runs: null, nowS: 3, paused: false } as Partial<Scene> as Scene;
   const rows = [{ kind: 'worker', worker: own, label: 'worker a', lanes: [0, 1], collapsed: false }, { kind: 'lane', id: 0, label: 'thread 1', inset: true }] as const;
   const layout = layoutLanes(rows, { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });

@@ -9,7 +9,6 @@ import { type FlameNode, findSame, growTree } from '../../../src/charts/flame/tr
 import { describeAll, describeNode, nameOf, ownTimes } from '../../../src/charts/flame/words';
 import { contrast, parseColour } from '../../../src/lib/palette';
 import type { Rgb } from '../../../src/lib/palette';
-import { english } from '../../../src/lib/translate';
 import { type Sample, wireOf } from './flame-data';
 
 const ALL = { prefix: null, bins: null };
@@ -32,7 +31,7 @@ function dataOf(samples: readonly Sample[] = SAMPLES): FlameData {
 type Outline = [name: string, seconds: number, own: number, ...below: unknown[]];
 
 function outline(data: FlameData, node: FlameNode): Outline {
-  return [nameOf(data, node, english), node.seconds, node.ownSeconds, ...node.children.map(child => outline(data, child))];
+  return [nameOf(data, node), node.seconds, node.ownSeconds, ...node.children.map(child => outline(data, child))];
 }
 
 test('samples become a tree in which the longest calls stand first', () => {
@@ -57,16 +56,16 @@ test('a call is found again in a tree of other samples, or else the nearest abov
   const data = dataOf();
   const g = growTree(data, ALL).children[0]?.children[1]?.children[0] as FlameNode;
   const again = growTree(data, { prefix: 0, bins: [0, 1] });
-  expect(nameOf(data, findSame(again, g), english)).toBe('g');
+  expect(nameOf(data, findSame(again, g))).toBe('g');
   const without = growTree(data, { prefix: 0, bins: [1, 2] });
-  expect(nameOf(data, findSame(without, g), english)).toBe('x');
+  expect(nameOf(data, findSame(without, g))).toBe('x');
 });
 
 test('bars are as long as the time, below the one that made them', () => {
   const data = dataOf();
   const root = growTree(data, ALL);
   const { bars, heightPx } = layoutFlame(root, root, 1200);
-  expect(bars.map(bar => [nameOf(data, bar.node, english), bar.xPx, bar.widthPx, bar.yPx / ROW_PX])).toEqual([
+  expect(bars.map(bar => [nameOf(data, bar.node), bar.xPx, bar.widthPx, bar.yPx / ROW_PX])).toEqual([
     ['all tasks', 0, 1200, 0],
     ['x', 0, 1000, 1],
     ['h', 0, 500, 2],
@@ -84,7 +83,7 @@ test('zoomed into a call, it and what leads to it are as wide as all, and its ne
   const root = growTree(data, ALL);
   const f = root.children[0]?.children[1] as FlameNode;
   const { bars } = layoutFlame(root, f, 1200);
-  expect(bars.map(bar => [nameOf(data, bar.node, english), bar.xPx, bar.widthPx])).toEqual([
+  expect(bars.map(bar => [nameOf(data, bar.node), bar.xPx, bar.widthPx])).toEqual([
     ['all tasks', 0, 1200],
     ['x', 0, 1200],
     ['f', 0, 1200],
@@ -95,14 +94,14 @@ test('zoomed into a call, it and what leads to it are as wide as all, and its ne
 test('calls that would be narrower than half a pixel are left out', () => {
   const data = dataOf([{ stack: ['f'], seconds: 1000 }, { stack: ['g'], seconds: 1 }]);
   const root = growTree(data, ALL);
-  expect(layoutFlame(root, root, 400).bars.map(bar => nameOf(data, bar.node, english))).toEqual(['all tasks', 'x', 'f']);
+  expect(layoutFlame(root, root, 400).bars.map(bar => nameOf(data, bar.node))).toEqual(['all tasks', 'x', 'f']);
 });
 
 test('a place in the picture is a bar or none, and arrows lead from bar to bar', () => {
   const data = dataOf();
   const root = growTree(data, ALL);
   const layout = layoutFlame(root, root, 1200);
-  const name = (node: FlameNode | undefined): string | null => (node === undefined ? null : nameOf(data, node, english));
+  const name = (node: FlameNode | undefined): string | null => (node === undefined ? null : nameOf(data, node));
   expect(name(barAt(layout, 510, 2 * ROW_PX + 1)?.node)).toBe('f');
   expect(barAt(layout, 950, 2 * ROW_PX + 1)).toBeNull();
   const h = root.children[0]?.children[0] as FlameNode;
@@ -137,9 +136,9 @@ test('a call, the whole and the functions are told in words', () => {
   const data = dataOf();
   const root = growTree(data, ALL);
   const f = root.children[0]?.children[1] as FlameNode;
-  expect(describeNode(data, f, root, english)).toBe('f (f.py:1): 4 s, 33% of what is shown, 1 s self, 400 samples');
-  expect(describeAll({ ...data, nLeftOut: 7 }, root, english)).toBe('1,200 samples, about 12 s in tasks. 7 short calls are not drawn');
-  expect(ownTimes(data, root, english).rows).toEqual([
+  expect(describeNode(data, f, root)).toBe('f (f.py:1): 4 s, 33% of what is shown, 1 s self, 400 samples');
+  expect(describeAll({ ...data, nLeftOut: 7 }, root)).toBe('1,200 samples, about 12 s in tasks. 7 short calls are not drawn');
+  expect(ownTimes(data, root).rows).toEqual([
     ['g', '5 s', '42%', 'g.py:1'],
     ['h', '5 s', '42%', 'h.py:1'],
     ['f', '1 s', '8%', 'f.py:1'],

@@ -2,7 +2,6 @@ import { afterEach, expect, it } from 'vitest';
 
 import { sourceOf } from '../../../src/charts/flame/source';
 import { render } from '../../../src/charts/ui/render';
-import { english } from '../../../src/lib/translate';
 
 afterEach(() => {
   document.body.replaceChildren();
@@ -11,7 +10,7 @@ afterEach(() => {
 function shown(source: unknown): HTMLElement {
   const el = document.createElement('div');
   document.body.append(el);
-  render(sourceOf(source, english), el);
+  render(sourceOf(source), el);
   return el;
 }
 

@@ -4,7 +4,6 @@ import { expect, it } from 'vitest';
 import { Errors } from '../../../src/charts/progress/parts';
 import { errorText } from '../../../src/charts/progress/words';
 import { render } from '../../../src/charts/ui/render';
-import { english } from '../../../src/lib/translate';
 import type { FailureKind } from '../../../src/store';
 
 function failure(change: Partial<FailureKind> = {}): FailureKind {
@@ -18,12 +17,12 @@ it.each([
   [failure({ error: null }), "unknown error: task ('load-1', 0)"],
   [failure({ error: 'E: \u202e\n' }), "E: \\u202e\\n: task ('load-1', 0)"]
 ])('says what happened to which tasks', (kind, text) => {
-  expect(errorText(kind, english)).toBe(text);
+  expect(errorText(kind)).toBe(text);
 });
 
 it('folds away all but three errors until asked', () => {
   const el = document.createElement('div');
-  const set = (errors: readonly FailureKind[]): void => { render(h(Errors, { errors, trans: english }), el); };
+  const set = (errors: readonly FailureKind[]): void => { render(h(Errors, { errors }), el); };
   const texts = (): string[] => [...el.querySelectorAll('li')].map(row => row.textContent);
   set([]);
   const box = el.querySelector<HTMLElement>('.tsk-progress-errors');
@@ -34,7 +33,7 @@ it('folds away all but three errors until asked', () => {
   expect([box?.hidden, texts().length, more?.hidden, more?.textContent]).toEqual([false, 3, false, 'Show 2 more errors']);
   more?.click();
   expect([texts(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([
-    errors.map(kind => errorText(kind, english)), 'Show fewer', 'true'
+    errors.map(kind => errorText(kind)), 'Show fewer', 'true'
   ]);
   set(errors.slice(0, 2));
   expect([texts().length, more?.hidden, more?.textContent]).toEqual([2, true, '']);

@@ -5,7 +5,6 @@ import { expect, it } from 'vitest';
 import { RunList } from '../../../src/charts/progress/parts';
 import type { RevealCell } from '../../../src/charts/ui/cell-link';
 import { render } from '../../../src/charts/ui/render';
-import { english } from '../../../src/lib/translate';
 import type { Run } from '../../../src/wire';
 import { smallRun } from '../small-batch';
 
@@ -17,7 +16,7 @@ interface List {
 
 function listOf(reveal: RevealCell): List {
   const box = document.createElement('div');
-  const set = (runs: readonly Run[], nowS: number): void => { render(h(RunList, { runs, nowS, reveal, trans: english }), box); };
+  const set = (runs: readonly Run[], nowS: number): void => { render(h(RunList, { runs, nowS, reveal }), box); };
   set([], 0);
   return { el: box.querySelector('ul')!, toggle: box.querySelector('button')!, set };
 }

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 
 import type { ProgressLayout } from '../../../src/charts/progress/layout';
 import { describeProgress, rowNumber, rowSentence, shortText } from '../../../src/charts/progress/words';
-import { english } from '../../../src/lib/translate';
 import { sharedCases } from '../../shared-cases';
 
 const WAITING: ProgressLayout = {
@@ -13,7 +12,7 @@ const WAITING: ProgressLayout = {
 
 describe('describeProgress', () => {
   it('says what it waits for', () => {
-    expect(describeProgress(WAITING, english)).toEqual({
+    expect(describeProgress(WAITING)).toEqual({
       state: 'Waiting for a Dask compute', count: '', percent: '', elapsed: '', eta: '',
       running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', skipped: '', runs: '', others: '', error: '', sentence: 'Waiting for a Dask compute'
     });
@@ -25,7 +24,7 @@ describe('describeProgress', () => {
       total: 1000, finished: 742, running: 4, erred: 1, interrupted: 2,
       state: 'running', nRuns: 3, fraction: 0.742, elapsedS: 12.34, eta: { kind: 'estimate', seconds: 3.2, lowS: 2.9, highS: 21, nUnseen: 0 }
     };
-    expect(describeProgress(layout, english)).toEqual({
+    expect(describeProgress(layout)).toEqual({
       state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s elapsed',
       eta: 'about 4 s left (up to 25 s)', running: '4 running', stuck: '', ahead: '', erred: '1 failed', interrupted: '2 interrupted',
       lost: '', skipped: '', runs: '3 computes', others: '', error: '',
@@ -37,7 +36,7 @@ describe('describeProgress', () => {
   it('says of the time left what Python says', () => {
     const { 'times left': cases } = sharedCases('quantities') as { 'times left': [guessS: number, highS: number, nUnseen: number, said: string][] };
     const said = cases.map(([seconds, highS, nUnseen]) => {
-      const { eta } = describeProgress({ ...WAITING, eta: { kind: 'estimate', seconds, lowS: 0, highS, nUnseen } }, english);
+      const { eta } = describeProgress({ ...WAITING, eta: { kind: 'estimate', seconds, lowS: 0, highS, nUnseen } });
       return [seconds, highS, nUnseen, eta];
     });
     expect(said).toEqual(cases);
@@ -54,14 +53,14 @@ describe('describeProgress', () => {
       { ...running, state: 'erred' },
       { ...running, state: 'interrupted' }
     ];
-    expect(layouts.map(layout => shortText(layout, english))).toEqual([
+    expect(layouts.map(layout => shortText(layout))).toEqual([
       'Waiting for a Dask compute', 'running', '50%', '50% · about 8 s left', 'finished in 3.21 s', 'failed', 'interrupted'
     ]);
   });
 
   it('says what other clients do, apart from the rest', () => {
     const counts = [{ ended: 1, erred: 0, running: 0 }, { ended: 1200, erred: 3, running: 2 }];
-    const told = counts.map(others => describeProgress({ ...WAITING, others }, english));
+    const told = counts.map(others => describeProgress({ ...WAITING, others }));
     expect(told.map(({ others, sentence }) => [others, sentence])).toEqual([
       ['other clients: 1 task ended', 'Waiting for a Dask compute: other clients: 1 task ended'],
       ['other clients: 1,200 tasks ended, 3 failed, 2 on a worker', 'Waiting for a Dask compute: other clients: 1,200 tasks ended, 3 failed, 2 on a worker']
@@ -70,7 +69,7 @@ describe('describeProgress', () => {
 
   it('says how many tasks did not have to run', () => {
     const layout: ProgressLayout = { ...WAITING, total: 15, finished: 15, skipped: 1020, state: 'finished', nRuns: 1, fraction: 1, elapsedS: 2 };
-    const told = [layout, { ...layout, total: 0, finished: 0, skipped: 1, fraction: 0 }].map(each => describeProgress(each, english));
+    const told = [layout, { ...layout, total: 0, finished: 0, skipped: 1, fraction: 0 }].map(each => describeProgress(each));
     expect(told.map(({ count, skipped, sentence }) => [count, skipped, sentence])).toEqual([
       ['15 of 15 tasks', '1,020 skipped (already computed)', 'Finished: 15 of 15 tasks, 100%, 1,020 skipped (already computed), 2 s elapsed'],
       ['no task had to run', '1 skipped (already computed)', 'Finished: no task had to run, 1 skipped (already computed), 2 s elapsed']
@@ -79,14 +78,14 @@ describe('describeProgress', () => {
 
   it('gives no total before all tasks were counted', () => {
     const layout: ProgressLayout = { ...WAITING, total: 1, running: 1, state: 'running', counting: true, nRuns: 1, elapsedS: 0.1 };
-    const told = [layout, { ...layout, total: 41, finished: 40 }].map(each => describeProgress(each, english).sentence);
+    const told = [layout, { ...layout, total: 41, finished: 40 }].map(each => describeProgress(each).sentence);
     expect(told).toEqual([
       'Running: counting tasks…, 1 running, 0.1 s elapsed', 'Running: 40 finished, total not known yet, 1 running, 0.1 s elapsed'
     ]);
   });
 
   it('tells tasks that were lost from those that were interrupted', () => {
-    const told = [[5, 5], [5, 2], [5, 0]].map(([interrupted = 0, lost = 0]) => describeProgress({ ...WAITING, interrupted, lost }, english));
+    const told = [[5, 5], [5, 2], [5, 0]].map(([interrupted = 0, lost = 0]) => describeProgress({ ...WAITING, interrupted, lost }));
     expect(told.map(words => [words.interrupted, words.lost])).toEqual([
       ['', '5 lost with their worker'], ['3 interrupted', '2 lost with their worker'], ['5 interrupted', '']
     ]);
@@ -94,14 +93,14 @@ describe('describeProgress', () => {
 
   it('shows hostile errors as text that can be seen, and not all of a long one', () => {
     const layout: ProgressLayout = { ...WAITING, state: 'erred', nRuns: 1, error: `E: \u202e\n${'x'.repeat(1e6)}` };
-    const { state, count, error } = describeProgress(layout, english);
+    const { state, count, error } = describeProgress(layout);
     expect({ state, count, error }).toEqual({
       state: 'Failed', count: 'no tasks', error: `E: \\u202e\\n${'x'.repeat(144)}…${'x'.repeat(50)}`
     });
   });
 
   it('leaves the band open where tasks are of prefixes not seen yet', () => {
-    const told = [1, 1200].map(nUnseen => describeProgress({ ...WAITING, eta: { kind: 'estimate', seconds: 3, lowS: 2, highS: 4, nUnseen } }, english).eta);
+    const told = [1, 1200].map(nUnseen => describeProgress({ ...WAITING, eta: { kind: 'estimate', seconds: 3, lowS: 2, highS: 4, nUnseen } }).eta);
     expect(told).toEqual([
       'about 3 s left (up to 4 s; 1 task of a new kind has not run yet, so this may grow)',
       'about 3 s left (up to 4 s; 1,200 tasks of new kinds have not run yet, so this may grow)'
@@ -115,12 +114,12 @@ describe('describeProgress', () => {
     [1234, 1100, 7300, 'about 21 min left (up to 2 h 10 min)']
   ])('gives an estimate of %d s no more digits than it deserves', (seconds, lowS, highS, text) => {
     const eta = { kind: 'estimate', seconds, lowS, highS, nUnseen: 0 } as const;
-    expect(describeProgress({ ...WAITING, eta }, english).eta).toBe(text);
+    expect(describeProgress({ ...WAITING, eta }).eta).toBe(text);
   });
 
   it.each([[8, '8 running, 40 waiting on workers'], [48, '48 running'], [0, '48 waiting on workers'], [null, '48 on a worker']])(
     'says apart what workers run of what they have, %s of 48', (executing, text) => {
-      expect(describeProgress({ ...WAITING, state: 'running', atWorkers: true, running: 48, executing }, english).running).toBe(text);
+      expect(describeProgress({ ...WAITING, state: 'running', atWorkers: true, running: 48, executing }).running).toBe(text);
     }
   );
 
@@ -131,7 +130,7 @@ describe('describeProgress', () => {
       { ...ahead, total: 30_000, asked: 2000, isAll: false },
       { ...ahead, ageS: 7.8, queued: 0, noWorker: 1 },
       { ...ahead, ageS: 7.8, queued: 0, waiting: 0, noWorker: 0 }
-    ].map(each => describeProgress({ ...WAITING, atWorkers: true, running: 12, ahead: each }, english));
+    ].map(each => describeProgress({ ...WAITING, atWorkers: true, running: 12, ahead: each }));
     expect(told.map(words => [words.running, words.stuck, words.ahead])).toEqual([
       ['12 on a worker', '4 that no worker can run', '30 ready (no free thread), 300 waiting for inputs'],
       ['12 on a worker', '4 that no worker can run', '30 ready (no free thread), 300 waiting for inputs (2,000 of 30,000 asked)'],
@@ -139,14 +138,14 @@ describe('describeProgress', () => {
       ['12 on a worker', '', '']
     ]);
     const row = { prefix: 'add', total: 400, finished: 54, erred: 0, running: 12, interrupted: 0, skipped: 0, atWorkers: true, ahead };
-    expect([rowNumber(row, english), rowSentence(row, english)]).toEqual([
+    expect([rowNumber(row), rowSentence(row)]).toEqual([
       '54 / 400 · 4 that no worker can run', '54 of 400 finished, 12 on a worker, 4 that no worker can run, 30 ready (no free thread), 300 waiting for inputs'
     ]);
   });
 
   it('says what a row shows', () => {
     const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3, skipped: 0, atWorkers: false, ahead: null };
-    expect([row, { ...row, skipped: 40 }].map(each => rowSentence(each, english))).toEqual([
+    expect([row, { ...row, skipped: 40 }].map(each => rowSentence(each))).toEqual([
       '5 of 2,000 finished, 2 running, 1 failed, 3 interrupted', '5 of 2,000 finished, 2 running, 1 failed, 3 interrupted, 40 skipped (already computed)'
     ]);
   });

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 
 import { sampleSpan, summariseResources } from '../../../src/charts/resources/summary';
 import { coresText, formatCpu, gapText, labelText, tableRows } from '../../../src/charts/resources/words';
-import { english } from '../../../src/lib/translate';
 import { TaskStore } from '../../../src/store';
 import type { ResourceColumns, Run } from '../../../src/wire';
 import type { Sample } from '../../store/series';
@@ -66,22 +65,22 @@ describe('words', () => {
   const summary = summariseResources(storeOf(SAMPLES).resources, ALL)!;
 
   it('say what all of CPU is', () => {
-    expect([2, 1, null].map(nCores => coresText({ nCores }, english))).toEqual([
+    expect([2, 1, null].map(nCores => coresText({ nCores }))).toEqual([
       '100% = all 2 cores available', '100% = the one core available', '100% = one core'
     ]);
     expect([null, 0, 0.5, 0.999, 1.037].map(formatCpu)).toEqual(['–', '0%', '50%', '>99%', '104%']);
   });
 
   it('say what was not measured', () => {
-    expect(gapText(summary, english)).toBe('1 gap of 3 s without samples (striped); a memory peak in it was not seen');
-    expect(gapText({ ...summary, nGaps: 0 }, english)).toBe('');
+    expect(gapText(summary)).toBe('1 gap of 3 s without samples (striped); a memory peak in it was not seen');
+    expect(gapText({ ...summary, nGaps: 0 })).toBe('');
   });
 
   it('are the same as a sentence and as a table', () => {
-    expect(labelText(summary, true, english).split('. ')[0]).toBe(
+    expect(labelText(summary, true).split('. ')[0]).toBe(
       'Now: CPU 50%, peak 75%, 100% = all 2 cores available; memory 2.5 GB, peak 3 GB, limit 8 GB'
     );
-    expect(tableRows(summary, 1, english)).toEqual([
+    expect(tableRows(summary, 1)).toEqual([
       ['CPU, 100% = all 2 cores available', '50%', '75%', '250 ms', '100%'],
       ['Memory', '2.5 GB', '3 GB', '250 ms', '8 GB']
     ]);

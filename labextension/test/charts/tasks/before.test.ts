@@ -1,7 +1,6 @@
 /** What was done before the first task of computes. */
 import { describe, expect, it } from 'vitest';
 import { beforeTables, stepsOf } from '../../../src/charts/tasks/before';
-import { english } from '../../../src/lib/translate';
 import { ALL_RUNS, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { smallRun } from '../small-batch';
@@ -11,7 +10,7 @@ const BUILT = { ...ON_CLUSTER, receivedS: 10.5, materializeS: 4, orderS: 0.5, in
 
 describe('before the first task', () => {
   it('is what the client does, then what the scheduler does, and what is not known is left out', () => {
-    expect([BUILT, { orderS: 0.5 }, {}].map(known => stepsOf(smallRun(known), english))).toEqual([
+    expect([BUILT, { orderS: 0.5 }, {}].map(known => stepsOf(smallRun(known)))).toEqual([
       [['building the graph', 2], ['sending it', 1], ['making its tasks', 4], ['ordering them', 0.5], ['taking them in', 0.25]], [['ordering them', 0.5]], []
     ]);
   });
@@ -19,8 +18,8 @@ describe('before the first task', () => {
   it('is a table, and none where nothing is known', () => {
     const store = new TaskStore({ clockMs: () => 0 });
     store.append(batchOf([], { runs: [smallRun()] }));
-    const none = beforeTables(store, ALL_RUNS, english);
+    const none = beforeTables(store, ALL_RUNS);
     store.append(batchOf([], { seq: 1, runs: [smallRun({ ...ON_CLUSTER, run: 1, executionCount: 4 })] }));
-    expect([none, ...beforeTables(store, ALL_RUNS, english).map(({ rows }) => rows)]).toEqual([[], [['In [4]', 'building the graph', '2 s'], ['In [4]', 'sending it', '1 s']]]);
+    expect([none, ...beforeTables(store, ALL_RUNS).map(({ rows }) => rows)]).toEqual([[], [['In [4]', 'building the graph', '2 s'], ['In [4]', 'sending it', '1 s']]]);
   });
 });

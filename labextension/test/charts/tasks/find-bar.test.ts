@@ -4,7 +4,6 @@ import type { FindHost } from '../../../src/charts/tasks/finding/find-bar';
 import { FindBar } from '../../../src/charts/tasks/finding/find-bar';
 import { TaskSearch } from '../../../src/charts/tasks/finding/search';
 import { render } from '../../../src/charts/ui/render';
-import { english } from '../../../src/lib/translate';
 import { TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 
@@ -30,7 +29,7 @@ function opened(): { bar: FindBar; store: TaskStore; status: () => string | unde
     changed: () => { render(bar.render(), el); },
     closed: () => undefined
   };
-  const bar = new FindBar(host, english, new AbortController().signal);
+  const bar = new FindBar(host, new AbortController().signal);
   bar.open();
   return {
     bar, store,

@@ -11,7 +11,6 @@ import { timeFrame } from '../../../src/charts/timeline/time/time-frame';
 import type { TracksOptions } from '../../../src/charts/tracks';
 import { mountTracks } from '../../../src/charts/tracks';
 import type { Span } from '../../../src/lib/span';
-import { english } from '../../../src/lib/translate';
 import type { RunWindow } from '../../../src/store';
 import { ALL_RUNS, ClusterStore, HeldMoments, TaskStore } from '../../../src/store';
 import type { Batch, CriticalPath, Explained, KnownPath } from '../../../src/wire';
@@ -135,7 +134,7 @@ describe('the workers of a cluster in a range', () => {
   it('their memory is the largest sum of what they said last; it is said where nothing was sampled', () => {
     const cluster = clusterOf();
     expect([residentIn(cluster, { startS: 1.5, stopS: 6 }), residentIn(cluster, { startS: 4, stopS: 8 })]).toEqual([5e9, null]);
-    expect([rangeLines(cluster, null, { startS: 1.5, stopS: 6 }, english), rangeLines(cluster, [1, 1], { startS: 4, stopS: 8 }, english)]).toEqual([
+    expect([rangeLines(cluster, null, { startS: 1.5, stopS: 6 }), rangeLines(cluster, [1, 1], { startS: 4, stopS: 8 })]).toEqual([
       [
         'transfer: 3.5 s in 3, of 1 MB with what was moved before and after.', 'read from disk: 1 s in 1, of 300 B with what was moved before and after.',
         'Memory of all workers: 5 GB in the largest sample.'

@@ -13,7 +13,6 @@ import { emptyText, labelText, stateText, tipOf } from '../../../src/charts/task
 import { timeFrame } from '../../../src/charts/timeline/time/time-frame';
 import { render } from '../../../src/charts/ui/render';
 import { Table } from '../../../src/charts/ui/tables';
-import { english } from '../../../src/lib/translate';
 import type { TaskDetail } from '../../../src/store';
 import { ALL_RUNS, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
@@ -28,7 +27,7 @@ const NAMES = { groups: [{ id: 0, name: 'sum-1', prefix: 'sum', colour: 0 }], ru
 
 function tip(detail: Partial<TaskDetail> = {}, sharing = 1): ReturnType<typeof tipOf> {
   const found: FoundTask = { kind: 'ended', ref: { lane: 0, row: 0, startS: 12 }, detail: { ...TASK, ...detail }, label: 'thread 1', sharing };
-  return tipOf(found, TIMES, NAMES, english);
+  return tipOf(found, TIMES, NAMES);
 }
 
 function fitted(store: TaskStore): Scene | null {
@@ -65,7 +64,7 @@ describe('tooltip', () => {
 
   it('of a task in flight says how long it has run', () => {
     const bar = { startS: 15, prefix: 0, task: { run: 0, lane: 0, group: 0, key: 'k', startS: 15 } };
-    expect(tipOf({ kind: 'open', bar, lane: 0, label: 'thread 1' }, TIMES, NAMES, english)).toEqual({
+    expect(tipOf({ kind: 'open', bar, lane: 0, label: 'thread 1' }, TIMES, NAMES)).toEqual({
       key: 'k',
       rows: [
         ['Task type', 'sum'], ['Group', 'sum-1'], ['Compute', 'In [5]'], ['Thread', 'thread 1'], ['Status', 'running'],
@@ -77,7 +76,7 @@ describe('tooltip', () => {
 
   it('of a collapsed worker says how many of its lanes were busy', () => {
     const row = { kind: 'worker', worker: '12', label: 'process 12', lanes: [0, 1, 2, 3], collapsed: true } as const;
-    expect(tipOf({ kind: 'worker', row, timeS: 11, busyLanes: 2.52, nTasks: 1234 }, TIMES, NAMES, english)).toEqual({
+    expect(tipOf({ kind: 'worker', row, timeS: 11, busyLanes: 2.52, nTasks: 1234 }, TIMES, NAMES)).toEqual({
       key: 'process 12',
       rows: [['Time', '1 s'], ['Busy', '2.5 of 4 threads (63%)'], ['Tasks', '1,234']],
       note: 'The mean of its threads: open it to see tasks.'
@@ -96,7 +95,7 @@ function legendOf(prefixes: PrefixSummary[], nLost = 0): {
   const el = document.createElement('div');
   const emphasis: Emphasis = new Emphasis(() => { refresh(prefixes); });
   const refresh = (shown: PrefixSummary[]): void => {
-    render(h(Legend, { prefixes: shown, nLost, emphasis, colourOf: () => '#b11f4b', trans: english }), el);
+    render(h(Legend, { prefixes: shown, nLost, emphasis, colourOf: () => '#b11f4b' }), el);
   };
   refresh(prefixes);
   return {
@@ -128,7 +127,7 @@ describe('summary', () => {
     const prefixes = summarise([smallProgress({ prefix: evil, finished: 2, erred: 1, durationS: 3 })]);
     const { el, entries } = legendOf(prefixes);
     const table = document.createElement('div');
-    render(h(Table, prefixTable(prefixes, english)), table);
+    render(h(Table, prefixTable(prefixes)), table);
     expect([entries(), el.querySelector('.tsk-gantt-legend-statuses')?.textContent]).toEqual([[[`${evil}10`, 'true']], 'failed 1']);
     expect([...table.querySelectorAll('td')].map(cell => cell.textContent)).toEqual([evil, '10', '2', '1', '0', '0', '1 s']);
     expect([...el.querySelectorAll('img'), ...table.querySelectorAll('img')]).toEqual([]);
@@ -195,15 +194,15 @@ describe('state line', () => {
     const progress = [smallProgress({ total: 2000, finished: 1199, erred: 1, running: 2 })];
     store.append(batchOf([{ start: 0, stop: 1 }, { start: 0, stop: 1, lane: 1 }], { first: 1198, dropped: 1198, progress, nowS: 1 }));
     const scene = fitted(store)!;
-    expect(stateText(store, scene, { runs: [], rows: progress }, 0, english)).toBe(
+    expect(stateText(store, scene, { runs: [], rows: progress }, 0)).toBe(
       '1,200 tasks · 2 threads · 2 running · 1 failed · showing 2 of 1,200: older tasks were dropped'
     );
     const others = smallRun({ run: 1, scheduler: 'distributed, other clients', status: 'interrupted' });
     const rows = [...progress, smallProgress({ run: 1, prefix: 'add (other clients)', finished: 20, erred: 10, running: 4 })];
-    expect(stateText(store, scene, { runs: [others], rows }, 0, english)).toBe(
+    expect(stateText(store, scene, { runs: [others], rows }, 0)).toBe(
       '1,200 tasks · 2 threads · 2 running · 1 failed · 30 of other clients · showing 2 of 1,200: older tasks were dropped'
     );
-    expect(labelText(scene, summarise(progress), english)).toContain('2 threads over 1.02 s, mostly add (2,000)');
+    expect(labelText(scene, summarise(progress))).toContain('2 threads over 1.02 s, mostly add (2,000)');
   });
 
   it('says how the latest compute ended if not well, what is hidden, and that it is held', () => {
@@ -211,7 +210,7 @@ describe('state line', () => {
     store.append(batchOf([{ start: 0, stop: 1 }], { active: false }));
     const scene = fitted(store)!;
     const said = (run: Parameters<typeof smallRun>[0], paused = false, nHidden = 0): string =>
-      stateText(store, { ...scene, paused, nowS: 12 }, { runs: [smallRun(run)], rows: [smallProgress({ finished: 1 })] }, nHidden, english);
+      stateText(store, { ...scene, paused, nowS: 12 }, { runs: [smallRun(run)], rows: [smallProgress({ finished: 1 })] }, nHidden);
     expect([
       said({ status: 'finished' }), said({ status: 'erred', error: 'ValueError: no' }), said({ status: 'erred' }), said({ status: 'interrupted' }),
       said({ status: 'running' }), said({ status: 'running' }, true), said({ status: 'finished' }, false, 2)
@@ -225,12 +224,12 @@ describe('state line', () => {
     const store = new TaskStore();
     store.append(batchOf([{ start: 0, stop: 1 }], { active: false }));
     const runs = [smallRun({ status: 'erred', error: 'ValueError: no' })];
-    expect(stateText(store, fitted(store)!, { runs, rows: [smallProgress({ finished: 1 })] }, 0, english, false)).toBe('failed · 1 task · 1 thread');
+    expect(stateText(store, fitted(store)!, { runs, rows: [smallProgress({ finished: 1 })] }, 0, false)).toBe('failed · 1 task · 1 thread');
   });
 
   it('says why there is nothing', () => {
     const store = new TaskStore({ clockMs: () => 0 });
-    const say = (waits: string | null = null): string => emptyText(store, fitted(store), false, { waitsFor: () => waits }, english);
+    const say = (waits: string | null = null): string => emptyText(store, fitted(store), false, { waitsFor: () => waits });
     const said = [say()];
     store.append(batchOf([], { active: true }));
     said.push(say(), say('the scheduler builds the graph'));

@@ -6,7 +6,6 @@ import type { BoundKey, TimeKeys } from '../../../src/charts/timeline/keys';
 import { bind, keyTable, press } from '../../../src/charts/timeline/keys';
 import type { TaskKeys } from '../../../src/charts/tasks/keys';
 import { taskKeys, taskMoves } from '../../../src/charts/tasks/keys';
-import { english } from '../../../src/lib/translate';
 
 let log: unknown[][] = [];
 
@@ -24,7 +23,7 @@ function intents(): Intents & TimeKeys & TaskKeys {
 }
 
 function tableOf(to: TimeKeys & TaskKeys): readonly BoundKey[] {
-  return keyTable(to, english, { moves: bind(taskMoves(english), to), others: bind(taskKeys(english, true), to) });
+  return keyTable(to, { moves: bind(taskMoves(), to), others: bind(taskKeys(true), to) });
 }
 
 let boxByDrag = false;
@@ -142,7 +141,7 @@ describe('keys', () => {
   });
 
   it('without a kernel nobody knows a critical path', () => {
-    const table = bind(taskKeys(english, false), intents());
+    const table = bind(taskKeys(false), intents());
     expect([table.some(({ shown }) => shown === 'C'), press(table, 'c'), press(table, 'C', true), log]).toEqual([false, false, true, [['toggleLanes']]]);
   });
 

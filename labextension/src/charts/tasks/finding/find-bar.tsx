@@ -1,6 +1,6 @@
 /** The field to find tasks by key or prefix: next, previous, and how many there are. */
 import { formatCount } from '../../../lib/format';
-import type { TranslationBundle } from '../../../lib/translate';
+import { trans } from '../../../lib/translate';
 import type { TaskRef } from '../../../store';
 import type { Matches } from '../scene';
 import { inSlices } from '../../ui/frames';
@@ -33,7 +33,6 @@ export class FindBar {
 
   constructor(
     private readonly host: FindHost,
-    private readonly _trans: TranslationBundle,
     signal: AbortSignal
   ) {
     signal.addEventListener('abort', () => { this.#stop(); }, { once: true });
@@ -84,13 +83,12 @@ export class FindBar {
     const count = `${formatCount(search.count)}${this.#isComplete ? '' : '…'}`;
     const selected = this.#isComplete ? this.host.selected() : null;
     const place = selected === null ? 0 : search.ordinal(selected);
-    const none = this.#isComplete ? this._trans.__('no match') : this._trans.__('searching…');
-    const some = place === 0 ? this._trans._n('%2 match', '%2 matches', search.count, count) : this._trans.__('%1 of %2 matches', formatCount(place), count);
+    const none = this.#isComplete ? trans.__('no match') : trans.__('searching…');
+    const some = place === 0 ? trans._n('%2 match', '%2 matches', search.count, count) : trans.__('%1 of %2 matches', formatCount(place), count);
     return search.count === 0 ? none : some;
   }
 
   render(): ComponentChildren {
-    const trans = this._trans;
     return (
       <div class="tsk-bar tsk-gantt-find" role="search" hidden={!this.isOpen} onKeyDown={event => { this.#onKey(event); }}>
         <input

@@ -1,7 +1,7 @@
 /** What ran in the selected range of time, as a table. */
 import { formatBytes, formatCount, formatDuration, formatPercent, formatShares, printable, UNKNOWN } from '../../../lib/format';
 import { widthS } from '../../../lib/span';
-import type { TranslationBundle } from '../../../lib/translate';
+import { trans } from '../../../lib/translate';
 import type { ComponentChildren } from '../../ui/render';
 import type { TextTable } from '../../ui/tables';
 import { Table } from '../../ui/tables';
@@ -19,7 +19,6 @@ interface RangePanelProps {
   readonly zoom: () => void;
   readonly copy: () => void;
   readonly close: () => void;
-  readonly trans: TranslationBundle;
 }
 
 /** All that is said of a range. */
@@ -31,7 +30,7 @@ export interface RangeText {
   readonly lines: readonly string[];
 }
 
-export function RangePanel({ text, zoom, copy, close, trans }: RangePanelProps): ComponentChildren {
+export function RangePanel({ text, zoom, copy, close }: RangePanelProps): ComponentChildren {
   return (
     <div class="tsk-gantt-range" role="region" aria-label={trans.__('Selected time range')} hidden={text === null}>
       {text !== null && (
@@ -53,7 +52,7 @@ export function RangePanel({ text, zoom, copy, close, trans }: RangePanelProps):
 
 /** The sentences and the table of a range; times since `zeroS`, `others` are lines of what was no task. */
 export function rangeText(
-  numbers: RangeNumbers | null, others: readonly string[], { zeroS, isGrowing }: { readonly zeroS: number; readonly isGrowing: boolean }, trans: TranslationBundle
+  numbers: RangeNumbers | null, others: readonly string[], { zeroS, isGrowing }: { readonly zeroS: number; readonly isGrowing: boolean }
 ): RangeText {
   if (numbers === null) {
     return { title: trans.__('Selected time: nothing was computed then'), table: null, more: '', lines: [] };
@@ -64,14 +63,14 @@ export function rangeText(
   const title = trans._n('%3 to %4 (%5): %2 task', '%3 to %4 (%5): %2 tasks', nTasks, formatCount(nTasks), from, to, width);
   return {
     title: isGrowing ? `${title}, ${trans.__('those that run count until now')}` : title,
-    table: rangeTable(numbers, zeroS, trans, MAX_TYPES),
+    table: rangeTable(numbers, zeroS, MAX_TYPES),
     more: nMore === 0 ? '' : trans._n('and %2 more task type', 'and %2 more task types', nMore, formatCount(nMore)),
-    lines: linesOf(numbers, others, trans)
+    lines: linesOf(numbers, others)
   };
 }
 
 /** Task types with what they took of the range. */
-export function rangeTable({ span, types, taskS, path }: RangeNumbers, zeroS: number, trans: TranslationBundle, atMost = Infinity): TextTable {
+export function rangeTable({ span, types, taskS, path }: RangeNumbers, zeroS: number, atMost = Infinity): TextTable {
   const shares = formatShares(types.map(({ seconds }) => seconds), taskS);
   return {
     caption: trans.__('Tasks from %1 to %2, cut at both', formatDuration(span.startS - zeroS), formatDuration(span.stopS - zeroS)),
@@ -83,7 +82,7 @@ export function rangeTable({ span, types, taskS, path }: RangeNumbers, zeroS: nu
   };
 }
 
-function linesOf({ nLanes, busyS, idleS, residentBytes, held, path }: RangeNumbers, others: readonly string[], trans: TranslationBundle): string[] {
+function linesOf({ nLanes, busyS, idleS, residentBytes, held, path }: RangeNumbers, others: readonly string[]): string[] {
   const lanes = trans._n('%2 thread', '%2 threads', nLanes, formatCount(nLanes));
   return [
     trans.__('Busy %1 (%2), idle %3, over %4.', formatDuration(busyS), formatPercent(busyS / (busyS + idleS)), formatDuration(idleS), lanes),
@@ -91,22 +90,22 @@ function linesOf({ nLanes, busyS, idleS, residentBytes, held, path }: RangeNumbe
     residentBytes === null
       ? trans.__('Memory of the process: not sampled in this time.')
       : trans.__('Memory of the process: %1 in the largest sample.', formatBytes(residentBytes)),
-    ...(held === null ? [] : [heldText(held, trans)]),
-    pathLine(path, trans)
+    ...(held === null ? [] : [heldText(held)]),
+    pathLine(path)
   ];
 }
 
 const onPath = (seconds: number | undefined): string => (seconds === undefined ? '–' : formatDuration(seconds));
 
-function pathLine(path: RangeNumbers['path'], trans: TranslationBundle): string {
+function pathLine(path: RangeNumbers['path']): string {
   if ('reason' in path) {
     return trans.__('Who was on the longest chain is not known: %1.', printable(path.reason, MAX_REASON));
   }
   const { nTasks, taskS, waitsS } = path;
   const tasks = trans._n('On the longest chain: %2 task for %3', 'On the longest chain: %2 tasks for %3', nTasks, formatCount(nTasks), formatDuration(taskS));
-  return waitsS.length === 0 ? `${tasks}.` : trans.__('%1, waits of %2.', tasks, waitsText(waitsS, trans));
+  return waitsS.length === 0 ? `${tasks}.` : trans.__('%1, waits of %2.', tasks, waitsText(waitsS));
 }
 
-function heldText({ bytes, isAtLeast }: MostBytes, trans: TranslationBundle): string {
+function heldText({ bytes, isAtLeast }: MostBytes): string {
   return isAtLeast ? trans.__('Results in memory: at least %1 at their most.', formatBytes(bytes)) : trans.__('Results in memory: %1 at their most.', formatBytes(bytes));
 }

@@ -2,6 +2,7 @@
 import { formatCount, formatDuration, formatPercent } from '../../../lib/format';
 import type { Span } from '../../../lib/span';
 import { clamp, widthS } from '../../../lib/span';
+import { trans } from '../../../lib/translate';
 import { LatestMoments } from '../../../store';
 import type { TrackContext } from '../../timeline/track';
 import type { ComponentChildren } from '../../ui/render';
@@ -30,13 +31,12 @@ export class SelectedRange {
 
   /** @param path returns the critical path of what is shown, or why it is not known; null: nobody is there to work it out */
   constructor(private readonly context: TrackContext, private readonly layer: LaneLayer | null, private readonly path: () => KnownPath | null) {
-    const { trans } = context;
     this.#nobody = { reason: trans.__('no kernel works it out here; in Python, recording.critical_path() does') };
   }
 
   update(scene: Scene): void {
     const path = this.path() ?? this.#nobody;
-    const { axis: { range }, store, window, trans } = this.context;
+    const { axis: { range }, store, window } = this.context;
     const seen = range === null ? '' : `${range.startS} ${range.stopS} ${store.version} ${window.id} ${String(scene.paused)}`;
     if (seen === this.#seen && (range === null || path === this.#path)) {
       return;
@@ -48,12 +48,11 @@ export class SelectedRange {
     this.#numbers = range === null ? null : numbersOf(store, window, scene, range, { moments: this.#moments.of(store.held, window, 'bytes'), path });
     const others = this.#numbers === null ? [] : (this.layer?.linesIn(this.#numbers.span, scene.runs) ?? []);
     const isGrowing = range !== null && scene.growing && range.stopS > scene.nowS;
-    this.#text = range === null ? null : rangeText(this.#numbers, others, { zeroS: scene.zeroS, isGrowing }, trans);
+    this.#text = range === null ? null : rangeText(this.#numbers, others, { zeroS: scene.zeroS, isGrowing });
   }
 
   /** In one sentence, to be read aloud. */
   said(): string {
-    const { trans } = this.context;
     if (this.#text === null || this.#numbers === null) {
       return this.#text?.title ?? '';
     }
@@ -104,14 +103,14 @@ export class SelectedRange {
   }
 
   panel(): ComponentChildren {
-    const { trans, exporter } = this.context;
+    const { exporter } = this.context;
     return (
       <RangePanel
-        text={this.#text} trans={trans}
+        text={this.#text}
         zoom={() => { this.zoom(); }}
         copy={() => {
           if (this.#numbers !== null) {
-            exporter.copy([rangeTable(this.#numbers, this.#zeroS, trans)]);
+            exporter.copy([rangeTable(this.#numbers, this.#zeroS)]);
           }
         }}
         close={() => {

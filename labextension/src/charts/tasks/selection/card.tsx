@@ -1,6 +1,6 @@
 /** The details of the selected task, which stay while the pointer is elsewhere; and the buttons of workers. */
 import { formatCount } from '../../../lib/format';
-import type { TranslationBundle } from '../../../lib/translate';
+import { trans } from '../../../lib/translate';
 import { FactList } from '../../timeline/tip';
 import type { Facts } from '../../timeline/track';
 import type { ComponentChildren } from '../../ui/render';
@@ -29,16 +29,15 @@ interface CardProps {
   readonly toggleRelations: () => void;
   readonly zoom: () => void;
   readonly close: () => void;
-  readonly trans: TranslationBundle;
 }
 
-export function Card({ selection, neighbours, goTo, relating, toggleRelations, zoom, close, trans }: CardProps): ComponentChildren {
+export function Card({ selection, neighbours, goTo, relating, toggleRelations, zoom, close }: CardProps): ComponentChildren {
   return (
     <div class="tsk-gantt-card" role="region" aria-label={trans.__('Selected task')} hidden={selection === null}>
       {selection !== null && (
         <>
           <div class="tsk-gantt-details"><FactList facts={selection.facts} colour={selection.colour} /></div>
-          {neighbours.map(of => <NeighbourList neighbours={of} goTo={goTo} trans={trans} />)}
+          {neighbours.map(of => <NeighbourList neighbours={of} goTo={goTo} />)}
           <p class="tsk-gantt-tip-note" hidden={selection.note === ''}>{selection.note}</p>
           <div class="tsk-bar">
             <Button
@@ -61,11 +60,10 @@ export function Card({ selection, neighbours, goTo, relating, toggleRelations, z
 interface WorkersProps {
   readonly layout: LaneLayout;
   readonly toggle: (worker: string, collapsed: boolean) => void;
-  readonly trans: TranslationBundle;
 }
 
 /** Buttons over the labels of workers, which open and close them; only those in sight exist. */
-export function WorkerButtons({ layout: { boxes, plotLeftPx, plotHeightPx, rowPx }, toggle, trans }: WorkersProps): ComponentChildren {
+export function WorkerButtons({ layout: { boxes, plotLeftPx, plotHeightPx, rowPx }, toggle }: WorkersProps): ComponentChildren {
   return (
     <div class="tsk-gantt-workers" style={{ width: `${plotLeftPx}px`, height: `${plotHeightPx}px` }}>
       {boxes.map(({ row, topPx }) => {

@@ -1,6 +1,6 @@
 /** What the selected task needs and what needs it: listed as buttons that lead there, and stepped to by keys. */
 import { formatCount, printable } from '../../../lib/format';
-import type { TranslationBundle } from '../../../lib/translate';
+import { trans } from '../../../lib/translate';
 import type { Link, Links } from '../../../store';
 import { MAX_LINKS } from '../../../wire';
 import type { ComponentChildren } from '../../ui/render';
@@ -43,13 +43,13 @@ export function neighboursOf(links: Links, scene: Scene, picker: Picker): readon
   ];
 }
 
-function heading({ side, total }: Neighbours, trans: TranslationBundle): string {
+function heading({ side, total }: Neighbours): string {
   const n = formatCount(total);
   return side === 'dependency' ? trans._n('Depends on %2 task', 'Depends on %2 tasks', total, n) : trans._n('Needed by %2 task', 'Needed by %2 tasks', total, n);
 }
 
 /** What became of those that are not listed; empty: all are. */
-function unlistedText({ total, listed }: Neighbours, trans: TranslationBundle): string {
+function unlistedText({ total, listed }: Neighbours): string {
   const n = total - listed.length;
   const text = listed.length >= MAX_LINKS
     ? trans.__('and %1 more: at most %2 are listed', formatCount(n), formatCount(MAX_LINKS))
@@ -60,12 +60,11 @@ function unlistedText({ total, listed }: Neighbours, trans: TranslationBundle): 
 interface NeighbourListProps {
   readonly neighbours: Neighbours;
   readonly goTo: (task: FoundTask | FoundOpen) => void;
-  readonly trans: TranslationBundle;
 }
 
-export function NeighbourList({ neighbours, goTo, trans }: NeighbourListProps): ComponentChildren {
-  const title = heading(neighbours, trans);
-  const unlisted = unlistedText(neighbours, trans);
+export function NeighbourList({ neighbours, goTo }: NeighbourListProps): ComponentChildren {
+  const title = heading(neighbours);
+  const unlisted = unlistedText(neighbours);
   return (
     <div class="tsk-gantt-links">
       <span>{title}</span>
@@ -109,7 +108,7 @@ export class Walk {
   }
 
   /** Where on the way the selected task is; empty: nowhere. */
-  text(selected: string, trans: TranslationBundle): string {
+  text(selected: string): string {
     if (!this.#isOn(selected)) {
       return '';
     }

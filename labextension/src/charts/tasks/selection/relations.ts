@@ -1,7 +1,7 @@
 /** What the selected task needs and what needs it, as lines between bars; bounded, and said in words. */
 import { formatCount } from '../../../lib/format';
 import { pxAt } from '../../../lib/span';
-import type { TranslationBundle } from '../../../lib/translate';
+import { trans } from '../../../lib/translate';
 import type { Link, Links, TaskStore } from '../../../store';
 import { clipped } from '../../ui/canvas';
 import type { FoundTask } from '../finding/find-task';
@@ -21,7 +21,7 @@ export function relationsOf(store: TaskStore, { ref, detail }: FoundTask, links:
 }
 
 /** Why nothing is known of dependencies; empty while an answer may come at once. */
-export function unknownText(links: Exclude<Links, { readonly kind: 'known' }>, trans: TranslationBundle): string {
+export function unknownText(links: Exclude<Links, { readonly kind: 'known' }>): string {
   if (links.kind === 'unknown') {
     return trans.__('Dependencies are not known here: the kernel that computed knows them, and recording.to_pandas("dependencies").');
   }
@@ -29,7 +29,7 @@ export function unknownText(links: Exclude<Links, { readonly kind: 'known' }>, t
 }
 
 /** What the lines are, and how many of them are not drawn. */
-export function linesText({ nDependencies, nDependents }: Extract<Links, { readonly kind: 'known' }>, drawn: readonly Relation[], trans: TranslationBundle): string {
+export function linesText({ nDependencies, nDependents }: Extract<Links, { readonly kind: 'known' }>, drawn: readonly Relation[]): string {
   const text = trans.__('Solid lines come from what it depends on, dashed ones lead to what needs it.');
   const missing = nDependencies + nDependents - drawn.length;
   return missing === 0 ? text : `${text} ${trans.__('%1 not drawn: data, not ended, no longer kept, or beyond %2 lines.', formatCount(missing), String(MAX_LINES))}`;

@@ -1,6 +1,6 @@
 /** What is said and drawn of the selected task: its facts, its dependencies, and the cell that computed it. */
 import { formatDuration, printable } from '../../../lib/format';
-import type { TranslationBundle } from '../../../lib/translate';
+import { trans } from '../../../lib/translate';
 import type { Links, TaskStore } from '../../../store';
 import type { RevealCell } from '../../ui/cell-link';
 import type { Selection } from './card';
@@ -32,12 +32,11 @@ export class SelectedTask {
   constructor(
     private readonly store: TaskStore,
     private readonly picker: Picker,
-    private readonly trans: TranslationBundle,
     private readonly reveal: RevealCell | undefined
   ) {}
 
   update(scene: Scene): void {
-    const { store, trans } = this;
+    const { store } = this;
     const selected = this.picker.selected(scene);
     if (selected === null) {
       const { current } = store.selection;
@@ -49,12 +48,12 @@ export class SelectedTask {
     this.#meet(links, scene);
     const isDrawn = this.isRelating && links !== null && selected.kind === 'ended';
     this.relations = isDrawn ? relationsOf(store, selected, links) : [];
-    const note = links === null ? '' : links.kind !== 'known' ? unknownText(links, trans) : isDrawn ? linesText(links, this.relations, trans) : '';
+    const note = links === null ? '' : links.kind !== 'known' ? unknownText(links) : isDrawn ? linesText(links, this.relations) : '';
     const run = store.tables.runs.get(selected.kind === 'ended' ? selected.detail.run : selected.bar.task.run);
     this.card = {
-      facts: tipOf(selected, scene, store.tables, trans),
+      facts: tipOf(selected, scene, store.tables),
       colour: colourOf(store, selected) ?? '',
-      note: [this.#walk.text(keyOf(selected), trans), note].filter(text => text !== '').join(' '),
+      note: [this.#walk.text(keyOf(selected)), note].filter(text => text !== '').join(' '),
       isOpen: selected.kind === 'open',
       showCell: run === undefined ? null : (this.reveal?.(run) ?? null)
     };
@@ -85,12 +84,11 @@ export class SelectedTask {
   }
 
   #sentence(found: FoundTask | FoundOpen): string {
-    const { trans } = this;
     if (found.kind === 'open') {
       return trans.__('selected %1 on %2: running', printable(found.bar.task.key, 80), found.label);
     }
     const { key, status, startS, stopS } = found.detail;
-    return trans.__('selected %1 on %2: %3 after %4', printable(key, 80), found.label, statusWord(status, trans), formatDuration(stopS - startS));
+    return trans.__('selected %1 on %2: %3 after %4', printable(key, 80), found.label, statusWord(status), formatDuration(stopS - startS));
   }
 }
 

@@ -1,6 +1,6 @@
 /** Asks the kernel why the computes that are shown took so long: once they have ended, and while somebody looks. */
 import { formatDuration } from '../../../lib/format';
-import type { TranslationBundle } from '../../../lib/translate';
+import { trans } from '../../../lib/translate';
 import type { RunWindow, TaskStore } from '../../../store';
 import type { Explained, Explanation, KnownPath } from '../../../wire';
 import { isOfOthers } from '../../../wire';
@@ -27,8 +27,8 @@ export class Explainer {
   #isAsked = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly host: ExplainerHost, private readonly _trans: TranslationBundle, private readonly signal: AbortSignal) {
-    this.path = { reason: this._trans.__('these computes have not ended') };
+  constructor(private readonly host: ExplainerHost, private readonly signal: AbortSignal) {
+    this.path = { reason: trans.__('these computes have not ended') };
     signal.addEventListener('abort', () => { clearTimeout(this.#timer); }, { once: true });
   }
 
@@ -60,7 +60,7 @@ export class Explainer {
     this.#shown = isOver ? { firstRun: first.run, lastRun: last.run } : null;
     this.#isAsked = false;
     this.explanation = null;
-    this.path = { reason: isOver ? this._trans.__('the kernel has not answered yet') : this._trans.__('these computes have not ended') };
+    this.path = { reason: isOver ? trans.__('the kernel has not answered yet') : trans.__('these computes have not ended') };
     clearTimeout(this.#timer);
     return true;
   }
@@ -74,7 +74,6 @@ export class Explainer {
       this.explanation = heard.explanation;
       this.path = heard.explanation.path;
     } else {
-      const { _trans: trans } = this;
       this.path = { reason: heard.kind === 'none' ? heard.reason : trans.__('the kernel rests: it is asked again in %1', formatDuration(heard.waitS)) };
     }
     if (heard.kind === 'later') {

@@ -1,6 +1,6 @@
 /** Findings as cards below the lanes, and the critical path: each lights up its evidence there. */
 import { printable } from '../../../lib/format';
-import type { TranslationBundle } from '../../../lib/translate';
+import { trans } from '../../../lib/translate';
 import type { RunWindow, TaskStore } from '../../../store';
 import type { Explanation, Finding, KnownPath } from '../../../wire';
 import type { Keeper } from '../../ui/keeping';
@@ -26,11 +26,11 @@ export interface FindingsHost {
 }
 
 /** Pages without a kernel need no more than this type. */
-export type MakeFindings = (host: FindingsHost, trans: TranslationBundle, signal: AbortSignal) => Findings;
+export type MakeFindings = (host: FindingsHost, signal: AbortSignal) => Findings;
 
 /** Findings that a kernel knows. */
 export function findingsOf({ explain }: Pick<Keeper, 'explain'>): MakeFindings {
-  return (host, trans, signal) => new Findings(host, explain, trans, signal);
+  return (host, signal) => new Findings(host, explain, signal);
 }
 
 export class Findings {
@@ -44,8 +44,8 @@ export class Findings {
   #evidence: Evidence | null = null;
   #evidenceOf = '';
 
-  constructor(private readonly host: FindingsHost, ask: Keeper['explain'], private readonly _trans: TranslationBundle, signal: AbortSignal) {
-    this.#explainer = new Explainer({ ...host, ask, changed: () => { this.#changed(); } }, _trans, signal);
+  constructor(private readonly host: FindingsHost, ask: Keeper['explain'], signal: AbortSignal) {
+    this.#explainer = new Explainer({ ...host, ask, changed: () => { this.#changed(); } }, signal);
   }
 
   /** The critical path of what is shown, or why it is not known. */
@@ -66,7 +66,6 @@ export class Findings {
 
   /** There once the path is known. */
   button(): ButtonSpec {
-    const trans = this._trans;
     const isLit = this.#lit === 'path';
     return {
       text: trans.__('Path'), label: trans.__('Light up the critical path (C)'), act: () => { this.togglePath(); },
@@ -104,16 +103,14 @@ export class Findings {
 
   /** What the path is made of, or why there is none. */
   said(): string {
-    const trans = this._trans;
     if (this.#lit !== 'path') {
       return '';
     }
     const known = this.path;
-    return 'path' in known ? pathText(known.path, trans) : trans.__('the critical path is not known: %1', printable(known.reason, MAX_TEXT));
+    return 'path' in known ? pathText(known.path) : trans.__('the critical path is not known: %1', printable(known.reason, MAX_TEXT));
   }
 
   render(): ComponentChildren {
-    const trans = this._trans;
     const { explanation } = this.#explainer;
     const said = this.said();
     return (
@@ -129,7 +126,7 @@ export class Findings {
             }}
           >
             <button type="button" class="tsk-findings-fold" aria-expanded={this.#isUnfolded} onClick={() => { this.#fold(); }}>
-              {countText(explanation.findings, explanation.makespanS, trans)}
+              {countText(explanation.findings, explanation.makespanS)}
             </button>
             <div class="tsk-findings-head"><span class="tsk-track-title" aria-hidden="true">{trans.__('Findings')}</span> {trans.__('what to change, and what it may save: estimates, which may overlap')}</div>
             <ul>{explanation.findings.map((finding, i) => this.#card(finding, i, explanation))}</ul>
@@ -140,7 +137,6 @@ export class Findings {
   }
 
   #card(finding: Finding, i: number, { makespanS }: Explanation): ComponentChildren {
-    const trans = this._trans;
     const isLit = this.#lit === i;
     // Its words can be selected, so the button is its title only; a click anywhere does the same.
     return (
@@ -152,8 +148,8 @@ export class Findings {
           }
         }}
       >
-        <button type="button" aria-pressed={isLit} title={trans.__('Show it on the timeline')}>{causeTitle(finding.cause, trans)}</button>{' '}
-        <span class="tsk-findings-worth">{worthText(finding, makespanS, trans)}</span>
+        <button type="button" aria-pressed={isLit} title={trans.__('Show it on the timeline')}>{causeTitle(finding.cause)}</button>{' '}
+        <span class="tsk-findings-worth">{worthText(finding, makespanS)}</span>
         <p>{printable(finding.text, MAX_TEXT)}</p>
         <p class="tsk-findings-advice">{adviceParts(printable(finding.advice, MAX_TEXT)).map(({ text, isCode }) => (isCode ? <code>{text}</code> : text))}</p>
       </li>

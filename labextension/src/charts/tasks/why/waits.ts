@@ -1,14 +1,14 @@
 /** Why nothing on a critical path ran, in words. */
 import { formatDuration, printable } from '../../../lib/format';
-import type { TranslationBundle } from '../../../lib/translate';
+import { trans } from '../../../lib/translate';
 import type { PathSums } from './path';
 
-export function waitsText(waitsS: PathSums['waitsS'], trans: TranslationBundle): string {
-  return waitsS.map(([cause, seconds]) => `${waitName(cause, trans)} ${formatDuration(seconds)}`).join(', ');
+export function waitsText(waitsS: PathSums['waitsS']): string {
+  return waitsS.map(([cause, seconds]) => `${waitName(cause)} ${formatDuration(seconds)}`).join(', ');
 }
 
 /** As `taskscope.analysis.explain.critical_path.WaitCause` names them. */
-function waitName(cause: string, trans: TranslationBundle): string {
+function waitName(cause: string): string {
   const names: Readonly<Record<string, string>> = {
     client: trans.__('no compute ran'),
     graph: trans.__('before the first task'),

@@ -1,12 +1,12 @@
 /** What findings and the critical path are in words; the sentences of findings are the kernel's. */
 import { formatCount, formatDuration, printable } from '../../../lib/format';
-import type { TranslationBundle } from '../../../lib/translate';
+import { trans } from '../../../lib/translate';
 import type { CriticalPath, Finding } from '../../../wire';
 import { sumsOf } from './path';
 import { waitsText } from './waits';
 
 /** As `taskscope.analysis.explain.finding.Cause` names them. */
-export function causeTitle(cause: string, trans: TranslationBundle): string {
+export function causeTitle(cause: string): string {
   const titles: Readonly<Record<string, string>> = {
     'interpreter-lock': trans.__('Interpreter lock'),
     oversubscribed: trans.__('More threads than cores'),
@@ -28,24 +28,24 @@ export function causeTitle(cause: string, trans: TranslationBundle): string {
   return titles[cause] ?? printable(cause, 40);
 }
 
-export function worthText({ worthS, lowS, highS }: Finding, makespanS: number, trans: TranslationBundle): string {
+export function worthText({ worthS, lowS, highS }: Finding, makespanS: number): string {
   const [worth, low, high, whole] = [worthS, lowS, highS, makespanS].map(formatDuration) as [string, string, string, string];
   return lowS > 0 ? trans.__('about %1 (%2 to %3) of %4', worth, low, high, whole) : trans.__('up to %1 of %2', high, whole);
 }
 
 /** In one line, what is worth most named. */
-export function countText(findings: readonly Finding[], makespanS: number, trans: TranslationBundle): string {
+export function countText(findings: readonly Finding[], makespanS: number): string {
   const [first] = findings;
   const n = findings.length;
-  const most = first === undefined ? '' : `${causeTitle(first.cause, trans)}, ${worthText(first, makespanS, trans)}`;
+  const most = first === undefined ? '' : `${causeTitle(first.cause)}, ${worthText(first, makespanS)}`;
   return trans._n('%2 finding: %3', '%2 findings, the first: %3', n, formatCount(n), most);
 }
 
 /** Which tasks and waits a path is made of. */
-export function pathText(path: CriticalPath, trans: TranslationBundle): string {
+export function pathText(path: CriticalPath): string {
   const { nTasks, taskS, waitsS } = sumsOf(path);
   const tasks = trans._n('critical path: %2 task, %3', 'critical path: %2 tasks, %3', nTasks, formatCount(nTasks), formatDuration(taskS));
-  return waitsS.length === 0 ? tasks : trans.__('%1 · waits: %2', tasks, waitsText(waitsS, trans));
+  return waitsS.length === 0 ? tasks : trans.__('%1 · waits: %2', tasks, waitsText(waitsS));
 }
 
 const CODE = /(?:\w+ = )?[\w.]*\w\([^()]*\)|\b[A-Z][A-Z_]+=\d+|\bclient\.\w+/gu;

@@ -48,7 +48,7 @@ export function drawBadge(el: HTMLElement, mark: Mark, act: () => void, trans: T
   render(
     <button type="button" title={trans.__('%1. %2', countText(execution, trans), does)} aria-expanded={isOpen ?? undefined} onClick={act}>
       <span class="tsk-badge-state"><StateIcon state={execution.status} /></span>
-      <span>{trans.__('Dask: %1', shortText(layoutOf(store, new Set(execution.runs)), trans))}</span>
+      <span>{trans.__('Dask: %1', shortText(layoutOf(store, new Set(execution.runs))))}</span>
       {isOpen !== null && <svg viewBox="0 0 16 16" aria-hidden="true"><path d={isOpen ? 'M4 10l4 -4l4 4' : 'M4 6l4 4l4 -4'} /></svg>}
     </button>,
     el

@@ -4,6 +4,7 @@ import { IConsoleTracker } from '@jupyterlab/console';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
+import { setTranslator } from '../../../lib/translate';
 import { IFeeds } from '../feed/feeds';
 import { Cells, ICells } from './cells';
 import { NotebookBadges } from './notebook-badges';
@@ -23,6 +24,7 @@ export const plugin: JupyterFrontEndPlugin<ICells> = {
     translator: ITranslator | null
   ): ICells => {
     const trans = (translator ?? nullTranslator).load('taskscope');
+    setTranslator(trans);
     const badge = (panel: NotebookPanel): void => {
       new NotebookBadges(panel, feeds, trans);
     };

@@ -5,6 +5,7 @@ import { WidgetTracker, showErrorMessage } from '@jupyterlab/apputils';
 import type { DocumentWidget } from '@jupyterlab/docregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
+import { setTranslator } from '../../../lib/translate';
 import { lateService } from '../late-service';
 import { FACTORY, RecordingFactory, fileType, EXTENSION } from './document';
 
@@ -21,6 +22,7 @@ export const plugin: JupyterFrontEndPlugin<void> = {
     restorer: ILayoutRestorer | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('taskscope');
+    setTranslator(trans);
     const factory = new RecordingFactory(trans);
     const tracker = new WidgetTracker<DocumentWidget>({ namespace: 'taskscope-documents' });
     factory.widgetCreated.connect((_, widget) => {

@@ -68,7 +68,7 @@ function showRecording(el: HTMLElement, recording: FileRecording, trans: Transla
   store.append(recording.batch);
   const clusters = CLUSTER_CHARTS;
   if (body.current !== null) {
-    mount(body.current, store, { signal, clusters, prefixes: 'legend', follow: false, isOver: true, trans });
+    mount(body.current, store, { signal, clusters, prefixes: 'legend', follow: false, isOver: true });
   }
 }
 

@@ -12,6 +12,7 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
+import { setTranslator } from '../../../lib/translate';
 import { ICells } from '../cells/cells';
 import { IFeeds } from '../feed/feeds';
 import { lateService } from '../late-service';
@@ -55,6 +56,7 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
     cells: ICells | null
   ): IPanels => {
     const trans = (translator ?? nullTranslator).load('taskscope');
+    setTranslator(trans);
     const trackers = [notebooks, consoles].filter(tracker => tracker !== null) as OwnerTracker[];
     const { kernels, sessions } = app.serviceManager;
     const memory = new Memory(stateDB);

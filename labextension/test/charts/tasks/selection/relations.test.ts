@@ -3,7 +3,6 @@ import { expect, it } from 'vitest';
 
 import type { FoundTask } from '../../../../src/charts/tasks/finding/find-task';
 import { MAX_LINES, linesText, relationsOf, unknownText } from '../../../../src/charts/tasks/selection/relations';
-import { english } from '../../../../src/lib/translate';
 import type { Link, Links } from '../../../../src/store';
 import { TaskStore } from '../../../../src/store';
 import { batchOf } from '../../../store/rows';
@@ -35,7 +34,7 @@ it('ends that are not here are left out, and counted', () => {
   const { store, selected } = storeOf(4);
   const links = known([link(0), lost, { key: 'gone', place: { lane: 7, row: 99, startS: 5 } }], []);
   const lines = relationsOf(store, selected, links);
-  expect([lines.length, linesText(links, lines, english)]).toEqual([
+  expect([lines.length, linesText(links, lines)]).toEqual([
     1, 'Solid lines come from what it depends on, dashed ones lead to what needs it. 2 not drawn: data, not ended, no longer kept, or beyond 100 lines.'
   ]);
 });
@@ -44,7 +43,7 @@ it('very many are cut, and it says so', () => {
   const { store, selected } = storeOf(400);
   const links = known([link(0)], Array.from({ length: 200 }, (_, i) => link(i + 2)), 5000);
   const lines = relationsOf(store, selected, links);
-  expect([lines.length, linesText(links, lines, english)]).toEqual([
+  expect([lines.length, linesText(links, lines)]).toEqual([
     MAX_LINES + 1,
     'Solid lines come from what it depends on, dashed ones lead to what needs it. 4,900 not drawn: data, not ended, no longer kept, or beyond 100 lines.'
   ]);
@@ -53,7 +52,7 @@ it('very many are cut, and it says so', () => {
 it('says when nobody knows, and when the kernel was asked and does not answer', () => {
   const { store, selected } = storeOf(2);
   const said = ([{ kind: 'unknown' }, { kind: 'asked', isLate: false }, { kind: 'asked', isLate: true }] as const)
-    .map(links => [relationsOf(store, selected, links), unknownText(links, english)]);
+    .map(links => [relationsOf(store, selected, links), unknownText(links)]);
   expect(said).toEqual([
     [[], 'Dependencies are not known here: the kernel that computed knows them, and recording.to_pandas("dependencies").'],
     [[], ''],

@@ -22,11 +22,11 @@ export function drawStatus(el: HTMLElement, store: TaskStore, act: () => void, t
   adoptStyles(el, CSS);
   const runs = headline(store.tables.runsIn(ALL_RUNS));
   const layout = layoutOf(store, new Set(runs.map(({ run }) => run)));
-  const title = trans.__('%1. Open the Dask side panel', describeProgress(layout, trans).sentence);
+  const title = trans.__('%1. Open the Dask side panel', describeProgress(layout).sentence);
   render(
     <button type="button" title={title} onClick={act}>
       <StateIcon state={layout.state} />
-      <span>{trans.__('Dask: %1', shortText(layout, trans))}</span>
+      <span>{trans.__('Dask: %1', shortText(layout))}</span>
     </button>,
     el
   );
