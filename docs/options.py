@@ -17,8 +17,7 @@ _INTRODUCTION = """\
 
 What a profiled block takes, and how that is written: as a keyword of `taskscope.profile()`, in the
 first line of a cell after `%%profile` (or before a statement, after `%profile`), and before the script of
-`taskscope run`. `%%profile` has two more: `-o NAME` binds the recording to a variable, `--no-raise-error`
-shows an error of the cell, but does not stop at it.
+`taskscope run`. `%%profile` has one more: `-o NAME` binds the recording to a variable.
 
 | `profile()` | default | `%%profile` | `taskscope run` | meaning |
 |---|---|---|---|---|

@@ -53,7 +53,7 @@ DEFAULT_CYCLE_S = 1.0
 MetricOption: TypeAlias = Literal["nbytes", "count"] | Callable[[Any], object]
 Named: TypeAlias = str | Callable[..., object]
 """A function, or what it is called: its name, or as much of the end of its qualified name as tells it."""
-Panel: TypeAlias = Literal["inline", "dock", "none"]
+Panel: TypeAlias = Literal["inline", "dock"]
 """Where a block is live: under its cell, in JupyterLab's side panel, nowhere."""
 Surface: TypeAlias = Literal["%%profile", "taskscope run"]
 
@@ -156,15 +156,6 @@ class Options:
     max_tasks: int = option(
         DEFAULT_MAX_TASKS, "How many tasks are kept at most; the oldest go first and are counted."
     )
-    # One holder that does not want it is enough.
-    memory_peaks: bool = option(
-        True,
-        "Have the kernel say how much memory was in use at most between two samples (Linux).",
-        "For that its mark of this process is reset with each sample: what others read of it, ``VmHWM`` and"
-        " ``ru_maxrss`` (``resource.getrusage``, ``/usr/bin/time -v``), is then the most since that sample"
-        " only. Nothing is reset while anybody records with False.",
-        Argument(("--no-memory-peaks",), const=False, help="leave the kernel's mark of most memory alone"),
-    )
     # One holder that wants it is enough.
     memory: bool = option(
         False,
@@ -185,8 +176,7 @@ class Options:
         "and timed, or, without a name, as sampled in those that took longest.",
         "A function, its name, or several; True for those that took longest. To count and time takes one to "
         "three microseconds for each line that these functions run; other functions are as fast as before, "
-        "on Python 3.11 not: see `Recording.lines`. Before a statement (``%profile``) or a script, names end "
-        "at ``--``.",
+        "on Python 3.11 not: see `Recording.lines`. Before a script names end at ``--``.",
         Argument(("--lines",), "FUNC", in_run=True, takes_more=True),
     )
 
@@ -203,7 +193,7 @@ class Options:
             raise OptionError(unknown_name("metric", self.metric, _METRICS) + ", or a function of a result")
         if type(self.max_tasks) is not int or self.max_tasks < 1:
             raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
-        for name in ("stacks", "memory", "memory_peaks"):
+        for name in ("stacks", "memory"):
             if type(getattr(self, name)) is not bool:
                 raise OptionError(f"{name} must be True or False, got {getattr(self, name)!r}")
         functions_named(self.lines)
@@ -231,8 +221,8 @@ class ProfileOptions(Options):
     )
     panel: Panel | None = option(
         None,
-        'Where it is live in a notebook: ``"inline"`` under the cell, ``"dock"`` in JupyterLab\'s side panel,'
-        ' or ``"none"``; the result stays under the cell.',
+        'Where it is live in a notebook: ``"inline"`` under the cell, or ``"dock"`` in the side panel of'
+        " JupyterLab; the result stays under the cell.",
         "By default it is inline, and JupyterLab may be set to open the panel, too. Without the extension"
         ' there is no panel, and ``"dock"`` is inline.',
         Argument(("--panel",), "WHERE"),
@@ -262,12 +252,6 @@ class ProfileOptions(Options):
         " `Recording.save`. Credentials in URLs never are.",
         Argument(("--redact",), in_run=True),
     )
-    client: object = option(
-        None,
-        "A ``distributed.Client`` to watch from the start of the block, though it is not Dask's default"
-        " scheduler.",
-        "What clients of this process are given to do in the block is recorded anyway.",
-    )
     stacks: bool = option(
         True,
         "Sample what tasks are doing, here and in a process pool, for `Recording.profile`.",
@@ -283,7 +267,7 @@ class ProfileOptions(Options):
         if self.panel is not None and self.panel not in get_args(Panel):
             near = get_close_matches(str(self.panel), get_args(Panel), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise OptionError(f"panel must be 'inline', 'dock' or 'none', got {self.panel!r}{hint}")
+            raise OptionError(f"panel must be 'inline' or 'dock', got {self.panel!r}{hint}")
 
     @property
     def files(self) -> tuple[str | PathLike[str], ...]:

@@ -249,8 +249,7 @@ class Recording(RecordedData):
         -----
         All parts are measured: results as Dask measures them (`dask.sizeof`), until the next compute begins;
         the process before the first task; the rest is what remains of the peak. On Linux the peak is the
-        kernel's own, unless the option ``memory_peaks`` is False; elsewhere, with child processes, and of
-        workers it is the largest sample.
+        kernel's own; elsewhere, with child processes, and of workers it is the largest sample.
         """
         return memory_peak(self, worker)
 

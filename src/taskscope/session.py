@@ -170,7 +170,6 @@ class Session:
         metric = self._metric()
         self.source.metric = metric if callable(metric) else None
         self.sampler.dt = min((o.dt for o in options if o.dt != "any"), default=DEFAULT_DT)
-        self.sampler.with_peaks = all(o.memory_peaks for o in options)
         self.recorder.max_tasks = max(o.max_tasks for o in options)
         sampled = [o for o in options if o.stacks]
         self.cluster.wanted.samples = bool(sampled)

@@ -27,12 +27,11 @@ def test_the_page_of_options_is_what_they_declare() -> None:
 
 def test_every_option_says_what_it_means() -> None:
     assert [one.name for one, _ in declared()] == [
-        *("label", "display", "panel", "save", "overwrite", "redact", "client"),
+        *("label", "display", "panel", "save", "overwrite", "redact"),
         *(
             "dt",
             "metric",
             "max_tasks",
-            "memory_peaks",
             "memory",
             "stacks",
             "profile_interval",
@@ -66,11 +65,11 @@ def test_profile_refuses_what_it_does_not_know() -> None:
 
 def test_the_magic_has_the_options_that_a_cell_needs() -> None:
     known = {action.dest for action in ProfileMagics.profile.parser._actions}
-    ours = {"output", "no_raise_error"}
+    ours = {"output"}
     declared_ones = {one.name for one, what in declared() if what.arguments}
     assert known == ours | declared_ones
     assert {one.name for one in fields(ProfileOptions)} - declared_ones == {
-        *("client", "max_tasks", "profile_interval")
+        *("max_tasks", "profile_interval")
     }
 
 

@@ -23,7 +23,7 @@ class get_task_stream:  # noqa: N801 - distributed's name
     """A block whose tasks are in `data` afterwards."""
 
     def __init__(self, client: Client | None = None) -> None:
-        self._profile = taskscope.profile(display=False, client=client)
+        self._profile = taskscope.profile(display=False)
         self.data: list[_Record] = []
 
     def __enter__(self) -> Self:
@@ -53,7 +53,7 @@ def of_client(client: Client, *, plot: bool | str = False, filename: str = "task
         return _of_asynchronous_client(client, plot, filename)
     begun = _begun.pop(client.id, None)
     if begun is None:
-        _begun[client.id] = taskscope.profile(display=False, client=client).__enter__()
+        _begun[client.id] = taskscope.profile(display=False).__enter__()
         return []
     begun.__exit__(None, None, None)
     return _told(begun.recording, plot, filename)
@@ -62,7 +62,7 @@ def of_client(client: Client, *, plot: bool | str = False, filename: str = "task
 async def _of_asynchronous_client(client: Client, plot: bool | str, filename: str) -> Any:  # noqa: FBT001
     begun = _begun.pop(client.id, None)
     if begun is None:
-        _begun[client.id] = await taskscope.profile(display=False, client=client).__aenter__()
+        _begun[client.id] = await taskscope.profile(display=False).__aenter__()
         return []
     await begun.__aexit__(None, None, None)
     return _told(begun.recording, plot, filename)

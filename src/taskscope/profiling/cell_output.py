@@ -32,8 +32,8 @@ class CellOutput:
     def start(self, block: Block) -> None:
         """Show it where it was asked for: in the panel if a page has one, else under the cell."""
         self._block = block
-        has_panel = self._panel in {None, "dock"} and self._feed.ask_for_panel(self._panel)
-        self._is_inline = self._panel != "none" and not (self._panel == "dock" and has_panel)
+        has_panel = self._panel != "inline" and self._feed.ask_for_panel(self._panel)
+        self._is_inline = self._panel != "dock" or not has_panel
         if self._is_inline:
             self._output.start()
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from taskscope.analysis.redaction import Redaction
-from taskscope.errors import OptionError
 from taskscope.export import check_target
 from taskscope.options import ProfileOptions
-from taskscope.sources.cluster import is_client
 from taskscope.sources.local.memory import check_memory
 
 __all__ = ["BlockOptions"]
@@ -20,8 +18,6 @@ class BlockOptions(ProfileOptions):
 
     def __post_init__(self) -> None:
         """Check the values, and that the files can be written."""
-        if self.client is not None and not is_client(self.client):
-            raise OptionError(f"client must be a distributed.Client or None, got {self.client!r}")
         ProfileOptions.__post_init__(self)
         Redaction.of(self.redact)
         if self.memory:

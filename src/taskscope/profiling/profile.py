@@ -86,8 +86,6 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
             raise TaskscopeError("this profile was used before; make a new one for each block")
         self._block = ProfiledBlock(current(), self._options)
         self._block.start()
-        if self._options.client is not None:
-            current().cluster.watch(self._options.client)
 
     def _close(self) -> None:
         if self._block is not None:

@@ -17,7 +17,7 @@ def test_a_docked_cell_is_live_in_the_side_panel_and_leaves_its_result_under_its
 ) -> None:
     lab.open(
         LOAD,
-        "%%profile --panel none\n_ = computed(slow, 8)",
+        "%%profile --panel inline\n_ = computed(slow, 8)",
         "%%profile --panel dock\n_ = computed(wait, 4)",
         "%%profile --panel docked\nran = True",
     )
@@ -41,5 +41,5 @@ def test_a_docked_cell_is_live_in_the_side_panel_and_leaves_its_result_under_its
         [["ename", "evalue", "output_type", "traceback"], ["text/html", "text/plain"]],
     ]
     (error,) = lab.outputs(3)
-    expected = "panel must be 'inline', 'dock' or 'none', got 'docked'; did you mean 'dock'?"
+    expected = "panel must be 'inline' or 'dock', got 'docked'; did you mean 'dock'?"
     assert error["text"] == f"UsageError: %%profile: {expected}\n"

@@ -60,15 +60,15 @@ dask.delayed(work)().compute(scheduler="threads")
 
 
 @pytest.mark.parametrize(
-    ("options", "said", "width"),
+    ("options", "said"),
     [
-        (("--lines", "work", "--"), "Counted and timed, in ", 52),
-        (("--lines", "-D", "a.txt"), "Sampled, not counted: ", 50),
-        (("--lines", "--"), "Sampled, not counted: ", 50),
+        (("--lines", "work", "--"), "Counted and timed, in "),
+        (("--lines", "-D", "a.txt"), "Sampled, not counted: "),
+        (("--lines", "--"), "Sampled, not counted: "),
     ],
 )
 def test_lines_of_tasks_are_written_after_the_script_ended(
-    options: tuple[str, ...], said: str, width: int, tmp_path: Path
+    options: tuple[str, ...], said: str, tmp_path: Path
 ) -> None:
     (tmp_path / "script.py").write_text(LINES)
     done = subprocess.run(
@@ -82,9 +82,8 @@ def test_lines_of_tasks_are_written_after_the_script_ended(
     assert (done.returncode, done.stdout) == (0, "['-D', 'x']\n")
     head, _, lines = done.stderr.partition(said)
     assert head.startswith("taskscope · script.py · finished · threads · ")
-    assert lines.count("Function: work at line 4\n") == 1
-    source = [line[width:] for line in lines.splitlines() if line[:6].strip().isdigit()]
-    assert source == LINES.splitlines()[3:7]
+    assert lines.count("work · ") == 1
+    assert [line for line in LINES.splitlines()[3:7] if line not in lines] == []
 
 
 def test_a_function_that_no_sample_saw_is_named_and_the_script_is_as_it_was(tmp_path: Path) -> None:

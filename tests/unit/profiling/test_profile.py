@@ -149,7 +149,6 @@ def test_a_display_that_fails_harms_nobody(monkeypatch: pytest.MonkeyPatch) -> N
         ({"metric": "nbyte"}, OptionError, "did you mean 'nbytes'"),
         ({"max_tasks": 0}, OptionError, "max_tasks must be a positive whole number of tasks, got 0"),
         ({"label": 3}, OptionError, "label must be text, got 3"),
-        ({"client": "c"}, OptionError, "client must be a distributed.Client or None, got 'c'"),
         ({"save": "/no/such/a.txt"}, FileError, "does not exist; make it first"),
         ({"save": "a.doc"}, OptionError, "cannot tell the format of 'a.doc'"),
         (

@@ -43,9 +43,6 @@ class ProfileMagics(Magics):
     @magic_arguments("profile")
     @argument("-o", "--output", metavar="NAME", help="bind the recording to this variable when the cell ends")
     @_profile_options
-    @argument(
-        "--no-raise-error", action="store_true", help="show an error of the cell, but do not stop at it"
-    )
     @line_cell_magic
     def profile(self, line: str, cell: str | None = None) -> object:
         """Record every Dask compute of a cell or a statement: live while it runs, then as a static result.
@@ -90,8 +87,6 @@ class ProfileMagics(Magics):
                 # A cell with await that was interrupted is cancelled, and has no result.
                 error = KeyboardInterrupt()
             self._bind(options, block.stop(error))
-            if not options.raise_error and isinstance(error, Exception) and result is not None:
-                result.error_in_exec = None
 
         # Before it starts: whatever comes of that, the cell ends it.
         self._cells.at_end(end)
@@ -125,18 +120,14 @@ class ProfileMagics(Magics):
         is_expression = _is_expression(source)
         block = ProfiledBlock(current_session(), options.block)
         error: BaseException | None = None
-        value: object = None
         try:
             block.start()
-            value = self.shell.ev(source.strip()) if is_expression else self.shell.ex(source)
+            return self.shell.ev(source.strip()) if is_expression else self.shell.ex(source)
         except BaseException as raised:
             error = raised
-            if options.raise_error or not isinstance(raised, Exception):
-                raise
-            self.shell.showtraceback()
+            raise
         finally:
             self._bind(options, block.stop(error))
-        return value
 
 
 def _is_expression(source: str) -> bool:

@@ -25,7 +25,6 @@ class MagicOptions:
 
     block: BlockOptions
     name: str | None
-    raise_error: bool
 
 
 def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str, object]) -> MagicOptions:
@@ -41,7 +40,6 @@ def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str
         return MagicOptions(
             block=BlockOptions(**_read(given_options(given), namespace)),
             name=_name(given.output),
-            raise_error=not given.no_raise_error,
         )
     except ExistingFileError as error:
         raise UsageError(f"%%profile: {error.problem}; add --overwrite to replace it") from None
@@ -64,30 +62,13 @@ def split_statement(parser: MagicArgumentParser, line: str) -> tuple[str, str]:
     while line.startswith("-", start):
         try:
             word, end = next(_words(line, start))
-            if word == "--":
-                return line[:start].strip(), line[end:].strip()
             if "=" not in word and _takes_value(parser, word):
-                end = _end_of_values(parser, word, line, end)
+                end = next(_words(line, end))[1]
         except (StopIteration, ValueError):
             return line.strip(), ""
         start = end
         start += len(line) - start - len(line[start:].lstrip())
     return line[:start].strip(), line[start:].strip()
-
-
-def _end_of_values(parser: MagicArgumentParser, word: str, line: str, start: int) -> int:
-    """Return where the values of an option end: of one that takes any number, before the next or ``--``."""
-    if parser._option_string_actions[word].nargs != "*":
-        return next(_words(line, start))[1]
-    if all(each != "--" for each, _ in _words(line, start)):
-        # Nothing tells names from the statement.
-        return start
-    end = start
-    for each, after in _words(line, start):
-        if each.startswith("-"):
-            break
-        end = after
-    return end
 
 
 def _words(line: str, start: int = 0) -> Iterator[tuple[str, int]]:
@@ -102,7 +83,8 @@ def _words(line: str, start: int = 0) -> Iterator[tuple[str, int]]:
 def _takes_value(parser: MagicArgumentParser, word: str) -> bool:
     # argparse has no public way to ask for an option by its name.
     action = parser._option_string_actions.get(word)
-    return action is not None and action.nargs != 0
+    # What takes any number of values takes none before a statement.
+    return action is not None and action.nargs not in (0, "*")
 
 
 def _unknown(parser: MagicArgumentParser, word: str) -> str:

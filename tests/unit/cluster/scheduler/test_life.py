@@ -240,7 +240,7 @@ def test_two_clients_of_one_process_are_recorded_each_as_its_own(cluster: LocalC
     with (
         Client(cluster) as one,
         Client(cluster, set_as_default=False) as other,
-        taskscope.profile(client=other, display=False) as run,
+        taskscope.profile(display=False) as run,
     ):
         ours = [
             c.map(

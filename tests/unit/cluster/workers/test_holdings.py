@@ -86,7 +86,7 @@ def test_what_others_hold_is_left_out(client: Client, cluster: LocalCluster) -> 
     with Client(cluster, set_as_default=False) as other:
         theirs = other.submit(np.ones, 1000, key="theirs-1")
         wait(theirs)
-        with taskscope.profile(display=False, client=client):
+        with taskscope.profile(display=False):
             mine = client.submit(np.ones, _BYTES // 8, key="mine-1")
             wait(mine)
             until(lambda: _held() == {"mine": (1, _BYTES, 0)})

@@ -75,16 +75,8 @@ def test_an_error_outside_of_dask_is_named_too(shell: Shell, capsys: pytest.Capt
     assert "  error: ZeroDivisionError: division by zero" in capsys.readouterr().err.splitlines()
 
 
-def test_no_raise_error_shows_but_lets_the_notebook_go_on(
-    shell: Shell, capsys: pytest.CaptureFixture[str]
-) -> None:
-    result = shell.run("%%profile -q --no-raise-error\n1 / 0")
-    assert result.success
-    assert "ZeroDivisionError" in capsys.readouterr().out
-
-
 def test_an_interrupt_is_never_held_back(shell: Shell) -> None:
-    result = shell.run("%%profile -q -o run --no-raise-error\nraise KeyboardInterrupt")
+    result = shell.run("%%profile -q -o run\nraise KeyboardInterrupt")
     assert isinstance(result.error_in_exec, KeyboardInterrupt)
     assert (
         recorded(shell).summary().splitlines()[0] == "taskscope · interrupted · no Dask computation ran here"
@@ -150,11 +142,7 @@ def test_a_cell_inside_of_a_cell_is_a_block_of_its_own(shell: Shell) -> None:
 
 def test_help_names_every_option(shell: Shell) -> None:
     text = shell.shell.find_magic("profile", "cell").__doc__
-    missing = [
-        o
-        for o in ("-o", "-D", "-T", "-q", "--label", "--dt", "--metric", "--no-raise-error")
-        if o not in text
-    ]
+    missing = [o for o in ("-o", "-D", "-T", "-q", "--label", "--dt", "--metric") if o not in text]
     assert missing == []
 
 
@@ -237,12 +225,12 @@ def test_lines_are_shown_below_the_summary_also_after_a_failure(
     assert ["        time.sleep(0.001)" in text for text in found] == [True] * 3
 
 
-def test_lines_are_shown_of_a_statement_and_in_silence_not_at_all(
+def test_lines_are_shown_of_a_named_function_and_in_silence_not_at_all(
     shell: Shell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell.run(f"{SAMPLED}\nfails = False")
     capsys.readouterr()
-    shell.run("%profile --lines work -- dask.delayed(work)(n_samples() + 5).compute(scheduler='threads')")
-    assert "Function: work at line 5" in capsys.readouterr().err
+    shell.run("%%profile --lines work\ndask.delayed(work)(n_samples() + 5).compute(scheduler='threads')")
+    assert "work · " in capsys.readouterr().err
     shell.run(f"%%profile -q --lines\n{COMPUTE}")
     assert capsys.readouterr().err == ""

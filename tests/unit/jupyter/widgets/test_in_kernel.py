@@ -140,7 +140,7 @@ def test_with_a_front_end_the_dashboard_is_shown_and_leaves_nothing(kernel: Kern
 
 @pytest.mark.parametrize(
     ("panel", "asked", "shown"),
-    [("inline", [], [True, False]), ("dock", ["dock"], [False]), ("none", [], [False])],
+    [("inline", [], [True, False]), ("dock", ["dock"], [False])],
 )
 def test_a_cell_is_live_where_it_asks_to_be_and_its_result_stays_under_it(
     kernel: Kernel, panel: str, asked: list[str], shown: list[bool]
