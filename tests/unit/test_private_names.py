@@ -237,10 +237,11 @@ NAMES = (
     Name("distributed:Client.__del__", "a finalizer that closes", calls("close")),
     Name(
         "distributed:Scheduler._create_taskstate_from_graph",
-        "the local variable dsk where it calls update_graph of plugins",
-        lambda function: variables("dsk")(function) and calls("update_graph")(function),
-        used_as="dsk",
+        "the local variables dsk and submitting_task where it calls update_graph of plugins",
+        lambda function: variables("dsk", "submitting_task")(function) and calls("update_graph")(function),
+        used_as="submitting_task",
     ),
+    Name("distributed.client:thread_state", "the key of the task that runs in a thread"),
     Name("distributed:Scheduler._instances", "the schedulers of this process", is_a(weakref.WeakSet)),
     *(
         Name("distributed:Worker", f"the attribute {name}, {WORKER}", annotated(name), used_as=name)

@@ -84,7 +84,7 @@ class World:
         numbers = [len(some) for some in dependencies.values()]
         asked = keys if requested is None else list(requested)
         return [
-            ("graph", client, asked, len(keys)),
+            ("graph", client, asked, len(keys), []),
             ("tasks", keys, numbers, needed, list(found.items()), [], [], []),
         ]
 

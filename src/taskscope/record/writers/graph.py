@@ -59,10 +59,12 @@ def joined_sources(sources: Sequence[GraphSource]) -> GraphSource:
     """Return what came to a graph in several pieces as one piece."""
     dependencies: dict[object, Collection[object]] = {}
     kept: set[object] = set()
+    data: dict[object, float] = {}
     for source in sources:
         dependencies.update(source.dependencies)
         kept |= source.kept
-    return GraphSource(dependencies, frozenset(kept), {}, grows=True)
+        data.update(source.data)
+    return GraphSource(dependencies, frozenset(kept), data, grows=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -290,6 +292,7 @@ class GraphBuilder:
         self._dependencies = {**self._dependencies, **source.dependencies}
         self._unmet = chain(self._unmet, list(source.dependencies))
         self._kept |= source.kept
+        self._data.update(source.data)
         self._kept_numbers = None
         self.n_keys += len(source.dependencies)
         if self.n_keys > len(self._room):

@@ -8,7 +8,8 @@ raises, keeps a bounded number of events, and is read by a message that only it 
 Events are in the order in which things happened. Of a task whose last event nobody has read, a later state
 takes its place: what is read of a task that came and ended since is its end. They are
 
-- ``graph``: client, requested keys, how many tasks follow; ``tasks``: keys, how many dependencies each has,
+- ``graph``: client, requested keys, how many tasks follow, and the keys of the running tasks one of which
+  submitted it; ``tasks``: keys, how many dependencies each has,
   those dependencies, states other than released by place, the places of coroutines, and of the first task of
   each group the place and the span that the group is in;
 - ``built``: of the graph before it, when the scheduler began with it, and how many seconds it took to make
@@ -147,14 +148,27 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
             def update_graph(self, scheduler: Any, *, client: Any, keys: Any, tasks: Any, **_: Any) -> None:
                 try:
                     # Some tasks are futures that the graph only refers to: which, its caller alone knows.
-                    graph = sys._getframe(1).f_locals.get("dsk")
+                    submitted = sys._getframe(1).f_locals
+                    graph = submitted.get("dsk")
                     tasks = list(tasks) if graph is None else [key for key in tasks if key in graph]
-                    self.add(["graph", client, list(keys), len(tasks)])
+                    parents = self.parents(str(client), submitted.get("submitting_task"))
+                    self.add(["graph", client, list(keys), len(tasks), parents])
                     within, known = set(tasks), dict[int, bool]()
                     for first in range(0, len(tasks), 1_000):
                         self.note_tasks(tasks[first : first + 1_000], within, known)
                 except Exception:  # noqa: BLE001 - see transition
                     self.n_failed += 1
+
+            def parents(self, client: str, submitting: Any) -> list[Any]:
+                if submitting is not None or not client.startswith("Client-worker-"):
+                    return [] if submitting is None else [submitting]
+                # What a task submits from an event loop, as joblib does, does not name the task.
+                running: list[Any] = []
+                for worker in scheduler.workers.values():
+                    running += [task.key for task in worker.processing]
+                    if len(running) > 1_000:
+                        return []
+                return running
 
             def note_tasks(self, keys: Any, within: Any, known: dict[int, bool]) -> None:
                 numbers, needed, outside = list[int](), list[Any](), list[tuple[int, Any]]()

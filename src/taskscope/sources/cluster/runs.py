@@ -140,6 +140,10 @@ class TrackedRun:
     """Those that nobody needed any more before they had finished."""
     released: set[Hashable] = field(default_factory=set)
     """Those whose futures were let go, and not cancelled: what of them did not run was not interrupted."""
+    data: set[Hashable] = field(default_factory=set)
+    """Results of earlier runs, or scattered data, that its tasks need."""
+    descendants: set[Hashable] = field(default_factory=set)
+    """Tasks that its tasks submitted, whose failures are theirs to handle."""
     coming: set[Hashable] = field(default_factory=set)
     """Requested keys of graphs that did not come so far."""
     skipped: set[Hashable] = field(default_factory=set)
@@ -280,11 +284,15 @@ class TrackedRun:
         self.log.n_tasks = len(self.keys) + len(self.coming) - len(self.skipped)
 
     @property
+    def _failures(self) -> list[str]:
+        return [error for key, error in self.failed.items() if key not in self.descendants]
+
+    @property
     def outcome(self) -> str:
         """How it has ended, once it is over."""
         if self.status is not None:
             return self.status
-        if self.failed:
+        if self._failures:
             return "erred"
         unfinished = self.unfinished.union(self.given_up).difference(self.landed, self.skipped, self.released)
         return "interrupted" if unfinished else "finished"
@@ -304,7 +312,7 @@ class TrackedRun:
         if status == "interrupted":
             self._end_cancelled()
         log.n_tasks = len(self.keys) - len(self.skipped)
-        log.error = self.error or next(iter(self.failed.values()), None)
+        log.error = self.error or next(iter(self._failures), None)
         log.status = status
         over = now if self.over is None else self.over
         if self.call is None and status == "finished" and self.last_stop:
@@ -326,18 +334,24 @@ def announce(
     graph: Mapping[Hashable, Collection[Hashable]],
     kept: Collection[Hashable],
     spans: Mapping[str, str | None] | None = None,
+    data: Mapping[Hashable, float] | None = None,
 ) -> None:
-    """Add keys to the run's graph, and spans of groups; keys that it has are left out."""
+    """Add tasks to a run's graph, the data that they need, and spans of groups; known keys are left out."""
     new = {key: needed for key, needed in graph.items() if key not in run.keys}
-    requested = frozenset(k for k in kept if k in new)
-    source = GraphSource(new, requested, {}, grows=run.collects, spans=spans or {})
     run.keys.update(new)
+    sizes = {key: size for key, size in (data or {}).items() if key not in run.keys and key not in run.data}
+    announced = {key: needed for key, needed in new.items() if key not in run.data}
+    run.data.update(sizes)
+    requested = frozenset(key for key in kept if key in announced)
+    source = GraphSource(
+        {**announced, **dict.fromkeys(sizes, ())}, requested, sizes, grows=True, spans=spans or {}
+    )
     run.coming.difference_update(new)
     run.count()
     if not run.is_known:
         run.is_known = True
         run.log.graph_source = source
-    elif new:
+    elif source.dependencies:
         run.log.graph_growth.append(source)
 
 

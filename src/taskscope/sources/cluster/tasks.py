@@ -50,15 +50,21 @@ class _Task:
 class _Graph:
     """A graph whose tasks are being read."""
 
-    def __init__(self, run: TrackedRun | None, requested: Collection[Hashable], n_left: int) -> None:
+    def __init__(
+        self, run: TrackedRun | None, requested: Collection[Hashable], n_left: int, *, is_of_task: bool
+    ) -> None:
         self.run = run
         self.requested = requested
+        self.is_of_task = is_of_task
+        """Whether a task of the run submitted it."""
         self.n_left = n_left
         self.dependencies: dict[Hashable, Sequence[Hashable]] = {}
         self.states: dict[Hashable, str] = {}
         self.coroutines: list[Hashable] = []
         self.spans: dict[str, str | None] = {}
         """The span of each of its groups, by name."""
+        self.data: dict[Hashable, float] = {}
+        """Results from outside of the run that its tasks need, with their sizes."""
 
 
 class Tasks:
@@ -285,23 +291,30 @@ class Tasks:
 
     def _begin_graph(self, event: Event, *, knows_all: bool) -> bool:
         """Begin to read a graph; False if it is one of ours and who asked for it is not known yet."""
-        _, client, keys, n_tasks = event
+        _, client, keys, n_tasks, parents = event
         requested = frozenset(keys)
         name = (str(client), requested)
-        waiting = self._expected.get(name)
-        run = None
-        if waiting:
+        waiting, run = self._expected.get(name), None
+        if parents:
+            run = self._run_of_all(parents)
+        elif waiting:
             run = waiting.popleft()
             run.n_expected -= 1
             if not waiting:
                 del self._expected[name]
         elif self._is_ours(str(client)) and not knows_all and len(self._held) < _MOST_HELD:
             return False
-        self._graph = _Graph(run, requested, int(n_tasks))
-        self._built = run
+        self._graph = _Graph(run, requested, int(n_tasks), is_of_task=bool(parents))
+        self._built = None if parents else run
         if not n_tasks:
             self._end_graph(self._graph)
         return True
+
+    def _run_of_all(self, keys: Sequence[Hashable]) -> TrackedRun | None:
+        """Return the run that all of these tasks are part of; None where that is not one."""
+        runs = set(map(self.run_of, keys))
+        run = runs.pop() if len(runs) == 1 else None
+        return run if run in self._runs else None
 
     def _read_tasks(
         self,
@@ -319,16 +332,22 @@ class Tasks:
             for key, number in zip(keys, numbers, strict=True):
                 graph.dependencies[key] = needed[first : first + number]
                 first += number
-            # What `submit` and `map` hand over one after the other is one graph here.
+            # Results of earlier calls: of `submit` and `map` they may be tasks of the same run.
             for place, others in groupby(outside, itemgetter(0)):
-                known = [other for _, other in others if other in graph.run.keys]
-                graph.dependencies[keys[place]] = [*graph.dependencies[keys[place]], *known]
+                found = [other for _, other in others]
+                graph.dependencies[keys[place]] = [*graph.dependencies[keys[place]], *found]
+                graph.data.update((key, self._size(key)) for key in found if key not in graph.run.keys)
             graph.states.update((keys[place], state) for place, state in states)
             graph.coroutines += [keys[place] for place in coroutines]
             graph.spans.update((split_key(keys[place])[0], span) for place, span in spans)
         graph.n_left -= len(keys)
         if graph.n_left <= 0:
             self._end_graph(graph)
+
+    def _size(self, key: Hashable) -> float:
+        """Return the bytes of a task's result, NaN where they are not known."""
+        run = self.run_of(key)
+        return math.nan if run is None else run.landed.get(key, math.nan)
 
     def _record_built(
         self, run: TrackedRun, moment: float, materialize_s: float, order_s: float, initialize_s: float
@@ -351,7 +370,10 @@ class Tasks:
         self._flush()
         run.coroutines |= frozenset(graph.coroutines)
         run.coming.difference_update(graph.requested)
-        announce(run, graph.dependencies, graph.requested, graph.spans)
+        kept = () if graph.is_of_task else graph.requested
+        announce(run, graph.dependencies, kept, graph.spans, graph.data)
+        if graph.is_of_task:
+            run.descendants.update(graph.dependencies)
         for key in graph.dependencies:
             self._ask_for(run, key, graph.states.get(key, "released"))
         idle = (k for k in graph.dependencies if graph.states.get(k, "released") in ("released", "memory"))

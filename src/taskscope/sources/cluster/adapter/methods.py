@@ -149,6 +149,9 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
             before = {} if single else {"optimize_s": built_s, "send_s": sent_s}
 
             def tell(observer: Observer) -> None:
+                # What a task submits is part of its compute: the scheduler's event names the task.
+                if getattr(sys.modules["distributed.client"].thread_state, "key", None) is not None:
+                    return
                 call = None if self.asynchronous else _call.get()
                 observer.submitted(Submission(self, frozenset(futures), call, single, began, before=before))
 
