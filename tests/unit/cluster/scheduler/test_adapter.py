@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import traceback
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -193,22 +192,3 @@ def test_another_tool_that_wraps_a_method_meanwhile_ends_nothing(client: Client)
     # Each is told once, though two methods of ours lie one over the other.
     kinds = [heard if isinstance(heard, str) else type(heard).__name__ for heard in second.heard]
     assert kinds == ["submitting", "Submission", "handed over", "tuple"]
-
-
-def _frames(client: Client) -> list[str]:
-    try:
-        client.get({"x-3": (int, "no number")}, "x-3")
-    except ValueError as error:
-        return [frame.name for frame in traceback.extract_tb(error.__traceback__)][1:]
-    raise AssertionError("it did not fail")
-
-
-def test_what_a_compute_raises_has_no_frame_of_ours(client: Client) -> None:
-    without = _frames(client)
-    watching = Watching()
-    assert adapter.watch(watching)
-    try:
-        assert _frames(client) == without
-    finally:
-        adapter.release(watching)
-    assert "handed over" in watching.heard

@@ -246,7 +246,7 @@ def test_a_graph_comes_with_its_dependencies_and_states_and_apart_the_futures_th
 
     create({"a": None, "b": None})
     assert scheduler.told() == [
-        ["graph", "c-1", ["b"], 2],
+        ["graph", "c-1", ["b"], 2, []],
         [
             "tasks",
             ["b", "a"],
