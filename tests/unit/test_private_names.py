@@ -241,9 +241,7 @@ NAMES = (
         lambda function: variables("dsk", "submitting_task")(function) and calls("update_graph")(function),
         used_as="submitting_task",
     ),
-    Name(
-        "distributed.client:thread_state", "the key of the task that runs in a thread", is_a(threading.local)
-    ),
+    Name("distributed.client:thread_state", "the key of a thread's task", is_a(threading.local)),
     Name("distributed:Scheduler._instances", "the schedulers of this process", is_a(weakref.WeakSet)),
     *(
         Name("distributed:Worker", f"the attribute {name}, {WORKER}", annotated(name), used_as=name)
