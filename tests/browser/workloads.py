@@ -4,7 +4,7 @@ LOAD = """
 import os, threading, time, dask
 from IPython.display import display
 import taskscope
-from taskscope import CacheWidget, Dashboard, GanttWidget, ProgressWidget, ResourceWidget
+from taskscope import CacheWidget, Dashboard, FlameWidget, GanttWidget, ProgressWidget, ResourceWidget
 %load_ext taskscope
 
 gate = threading.Event()

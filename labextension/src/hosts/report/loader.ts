@@ -3,8 +3,6 @@
  *
  * That becomes an element of its own, which the page's policy knows by its hash, so that none has to allow `eval`.
  */
-import { speak } from './speak';
-
 async function load(): Promise<void> {
   const packed = document.querySelector('script.taskscope-script')?.textContent ?? '';
   const bytes = Uint8Array.from(atob(packed), character => character.charCodeAt(0));
@@ -24,5 +22,4 @@ function sayWhy(error: unknown): void {
   (document.querySelector('.taskscope-place') ?? document.body).append(note);
 }
 
-speak();
 load().catch(sayWhy);

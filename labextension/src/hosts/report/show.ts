@@ -4,14 +4,15 @@ import { element } from '../../charts/ui/dom';
 import { adoptStyles } from '../../charts/ui/styles';
 import { DARK, LIGHT } from '../../lib/theme';
 import { type ClusterReader, storeFrom } from './data';
+import { followPage } from './frame';
 
 /** The ground is see-through until now: what lies under a frame shows wherever this script does not run. */
 const REPORT_CSS = `
-html { background: ${LIGHT.paper}; }
-@media (prefers-color-scheme: dark) { html { background: ${DARK.paper}; } }
+html { background: var(--jp-layout-color0, ${LIGHT.paper}); }
+@media (prefers-color-scheme: dark) { html { background: var(--jp-layout-color0, ${DARK.paper}); } }
 `;
 
-/** A notebook gives a frame more room once a person asks for more charts: between the heights in `taskscope/report/result.py`. */
+/** Without our extension, a notebook gives a frame more room once a person asks for more charts: between the heights in `taskscope/report/result.py`. */
 const LOW_PX = 450;
 const isLow = (): boolean => window.innerHeight < LOW_PX;
 
@@ -22,6 +23,9 @@ const isLow = (): boolean => window.innerHeight < LOW_PX;
  * A page whose data is damaged stays as it is; the error goes to its console.
  */
 export async function showReports(signal: AbortSignal, cluster?: ClusterReader): Promise<void> {
+  let told: boolean | null = null;
+  let setBrief: (brief: boolean) => void = () => undefined;
+  const send = followPage(brief => { told = brief; setBrief(brief); }, signal);
   for (const data of document.querySelectorAll('script.taskscope-data')) {
     try {
       const { store, path } = await storeFrom(data.textContent, cluster);
@@ -35,11 +39,13 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
       }
       adoptStyles(el, REPORT_CSS);
       const dashboard = mount(el, store, {
-        signal, prefixes: 'legend', follow: false, isOver: true, brief: isFrame && isLow(), ...(path === null ? {} : { path }),
+        signal, prefixes: 'legend', follow: false, isOver: true, brief: isFrame && (told ?? isLow()), ...(path === null ? {} : { path }),
         ...(cluster === undefined ? {} : { clusters: cluster.charts })
       });
       if (isFrame) {
-        window.addEventListener('resize', () => { dashboard.setBrief(isLow()); }, { signal });
+        setBrief = brief => { dashboard.setBrief(brief); };
+        window.addEventListener('resize', () => { setBrief(told ?? isLow()); }, { signal });
+        whenSized(el, send, signal);
       }
       document.querySelector('.taskscope-picture')?.removeAttribute('open');
       // What the charts say in full needs not stand above them.
@@ -47,5 +53,13 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
     } catch (error) {
       reportError(error);
     }
+  }
+}
+
+function whenSized(el: HTMLElement, send: (height: number) => void, signal: AbortSignal): void {
+  if (typeof ResizeObserver === 'function') {
+    const observer = new ResizeObserver(() => { send(el.scrollHeight); });
+    observer.observe(el);
+    signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
   }
 }

@@ -9,10 +9,10 @@ import { adoptStyles } from '../../../charts/ui/styles';
 import { formatCount } from '../../../lib/format';
 import type { Execution, Mark } from './executions';
 
-// It takes no room, or the output would move whenever it comes and goes; it stands between the cell's toolbar and
-// the next cell.
+// It takes no room, or the output would move whenever it comes and goes; it stands above the border of the next cell,
+// which JupyterLab gives a z-index of 1 while it has the focus.
 const CSS = `
-.tsk-cell-badge { position: relative; z-index: 1; align-self: flex-end; width: 0; height: 0; }
+.tsk-cell-badge { position: relative; z-index: 2; align-self: flex-end; width: 0; height: 0; }
 .tsk-cell-badge > button {
   position: absolute;
   inset-inline-end: 12px;

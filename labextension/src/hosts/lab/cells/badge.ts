@@ -1,8 +1,9 @@
 /** A small button at a cell's input: how its Dask computes stand. It is part of the page, never of the notebook. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { element, keepKeys } from '../../../charts/ui/dom';
+import { element } from '../../../charts/ui/dom';
 import { inputOf } from '../../private-names';
+import { pressedAsButton } from './button-keys';
 import type { Mark } from './executions';
 
 export class Badge {
@@ -15,7 +16,7 @@ export class Badge {
     private readonly _act: () => void,
     signal: AbortSignal
   ) {
-    keepKeys(this.el, signal);
+    pressedAsButton(this.el, signal);
   }
 
   focus(): void {
