@@ -42,9 +42,10 @@ _LEGEND_WIDTH_PX = 900
 
 # Where styles are stripped, so is the frame, and the picture needs no room for it.
 # Notebooks have a theme of their own; without this, frames and pictures would follow the operating system's.
-# Our extension gives frames the whole theme and the height that they need: labextension/src/hosts/lab/results.ts.
+# Our extension (labextension/src/hosts/lab/results.ts) gives frames the whole theme and the height they need.
 _THEME = (
-    "<style>.taskscope-result{padding-inline:12px;font:12px/1.45 var(--jp-ui-font-family,system-ui,sans-serif)}"
+    "<style>.taskscope-result{padding:8px 12px 0;"
+    "font:12px/1.45 var(--jp-ui-font-family,system-ui,sans-serif)}"
     ".taskscope-chart{position:relative;margin-inline:-12px;min-height:var(--taskscope-brief)}"
     ".taskscope-result:has(.taskscope-more[open]) .taskscope-chart{min-height:var(--taskscope-all)}"
     ".taskscope-chart>img{max-height:var(--taskscope-brief)}"

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.conftest import OpenLab
+from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
 from tests.browser.workloads import LOAD
 
+PAPER = "getComputedStyle(document.querySelector('.jp-Notebook')).backgroundColor"
+# Nothing is cut off, and no more room is taken than one row.
+FITS = """(() => {
+  const { scrollHeight, clientHeight } = document.documentElement;
+  const viewPx = document.querySelector(".taskscope-view").scrollHeight;
+  return scrollHeight <= clientHeight && clientHeight - viewPx < 20;
+})()"""
 VIEW = "application/vnd.jupyter.widget-view+json"
 KINDS = 5
 END = re.compile(r"taskscope · finished · 2 of 2 tasks \(100%\) · 0 running · [\d.]+ m?s elapsed")
@@ -69,3 +78,26 @@ def test_a_saved_notebook_keeps_text_and_picture_of_the_end_and_the_views_stay_a
         KINDS
     )
     expect(page.locator(".tsk-widget")).to_have_count(0)
+
+
+def test_a_result_is_the_live_view_frozen_in_the_theme_of_the_page_and_as_high_as_it_needs(
+    open_lab: OpenLab, shots: Path
+) -> None:
+    # The operating system is light, JupyterLab is not.
+    lab = open_lab(color_scheme="light", viewport={"width": 1000, "height": 1100})
+    lab.open(LOAD, "%%profile\n_ = [computed(slow, 30), in_groups(9, 4)]")
+    use_theme(lab.page, "dark")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    inside = lab.page.frame_locator(".taskscope-chart > iframe")
+    expect(inside.locator(".tsk-gantt canvas")).to_be_visible()
+    [frame] = lab.page.frames[1:]
+    for theme, width in (("dark", 1000), ("light", 1000), ("light", 760)):
+        use_theme(lab.page, theme)
+        lab.page.set_viewport_size({"width": width, "height": 1100})
+        paper: str = lab.page.evaluate(PAPER)
+        expect(inside.locator("html")).to_have_css("background-color", paper)
+        frame.wait_for_function(FITS)
+        lab.page.locator(".taskscope-result").screenshot(path=shots / f"result-{theme}-{width}.png")
+    lab.page.locator("summary", has_text="More charts").click()
+    expect(inside.locator(".tsk-resources canvas")).to_be_visible()

@@ -1,6 +1,5 @@
 /** Gives the static results under cells the looks of JupyterLab, and the height that their charts need. */
-import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { IThemeManager } from '@jupyterlab/apputils';
+import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 
 import { type FromFrame, type FromPage, KIND, VARIABLES } from '../report/frame';
 
@@ -11,15 +10,13 @@ export const plugin: JupyterFrontEndPlugin<void> = {
   id: 'taskscope:results',
   description: 'Gives static results the theme of the page and the height they need.',
   autoStart: true,
-  optional: [IThemeManager],
-  activate: (_: JupyterFrontEnd, themes: IThemeManager | null): void => {
-    const refresh = serveResults(document, new AbortController().signal);
-    themes?.themeChanged.connect(refresh);
+  activate: (): void => {
+    serveResults(document, new AbortController().signal);
   }
 };
 
-/** Serve the frames of results in this page until `signal` aborts; returns what sends all of them the theme anew. */
-export function serveResults(page: Document, signal: AbortSignal): () => void {
+/** Serve the frames of results in this page until `signal` aborts. */
+export function serveResults(page: Document, signal: AbortSignal): void {
   const frames = (): Iterable<HTMLIFrameElement> => page.querySelectorAll<HTMLIFrameElement>(FRAMES);
   const onMessage = ({ data, source }: MessageEvent<Partial<FromFrame> | null>): void => {
     if (data?.kind !== KIND || source === null) {
@@ -41,9 +38,9 @@ export function serveResults(page: Document, signal: AbortSignal): () => void {
   page.defaultView?.addEventListener('message', onMessage, { signal });
   // It does not bubble.
   page.addEventListener('toggle', onToggle, { capture: true, signal });
-  return () => {
-    [...frames()].forEach(dress);
-  };
+  const observer = new MutationObserver(() => { [...frames()].forEach(dress); });
+  observer.observe(page.body, { attributeFilter: ['data-jp-theme-name', 'data-jp-theme-light'] });
+  signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
 }
 
 /** A frame that has no content yet waits for its looks. */
@@ -61,7 +58,7 @@ function dress(frame: HTMLIFrameElement): void {
   const message: FromPage = {
     kind: KIND,
     dark: body.dataset.jpThemeLight === 'false',
-    brief: frame.closest('.taskscope-result')?.querySelector('.taskscope-more[open]') == null,
+    brief: !(frame.closest('.taskscope-result')?.querySelector('.taskscope-more[open]') instanceof Element),
     variables: Object.fromEntries(VARIABLES.map(name => [name, style.getPropertyValue(name)]))
   };
   // It has no origin that could be named.

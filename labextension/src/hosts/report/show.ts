@@ -23,9 +23,8 @@ const isLow = (): boolean => window.innerHeight < LOW_PX;
  * A page whose data is damaged stays as it is; the error goes to its console.
  */
 export async function showReports(signal: AbortSignal, cluster?: ClusterReader): Promise<void> {
-  let told: boolean | null = null;
-  let setBrief: (brief: boolean) => void = () => undefined;
-  const send = followPage(brief => { told = brief; setBrief(brief); }, signal);
+  const page = { brief: null as boolean | null, changed: (): void => undefined };
+  const send = followPage(brief => { page.brief = brief; page.changed(); }, signal);
   for (const data of document.querySelectorAll('script.taskscope-data')) {
     try {
       const { store, path } = await storeFrom(data.textContent, cluster);
@@ -39,12 +38,12 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
       }
       adoptStyles(el, REPORT_CSS);
       const dashboard = mount(el, store, {
-        signal, prefixes: 'legend', follow: false, isOver: true, brief: isFrame && (told ?? isLow()), ...(path === null ? {} : { path }),
+        signal, prefixes: 'legend', follow: false, isOver: true, brief: isFrame && (page.brief ?? isLow()), ...(path === null ? {} : { path }),
         ...(cluster === undefined ? {} : { clusters: cluster.charts })
       });
       if (isFrame) {
-        setBrief = brief => { dashboard.setBrief(brief); };
-        window.addEventListener('resize', () => { setBrief(told ?? isLow()); }, { signal });
+        page.changed = () => { dashboard.setBrief(page.brief ?? isLow()); };
+        window.addEventListener('resize', () => { page.changed(); }, { signal });
         whenSized(el, send, signal);
       }
       document.querySelector('.taskscope-picture')?.removeAttribute('open');
