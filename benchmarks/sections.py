@@ -56,6 +56,7 @@ SECTIONS = {
         Section("lines", "benchmarks.inside.lines", _LONG_S, in_quick=False),
         Section("lines-exact", "benchmarks.inside.exact_lines", in_quick=False),
         Section("eta", "benchmarks.eta --tables 1", _LONG_S, in_quick=False),
+        Section("why", "benchmarks.why", 3600.0, in_quick=False),
         Section("explain", "benchmarks.explain --tables 1", _LONG_S, in_quick=False),
         Section("explain-cluster", "benchmarks.explain --tables 2", _LONG_S, in_quick=False),
         Section("explain-replay", "benchmarks.explain.replay", _LONG_S, in_quick=False),
