@@ -97,7 +97,7 @@ def answer_of(expected: Expectation) -> Answer:
 @contextmanager
 def two_busy_processes() -> Iterator[None]:
     """Keep two processes busy, which are children of no process of the benchmark."""
-    loop = "for i in 1 2; do timeout 300 sh -c 'while :; do :; done' & echo $!; done"
+    loop = "for i in 1 2; do timeout 300 sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!; done"
     started = subprocess.run(
         ["sh", "-c", loop],
         stdout=subprocess.PIPE,
