@@ -328,6 +328,12 @@ class ClientRefs:
             self._ids.add(str(getattr(client, "id", "")))
         return not self.have_left
 
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all clients that have joined."""
+        with self._lock:
+            return list(self._ids)
+
     def have(self, client_id: str) -> bool:
         """Return whether a client of this id has joined, and may have left since."""
         return client_id in self._ids

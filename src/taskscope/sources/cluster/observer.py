@@ -12,6 +12,7 @@ takes its place: what is read of a task that came and ended since is its end. Th
   submitted it; ``tasks``: keys, how many dependencies each has,
   those dependencies, states other than released by place, the places of coroutines, and of the first task of
   each group the place and the span that the group is in;
+- ``early``: client, requested keys, how many tasks follow: what the client waited for when the observer came;
 - ``built``: of the graph before it, when the scheduler began with it, and how many seconds it took to make
   its tasks, to put them in order and to take them in;
 - ``state``: key, state, worker and moment where that is processing, and whether it was to run since;
@@ -56,7 +57,7 @@ class News(NamedTuple):
     events: Sequence[Event]
 
 
-def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in one function
+def _begin(name: str, most: int, clients: Sequence[str] = ()) -> _Setup:  # noqa: C901 - what travels is in one function
     # A function within a function travels as code.
     def begin(scheduler: Any) -> Any:  # noqa: C901 - see above
         import asyncio
@@ -158,6 +159,24 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                         self.note_tasks(tasks[first : first + 1_000], within, known)
                 except Exception:  # noqa: BLE001 - see transition
                     self.n_failed += 1
+
+            def note_early(self, client: str) -> None:
+                """Note what a client waits for, with finished tasks that are part of the same work."""
+                state = scheduler.clients.get(client)
+                wanted = [] if state is None else list(state.wants_what)
+                found = {task: None for task in wanted if task.state in to_run}
+                requested, walk = list(found), list(found)
+                while walk and len(found) <= self.most:
+                    new = [task for task in walk.pop().dependencies if task not in found]
+                    found.update(dict.fromkeys(new))
+                    walk += new
+                groups = {task.group for task in found}
+                done = [task for task in wanted if task not in found and task.group in groups]
+                keys = [task.key for task in (*found, *done) if task.run_spec is not None]
+                if keys:
+                    self.add(["early", client, [task.key for task in (*requested, *done)], len(keys)])
+                    for first in range(0, len(keys), 1_000):
+                        self.note_tasks(keys[first : first + 1_000], set(keys), {})
 
             def parents(self, client: str, submitting: Any) -> list[Any]:
                 if submitting is not None or not client.startswith("Client-worker-"):
@@ -311,6 +330,9 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                 return {"first": first, "n": self.n_events, "failed": self.n_failed, "events": events}
 
         observer = TaskObserver()
+        for client in clients:
+            with suppress(Exception):
+                observer.note_early(client)
         for worker in scheduler.workers.values():
             for task in worker.processing:
                 observer.add(["state", task.key, "processing", worker.address, time(), True])
@@ -383,12 +405,12 @@ class Observer:
         self._listening: asyncio.Task[None] | None = None
         self._n_failed = 0
 
-    async def open(self) -> None:
+    async def open(self, clients: Sequence[str] = ()) -> None:
         """Put it on the scheduler; raises OSError where that is out of reach, else why it refuses."""
         comm = await self._link.open()
         try:
             _check_python(await self._link.ask("versions"))
-            await comm.write(self._request())
+            await comm.write(self._request(clients))
             _check(await comm.read())
         except BaseException:
             comm.abort()
@@ -440,12 +462,12 @@ class Observer:
         except OSError:
             self._link.lose()
 
-    def _request(self) -> dict[str, Any]:
+    def _request(self, clients: Sequence[str]) -> dict[str, Any]:
         from distributed.protocol.pickle import dumps
 
         return {
             "op": "feed",
-            "setup": dumps(_begin(self._name, _MOST_EVENTS)),
+            "setup": dumps(_begin(self._name, _MOST_EVENTS, clients)),
             "function": dumps(_here()),
             "teardown": dumps(_end(self._name)),
             "interval": _EVERY_S,

@@ -273,7 +273,7 @@ class Questions:
 
     async def open(self) -> None:
         """Have the scheduler keep records from now on, and find out who works there."""
-        await self._observer.open()
+        await self._observer.open(self._client_refs.ids)
         self.tasks.opened = self._recorder.clock.perf_counter()
         self.is_fresh = self.tasks.cursor == 0
         await self._ask_identity(())

@@ -502,11 +502,16 @@ class Computes:
             run.ask(states)
         return run, is_new
 
-    def run_of(self, call: Call) -> int | None:
-        """Return the number of the run that a call of ``Client.get`` waits for, None before it began."""
+    def run_of(self, submission: Call | Submission) -> int | None:
+        """Return the number of the run that a call of ``Client.get`` waits for, or a submission is part of."""
         with self._lock:
-            runs = self._calls.get(id(call))
-            return runs[0].log.run if runs else None
+            if isinstance(submission, Call):
+                runs = self._calls.get(id(submission), [])
+            else:
+                key = next(iter(submission.keys), None)
+                mine = (run for run in self._going if run.client is submission.client)
+                runs = [run for run in mine if key in run.coming or key in run.keys]
+            return max((run.log.run for run in runs), default=None)
 
     def released(self, key: Hashable, state: Any) -> None:
         """Know that a future was let go; takes no lock, on the client's event loop."""

@@ -258,7 +258,6 @@ class ClusterSource:
             scheduler = self._scheduler_of(client)
             keys = adapter.unfinished_keys(client)
             if scheduler is not None and keys:
-                scheduler.has_early_work = True
                 self._add(scheduler, Submission(client, frozenset(keys), None, single=True, is_known=True))
             if scheduler is not None:
                 self._waiting.begin_wanted([scheduler])
@@ -289,9 +288,9 @@ class ClusterSource:
         """Return those of them that are not over for their users, either."""
         return self._computes.not_over()
 
-    def run_of(self, call: Call) -> int | None:
-        """Return the number of the run that a call of ``Client.get`` waits for, None before it began."""
-        return self._computes.run_of(call)
+    def run_of(self, submission: Call | Submission) -> int | None:
+        """Return the number of the run that a call of ``Client.get`` waits for, or a submission is part of."""
+        return self._computes.run_of(submission)
 
     def settle(self) -> float:
         """Wait until what has ended on clusters was read, two seconds at most.

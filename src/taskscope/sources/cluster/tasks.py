@@ -51,9 +51,17 @@ class _Graph:
     """A graph whose tasks are being read."""
 
     def __init__(
-        self, run: TrackedRun | None, requested: Collection[Hashable], n_left: int, *, is_of_task: bool
+        self,
+        run: TrackedRun | None,
+        requested: Collection[Hashable],
+        n_left: int,
+        *,
+        is_of_task: bool = False,
+        early: str | None = None,
     ) -> None:
         self.run = run
+        self.early = early
+        """The client that waited for it when the observer came."""
         self.requested = requested
         self.is_of_task = is_of_task
         """Whether a task of the run submitted it."""
@@ -80,7 +88,9 @@ class Tasks:
         Asked whether a client, by its id, is one of this process.
     """
 
-    def __init__(self, watched: Watched, rows: Rows, is_ours: Callable[[str], bool]) -> None:
+    def __init__(  # noqa: PLR0915 - an attribute a line
+        self, watched: Watched, rows: Rows, is_ours: Callable[[str], bool]
+    ) -> None:
         self._recorder = watched.recorder
         self._workers = watched.workers
         self._rows = rows
@@ -105,6 +115,10 @@ class Tasks:
         """From when on nothing is missing, on the clock's axis."""
         self.cursor = 0
         """How many events were read."""
+        self._early: dict[str, _Graph] = {}
+        """What clients waited for when the observer came."""
+        self._early_runs: dict[str, TrackedRun] = {}
+        """The runs of that which are new."""
         self._retried: dict[Hashable, TrackedRun] = {}
         """What is tried again and has not failed yet as far as it was told, and who asked for that."""
         self.processing: dict[Hashable, TrackedRun] = {}
@@ -119,10 +133,8 @@ class Tasks:
         if submission.is_retry:
             self._retry(run, submission.keys)
         elif submission.is_known:
-            announce(run, dict.fromkeys(submission.keys, ()), submission.keys)
             run.lacks_records = True
-            for key in submission.keys:
-                self._ask_for(run, key, None)
+            self._early_runs[str(getattr(submission.client, "id", ""))] = run
         else:
             run.n_expected += 1
             name = (str(submission.client.id), submission.keys)
@@ -231,6 +243,7 @@ class Tasks:
                 self._take(event)
             self._held.popleft()
         self._flush()
+        self._begin_early()
         self._held.extendleft(reversed(left[-_MOST_HELD:]))
         if not self._held and self._graph is None:
             self._settle()
@@ -274,6 +287,9 @@ class Tasks:
                 self._lose(key, str(worker), float(moment), is_expected=bool(expected))
             case "steal" | "life":
                 (self._steal if kind == "steal" else self._live)(*details)
+            case "early":
+                client, keys, n_tasks = details
+                self._graph = _Graph(None, frozenset(keys), int(n_tasks), early=str(client))
             case "built" if self._built is not None:
                 self._record_built(self._built, *map(float, details))
             case "tasks" if self._graph is not None:
@@ -327,8 +343,8 @@ class Tasks:
         spans: Sequence[tuple[int, str | None]],
         outside: Sequence[tuple[int, Hashable]],
     ) -> None:
-        if graph.run is not None:
-            first = 0
+        if graph.run is not None or graph.early is not None:
+            first, known = 0, () if graph.run is None else graph.run.keys
             for key, number in zip(keys, numbers, strict=True):
                 graph.dependencies[key] = needed[first : first + number]
                 first += number
@@ -336,7 +352,7 @@ class Tasks:
             for place, others in groupby(outside, itemgetter(0)):
                 found = [other for _, other in others]
                 graph.dependencies[keys[place]] = [*graph.dependencies[keys[place]], *found]
-                graph.data.update((key, self._size(key)) for key in found if key not in graph.run.keys)
+                graph.data.update((key, self._size(key)) for key in found if key not in known)
             graph.states.update((keys[place], state) for place, state in states)
             graph.coroutines += [keys[place] for place in coroutines]
             graph.spans.update((split_key(keys[place])[0], span) for place, span in spans)
@@ -365,6 +381,8 @@ class Tasks:
     def _end_graph(self, graph: _Graph) -> None:
         self._graph = None
         run = graph.run
+        if graph.early is not None:
+            self._early[graph.early] = graph
         if run is None:
             return
         self._flush()
@@ -378,6 +396,26 @@ class Tasks:
             self._ask_for(run, key, graph.states.get(key, "released"))
         idle = (k for k in graph.dependencies if graph.states.get(k, "released") in ("released", "memory"))
         self._unsettled.setdefault(run, set()).update(key for key in idle if not run.is_seen(key))
+
+    def _begin_early(self) -> None:
+        """Give a run that began before the observer came its graph, and the tasks that had ended by then."""
+        runs, self._early_runs = self._early_runs, {}
+        for client, run in runs.items():
+            graph = self._early.pop(client, None) or _Graph(None, run.coming, 0)
+            graph.dependencies = graph.dependencies or dict.fromkeys(run.coming, ())
+            graph.run, graph.early = run, None
+            self._end_graph(graph)
+            self._unsettled.pop(run, None)
+            now = self._recorder.clock.perf_counter()
+            ended = [k for k in graph.dependencies if graph.states.get(k, "memory") in ("memory", "erred")]
+            for key in ended if graph.states else ():
+                run.landed[key] = math.nan
+                run.log.submitted[key] = now
+                run.log.end_unreported(key, now, "erred" if graph.states.get(key) == "erred" else "finished")
+            if ended and graph.states:
+                self._recorder.warn(
+                    f"{len(ended):,} tasks had ended before taskscope connected: when they ran is not known"
+                )
 
     def _ask_for(self, run: TrackedRun, key: Hashable, state: str | None) -> None:
         """Note that a run asked for a task that was in this state then."""
