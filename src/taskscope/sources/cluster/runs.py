@@ -503,7 +503,7 @@ class Computes:
         return run, is_new
 
     def run_of(self, submission: Call | Submission) -> int | None:
-        """Return the number of the run that a call of ``Client.get`` waits for, or a submission is part of."""
+        """Return the run that a call of ``Client.get`` waits for, or that a submission is part of."""
         with self._lock:
             if isinstance(submission, Call):
                 runs = self._calls.get(id(submission), [])

@@ -289,7 +289,7 @@ class ClusterSource:
         return self._computes.not_over()
 
     def run_of(self, submission: Call | Submission) -> int | None:
-        """Return the number of the run that a call of ``Client.get`` waits for, or a submission is part of."""
+        """Return the run that a call of ``Client.get`` waits for, or that a submission is part of."""
         return self._computes.run_of(submission)
 
     def settle(self) -> float:

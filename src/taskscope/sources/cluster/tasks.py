@@ -117,7 +117,7 @@ class Tasks:
         """How many events were read."""
         self._early: dict[str, _Graph] = {}
         """What clients waited for when the observer came."""
-        self._early_runs: dict[str, TrackedRun] = {}
+        self._early_runs: dict[TrackedRun, str] = {}
         """The runs of that which are new."""
         self._retried: dict[Hashable, TrackedRun] = {}
         """What is tried again and has not failed yet as far as it was told, and who asked for that."""
@@ -134,7 +134,8 @@ class Tasks:
             self._retry(run, submission.keys)
         elif submission.is_known:
             run.lacks_records = True
-            self._early_runs[str(getattr(submission.client, "id", ""))] = run
+            run.coming |= submission.keys - run.keys
+            self._early_runs[run] = str(getattr(submission.client, "id", ""))
         else:
             run.n_expected += 1
             name = (str(submission.client.id), submission.keys)
@@ -231,6 +232,8 @@ class Tasks:
             What may have been tried again by then, of which no graph tells.
         """
         self._rows.compare_clocks()
+        coming = {event[1] for event in self._held if event[0] == "early"}
+        self._begin_early(set(self._early_runs.values()) - coming)
         left: list[Event] = []
         while self._held:
             event = self._held[0]
@@ -243,7 +246,6 @@ class Tasks:
                 self._take(event)
             self._held.popleft()
         self._flush()
-        self._begin_early()
         self._held.extendleft(reversed(left[-_MOST_HELD:]))
         if not self._held and self._graph is None:
             self._settle()
@@ -383,6 +385,7 @@ class Tasks:
         run = graph.run
         if graph.early is not None:
             self._early[graph.early] = graph
+            self._begin_early({graph.early})
         if run is None:
             return
         self._flush()
@@ -397,10 +400,12 @@ class Tasks:
         idle = (k for k in graph.dependencies if graph.states.get(k, "released") in ("released", "memory"))
         self._unsettled.setdefault(run, set()).update(key for key in idle if not run.is_seen(key))
 
-    def _begin_early(self) -> None:
-        """Give a run that began before the observer came its graph, and the tasks that had ended by then."""
-        runs, self._early_runs = self._early_runs, {}
-        for client, run in runs.items():
+    def _begin_early(self, clients: Collection[str]) -> None:
+        """Give runs that began before the observer came their graphs, and rows of tasks that had ended."""
+        for run, client in list(self._early_runs.items()):
+            if client not in clients:
+                continue
+            del self._early_runs[run]
             graph = self._early.pop(client, None) or _Graph(None, run.coming, 0)
             graph.dependencies = graph.dependencies or dict.fromkeys(run.coming, ())
             graph.run, graph.early = run, None

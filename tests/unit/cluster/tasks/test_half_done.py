@@ -9,7 +9,6 @@ from dask.delayed import delayed
 from distributed import Client, Event
 
 import taskscope
-from taskscope.session import current
 from tests.support.waiting import until
 from tests.unit.cluster.tasks.test_computes import rows
 
@@ -23,12 +22,12 @@ def first_or_later(number: int, name: str) -> int:
 def test_a_widget_made_when_some_tasks_of_a_map_are_done_counts_all(client: Client) -> None:
     futures = client.map(first_or_later, range(10), name="later-map", pure=False)
     until(lambda: sum(future.done() for future in futures) == 4)
-    with closing(taskscope.ProgressWidget()) as widget:
+    with closing(taskscope.ProgressWidget()) as widget, taskscope.profile(display=False) as run:
         until(lambda: (widget.state, widget.finished, widget.total) == ("running", 4, 10))
         Event("later-map", client=client).set()
         assert client.gather(futures) == list(range(10))
         until(lambda: (widget.state, widget.finished, widget.total) == ("finished", 10, 10))
-        recording = current().recorder.snapshot()
+    recording = run.recording
     assert Counter(rows(recording, "tasks", "status", "observed_by")) == {
         ("finished", "worker"): 6,
         ("finished", "scheduler"): 4,
@@ -43,9 +42,8 @@ def test_of_a_graph_all_tasks_count_with_what_each_needs(client: Client) -> None
     doubled = [delayed(sum)([part, part], dask_key_name=f"doubled-{i}") for i, part in enumerate(parts)]
     future = client.compute(delayed(sum)(doubled, dask_key_name="total"), optimize_graph=False)
     until(lambda: client.run_on_scheduler(n_done) == 4)
-    with taskscope.profile(display=False) as run:
-        until(lambda: [row.total for row in current().recorder.progress()] == [6, 6, 1])
-        assert sum(row.finished for row in current().recorder.progress()) == 8
+    with closing(taskscope.ProgressWidget()) as widget, taskscope.profile(display=False) as run:
+        until(lambda: (widget.state, widget.finished, widget.total) == ("running", 8, 13))
         Event("later-graph", client=client).set()
         assert future.result() == 30
     assert rows(run.recording, "runs", "n_tasks", "status") == [(13, "finished")]
