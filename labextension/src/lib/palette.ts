@@ -7,20 +7,9 @@ export const PALETTE: readonly string[] =
     ' '
   );
 
-/** What a person can choose from. */
-export const PALETTES = {
-  taskscope: PALETTE,
-  /** Without its black, which is kept for errors. */
-  'okabe-ito': '#e69f00 #56b4e9 #009e73 #f0e442 #0072b2 #d55e00 #cc79a7'.split(' '),
-  /** Neighbours are far apart. */
-  viridis: '#440154 #35b779 #31688e #fde725 #482878 #6ece58 #26828e #b5de2b #3e4989 #1f9e89'.split(' ')
-} satisfies Record<string, readonly string[]>;
-
-export type PaletteName = keyof typeof PALETTES;
-
 /** The colour of the `place`-th prefix; after the last one they begin anew. */
-export function paletteColour(place: number, palette: readonly string[] = PALETTE): string {
-  return palette[place % palette.length] ?? '#667b9e';
+export function paletteColour(place: number): string {
+  return PALETTE[place % PALETTE.length] ?? '#667b9e';
 }
 
 /** The parts of `#rgb`, `#rrggbb`, `rgb(…)` or `rgba(…)`, as our own colours are written; null for anything else. */

@@ -1,6 +1,5 @@
 /** Everything a page knows of one recorder; any number of views share it. */
-import type { PaletteName } from '../lib/palette';
-import { PALETTES, paletteColour } from '../lib/palette';
+import { paletteColour } from '../lib/palette';
 import type { Batch, LinksAnswer, TaskColumns } from '../wire';
 import type { ClusterStore } from './cluster/cluster-store';
 import type { FailureKind } from './tasks/failures';
@@ -53,7 +52,6 @@ export class TaskStore {
   readonly #clockMs: () => number;
   readonly #ask: AskLinks;
   #maxTasks: number;
-  #palette: PaletteName = 'taskscope';
   readonly #listeners = new Set<() => void>();
 
   constructor(options: TaskStoreOptions = {}) {
@@ -157,10 +155,9 @@ export class TaskStore {
     signal.addEventListener('abort', () => this.#listeners.delete(listener), { once: true });
   }
 
-  /** Hold at most so many tasks, as of the next batch, and give prefixes these colours. */
-  configure({ maxTasks, palette }: { readonly maxTasks: number; readonly palette: PaletteName }): void {
+  /** Hold at most so many tasks, as of the next batch. */
+  configure({ maxTasks }: { readonly maxTasks: number }): void {
     this.#maxTasks = maxTasks;
-    this.#palette = palette;
     this.#changed();
   }
 
@@ -179,7 +176,7 @@ export class TaskStore {
 
   /** The colour of a prefix, by its number in the tables; the same in all views of a session. */
   colour(prefix: number): string {
-    return paletteColour(this.tables.colourNumber(prefix), PALETTES[this.#palette]);
+    return paletteColour(this.tables.colourNumber(prefix));
   }
 
   keyText(row: number, group: number): string {

@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.lab_page import LabPage, use_theme
-from tests.browser.workloads import LOAD
 
 # The labels show what the kernel knows, after a round trip.
 SHOW = """%load_ext taskscope
@@ -486,44 +485,6 @@ def test_dependencies_are_links_and_keys_walk_them(lab: LabPage, shots: Path) ->
         "(near) => JSON.parse(document.querySelector('.told-time_range').innerText)[1] <= near", arg=near[0]
     )
     expect(card(lab).get_by_role("list", name="Needed by 20 tasks")).to_be_visible()
-    press(lab, "e")
-    expect(card(lab)).to_contain_text("Dependent 1 of 20 of ('load', 0).")
-    press(lab, "Shift+E")
-    expect(card(lab)).to_contain_text("Dependent 2 of 20 of ('load', 0).")
-    expect(card(lab).get_by_role("list", name="Depends on 2 tasks")).to_be_visible()
     use_theme(lab.page, "dark")
     expect(chart(lab)).to_have_class(re.compile("tsk-dark"))
     chart(lab).screenshot(path=shots / "gantt-links-dark.png")
-    press(lab, "q", "Shift+Q")
-    expect(card(lab)).to_contain_text("Dependency 2 of 2 of")
-    press(lab, "?")
-    expect(chart(lab).locator(".tsk-track-help")).to_contain_text("Shift+Q, Shift+E")
-
-
-def test_keys_walk_dependencies_of_what_runs_again_after_a_failure_and_an_interrupt(lab: LabPage) -> None:
-    compute = """def walked(end):
-    graph = {("made", 0): (slow, 0), ("made", 1): (slow, 1), ("used", 0): (end, [("made", 0), ("made", 1)])}
-    try:
-        dask.threaded.get(graph, ("used", 0), num_workers=2)
-    except (ValueError, KeyboardInterrupt):
-        pass
-def interrupted(_):
-    raise KeyboardInterrupt"""
-    uses = [
-        f"walked({end})\nw.selected_key = \"('used', 0)\"" for end in ("len", "fail", "interrupted", "len")
-    ]
-    lab.open(LOAD, SHOW, compute, *uses)
-    for cell in range(3):
-        lab.run_cell(cell)
-    for cell in range(3, 7):
-        lab.run_cell(cell)
-        expect(card(lab).get_by_role("list", name="Depends on 2 tasks")).to_be_visible()
-        press(lab, "q")
-        expect(card(lab)).to_contain_text("Dependency 1 of 2 of ('used', 0).")
-        press(lab, "Shift+Q")
-        expect(card(lab)).to_contain_text("Dependency 2 of 2 of ('used', 0).")
-        expect(card(lab).get_by_role("list", name="Needed by 1 task")).to_be_visible()
-        press(lab, "e")
-        expect(card(lab)).to_contain_text("Dependent 1 of 1 of ('made', ")
-        press(lab, "Escape")
-        told(lab, "selected_key", "null")

@@ -79,7 +79,6 @@ def test_each_setting_has_a_default_and_says_what_it_does(lab: LabPage, shots: P
             "cache": {"mode": "tab-after", "ref": "resources"},
         },
         "loadWithDask": False,
-        "palette": "taskscope",
         "maxTasks": 5_000_000,
     }
     assert [name for name, about in schema["properties"].items() if len(about["description"]) < 40] == []
@@ -142,12 +141,6 @@ def test_the_settings_of_the_feed_take_effect_at_once(lab: LabPage) -> None:
         counts.append(len(lab.data_messages()) - before)
     # How many there are hangs on the machine; that there are fewer of them, and more again, does not.
     assert min(counts[::2]) > counts[1], counts
-
-    swatch = lab.page.locator(".tsk-progress-row .tsk-swatch").first
-    change(lab, "palette", "okabe-ito")
-    expect(swatch).to_have_css("background-color", "rgb(230, 159, 0)")
-    change(lab, "palette", "taskscope")
-    expect(swatch).to_have_css("background-color", "rgb(104, 135, 255)")
 
     # A page that holds fewer tasks than the kernel says so, also of those that it had before.
     change(lab, "maxTasks", 100_000)

@@ -2,7 +2,7 @@
 
 export const DASHBOARD_CSS = `
 .tsk-dashboard { min-width: 0; }
-.tsk-dashboard[data-prefixes='rows']:not([data-brief]) :is(.tsk-gantt-legend:not(:has(.tsk-of-others)), .tsk-gantt-legend > li:not(.tsk-of-others)) { display: none; }
+.tsk-dashboard[data-prefixes='rows']:not([data-brief]) .tsk-gantt-legend { display: none; }
 .tsk-dashboard:is([data-prefixes='legend'], [data-brief]) .tsk-progress-prefixes { display: none; }
 .tsk-dashboard > .tsk-chart + .tsk-chart { border-top: 1px solid var(--tsk-line); }
 .tsk-dashboard[data-compact] :is(.tsk-progress-prefixes, .tsk-gantt-legend, .tsk-gantt-state, .tsk-series-foot) { display: none; }

@@ -2,7 +2,7 @@
 import type { FailureKind, TaskStore } from '../../store';
 import { ALL_RUNS } from '../../store';
 import type { Estimate, PrefixProgress, Run } from '../../wire';
-import { isOnCluster, runsOfOthers } from '../../wire';
+import { isOnCluster } from '../../wire';
 
 /** How far computes are at one moment; all times on one axis. */
 export interface ProgressInput {
@@ -82,15 +82,6 @@ export interface ProgressLayout extends ShownCounts {
   readonly eta: Eta;
   /** One row per prefix of which tasks have to run, in the order of the input. */
   readonly prefixes: readonly PrefixRow[];
-  /** What is known of other clients' tasks, which are in none of the above; null where that is not recorded. */
-  readonly others: OthersCounts | null;
-}
-
-/** Other clients' tasks; how many are ahead of them nobody knows. */
-export interface OthersCounts {
-  readonly ended: number;
-  readonly erred: number;
-  readonly running: number;
 }
 
 /** What workers said longer ago than this is not what they do now. */
@@ -101,10 +92,7 @@ const WORST_FIRST = ['running', 'interrupted', 'erred', 'finished'] as const;
 
 /** Work out what to show of these computes at this moment. */
 export function layoutProgress(input: ProgressInput): ProgressLayout {
-  const { failures, nowS } = input;
-  const others = runsOfOthers(input.runs);
-  const runs = input.runs.filter(({ run }) => !others.has(run));
-  const rows = input.rows.filter(({ run }) => !others.has(run));
+  const { failures, nowS, runs, rows } = input;
   const onCluster = new Set(runs.filter(isOnCluster).map(({ run }) => run));
   const sums = sumShown(rows, onCluster, nowS);
   const total = plannedTasks(rows, runs);
@@ -112,29 +100,22 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
   const uncounted = new Set(
     runs.filter(({ run, status, nTasks }) => status === 'running' && nTasks === 0 && !skipped.has(run)).map(({ run }) => run)
   );
-  const ofOthers = others.size === 0 ? null : countOthers(input.rows.filter(({ run }) => others.has(run)));
   const errors = failures.filter(kind => kind.status === 'erred');
   return {
     ...sums,
     total,
     state: stateOf(runs),
     counting: uncounted.size > 0,
-    executing: (ofOthers?.running ?? 0) > 0 ? null : countExecuting({ ...input, rows, runs }, onCluster, sums.running),
+    executing: countExecuting(input, onCluster, sums.running),
     nRuns: runs.length,
     error: runs.find(run => run.error !== null && !errors.some(kind => kind.error === run.error))?.error ?? null,
     errors,
     lost: failures.reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0),
     fraction: total === 0 || uncounted.size > 0 ? 0 : sums.finished / total,
     elapsedS: elapsedS(runs, nowS),
-    eta: timeLeft({ ...input, runs }),
-    prefixes: byPrefix(rows.filter(row => !uncounted.has(row.run)), onCluster, nowS),
-    others: ofOthers
+    eta: timeLeft(input),
+    prefixes: byPrefix(rows.filter(row => !uncounted.has(row.run)), onCluster, nowS)
   };
-}
-
-function countOthers(rows: readonly PrefixProgress[]): OthersCounts {
-  const { finished, erred, interrupted, running } = sumCounts(rows);
-  return { ended: finished + erred + interrupted, erred, running };
 }
 
 /** What a scheduler has given to workers is not what they have begun; they say that themselves, twice a second at most. */

@@ -2,7 +2,7 @@
 import { formatCount, formatDuration, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { FailureKind } from '../../store';
-import { type Run, isOfOthers } from '../../wire';
+import type { Run } from '../../wire';
 import { type RevealCell, runName } from '../ui/cell-link';
 import { fold } from '../ui/fold';
 import type { ComponentChildren } from '../ui/render';
@@ -150,7 +150,7 @@ export class RunList extends Component<RunListProps, { readonly open: boolean }>
           type="button" class="tsk-button tsk-progress-computes" aria-expanded={open} hidden={runs.length < 2}
           onClick={() => { this.setState({ open: !open }); }}
         >
-          {countText(runs)}
+          {trans._n('%2 compute', '%2 computes', runs.length, formatCount(runs.length))}
         </button>
         {choose !== null && (
           <button type="button" class="tsk-button tsk-progress-latest" hidden={chosen === null} onClick={() => { choose(null); }}>
@@ -159,13 +159,13 @@ export class RunList extends Component<RunListProps, { readonly open: boolean }>
         )}
         <ul class={`tsk-progress-runs${runs.length > 1 ? ' tsk-many' : ''}`} aria-label={trans.__('Computes')} hidden={items.every(({ name }) => name === '')}>
           {items.map(({ run, name, facts }) => {
-            const go = name === '' || isOfOthers(run) ? null : reveal(run);
+            const go = name === '' ? null : reveal(run);
             const title = trans.__('Go to the cell');
             return (
               <li key={run.run}>
                 {go === null ? name : <button type="button" class="tsk-button" title={title} onClick={go}>{name}</button>}
                 <span>{facts}</span>
-                {choose !== null && !isOnly && !isOfOthers(run) && (
+                {choose !== null && !isOnly && (
                   <button
                     type="button" class="tsk-button tsk-progress-choose" aria-pressed={chosen === run.run}
                     aria-label={trans.__('Show %1', name)} onClick={() => { choose(chosen === run.run ? null : run.run); }}
@@ -182,19 +182,9 @@ export class RunList extends Component<RunListProps, { readonly open: boolean }>
   }
 }
 
-/** What other clients do is no compute. */
-function countText(runs: readonly Run[]): string {
-  const n = runs.filter(run => !isOfOthers(run)).length;
-  const computes = trans._n('%2 compute', '%2 computes', n, formatCount(n));
-  return n === runs.length ? computes : trans.__('%1 and other clients', computes);
-}
-
 function describeRun(run: Run, nowS: number, isOnly: boolean, hasWhen: boolean): { readonly name: string; readonly facts: string } {
   const lastedS = run.startS === null ? null : run.stopS === null ? Math.max(Math.floor(nowS - run.startS), 0) : run.stopS - run.startS;
   const lasted = lastedS === null ? [] : [formatDuration(lastedS)];
-  if (isOfOthers(run)) {
-    return { name: trans.__('Other clients'), facts: lasted.join('') };
-  }
   const name = runName(run) ?? (isOnly ? '' : trans.__('Compute %1', String(run.run + 1)));
   const facts = [stateWord(run.status), trans._n('%2 task', '%2 tasks', run.nTasks, formatCount(run.nTasks)), ...lasted];
   if (hasWhen && run.stopS !== null) {

@@ -1,14 +1,14 @@
 /** The progress chart in a page: draws when the store changes, and lets time pass in between. */
 import { trans } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
-import { type Run, isOfOthers, runsOfOthers } from '../../wire';
+import type { Run } from '../../wire';
 import type { RevealCell } from '../ui/cell-link';
 import { FrameLoop } from '../ui/frames';
 import { TimeAxis } from '../timeline/time/time-axis';
 import type { Shows } from '../timeline/time/shown-window';
 import { ShownWindow, headline } from '../timeline/time/shown-window';
 import { element, keepKeys } from '../ui/dom';
-import { Exporter, Notice, maySaveFiles } from '../ui/export';
+import { Exporter, Notice } from '../ui/export';
 import type { Comparison, Keeping } from '../ui/keeping';
 import { readTheme, watchTheme } from '../ui/page-theme';
 import type { ComponentChildren } from '../ui/render';
@@ -17,17 +17,16 @@ import { SHARED_CSS, adoptStyles } from '../ui/styles';
 import { TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
 import { Announcer } from './announcer';
 import { layoutProgress, type ProgressInput, type ProgressLayout } from './layout';
-import { progressPicture } from './picture';
 import { Errors, PrefixRows, RunList, Segments, StateIcon } from './parts';
 import type { MakeStopper, Stopper } from './stopper';
 import { PROGRESS_CSS } from './style';
 import type { ProgressWords } from './words';
-import { describeProgress, errorText, progressTables } from './words';
+import { describeProgress, progressTables } from './words';
 
 const TICK_MS = 200;
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
-const META = ['elapsed', 'eta', 'stuck', 'running', 'ahead', 'erred', 'interrupted', 'lost', 'skipped', 'others'] as const;
+const META = ['elapsed', 'eta', 'stuck', 'running', 'ahead', 'erred', 'interrupted', 'lost', 'skipped'] as const;
 const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
 
 export interface ProgressOptions {
@@ -190,7 +189,7 @@ class ProgressView implements ProgressChart {
       return;
     }
     const { layout, all, nowS } = this.#moment;
-    const running = this.#isAlive ? this.#read().runs.filter(run => run.status === 'running' && !isOfOthers(run)) : [];
+    const running = this.#isAlive ? this.#read().runs.filter(run => run.status === 'running') : [];
     const words = describeProgress(layout);
     this.el.dataset.state = layout.state;
     render(
@@ -234,7 +233,6 @@ class ProgressView implements ProgressChart {
     };
     const items = [
       { text: trans.__('Copy as a table'), act: () => { this.#copy(); } },
-      { text: trans.__('Save as PNG'), act: () => { this.#savePicture(); }, hidden: !maySaveFiles() },
       ...(this.#keeping?.files(this.#exporter, () => this.#window) ?? []),
       ...(this.#comparison === null ? [] : [this.#comparison.item(() => this.#ownRuns())]),
       ...(this.#joined ? [] : [clear])
@@ -244,7 +242,7 @@ class ProgressView implements ProgressChart {
   }
 
   #ownRuns(): RunWindow | null {
-    const shown = this.#read().runs.filter(run => !isOfOthers(run)).map(({ run }) => run);
+    const shown = this.#read().runs.map(({ run }) => run);
     return shown.length === 0 ? null : { firstRun: Math.min(...shown), lastRun: Math.max(...shown) };
   }
 
@@ -258,13 +256,6 @@ class ProgressView implements ProgressChart {
 
   #copy(): void {
     this.#exporter.copy(progressTables(this.#layoutShown));
-  }
-
-  #savePicture(): void {
-    const layout = this.#layoutShown;
-    const errors = layout.errors.map(kind => errorText(kind));
-    const picture = progressPicture(layout, describeProgress(layout), errors, this.#colourOf, readTheme(this.el));
-    this.#exporter.save(picture, 'taskscope-progress.png');
   }
 }
 
@@ -283,7 +274,7 @@ function bar(layout: ProgressLayout, { sentence }: ProgressWords): ComponentChil
 function meta(words: ProgressWords, isToldByWorkers: boolean): ComponentChildren {
   const titles: Partial<Record<(typeof META)[number], string>> = {
     stuck: trans.__('No worker has the resources or the address that they ask for, or there is no worker: they wait until one comes.'),
-    ...(isToldByWorkers ? { running: trans.__('Running: as the workers counted last, other clients\' tasks included. The others were given to a worker that has not begun them.') } : {}),
+    ...(isToldByWorkers ? { running: trans.__('Running: as the workers counted last. The others were given to a worker that has not begun them.') } : {}),
     skipped: trans.__('Already computed, or what needs them is. They are in no other count.')
   };
   return META.map(name => (
@@ -330,8 +321,7 @@ function readTables(store: TaskStore, window: ShownWindow): Tables {
   const inWindow = tables.runsIn(wanted);
   const runs = isOfNow ? headline(inWindow) : inWindow;
   const shown = new Set(runs.map(({ run }) => run));
-  const others = runsOfOthers(inWindow);
-  const except = new Set(inWindow.flatMap(({ run }) => (shown.has(run) && !others.has(run) ? [] : [run])));
+  const except = new Set(inWindow.flatMap(({ run }) => (shown.has(run) ? [] : [run])));
   return {
     rows: tables.progressIn(wanted).filter(({ run }) => shown.has(run)),
     runs,

@@ -3,7 +3,7 @@ import { formatCount, formatDuration, formatPercent, printable } from '../../lib
 import { trans } from '../../lib/translate';
 import type { FailureKind } from '../../store';
 import type { TextTable } from '../ui/tables';
-import type { Ahead, Eta, OthersCounts, PrefixRow, ProgressLayout, ProgressState, ShownCounts } from './layout';
+import type { Ahead, Eta, PrefixRow, ProgressLayout, ProgressState, ShownCounts } from './layout';
 
 const MAX_ERROR_CHARS = 200;
 const MAX_MESSAGE_CHARS = 300;
@@ -29,8 +29,6 @@ export interface ProgressWords {
   /** `20 skipped (already computed)` */
   readonly skipped: string;
   readonly runs: string;
-  /** `other clients: 12 tasks ended, 1 failed, 2 on a worker` */
-  readonly others: string;
   readonly error: string;
   /** All of it in one line, for those who do not see the bar. */
   readonly sentence: string;
@@ -53,11 +51,10 @@ export function describeProgress(layout: ProgressLayout): ProgressWords {
     lost: lost > 0 ? trans.__('%1 lost with their worker', formatCount(lost)) : '',
     skipped: skippedText(layout),
     runs: nRuns > 1 ? trans._n('%2 compute', '%2 computes', nRuns, formatCount(nRuns)) : '',
-    others: othersText(layout.others),
     error: error === null ? '' : printable(error, MAX_ERROR_CHARS)
   };
   const { state, percent, eta, elapsed } = words;
-  const said = [words.count, percent, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, words.skipped, elapsed, eta, words.others];
+  const said = [words.count, percent, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, words.skipped, elapsed, eta];
   const details = said.filter(text => text !== '').join(', ');
   return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
 }
@@ -108,19 +105,6 @@ function countText({ total, finished, skipped, nRuns, counting }: ProgressLayout
     return trans._n('%2 of %3 task', '%2 of %3 tasks', total, formatCount(finished), formatCount(total));
   }
   return skipped > 0 ? trans.__('no task had to run') : nRuns > 0 ? trans.__('no tasks') : '';
-}
-
-function othersText(others: OthersCounts | null): string {
-  if (others === null) {
-    return '';
-  }
-  const { ended, erred, running } = others;
-  const parts = [
-    trans._n('%2 task ended', '%2 tasks ended', ended, formatCount(ended)),
-    erred > 0 ? trans.__('%1 failed', formatCount(erred)) : '',
-    running > 0 ? trans.__('%1 on a worker', formatCount(running)) : ''
-  ];
-  return trans.__('other clients: %1', parts.filter(part => part !== '').join(', '));
 }
 
 /** The counts of one prefix: `40 / 100`. */

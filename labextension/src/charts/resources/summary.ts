@@ -2,7 +2,6 @@
 import type { Span } from '../../lib/span';
 import type { ResourceStore, RunWindow, Tables } from '../../store';
 import { inWindow } from '../../store';
-import { isOfOthers } from '../../wire';
 
 export interface ResourceSummary {
   readonly n: number;
@@ -37,7 +36,7 @@ export function sampleSpan({ runs }: Tables, window: RunWindow): Span | null {
   const startS = own.reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity);
   const lastS = own.reduce((most, run) => Math.max(most, run.stopS ?? Infinity), -Infinity);
   const nextS = [...runs.values()]
-    .filter(run => !inWindow(run.run, window) && !isOfOthers(run) && (run.startS ?? -Infinity) >= lastS)
+    .filter(run => !inWindow(run.run, window) && (run.startS ?? -Infinity) >= lastS)
     .reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity);
   return { startS, stopS: nextS };
 }

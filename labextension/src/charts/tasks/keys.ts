@@ -2,7 +2,6 @@
 import type { Span } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { KeyBinding } from '../timeline/keys';
-import type { Side } from './selection/neighbours';
 
 const PAGE_ROWS = 12;
 
@@ -13,8 +12,6 @@ export interface TaskKeys {
   stepLane(direction: 1 | -1): void;
   zoomToSelected(): void;
   toggleRelations(): void;
-  /** Select a neighbour of the selected task; `isNext`: the next of several. */
-  walk(side: Side, isNext: boolean): void;
   find(): void;
   nextMatch(direction: 1 | -1): void;
   toggleLanes(): void;
@@ -29,8 +26,6 @@ export interface TaskKeys {
 
 const ROWS: Readonly<Record<string, number>> = { ArrowUp: -3, ArrowDown: 3, PageUp: -PAGE_ROWS, PageDown: PAGE_ROWS };
 
-const sideOf = (key: string): Side => (/q/i.test(key) ? 'dependency' : 'dependent');
-
 export const taskMoves = (): readonly KeyBinding<TaskKeys>[] => [
   { keys: Object.keys(ROWS), shown: trans.__('↑ ↓, Page Up, Page Down'), does: trans.__('scroll the threads'), act: (to, key) => { to.scrollRows(ROWS[key] ?? 0); } }
 ];
@@ -41,8 +36,6 @@ export const taskKeys = (isExplained: boolean): readonly KeyBinding<TaskKeys>[] 
   { keys: ['j', 'J', 'k', 'K'], shown: 'J K', does: trans.__('select in the thread below or above'), act: (to, key) => { to.stepLane(/j/i.test(key) ? 1 : -1); } },
   { keys: ['z', 'Z'], shown: 'Z', does: trans.__('zoom to the selected task, or time'), act: to => { to.zoomToSelected(); } },
   { keys: ['r', 'R'], shown: 'R', does: trans.__('draw the dependencies and dependents of the selected task'), act: to => { to.toggleRelations(); } },
-  { keys: ['q', 'Q', 'e', 'E'], shown: 'Q E', does: trans.__('select what the selected task depends on, or what needs it'), act: (to, key) => { to.walk(sideOf(key), false); } },
-  { keys: ['Shift+q', 'Shift+Q', 'Shift+e', 'Shift+E'], shown: trans.__('Shift+Q, Shift+E'), does: trans.__('the next, where there are several'), act: (to, key) => { to.walk(sideOf(key), true); } },
   { keys: ['/'], shown: '/', does: trans.__('find tasks'), act: to => { to.find(); } },
   { keys: ['g', 'G'], shown: trans.__('G, Shift+G'), does: trans.__('next or previous match'), act: (to, key) => { to.nextMatch(key === 'g' ? 1 : -1); } },
   ...(isExplained ? [{ keys: ['c', 'C'], shown: 'C', does: trans.__('light up the critical path'), act: (to: TaskKeys) => { to.togglePath(); } }] : []),

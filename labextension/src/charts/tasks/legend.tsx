@@ -11,8 +11,6 @@ import type { PrefixFilter } from './scene';
 /** One prefix over all computes of a view. */
 export interface PrefixSummary {
   readonly prefix: string;
-  /** Whether these are tasks of other clients. */
-  readonly ofOthers: boolean;
   readonly total: number;
   readonly finished: number;
   readonly erred: number;
@@ -29,12 +27,10 @@ const MAX_OPEN_LEGEND = 500;
 const COUNTS = ['total', 'finished', 'erred', 'interrupted', 'running'] as const;
 
 /** Return sums by prefix; those of which no task has to run are left out, for there is nothing to see. */
-export function summarise(rows: readonly PrefixProgress[], others?: ReadonlySet<number>): PrefixSummary[] {
-  const sums = new Map<string, { ofOthers: boolean; nEnds: number; durationS: number } & Record<(typeof COUNTS)[number], number>>();
+export function summarise(rows: readonly PrefixProgress[]): PrefixSummary[] {
+  const sums = new Map<string, { nEnds: number; durationS: number } & Record<(typeof COUNTS)[number], number>>();
   for (const row of rows) {
-    const sum = sums.get(row.prefix) ?? {
-      ofOthers: others?.has(row.run) === true, nEnds: 0, durationS: 0, total: 0, finished: 0, erred: 0, interrupted: 0, running: 0
-    };
+    const sum = sums.get(row.prefix) ?? { nEnds: 0, durationS: 0, total: 0, finished: 0, erred: 0, interrupted: 0, running: 0 };
     sums.set(row.prefix, sum);
     for (const name of COUNTS) {
       sum[name] += row[name];
@@ -183,12 +179,12 @@ interface EntryProps {
   readonly colour: string;
 }
 
-function Entry({ row: { prefix, total, ofOthers }, emphasis, colour }: EntryProps): ComponentChildren {
+function Entry({ row: { prefix, total }, emphasis, colour }: EntryProps): ComponentChildren {
   const isShown = !emphasis.isHidden(prefix);
   const enter = (): void => { emphasis.focus(prefix); };
   const leave = (): void => { emphasis.focus(null); };
   return (
-    <li class={ofOthers ? 'tsk-of-others' : ''}>
+    <li>
       <button
         type="button" aria-pressed={isShown}
         title={isShown ? trans.__('%1: press to hide', printable(prefix)) : trans.__('%1: hidden, press to show', printable(prefix))}

@@ -2,7 +2,6 @@
 import type { Span } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { KnownPath } from '../../wire';
-import { runsOfOthers } from '../../wire';
 import type { Brush } from '../timeline/drawing/brush';
 import { bind } from '../timeline/keys';
 import type { LegendEntry } from '../timeline/drawing/picture';
@@ -29,7 +28,6 @@ import type { LaneLayout } from './layout';
 import { gutterPx, lanesHeightPx, layoutLanes } from './layout';
 import type { PrefixSummary } from './legend';
 import { Legend, summarise } from './legend';
-import type { Side } from './selection/neighbours';
 import { paintRelations } from './selection/relations';
 import { SelectedRange } from './range/selected-range';
 import type { Row } from './rows';
@@ -375,13 +373,6 @@ export class TasksTrack implements Track, TaskKeys {
     this.context.request();
   }
 
-  walk(side: Side, isNext: boolean): void {
-    const task = this.#scene === null ? null : this.#selected.step(this.#scene, side, isNext);
-    if (task !== null) {
-      this.#steps.goToFound(task);
-    }
-  }
-
   find(): void { this.#findBar.open(); }
 
   nextMatch(direction: 1 | -1): void { this.#findBar.go(direction); }
@@ -443,7 +434,7 @@ export class TasksTrack implements Track, TaskKeys {
     this.#seen = seen;
     const rows = store.tables.progressIn(window);
     const runs = store.tables.runsIn(window);
-    this.#prefixes = summarise(rows, runsOfOthers(runs));
+    this.#prefixes = summarise(rows);
     this.#state = scene === null ? '' : stateText(store, scene, { runs, rows }, this.#emphasis.nHidden, this.options.joined !== true);
     this.#nLost = store.failures(window).reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0);
   }

@@ -4,7 +4,6 @@ import { widthS } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import type { Group, PrefixProgress, Run, TaskStatus } from '../../wire';
-import { isOfOthers, runsOfOthers } from '../../wire';
 import type { Facts } from '../timeline/track';
 import { runName } from '../ui/cell-link';
 import type { Found, FoundOpen, FoundTask, FoundWorker } from './finding/find-task';
@@ -20,26 +19,20 @@ export interface Counted {
 
 /** How the latest compute stands (`withError`: and what it raised), how many tasks and lanes there are, and what of them is not shown. */
 export function stateText(store: TaskStore, scene: Scene, { runs, rows }: Counted, nHidden: number, withError = true): string {
-  const others = runsOfOthers(runs);
-  const isOwn = ({ run }: { readonly run: number }): boolean => !others.has(run);
-  const own = rows.filter(isOwn);
-  const latest = runs.filter(isOwn).at(-1);
-  const ended = endedOf(own);
+  const latest = runs.at(-1);
+  const ended = sum(rows, row => row.finished + row.erred + row.interrupted);
   const parts = [
     ...(scene.paused ? [trans.__('paused at %1', formatDuration(scene.nowS - scene.zeroS))] : latest === undefined ? [] : outcome(latest, store.clock.active, withError)),
     trans._n('%2 task', '%2 tasks', ended, formatCount(ended)),
     lanesText(scene)
   ];
-  const running = sum(own, row => row.running);
-  const erred = sum(own, row => row.erred);
+  const running = sum(rows, row => row.running);
+  const erred = sum(rows, row => row.erred);
   if (running > 0) {
     parts.push(trans.__('%1 running', formatCount(running)));
   }
   if (erred > 0) {
     parts.push(trans.__('%1 failed', formatCount(erred)));
-  }
-  if (others.size > 0) {
-    parts.push(trans.__('%1 of other clients', formatCount(endedOf(rows) - ended)));
   }
   if (nHidden > 0) {
     parts.push(trans._n('%2 task type hidden', '%2 task types hidden', nHidden, formatCount(nHidden)));
@@ -49,10 +42,6 @@ export function stateText(store: TaskStore, scene: Scene, { runs, rows }: Counte
     parts.push(trans.__('showing %1 of %2: older tasks were dropped', formatCount(store.nTasks), formatCount(all)));
   }
   return parts.join(' · ');
-}
-
-function endedOf(rows: readonly PrefixProgress[]): number {
-  return sum(rows, row => row.finished + row.erred + row.interrupted);
 }
 
 /** What is worth saying of the latest compute: a good end is not. */
@@ -181,7 +170,7 @@ function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, names: 
 
 function computeRow(run: number, { runs }: Names): [string, string][] {
   const found = runs.get(run);
-  const name = found === undefined ? null : isOfOthers(found) ? trans.__('of another client') : runName(found);
+  const name = found === undefined ? null : runName(found);
   return name === null ? [] : [[trans.__('Compute'), name]];
 }
 

@@ -55,7 +55,6 @@ export function chartView(surroundings: Surroundings, chart: ChartName | null, m
         return;
       }
       this._mount();
-      surroundings.feeds.paletteChanged.connect(this._mount);
       // One message may change several of its traits: Backbone tells of each, and in the end once of all.
       this.listenTo(this.model, 'change', () => {
         if (this._window !== windowKey(this.model)) {
@@ -67,7 +66,6 @@ export function chartView(surroundings: Surroundings, chart: ChartName | null, m
     override remove(): unknown {
       this._mounted?.abort();
       this._mounted = undefined;
-      surroundings.feeds.paletteChanged.disconnect(this._mount);
       return super.remove();
     }
 

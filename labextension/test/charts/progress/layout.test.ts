@@ -20,7 +20,7 @@ describe('layoutProgress', () => {
   it('waits where there is no compute', () => {
     expect(layout({})).toEqual({
       total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
-      state: 'waiting', counting: false, executing: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: [], others: null
+      state: 'waiting', counting: false, executing: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
     });
   });
 
@@ -42,7 +42,7 @@ describe('layoutProgress', () => {
         { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null },
         { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, skipped: 0, atWorkers: false, ahead: null }
       ],
-      others: null
+     
     });
   });
 
@@ -52,27 +52,11 @@ describe('layoutProgress', () => {
     const of = (input: Partial<ProgressInput>, executing: number | null = 8): number | null =>
       layout({ rows: [{ ...ROW, running: 48 }], runs: [run], executingSince: sinceS => { asked.push(sinceS); return executing; }, ...input }).executing;
     const local = { ...RUN, run: 1 };
-    const others = { ...RUN, run: 2, startS: 0, scheduler: 'distributed, other clients' };
     expect([
       of({}), of({}, 50), of({}, null), of({ runs: [{ ...run, startS: 11 }] }), of({ rows: [ROW] }),
-      of({ runs: [run, local], rows: [{ ...ROW, running: 48 }, { ...ROW, run: 1, running: 1 }] }),
-      of({ runs: [run, others], rows: [{ ...ROW, running: 48 }, { ...ROW, run: 2, running: 1 }] }),
-      of({ runs: [run, others] })
-    ]).toEqual([8, 48, null, 8, null, null, null, 8]);
-    expect(asked).toEqual([7, 7, 7, 11, 7]);
-  });
-
-  it('keeps what other clients do out of every count, and claims no total of it', () => {
-    const own = layout({ rows: [{ ...ROW, finished: 40, running: 2 }], runs: [RUN] });
-    const others = [1, 2].map(run => ({ ...RUN, run, nTasks: 0, startS: 0, scheduler: 'distributed, other clients' }));
-    const rows = [
-      { ...ROW, run: 1, prefix: 'add (other clients)', total: 30, finished: 20, erred: 3, interrupted: 1, running: 6 },
-      { ...ROW, run: 2, prefix: 'mul (other clients)', total: 5, finished: 5 },
-      { ...ROW, finished: 40, running: 2 }
-    ];
-    expect(layout({ rows, runs: [...others, RUN] })).toEqual({ ...own, others: { ended: 29, erred: 3, running: 6 } });
-    const alone = layout({ rows: [], runs: others });
-    expect(alone).toEqual({ ...layout({}), others: { ended: 0, erred: 0, running: 0 } });
+      of({ runs: [run, local], rows: [{ ...ROW, running: 48 }, { ...ROW, run: 1, running: 1 }] })
+    ]).toEqual([8, 48, null, 8, null, null]);
+    expect(asked).toEqual([7, 7, 7, 11]);
   });
 
   it('leaves out tasks that do not have to run, and prefixes of which none has to', () => {
@@ -189,7 +173,6 @@ describe('the headline of a session', () => {
     ['the one around others', [[0, 5], [1, 2], [3, 4]], [0]]
   ] as const)('is %s', (_, spans, shown) => {
     const runs = spans.map(([startS, stopS], run): RunTimes => ({ ...RUN, run, startS, stopS, status: stopS === null ? 'running' : 'erred' }));
-    const others: RunTimes = { ...RUN, run: 9, scheduler: 'distributed, other clients' };
-    expect(headline([...runs, others]).map(({ run }) => run)).toEqual([...shown, 9]);
+    expect(headline(runs).map(({ run }) => run)).toEqual(shown);
   });
 });

@@ -37,17 +37,6 @@ it('says nothing of the only compute where it has no name', () => {
   expect(items(list)).toEqual([]);
 });
 
-it('names what other clients do as theirs, and counts it as no compute', () => {
-  const list = listOf(() => () => undefined);
-  const others = smallRun({ run: 0, scheduler: 'distributed, other clients', nTasks: 0, startS: 1, stopS: null, status: 'running' });
-  list.set([others], 3.7);
-  expect([items(list), list.toggle.hidden]).toEqual([['Other clients | 2 s'], true]);
-  list.set([others, smallRun({ run: 1, cell: 'In [7]' })], 3.7);
-  expect(list.toggle.textContent).toBe('1 compute and other clients');
-  list.toggle.click();
-  expect(items(list)).toEqual(['In [7] | Running · 10 tasks · 3 s', 'Other clients | 2 s']);
-});
-
 it('lists several when asked, the latest first, and leads to those cells that are there', () => {
   const led: number[] = [];
   const list = listOf(run => (run.cell === 'gone' ? null : () => led.push(run.run)));

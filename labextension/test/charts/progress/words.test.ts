@@ -7,14 +7,14 @@ import { sharedCases } from '../../shared-cases';
 
 const WAITING: ProgressLayout = {
   total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
-  state: 'waiting', counting: false, executing: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: [], others: null
+  state: 'waiting', counting: false, executing: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
 };
 
 describe('describeProgress', () => {
   it('says what it waits for', () => {
     expect(describeProgress(WAITING)).toEqual({
       state: 'Waiting for a Dask compute', count: '', percent: '', elapsed: '', eta: '',
-      running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', skipped: '', runs: '', others: '', error: '', sentence: 'Waiting for a Dask compute'
+      running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', skipped: '', runs: '', error: '', sentence: 'Waiting for a Dask compute'
     });
   });
 
@@ -27,7 +27,7 @@ describe('describeProgress', () => {
     expect(describeProgress(layout)).toEqual({
       state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s elapsed',
       eta: 'about 4 s left (up to 25 s)', running: '4 running', stuck: '', ahead: '', erred: '1 failed', interrupted: '2 interrupted',
-      lost: '', skipped: '', runs: '3 computes', others: '', error: '',
+      lost: '', skipped: '', runs: '3 computes', error: '',
       sentence:
         'Running: 742 of 1,000 tasks, 74%, 4 running, 1 failed, 2 interrupted, 12.3 s elapsed, about 4 s left (up to 25 s)'
     });
@@ -55,15 +55,6 @@ describe('describeProgress', () => {
     ];
     expect(layouts.map(layout => shortText(layout))).toEqual([
       'Waiting for a Dask compute', 'running', '50%', '50% · about 8 s left', 'finished in 3.21 s', 'failed', 'interrupted'
-    ]);
-  });
-
-  it('says what other clients do, apart from the rest', () => {
-    const counts = [{ ended: 1, erred: 0, running: 0 }, { ended: 1200, erred: 3, running: 2 }];
-    const told = counts.map(others => describeProgress({ ...WAITING, others }));
-    expect(told.map(({ others, sentence }) => [others, sentence])).toEqual([
-      ['other clients: 1 task ended', 'Waiting for a Dask compute: other clients: 1 task ended'],
-      ['other clients: 1,200 tasks ended, 3 failed, 2 on a worker', 'Waiting for a Dask compute: other clients: 1,200 tasks ended, 3 failed, 2 on a worker']
     ]);
   });
 

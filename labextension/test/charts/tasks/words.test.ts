@@ -110,16 +110,16 @@ describe('summary', () => {
     expect(summarise([
       smallProgress({ prefix: 'a', finished: 3, erred: 1, durationS: 2 }), smallProgress({ run: 2, prefix: 'b', finished: 1, durationS: null }),
       smallProgress({ run: 1, prefix: 'a', finished: 4, interrupted: 2, running: 1, durationS: 3 })
-    ], new Set([2]))).toEqual([
-      { prefix: 'a', ofOthers: false, total: 20, finished: 7, erred: 1, interrupted: 2, running: 1, meanS: 0.5 },
-      { prefix: 'b', ofOthers: true, total: 10, finished: 1, erred: 0, interrupted: 0, running: 0, meanS: null }
+    ])).toEqual([
+      { prefix: 'a', total: 20, finished: 7, erred: 1, interrupted: 2, running: 1, meanS: 0.5 },
+      { prefix: 'b', total: 10, finished: 1, erred: 0, interrupted: 0, running: 0, meanS: null }
     ]);
   });
 
   it('means are of all ends, and a prefix of which no task has to run is left out', () => {
     expect(summarise([
       smallProgress({ prefix: 'a', total: 0, skipped: 10 }), smallProgress({ prefix: 'b', finished: 3, again: 2, skipped: 1, durationS: 10 })
-    ])).toEqual([{ prefix: 'b', ofOthers: false, total: 10, finished: 3, erred: 0, interrupted: 0, running: 0, meanS: 2 }]);
+    ])).toEqual([{ prefix: 'b', total: 10, finished: 3, erred: 0, interrupted: 0, running: 0, meanS: 2 }]);
   });
 
   it('legend and table show text as text', () => {
@@ -196,11 +196,6 @@ describe('state line', () => {
     const scene = fitted(store)!;
     expect(stateText(store, scene, { runs: [], rows: progress }, 0)).toBe(
       '1,200 tasks · 2 threads · 2 running · 1 failed · showing 2 of 1,200: older tasks were dropped'
-    );
-    const others = smallRun({ run: 1, scheduler: 'distributed, other clients', status: 'interrupted' });
-    const rows = [...progress, smallProgress({ run: 1, prefix: 'add (other clients)', finished: 20, erred: 10, running: 4 })];
-    expect(stateText(store, scene, { runs: [others], rows }, 0)).toBe(
-      '1,200 tasks · 2 threads · 2 running · 1 failed · 30 of other clients · showing 2 of 1,200: older tasks were dropped'
     );
     expect(labelText(scene, summarise(progress))).toContain('2 threads over 1.02 s, mostly add (2,000)');
   });

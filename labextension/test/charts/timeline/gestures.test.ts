@@ -10,7 +10,7 @@ import { taskKeys, taskMoves } from '../../../src/charts/tasks/keys';
 let log: unknown[][] = [];
 
 const NAMES = [
-  'zoom', 'pan', 'scrollRows', 'fit', 'toggleFollow', 'hover', 'click', 'clearSelection', 'hint', 'band', 'choose', 'walk', 'selectInSight', 'moveEdge', 'stepTask', 'stepLane',
+  'zoom', 'pan', 'scrollRows', 'fit', 'toggleFollow', 'hover', 'click', 'clearSelection', 'hint', 'band', 'choose', 'selectInSight', 'moveEdge', 'stepTask', 'stepLane',
   'zoomToSelected', 'toggleRelations', 'find', 'nextMatch', 'togglePath', 'toggleLanes', 'help'
 ] as const satisfies (keyof (Intents & TimeKeys & TaskKeys))[];
 
@@ -128,13 +128,13 @@ describe('keys', () => {
     ['ArrowUp', ['scrollRows', -3]], ['ArrowDown', ['scrollRows', 3]], ['PageUp', ['scrollRows', -12]], ['PageDown', ['scrollRows', 12]],
     ['Home', ['fit']], ['0', ['fit']], ['f', ['toggleFollow']], ['n', ['stepTask', 1]], ['P', ['stepTask', -1]], ['j', ['stepLane', 1]],
     ['k', ['stepLane', -1]], ['z', ['zoomToSelected']], ['r', ['toggleRelations']], ['/', ['find']], ['g', ['nextMatch', 1]], ['G', ['nextMatch', -1]],
-    ['c', ['togglePath']], ['q', ['walk', 'dependency', false]], ['E', ['walk', 'dependent', false]], ['X', ['selectInSight']], ['Escape', ['clearSelection']], ['?', ['help']]
+    ['c', ['togglePath']], ['X', ['selectInSight']], ['Escape', ['clearSelection']], ['?', ['help']]
   ])('%s', (key, intent) => {
     expect([press(tableOf(intents()), key), log]).toEqual([true, [intent]]);
   });
 
   it.each([
-    ['Q', ['walk', 'dependency', true]], ['E', ['walk', 'dependent', true]], ['ArrowLeft', ['moveEdge', 'stopS', -1]], ['ArrowRight', ['moveEdge', 'stopS', 1]],
+    ['ArrowLeft', ['moveEdge', 'stopS', -1]], ['ArrowRight', ['moveEdge', 'stopS', 1]],
     ['A', ['moveEdge', 'startS', -1]], ['D', ['moveEdge', 'startS', 1]], ['G', ['nextMatch', -1]], ['C', ['toggleLanes']]
   ])('Shift+%s', (key, intent) => {
     expect([press(tableOf(intents()), key, true), log]).toEqual([true, [intent]]);
@@ -148,7 +148,7 @@ describe('keys', () => {
   it('other keys do nothing, and those that do something are listed for people', () => {
     expect(['y', 'toString', 'Enter', ' '].map(key => press(tableOf(intents()), key))).toEqual([false, false, false, false]);
     expect(tableOf(intents()).map(({ shown }) => shown)).toEqual([
-      '← → or A D', '+ − or W S', '↑ ↓, Page Up, Page Down', 'Home', 'F', 'N P', 'J K', 'Z', 'R', 'Q E', 'Shift+Q, Shift+E', '/', 'G, Shift+G', 'C', 'Shift+C', 'X',
+      '← → or A D', '+ − or W S', '↑ ↓, Page Up, Page Down', 'Home', 'F', 'N P', 'J K', 'Z', 'R', '/', 'G, Shift+G', 'C', 'Shift+C', 'X',
       'Shift+← →', 'Shift+A D', 'Esc', '?'
     ]);
   });

@@ -36,7 +36,7 @@ function surroundings(): Surroundings {
     stateChanged: new Signal({}),
     lease: () => held({ value: new TaskStore() })
   };
-  const feeds = { paletteChanged: new Signal({}), lease: () => held({ value: feed }) };
+  const feeds = { lease: () => held({ value: feed }) };
   return { feeds, panels: null, cells: null, trans: { __: (text: string) => text } } as unknown as Surroundings;
 }
 

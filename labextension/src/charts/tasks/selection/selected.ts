@@ -6,8 +6,8 @@ import type { RevealCell } from '../../ui/cell-link';
 import type { Selection } from './card';
 import type { Found, FoundOpen, FoundTask } from '../finding/find-task';
 import type { Picker } from '../finding/selection';
-import type { Neighbours, Side } from './neighbours';
-import { Walk, keyOf, neighboursOf } from './neighbours';
+import type { Neighbours } from './neighbours';
+import { neighboursOf } from './neighbours';
 import { linesText, relationsOf, unknownText } from './relations';
 import type { Relation, Scene } from '../scene';
 import { statusWord, tipOf } from '../words';
@@ -25,7 +25,6 @@ export class SelectedTask {
   said = '';
   /** Whether the lines are wanted. */
   isRelating = false;
-  readonly #walk = new Walk();
   #links: Links | null = null;
   #news = -1;
 
@@ -53,7 +52,7 @@ export class SelectedTask {
     this.card = {
       facts: tipOf(selected, scene, store.tables),
       colour: colourOf(store, selected) ?? '',
-      note: [this.#walk.text(keyOf(selected)), note].filter(text => text !== '').join(' '),
+      note,
       isOpen: selected.kind === 'open',
       showCell: run === undefined ? null : (this.reveal?.(run) ?? null)
     };
@@ -64,14 +63,6 @@ export class SelectedTask {
     this.card = null;
     this.relations = [];
     this.#meet(null, null);
-  }
-
-  /** The neighbour to go to: the first on a side, or the next of those among which the selected task is; null: there is none. */
-  step(scene: Scene, side: Side, isNext: boolean): FoundTask | FoundOpen | null {
-    this.update(scene);
-    const key = this.store.selection.current?.key ?? '';
-    const own = this.neighbours.find(neighbours => neighbours.side === side);
-    return (isNext ? this.#walk.next(key, side) : null) ?? (own === undefined ? null : this.#walk.go(key, own));
   }
 
   /** Bring the neighbours up to date, where links or tasks are others. */

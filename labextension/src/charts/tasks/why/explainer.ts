@@ -3,7 +3,6 @@ import { formatDuration } from '../../../lib/format';
 import { trans } from '../../../lib/translate';
 import type { RunWindow, TaskStore } from '../../../store';
 import type { Explained, Explanation, KnownPath } from '../../../wire';
-import { isOfOthers } from '../../../wire';
 
 const MAX_WAIT_S = 600;
 
@@ -49,7 +48,7 @@ export class Explainer {
       return false;
     }
     this.#seen = seen;
-    const runs = store.tables.runsIn(window).filter(run => !isOfOthers(run));
+    const runs = store.tables.runsIn(window);
     const [first, last] = [runs[0], runs.at(-1)];
     const isOver = first !== undefined && last !== undefined && runs.every(run => run.status !== 'running');
     const id = isOver ? `${store.epoch} ${first.run} ${last.run} ${runs.length}` : '';

@@ -4,7 +4,7 @@
  */
 import type { Span } from '../../../lib/span';
 import type { RunWindow, TaskStore } from '../../../store';
-import { type Run, isOfOthers } from '../../../wire';
+import type { Run } from '../../../wire';
 import type { TimeAxis } from './time-axis';
 import type { View } from './time-frame';
 import { asOf } from './time-frame';
@@ -14,14 +14,12 @@ export type Shows = 'now' | 'all';
 
 type RunTimes = Pick<Run, 'run' | 'startS' | 'stopS' | 'status' | 'scheduler'>;
 
-/** The computes that run, else the one that ended last; with them what other clients do. */
+/** The computes that run, else the one that ended last. */
 export function headline<T extends RunTimes>(runs: readonly T[]): readonly T[] {
-  const own = runs.filter(run => !isOfOthers(run));
-  const running = own.filter(run => run.status === 'running');
+  const running = runs.filter(run => run.status === 'running');
   const endS = ({ stopS, startS }: RunTimes): number => stopS ?? startS ?? -Infinity;
-  const last = own.reduce<T | null>((latest, run) => (latest === null || endS(run) >= endS(latest) ? run : latest), null);
-  const shown = new Set(running.length > 0 || last === null ? running : [last]);
-  return runs.filter(run => shown.has(run) || isOfOthers(run));
+  const last = runs.reduce<T | null>((latest, run) => (latest === null || endS(run) >= endS(latest) ? run : latest), null);
+  return running.length > 0 || last === null ? running : [last];
 }
 
 export class ShownWindow implements RunWindow {
@@ -87,7 +85,7 @@ export class ShownWindow implements RunWindow {
       return all;
     }
     const runs = this.store.tables.runsIn(all).flatMap(run => asOf(run, pausedAtS));
-    const now = headline(runs).filter(run => !isOfOthers(run) || run.status === 'running');
+    const now = headline(runs);
     const span = chosenSpan(view, now, pausedAtS ?? this.store.clock.nowS());
     const inSight = span === null ? [] : runs.filter(run => (run.startS ?? Infinity) < span.stopS && (run.stopS ?? Infinity) > span.startS);
     const numbers = (inSight.length > 0 ? inSight : now).map(({ run }) => run);

@@ -27,7 +27,6 @@ export class NotebookBadges implements IDisposable {
       }
     );
     _panel.sessionContext.kernelChanged.connect(this._follower.follow);
-    _feeds.paletteChanged.connect(this._remount);
     _panel.content.modelContentChanged.connect(this._follower.soon);
     _panel.disposed.connect(() => {
       this.dispose();
@@ -45,7 +44,6 @@ export class NotebookBadges implements IDisposable {
     this._isDisposed = true;
     this._follower.dispose();
     this._forgetOthers(new Set());
-    this._feeds.paletteChanged.disconnect(this._remount);
   }
 
   private _refresh(): void {
@@ -100,13 +98,6 @@ export class NotebookBadges implements IDisposable {
       view.show(kernel, windowOf(execution, isRunning || executionCount === null));
     }
   }
-
-  private readonly _remount = (): void => {
-    this._cells.forEach(({ view }) => {
-      view.hide();
-    });
-    this._follower.soon();
-  };
 
   private _add(code: CodeCell): BadgedCell {
     const { widget, model } = code;

@@ -21,8 +21,6 @@ export interface IFeeds {
   lease(model: Kernel.IModel): Lease<Feed>;
   /** Change what a person has set. */
   configure(settings: FeedSettings): void;
-  /** Views take colours when they are mounted, so they are to be mounted anew. */
-  readonly paletteChanged: ISignal<IFeeds, void>;
   /** A cell that this page ran asks for a panel. */
   readonly panelAsked: ISignal<IFeeds, { readonly model: Kernel.IModel; readonly ask: PanelAsk }>;
 }
@@ -38,7 +36,6 @@ export class Feeds implements IFeeds, IDisposable {
     kernels.runningChanged.connect(this._onRunning);
   }
 
-  readonly paletteChanged = new Signal<this, void>(this);
   readonly panelAsked = new Signal<this, { readonly model: Kernel.IModel; readonly ask: PanelAsk }>(this);
   readonly added = new Signal<this, Feed>(this);
 
@@ -83,13 +80,9 @@ export class Feeds implements IFeeds, IDisposable {
   }
 
   configure(settings: FeedSettings): void {
-    const { palette } = this._settings;
     this._settings = settings;
     for (const { feed } of this._feeds.values()) {
       feed.configure(settings);
-    }
-    if (palette !== settings.palette) {
-      this.paletteChanged.emit();
     }
   }
 

@@ -1,12 +1,9 @@
 /** What a person may set for all feeds of a page, and what they are before. */
-import type { PaletteName } from '../../../lib/palette';
-
 export interface FeedSettings {
   /** Messages a second, at most. */
   readonly updatesPerSecond: number;
   /** How many tasks a store holds at most. */
   readonly maxTasks: number;
-  readonly palette: PaletteName;
 }
 
-export const FEED_DEFAULTS: FeedSettings = { updatesPerSecond: 10, maxTasks: 5_000_000, palette: 'taskscope' };
+export const FEED_DEFAULTS: FeedSettings = { updatesPerSecond: 10, maxTasks: 5_000_000 };

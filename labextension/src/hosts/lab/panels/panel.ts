@@ -43,13 +43,12 @@ export class ChartPanel extends Widget {
     private readonly _context: PanelContext
   ) {
     super();
-    const { owners, sessions, kernels, feeds, trans } = _context;
+    const { owners, sessions, kernels, trans } = _context;
     this.id = spec.id;
     this.node.tabIndex = -1;
     this.title.icon = chartOf(spec.chart).icon;
     this._target = new PanelTarget(owners, sessions, kernels);
     this._target.changed.connect(this._onTarget);
-    feeds.paletteChanged.connect(this._remount);
     this._header = new PanelHeader(
       this.node,
       {
@@ -94,7 +93,6 @@ export class ChartPanel extends Widget {
       return;
     }
     this._release();
-    this._context.feeds.paletteChanged.disconnect(this._remount);
     this._views?.dispose();
     this._target.dispose();
     super.dispose();
@@ -145,11 +143,6 @@ export class ChartPanel extends Widget {
       this._context.memory.save(this.spec.id, { pin: this.pin, views: this._views.all });
     }
   }
-
-  private readonly _remount = (): void => {
-    this._release();
-    this._refresh();
-  };
 
   /** Bring everything up to date with what is looked at and whether anybody can see it. */
   private _refresh(): void {

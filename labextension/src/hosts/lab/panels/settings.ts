@@ -47,8 +47,7 @@ function settingsOf(get: (name: keyof Settings) => unknown): Settings {
     autoOpen: get('autoOpen') as Settings['autoOpen'],
     defaultLayout: placesOf(get('defaultLayout')),
     loadWithDask: get('loadWithDask') as boolean,
-    maxTasks: get('maxTasks') as number,
-    palette: get('palette') as Settings['palette']
+    maxTasks: get('maxTasks') as number
   };
 }
 

@@ -12,7 +12,6 @@ const over = (run: number, startS: number, stopS: number): Run => smallRun({ run
 const going = (run: number, startS: number): Run => smallRun({ run, startS });
 const FIRST = over(0, 0, 5);
 const SECOND = over(1, 10, 12);
-const OTHERS = { scheduler: 'distributed, other clients' };
 
 let store: TaskStore;
 let axis: TimeAxis;
@@ -82,14 +81,6 @@ describe('what a person looks at stays', () => {
     });
     expect(seen).toEqual([[1, 1], [1, 1], [0, 0]]);
   });
-});
-
-it('shows other clients while they are recorded, and only then', () => {
-  const theirs = smallRun({ run: 0, startS: 0, ...OTHERS });
-  hear(30, theirs, over(1, 1, 2), going(2, 20));
-  const during = shown();
-  hear(30, { ...theirs, stopS: 25, status: 'finished' });
-  expect([during, shown()]).toEqual([[0, 2], [2, 2]]);
 });
 
 it('of what was cleared away shows nothing', () => {
