@@ -125,11 +125,12 @@ export interface RunningTask {
   readonly startS: number | null;
 }
 
-/**
- * How a compute can be stopped: its cell is interrupted, or its futures are cancelled; not at all, as another thread
- * than that of cells runs it; or it was asked to end already.
- */
 export type WorkerEvent = (typeof CHOICES)['messages']['event'][number];
+/**
+ * How a compute can be stopped: its cell is interrupted, which ends it; its futures are cancelled, as its cell has
+ * ended; not at all, as another thread than that of cells runs it; it was asked to end already; or its cell is
+ * interrupted or its futures are cancelled, as the cell runs and the futures would outlive that.
+ */
 export type StopWay = (typeof CHOICES)['stops']['way'][number];
 
 /** When a compute will end; about four of five true ends lie between `earliestS` and `latestS`, if the `nUnseen` tasks of prefixes of which none has ended are like the others. */

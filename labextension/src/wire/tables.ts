@@ -105,7 +105,7 @@ export const TABLES = {
     mode: 'whole',
     columns: {
       run: 'int',
-      way: 'int < 4'
+      way: 'int < 5'
     }
   },
   running: {
@@ -317,7 +317,7 @@ export const CHOICES = {
     status: ['running', 'finished', 'erred', 'interrupted']
   },
   stops: {
-    way: ['interrupt', 'cancel', 'thread', 'asked']
+    way: ['interrupt', 'cancel', 'thread', 'asked', 'either']
   },
   messages: {
     level: ['info', 'warning'],

@@ -34,9 +34,11 @@ from taskscope.schema import Column, Table, columns_of, derived, shown
 
 __all__ = ["CPU_SHARES", "FILE", "MAX_KEY_INTS", "PAGE", "STOP_WAYS", "StopWay"]
 
-StopWay: TypeAlias = Literal["interrupt", "cancel", "thread", "asked"]
-"""How a compute can be stopped: its cell is interrupted, or its futures are cancelled; not at all, as another
-thread than that of cells runs it; or it was asked to end already."""
+StopWay: TypeAlias = Literal["interrupt", "cancel", "thread", "asked", "either"]
+"""How a compute can be stopped: its cell is interrupted, which ends it; its futures are cancelled, as
+its cell has ended; not at all, as another thread than that of cells runs it; it was asked to end
+already; or its cell is interrupted or its futures are cancelled, as the cell runs and the futures would
+outlive that."""
 
 STOP_WAYS: tuple[StopWay, ...] = get_args(StopWay)
 

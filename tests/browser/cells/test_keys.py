@@ -71,3 +71,14 @@ def test_after_a_click_on_a_badge_the_keys_are_the_notebooks(lab: LabPage) -> No
     badge.click()
     lab.page.keyboard.press("d")
     assert reaches(lab, "d", "2 1 command")
+
+
+def test_the_shortcut_of_the_side_panel_leads_there_and_back(lab: LabPage) -> None:
+    lab.open("1 + 1")
+    side, shortcut = lab.page.locator("#taskscope-side-panel"), "ControlOrMeta+Shift+F8"
+    cell(lab, 0).locator(".jp-InputPrompt").click()
+    lab.page.keyboard.press(shortcut)
+    expect(side).to_be_focused()
+    lab.page.keyboard.press(shortcut)
+    expect(side).to_be_hidden()
+    assert reaches(lab, "b", "2 1 command")

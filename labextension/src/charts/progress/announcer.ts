@@ -14,13 +14,16 @@ export class Announcer {
     signal.addEventListener('abort', () => { clearTimeout(this.#timer); }, { once: true });
   }
 
-  /** Say `text`, now or when it is time; of several within that time only the last is said. */
-  say(text: string): void {
+  /** Announce `text` `atOnce` or when it is time; of several texts within that time only the last is announced. */
+  say(text: string, atOnce = false): void {
     if (this.signal.aborted || text === (this.#due ?? this.text)) {
       return;
     }
     this.#due = text;
-    if (this.#timer === undefined) {
+    if (atOnce) {
+      clearTimeout(this.#timer);
+      this.#sayDue();
+    } else if (this.#timer === undefined) {
       const waitMs = this.#saidMs + EVERY_MS - performance.now();
       if (waitMs <= 0) {
         this.#sayDue();

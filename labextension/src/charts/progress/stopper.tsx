@@ -47,7 +47,7 @@ export class Stopper {
   /** The button, while computes run; what to ask before it does anything, and why it did nothing, stand in `below`. */
   button(running: readonly Run[]): ComponentChildren {
     const choices = this.#choices(running);
-    const can = choices.some(({ way }) => way === 'interrupt' || way === 'cancel');
+    const can = choices.some(({ way }) => way === 'interrupt' || way === 'cancel' || way === 'either');
     const isAsked = !can && choices.some(({ way }) => way === 'asked');
     return (
       <button
@@ -61,8 +61,8 @@ export class Stopper {
 
   below(running: readonly Run[]): ComponentChildren {
     const choices = this.#isOpen ? this.#choices(running) : [];
-    const interrupted = choices.filter(({ way }) => way === 'interrupt').at(-1);
-    const cancelled = choices.filter(({ way }) => way === 'cancel');
+    const interrupted = choices.filter(({ way }) => way === 'interrupt' || way === 'either').at(-1);
+    const cancelled = choices.filter(({ way }) => way === 'cancel' || way === 'either');
     const [note, hidden] = [this.#note, interrupted === undefined && cancelled.length === 0];
     const close = (): void => { this.#open(false); };
     return (
@@ -71,8 +71,8 @@ export class Stopper {
           class="tsk-progress-question" role="alertdialog" aria-label={trans.__('Stop')} hidden={hidden}
           onKeyDown={event => { if (event.key === 'Escape') { event.stopPropagation(); close(); } }}
         >
-          {interrupted !== undefined && this.#choice(interrupted, trans.__('Interrupt the cell'))}
-          {cancelled.slice(-MAX_CHOICES).reverse().map(choice => this.#choice(choice, trans.__('Cancel its futures')))}
+          {interrupted !== undefined && this.#choice(interrupted, 'interrupt', trans.__('Interrupt the cell'))}
+          {cancelled.slice(-MAX_CHOICES).reverse().map(choice => this.#choice(choice, 'cancel', trans.__('Cancel its futures')))}
           {!hidden && <button type="button" class="tsk-button" ref={focus} onClick={close}>{trans.__('Let it run')}</button>}
         </div>
         <div class="tsk-progress-note" role="status" hidden={note === ''}>{note}</div>
@@ -89,11 +89,11 @@ export class Stopper {
     }
   }
 
-  #choice({ run, way }: Choice, act: string): ComponentChildren {
+  #choice({ run, way }: Choice, does: 'interrupt' | 'cancel', act: string): ComponentChildren {
     return (
-      <p key={run.run}>
-        <span>{whatIsLost(run, way, this.#nLeft(run))}</span>
-        <button type="button" class="tsk-button tsk-progress-cancel" onClick={() => { this.#open(false); void this.#ask(run.run, way); }}>{act}</button>
+      <p key={`${run.run} ${does}`}>
+        <span>{whatIsLost(run, way === 'either' ? `${does} either` : does, this.#nLeft(run))}</span>
+        <button type="button" class="tsk-button tsk-progress-cancel" onClick={() => { this.#open(false); void this.#ask(run.run, does); }}>{act}</button>
       </p>
     );
   }
@@ -102,14 +102,15 @@ export class Stopper {
     const { stops } = this.options.store.tables;
     return running.map(run => {
       const way = stops.get(run.run) ?? null;
-      return { run, way: way !== null && this.#asked.get(run.run) === way ? 'asked' : way };
+      const asked = this.#asked.get(run.run);
+      return { run, way: way !== null && (asked === way || (asked !== undefined && way === 'either')) ? 'asked' : way };
     });
   }
 
   /** What only one cell does is interrupted at once; what is lost for good is asked about. */
   #click(choices: readonly Choice[]): void {
     const interrupted = choices.filter(({ way }) => way === 'interrupt').at(-1);
-    if (interrupted !== undefined && choices.every(({ way }) => way !== 'cancel')) {
+    if (interrupted !== undefined && choices.every(({ way }) => way !== 'cancel' && way !== 'either')) {
       void this.#ask(interrupted.run.run, 'interrupt');
     } else {
       this.#open(!this.#isOpen);
@@ -125,11 +126,8 @@ export class Stopper {
     }
   }
 
-  async #ask(run: number, way: StopWay | null): Promise<void> {
+  async #ask(run: number, way: 'interrupt' | 'cancel'): Promise<void> {
     const { signal, changed } = this.options;
-    if (way !== 'interrupt' && way !== 'cancel') {
-      return;
-    }
     this.#asked.set(run, way);
     this.#note = '';
     const timer = setTimeout(() => { this.#timers.delete(timer); this.#forget(run); }, PATIENCE_MS);
@@ -163,20 +161,36 @@ function focus(button: HTMLButtonElement | null): void {
   button?.focus();
 }
 
-function whatIsLost(run: Run, way: StopWay | null, nLeft: number): string {
+function whatIsLost(run: Run, does: 'interrupt' | 'cancel' | 'interrupt either' | 'cancel either', nLeft: number): string {
   const name = runName(run) ?? trans.__('Compute %1', String(run.run + 1));
-  return way === 'interrupt'
-    ? trans._n('%3 runs, with %2 unfinished task.', '%3 runs, with %2 unfinished tasks.', nLeft, formatCount(nLeft), name)
-    : trans._n(
-        '%3 goes on in the background. Cancelling it loses its %2 unfinished task, and what waits for that fails.',
-        '%3 goes on in the background. Cancelling it loses its %2 unfinished tasks, and what waits for them fails.',
-        nLeft, formatCount(nLeft), name
+  const n = formatCount(nLeft);
+  switch (does) {
+    case 'interrupt':
+      return trans._n('%3 runs, with %2 unfinished task.', '%3 runs, with %2 unfinished tasks.', nLeft, n, name);
+    case 'interrupt either':
+      return trans._n(
+        '%3 runs. Interrupting it leaves its %2 unfinished task to go on in the background.',
+        '%3 runs. Interrupting it leaves its %2 unfinished tasks to go on in the background.', nLeft, n, name
       );
+    case 'cancel either':
+      return trans._n(
+        'Cancelling its futures loses its %2 unfinished task, and what waits for that fails.',
+        'Cancelling its futures loses its %2 unfinished tasks, and what waits for them fails.', nLeft, n
+      );
+    case 'cancel':
+      return trans._n(
+        '%3 goes on in the background. Cancelling it loses its %2 unfinished task, and what waits for that fails.',
+        '%3 goes on in the background. Cancelling it loses its %2 unfinished tasks, and what waits for them fails.', nLeft, n, name
+      );
+  }
 }
 
 /** What the button does, or why it does nothing. */
 function why(choices: readonly Choice[]): string {
   const ways = new Set(choices.map(({ way }) => way));
+  if (ways.has('either')) {
+    return trans.__('Interrupt its cell or cancel its futures, after a question');
+  }
   if (ways.has('cancel')) {
     return trans.__('Cancel its futures, after a question');
   }

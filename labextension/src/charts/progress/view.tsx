@@ -177,10 +177,11 @@ class ProgressView implements ProgressChart {
     return 'still';
   }
 
-  /** What was over before anybody looked is no news. */
+  /** A compute that had ended before it was shown is not announced; an end is announced at once, and corrected. */
   #announce(layout: ProgressLayout): void {
-    if (layout.state === 'running' || (this.#moment !== null && this.#moment.layout.state !== layout.state)) {
-      this.#announcer.say(describeProgress(layout).sentence);
+    const hasChanged = this.#moment !== null && this.#moment.layout.state !== layout.state;
+    if (hasChanged || layout.state === 'running' || this.#announcer.text !== '') {
+      this.#announcer.say(describeProgress(layout).sentence, hasChanged);
     }
   }
 

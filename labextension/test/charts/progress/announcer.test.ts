@@ -40,3 +40,13 @@ it('says the last news although nothing follows, but never after it was closed',
   vi.advanceTimersByTime(60_000);
   expect([announcer.text, changed.mock.calls.length, vi.getTimerCount()]).toEqual(['finished', 2, 0]);
 });
+
+it('says an end at once, and what was due before it never', () => {
+  const announcer = new Announcer(() => undefined, new AbortController().signal);
+  announcer.say('1 of 2');
+  announcer.say('2 of 2');
+  announcer.say('finished', true);
+  expect(announcer.text).toBe('finished');
+  vi.advanceTimersByTime(60_000);
+  expect(announcer.text).toBe('finished');
+});

@@ -172,4 +172,20 @@ describe('the question before futures are cancelled', () => {
       [[1, 'interrupt']]
     ]);
   });
+
+  it('asks at once about futures that outlive their cell, which runs', async () => {
+    const stop = vi.fn(stopped);
+    const button = made('either', stop);
+    button.click();
+    const question = asked();
+    answer('Cancel its futures');
+    await vi.advanceTimersByTimeAsync(1);
+    expect([question, stop.mock.calls, ...shown(button)]).toEqual([
+      [
+        'In [3] runs. Interrupting it leaves its 6 unfinished tasks to go on in the background.', 'Interrupt the cell',
+        'Cancelling its futures loses its 6 unfinished tasks, and what waits for them fails.', 'Cancel its futures', 'Let it run'
+      ],
+      [[0, 'cancel']], 'Stopping…', true, ''
+    ]);
+  });
 });

@@ -65,9 +65,9 @@ class Stopping:
             raise BadRequestError("it has ended")
         if way == "asked":
             return
-        if way != request.way:
+        if way not in (request.way, "either"):
             raise BadRequestError("its cell has ended, or begun to do something else, meanwhile")
-        if way == "cancel":
+        if request.way == "cancel":
             self._session.cluster.cancel(request.run)
         elif not is_heard:
             raise BadRequestError("this kernel is heard only between cells; interrupt it from the menu")
@@ -82,9 +82,9 @@ class Stopping:
         is_of_main = log.thread == threading.main_thread().ident
         if not log.is_held_elsewhere:
             return "interrupt" if is_of_main else "thread"
-        if is_of_main and (self._session.cluster.is_waited_for(log.run) or self._is_of_running_cell(log)):
+        if is_of_main and self._session.cluster.is_waited_for(log.run):
             return "interrupt"
-        return "cancel"
+        return "either" if is_of_main and self._is_of_running_cell(log) else "cancel"
 
     def _is_of_running_cell(self, log: RunLog) -> bool:
         return log.execution is not None and log.execution == self._execution()

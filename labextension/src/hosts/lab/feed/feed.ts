@@ -157,7 +157,7 @@ export class Feed implements IDisposable {
     if (way === 'cancel') {
       return UNHEARD;
     }
-    if (this.store?.tables.stops.get(run) !== 'interrupt') {
+    if (!['interrupt', 'either'].includes(this.store?.tables.stops.get(run) ?? '')) {
       // The server interrupts whatever the kernel does, which may be something else.
       return 'it has ended';
     }

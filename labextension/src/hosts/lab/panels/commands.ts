@@ -39,10 +39,10 @@ export function addCommands(
   ];
   commands.addCommand('taskscope:open-side-panel', {
     label: trans.__('Dask Side Panel'),
-    caption: trans.__('Open the compact dashboard at the side'),
+    caption: trans.__('Open the compact dashboard at the side; again: back to the notebook'),
     icon: dashboardIcon,
     execute: () => {
-      panels.openSidePanel();
+      panels.toggleSidePanel();
     }
   });
   commands.addCommand('taskscope:open-layout', {

@@ -52,6 +52,19 @@ export class Panels implements IPanels {
     this._shell.activateById(SIDE_PANEL);
   }
 
+  /** Open the side panel; where it has the focus, close it and go back to the notebook or console in use. */
+  toggleSidePanel(): void {
+    if (this._side?.node.contains(document.activeElement) !== true) {
+      this.openSidePanel();
+      return;
+    }
+    this._labShell?.collapseRight();
+    const { current } = this._context.owners;
+    if (current !== null) {
+      this._shell.activateById(current.widget.id);
+    }
+  }
+
   /** Open a chart that looks at what is in use, or bring it to the front. */
   async open(chart: ChartName, where: Where = {}): Promise<void> {
     const owner = this._context.owners.current;

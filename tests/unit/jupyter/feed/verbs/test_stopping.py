@@ -79,7 +79,7 @@ def test_what_the_thread_of_cells_computes_is_interrupted_and_what_others_comput
     assert world.interrupts == 1
 
 
-def test_what_a_cluster_goes_on_with_is_interrupted_while_its_own_cell_runs_and_then_cancelled(
+def test_futures_can_be_interrupted_or_cancelled_while_their_cell_runs_and_then_only_cancelled(
     world: World,
 ) -> None:
     run = world.begin(CLUSTER).run
@@ -87,7 +87,7 @@ def test_what_a_cluster_goes_on_with_is_interrupted_while_its_own_cell_runs_and_
     world.execution = LATER
     another = world.stopping.ways()
     world.execution = None
-    assert (own, another, world.stopping.ways()) == ({run: "interrupt"}, {run: "cancel"}, {run: "cancel"})
+    assert (own, another, world.stopping.ways()) == ({run: "either"}, {run: "cancel"}, {run: "cancel"})
     # The page asked before it heard that the cell was over.
     assert world.refusal(Stop(run, "interrupt")) == (
         "its cell has ended, or begun to do something else, meanwhile"
