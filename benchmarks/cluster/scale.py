@@ -18,7 +18,7 @@ from taskscope.sources.cluster.observer import News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Tasks
-from taskscope.sources.cluster.workers.known import Watched, Workers
+from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
 from taskscope.sources.cluster.workers.metrics import WorkerMetrics
 from taskscope.sources.cluster.workers.poll import WorkerPoll
 from taskscope.sources.cluster.workers.transfers import TransferLogs
@@ -157,7 +157,9 @@ class _Feeding:
         poll = WorkerPoll(link, workers, recorder)
         transfers, metrics = TransferLogs(poll, recorder), WorkerMetrics(poll, recorder)
         watched = Watched(link, workers, recorder)
-        self._tasks = Tasks(watched, Rows(watched, transfers, metrics), lambda _client: False)
+        self._tasks = Tasks(
+            watched, Rows(watched, transfers, metrics), WorkerSampler(recorder), lambda _client: False
+        )
 
     def feed_graph(self) -> None:
         """Feed one compute, from its graph to its end."""

@@ -217,6 +217,11 @@ NAMES = (
         calls("_graph_to_futures"),
         used_as="_graph_to_futures",
     ),
+    Name(
+        "distributed:Client._send_to_scheduler",
+        "_send_to_scheduler(msg), through which graphs are sent",
+        parameters("self", "msg"),
+    ),
     Name("distributed:Client.close", "close(timeout=…)", parameters("self", "timeout")),
     Name(
         "distributed:Client._start",

@@ -303,6 +303,9 @@ class RunState:
             source_crc=log.source_crc,
             lock_wait_s=_lock_wait_s(log),
             lock_share=_lock_share(log),
+            graph_bytes=log.graph_bytes,
+            largest_argument=None if log.argument is None else log.argument[0],
+            largest_argument_bytes=None if log.argument is None else log.argument[1],
             **_before(log, self.origin),
         )
 

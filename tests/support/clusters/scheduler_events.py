@@ -14,7 +14,7 @@ from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Tasks
-from taskscope.sources.cluster.workers.known import Watched, Workers
+from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
 from taskscope.sources.cluster.workers.metrics import WorkerMetrics
 from taskscope.sources.cluster.workers.poll import WorkerPoll
 from taskscope.sources.cluster.workers.transfers import TransferLogs
@@ -52,7 +52,7 @@ class World:
         poll = WorkerPoll(self.link, self.workers, self.recorder)
         self.metrics = WorkerMetrics(poll, self.recorder)
         rows = Rows(self.watched, TransferLogs(poll, self.recorder), self.metrics)
-        self.tasks = Tasks(self.watched, rows, OURS.__eq__)
+        self.tasks = Tasks(self.watched, rows, WorkerSampler(self.recorder), OURS.__eq__)
         self.tasks.opened = clock.perf_counter()
         self.n_events = 0
 

@@ -83,6 +83,7 @@ class RunLog:
         "__weakref__",
         "activities",
         "activity_bytes",
+        "argument",
         "before",
         "cell",
         "depth_of",
@@ -92,6 +93,7 @@ class RunLog:
         "failed",
         "failed_keys",
         "fault",
+        "graph_bytes",
         "graph_growth",
         "graph_source",
         "is_held_elsewhere",
@@ -156,6 +158,10 @@ class RunLog:
         self.error: str | None = None
         self.metric: Callable[[object], object] | None = None
         self.before: dict[str, float | None] = {}
+        self.graph_bytes: float | None = None
+        """How large its graphs were as they were sent."""
+        self.argument: tuple[str, float] | None = None
+        """The task with the largest value in one of them, and the bytes of that value."""
         """What is known of the time before its tasks, by names of `BEFORE`; moments are the clock's."""
         self.depth_of: Callable[[int], int] = lambda _ident: 0
         """Tells how deep this compute is nested in a thread."""
@@ -208,6 +214,13 @@ class RunLog:
         """How often a sampler wanted the interpreter's lock of its tasks, and how often a thread had it."""
         self.trusts_workers = True
         """Whether the workers can be expected to have taskscope, so that they can time tasks."""
+
+    def note_graph(self, n_bytes: float | None, argument: tuple[str, float] | None) -> None:
+        """Add up how large graphs were as they were sent, and keep the largest value in one of them."""
+        if n_bytes is not None:
+            self.graph_bytes = (self.graph_bytes or 0.0) + n_bytes
+        if argument is not None and (self.argument is None or argument[1] > self.argument[1]):
+            self.argument = argument
 
     def note_lock(self, n_looks: int, n_held: int) -> None:
         """Add up how often the interpreter's lock was wanted, and how often a thread had it."""

@@ -239,7 +239,8 @@ def _begin(name: str, most: int, clients: Sequence[str] = ()) -> _Setup:  # noqa
                 self.add(["workers"])
                 with suppress(Exception):
                     found = scheduler.workers[worker]
-                    self.live(worker, "came", [str(found.name)[:1_000], str(found.nanny or "")[:1_000]])
+                    names = [str(found.name)[:1_000], str(found.nanny or "")[:1_000]]
+                    self.live(worker, "came", [*names, int(found.nthreads)])
 
             def live(self, worker: Any, what: str, details: Any, moment: float | None = None) -> None:
                 self.add(["life", str(worker)[:1_000], time() if moment is None else moment, what, details])

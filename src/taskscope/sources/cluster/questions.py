@@ -37,6 +37,10 @@ __all__ = ["Holdings", "Questions", "patience_ends"]
 _EVERY_S = 0.5
 _SHARE = 0.05
 _S_PER_KEY = 200e-6
+_MONITOR_S = 0.5
+"""The time that a worker's measurement of the lock is about."""
+_LOOKS = 100
+"""For how many looks at the interpreter's lock the share counts that a worker measured."""
 _KEYS_PER_ANSWER = 20_000
 
 
@@ -241,7 +245,7 @@ class Questions:
         self._transfers = TransferLogs(poll, recorder)
         self._metrics = WorkerMetrics(poll, recorder)
         rows = Rows(watched, self._transfers, self._metrics)
-        self.tasks = Tasks(watched, rows, client_refs.have)
+        self.tasks = Tasks(watched, rows, samples, client_refs.have)
         """What is known of tasks."""
         self._observer = Observer(link, recorder)
         self._executing = Executing(poll, recorder)
@@ -430,11 +434,13 @@ class Questions:
     async def _ask_identity(self, runs: Sequence[TrackedRun]) -> None:
         with self._limiter.limited("identity"):
             identity = await self._link.ask("identity", **adapter.all_workers())
-        gone = self._workers.update(identity)
+        self._workers.update(identity)
+        contention, self._samples.contention = self._samples.contention, []
         for run in runs:
             run.log.n_workers = max(run.log.n_workers or 0, self._workers.n_threads)
-        for address in gone:
-            self._samples.leave(self._workers.get(address))
+            for moment, share in contention:
+                if moment - _MONITOR_S >= run.log.start:
+                    run.log.note_lock(_LOOKS, round(share * _LOOKS))
 
     async def finish_samples(self, runs: Sequence[TrackedRun], *, until: float) -> None:
         """Ask for all samples there are by now; `runs` go on, and are asked for again.

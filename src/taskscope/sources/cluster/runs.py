@@ -496,6 +496,7 @@ class Computes:
                 if submission.call is not None:
                     self._calls.setdefault(id(submission.call), []).append(run)
             self._going.add(run)
+            run.log.note_graph(submission.graph_bytes, submission.largest_argument)
             if submission.is_retry:
                 for key in states:
                     run.failed.pop(key, None)

@@ -19,7 +19,7 @@ from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.workers.known import Watched
+from taskscope.sources.cluster.workers.known import Watched, WorkerSampler
 from taskscope.sources.cluster.workers.life import WorkersLife
 
 __all__ = ["TO_RUN", "Tasks"]
@@ -84,12 +84,14 @@ class Tasks:
         The cluster.
     rows
         Told what workers did.
+    samples
+        What records how many threads workers have.
     is_ours
         Asked whether a client, by its id, is one of this process.
     """
 
     def __init__(  # noqa: PLR0915 - an attribute a line
-        self, watched: Watched, rows: Rows, is_ours: Callable[[str], bool]
+        self, watched: Watched, rows: Rows, samples: WorkerSampler, is_ours: Callable[[str], bool]
     ) -> None:
         self._recorder = watched.recorder
         self._workers = watched.workers
@@ -108,7 +110,7 @@ class Tasks:
         """Records that are told together."""
         self._ending: set[Hashable] = set()
         self._afterwards: list[Event] = []
-        self._life = WorkersLife(watched.workers, watched.recorder, lambda: bool(self._runs))
+        self._life = WorkersLife(watched.workers, watched.recorder, samples, lambda: bool(self._runs))
         self._changed: set[TrackedRun] = set()
         self._counted: set[TrackedRun] = set()
         self.opened = -math.inf

@@ -331,7 +331,7 @@ def test_of_what_is_logged_steals_and_kills_are_told_and_nothing_odd_counts_as_a
 def test_what_the_scheduler_logs_of_its_workers_is_told() -> None:
     scheduler = FakeScheduler()
     plugin = observed(scheduler)
-    scheduler.workers["w"] = SimpleNamespace(name=7, nanny="n")
+    scheduler.workers["w"] = SimpleNamespace(name=7, nanny="n", nthreads=2)
     plugin.add_worker(scheduler, "w")
     change = {"action": "worker-status-change", "prev-status": "running", "status": "paused"}
     for topic, told in (
@@ -345,7 +345,7 @@ def test_what_the_scheduler_logs_of_its_workers_is_told() -> None:
     ):
         plugin.log_event(topic, told)
     assert [[*event[:2], *event[3:]] for event in scheduler.told() if event[0] == "life"] == [
-        ["life", "w", "came", ["7", "n"]],
+        ["life", "w", "came", ["7", "n", 2]],
         ["life", "w", "status", ["running", "paused"]],
         ["life", "w", "closing", "r" * 1_000],
         ["life", "w", "timed out", 300.0],

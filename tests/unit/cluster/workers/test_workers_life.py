@@ -112,12 +112,14 @@ def test_a_worker_that_its_nanny_started_anew_was_restarted_and_another_one_came
     fake_clock: FakeClock,
 ) -> None:
     world = World(fake_clock)
-    world.tell(life(world, "came", ["6", ""], "tcp://10.0.0.1:9"))
+    world.tell(life(world, "came", ["6", "", 1], "tcp://10.0.0.1:9"))
     # Who comes while nothing runs is no news.
     assert world.said == []
     world.begin(["x-1"])
-    world.tell(life(world, "came", ["7", NANNY]), life(world, "gone", False))
-    world.tell(life(world, "came", ["7", NANNY], NEXT), life(world, "came", ["8", ""], "tcp://10.0.0.1:4"))
+    world.tell(life(world, "came", ["7", NANNY, 1]), life(world, "gone", False))
+    world.tell(
+        life(world, "came", ["7", NANNY, 1], NEXT), life(world, "came", ["8", "", 1], "tcp://10.0.0.1:4")
+    )
     assert [(m.worker, m.text, m.event) for m in world.recorder.messages] == [
         (HERE, "worker 7 came", "came"),
         (HERE, "worker 7 died", "died"),

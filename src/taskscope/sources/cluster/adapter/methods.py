@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -11,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 from taskscope.model.forklock import ForkLock
+from taskscope.sources.cluster.adapter.arguments import largest_argument
 from taskscope.sources.cluster.adapter.observer import Call, Observer, Submission
 from taskscope.sources.local.adapter import building
 
@@ -22,6 +24,9 @@ _lock = ForkLock()
 _observers: tuple[Observer, ...] = ()
 _originals: dict[str, Any] = {}
 _call: ContextVar[Call | None] = ContextVar("taskscope_cluster_call", default=None)
+_sent = threading.local()
+"""How large the graph is that a thread has just sent."""
+_LARGE_BYTES = 1_000_000
 
 
 def watch(observer: Observer) -> bool:
@@ -140,7 +145,7 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
             return original(self, *args, **kwargs)
         built_s = building.seconds()
         _call_observers(lambda observer: observer.submitting(self))
-        began = time.perf_counter()
+        began, _sent.n_bytes = time.perf_counter(), None
         try:
             futures = original(self, *args, **kwargs)
             sent_s = time.perf_counter() - began
@@ -153,7 +158,20 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
                 if getattr(sys.modules["distributed.client"].thread_state, "key", None) is not None:
                     return
                 call = None if self.asynchronous else _call.get()
-                observer.submitted(Submission(self, frozenset(futures), call, single, began, before=before))
+                n_bytes = _sent.n_bytes
+                argument = largest_argument(args or kwargs) if (n_bytes or 0) > _LARGE_BYTES else None
+                observer.submitted(
+                    Submission(
+                        self,
+                        frozenset(futures),
+                        call,
+                        single,
+                        began,
+                        before=before,
+                        graph_bytes=n_bytes,
+                        largest_argument=argument,
+                    )
+                )
 
             _call_observers(tell)
         finally:
@@ -161,6 +179,19 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
         return futures
 
     return graph_to_futures
+
+
+def _observed_send(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def _send_to_scheduler(self: Any, msg: Any) -> Any:
+        if tap.is_on and msg.get("op") == "update-graph":
+            # It is in two pieces before distributed 2025.4.
+            graph = msg.get("expr_ser")
+            frames = msg.get("graph_frames", ()) if graph is None else graph.frames
+            _sent.n_bytes = float(sum(getattr(frame, "nbytes", None) or len(frame) for frame in frames))
+        return original(self, msg)
+
+    return _send_to_scheduler
 
 
 def _observed_retry(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
@@ -252,6 +283,7 @@ _REPLACED = {
     "_start": _observed_start,
     "get": _observed_get,
     "_graph_to_futures": _observed_graph,
+    "_send_to_scheduler": _observed_send,
     "retry": _observed_retry,
     "close": _observed_close,
     # It ends the scheduler before it closes the client.

@@ -33,6 +33,10 @@ class Submission:
         Whether it came by ``submit`` or ``map``, which hand over tasks, not collections.
     began
         A moment before it was handed over, by `time.perf_counter`; infinite where that is not known.
+    graph_bytes
+        How large the graph was as it was sent; None where that is not known.
+    largest_argument
+        The key of the task with the largest value in a large graph, and the value's bytes.
     before
         What is known of the time in which it was made and handed over, by names of `BEFORE`.
     is_known
@@ -48,6 +52,8 @@ class Submission:
     began: float = math.inf
     is_known: bool = False
     is_retry: bool = False
+    graph_bytes: float | None = None
+    largest_argument: tuple[str, float] | None = None
     before: Mapping[str, float | None] = field(default_factory=dict)
 
 

@@ -98,8 +98,8 @@ class Workers:
         self.silent: frozenset[str] = frozenset()
         """The addresses of those that did not answer in time when they were last asked."""
 
-    def update(self, identity: Mapping[str, Any]) -> frozenset[str]:
-        """Take over what the scheduler says of its workers; return the addresses of those that are gone."""
+    def update(self, identity: Mapping[str, Any]) -> None:
+        """Take over what the scheduler reports of its workers."""
         facts_of: Mapping[str, Any] = identity["workers"]
         for address, facts in facts_of.items():
             worker = self.get(str(address))
@@ -108,11 +108,9 @@ class Workers:
             worker.n_held = _n_held(facts)
             self._seen(worker, facts)
         self._announced.update(map(str, facts_of))
-        gone = self.present - facts_of.keys()
         self.present = frozenset(map(str, facts_of))
         self.silent &= self.present
         self.n_threads = sum(self._known[address].n_threads for address in self.present)
-        return gone
 
     def get(self, address: str) -> Worker:
         """Return a worker, which may be one that was never heard of."""
@@ -156,6 +154,8 @@ class WorkerSampler:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._last_heard: dict[str, float] = {}
+        self.contention: list[tuple[float, float]] = []
+        """When workers that run tasks measured for what share of the time their lock was wanted, and that."""
 
     def take(self, worker: Worker, facts: Mapping[str, Any]) -> None:
         """Tell what a worker says, unless that was told before."""
@@ -175,6 +175,9 @@ class WorkerSampler:
         counts = _mapping(metrics.get("task_counts"))
         # What has left the pool of threads (`secede`) runs as well.
         executing = sum(_number(counts.get(state)) or 0 for state in ("executing", "long-running"))
+        gil_contention = _number(metrics.get("gil_contention"))
+        if executing and gil_contention is not None and 0 <= gil_contention <= 1:
+            self.contention.append((moment, gil_contention))
         self._recorder.workers.append(
             WorkerSample(
                 time_s=self._recorder.seconds(moment),
@@ -189,7 +192,7 @@ class WorkerSampler:
                 spilled_bytes=in_memory,
                 limit_bytes=_number(facts.get("memory_limit")) or None,
                 tick_s=None if tick_s is None or not 0 <= tick_s <= _LONGEST_TICK_S else tick_s,
-                gil_contention=_number(metrics.get("gil_contention")),
+                gil_contention=gil_contention,
                 net_read_bps=_number(net.get("read_bps")),
                 net_write_bps=_number(net.get("write_bps")),
                 disk_read_bps=_number(disk.get("read_bps")),
@@ -200,12 +203,18 @@ class WorkerSampler:
             )
         )
 
-    def leave(self, worker: Worker) -> None:
-        """Tell that a worker is gone: it has no threads, and nothing of it is known."""
-        if self._last_heard.pop(worker.address, None) is not None:
-            now_s = self._recorder.now_s()
-            unknown = (None,) * 7
-            self._recorder.workers.append(WorkerSample(now_s, worker.address, worker.name, 0, *unknown))
+    def come(self, worker: Worker, moment: float, n_threads: int) -> None:
+        """Record that a worker has threads from a moment on, before it has measured anything."""
+        self._record_threads(worker, moment, n_threads)
+
+    def leave(self, worker: Worker, moment: float) -> None:
+        """Record that a worker has no threads from a moment on, and that nothing of it is known."""
+        self._last_heard.pop(worker.address, None)
+        self._record_threads(worker, moment, 0)
+
+    def _record_threads(self, worker: Worker, moment: float, n_threads: int) -> None:
+        time_s, unknown = self._recorder.seconds(moment), (None,) * 7
+        self._recorder.workers.append(WorkerSample(time_s, worker.address, worker.name, n_threads, *unknown))
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 Of a ``life`` event, what happened is one of
 
-- ``came``: its name, and the address of its nanny where it has one;
+- ``came``: its name, the address of its nanny where it has one, and how many threads it has;
 - ``status``: which it had, and which it has;
 - ``killed``: how many bytes it had when its nanny killed it for that;
 - ``timed out``: after how many seconds without a word the scheduler gave it up;
@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 
 from taskscope.model.tables.records import WorkerEvent
 from taskscope.record import Recorder
-from taskscope.sources.cluster.workers.known import Workers
+from taskscope.sources.cluster.workers.known import Workers, WorkerSampler
 
 __all__ = ["WorkersLife"]
 
@@ -38,11 +38,16 @@ class WorkersLife:
         What they are called.
     recorder
         Where to tell.
+    samples
+        Where it is recorded how many threads a worker has from when on.
     is_computing
-        Asked whether anything runs: who comes and goes meanwhile as it is meant to is told of then only.
+        Whether anything runs: workers that come and go as they are meant to are mentioned then only.
     """
 
-    def __init__(self, workers: Workers, recorder: Recorder, is_computing: Callable[[], bool]) -> None:
+    def __init__(
+        self, workers: Workers, recorder: Recorder, samples: WorkerSampler, is_computing: Callable[[], bool]
+    ) -> None:
+        self._samples = samples
         self._workers = workers
         self._recorder = recorder
         self._is_computing = is_computing
@@ -54,8 +59,9 @@ class WorkersLife:
     def take(self, address: str, moment: float, what: str, details: Any) -> None:
         """Take an event, at a moment on the clock's axis."""
         match what, details:
-            case "came", [str(name), str(nanny)]:
+            case "came", [str(name), str(nanny), int(n_threads)]:
                 self._come(address, moment, name, nanny)
+                self._samples.come(self._workers.get(address), moment, n_threads)
             case "status", [str(before), str(status)]:
                 self._change(address, moment, before, status)
             case "killed", float(n_bytes):
@@ -69,6 +75,7 @@ class WorkersLife:
             case "closing", str(reason) if address not in self._why:
                 self._note(address, f"closed ({_MOMENT.sub('', reason)})")
             case "gone", bool(is_expected):
+                self._samples.leave(self._workers.get(address), moment)
                 self._go(address, moment, is_expected=is_expected)
 
     def why_gone(self, address: str, *, is_expected: bool) -> str:
