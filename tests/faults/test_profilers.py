@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -75,38 +74,6 @@ def test_two_threads_that_enter_the_same_profiler(profiler: RecordedProfiler[Any
     assert answers == [1, 1]
     assert len(profiler.recording.runs) == 2
     assert not current().held
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_child_records_for_itself_and_the_parent_goes_on(profiler: RecordedProfiler[Any]) -> None:
-    profiler.register()
-    assert dask.get(GRAPH, "b") == 1
-    held = threading.Event()
-    forked = threading.Event()
-
-    def hold_locks() -> None:
-        with current().recorder._lock, profiler._window._lock:
-            held.set()
-            forked.wait(PATIENCE_S)
-
-    thread = threading.Thread(target=hold_locks)
-    thread.start()
-    assert held.wait(PATIENCE_S)
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            good = dask.get(GRAPH, "b") == 1
-            profiler.unregister()
-            code = 0 if good and len(profiler.recording.runs) == 2 else 2
-        finally:
-            os._exit(code)
-    forked.set()
-    thread.join()
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert dask.get(GRAPH, "b") == 1
-    profiler.unregister()
-    assert len(profiler.recording.runs) == 2
 
 
 def test_the_user_s_own_exception_comes_through(profiler: RecordedProfiler[Any]) -> None:

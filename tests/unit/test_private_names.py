@@ -195,6 +195,8 @@ NAMES = (
     ),
     Name("dask.callbacks:Callback", "the hook _start_state", no_hooks, (None,) * 5, used_as="_start_state"),
     Name("dask.callbacks:Callback", "the hook _finish", no_hooks, (None,) * 5, used_as="_finish"),
+    Name("dask.callbacks:Callback", "the hook _pretask", no_hooks, (None,) * 5, used_as="_pretask"),
+    Name("dask.diagnostics:ResourceProfiler._is_running", "whether it samples", callable),
     Name(
         "dask.diagnostics:Profiler._plot",
         "_plot(**options), which visualize calls of profilers of others",

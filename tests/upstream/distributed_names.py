@@ -28,8 +28,6 @@ REACH = Reach(
         ("test_TaskStreamPlugin", "test_maxlen", "test_collect", "test_collect_start_index"), _PLUGIN
     ),
 )
-_theirs = distributed.diagnostics.MemorySampler
-_theirs.sample = REACH.theirs(_theirs.sample)  # type: ignore[method-assign]  # to count
 for _name in ("sample", "to_pandas", "plot"):
     setattr(MemorySampler, _name, REACH.ours(getattr(MemorySampler, _name)))
 _samplers: tuple[Any, ...] = (distributed.diagnostics, distributed.diagnostics.memory_sampler)

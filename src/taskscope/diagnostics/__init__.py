@@ -42,8 +42,9 @@ import dask.threaded
 from taskscope.diagnostics.callback import Callback
 from taskscope.diagnostics.memory_sampler import MemorySampler
 from taskscope.diagnostics.performance_report import performance_report
-from taskscope.diagnostics.profilers import CacheProfiler, Profiler, ResourceProfiler, visualize
+from taskscope.diagnostics.profilers import CacheProfiler, Profiler, ResourceProfiler
 from taskscope.diagnostics.progress import ProgressBar
+from taskscope.diagnostics.visualize import visualize
 
 __all__ = [
     "CacheProfiler",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -13,7 +14,6 @@ from IPython.display import display, update_display
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets import ProgressWidget
 from taskscope.jupyter.widgets.window import Window
-from taskscope.model.forklock import ForkLock
 from taskscope.record.pump import Tick
 
 __all__ = ["NotebookBar"]
@@ -36,7 +36,7 @@ class NotebookBar:
         self._window = Window(self._feed.session.recorder.next_run if first_run is None else first_run)
         # Where output belongs is part of a thread's context, and this one is the cell's.
         self._context = copy_context()
-        self._lock = ForkLock()
+        self._lock = threading.RLock()
         self._running = True
         self._display_id: str | None = None
         self._widget: ProgressWidget | None = None

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import Held
 from taskscope.analysis.display.colours import prefix_colours
-from taskscope.diagnostics.window import Window, WindowRun
 from taskscope.errors import TaskscopeError
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.records import FINISHED, flag_codes
+from taskscope.record import Recorder
 from taskscope.sources.local.adapter.graph import Task
 
 __all__ = [
     "CacheData",
+    "Metric",
     "ResourceData",
     "Results",
+    "SeenRun",
     "TaskData",
     "cache_data",
     "cached_results",
@@ -32,6 +35,32 @@ __all__ = [
 
 _T = TypeVar("_T")
 _MAX_DEPENDENCIES = 8
+Metric: TypeAlias = Callable[[Any], object]
+
+
+@dataclass(slots=True)
+class SeenRun:
+    """A compute of a profiler: types of its keys, what tasks call by group, the metric's values by key."""
+
+    run: int
+    start_s: float
+    stop_s: float | None = None
+    kinds: frozenset[type] = frozenset()
+    functions: Mapping[str, str] = field(default_factory=dict)
+    values: dict[object, object] = field(default_factory=dict)
+
+
+class Recorded(Protocol):
+    """A profiler, as far as its results are made of it."""
+
+    metric: Metric | None
+    cleared_s: float
+    runs: dict[int, SeenRun]
+
+    @property
+    def recorder(self) -> Recorder: ...
+
+    def recorded(self) -> RecordedData: ...
 
 
 class TaskData(NamedTuple):
@@ -76,7 +105,7 @@ class Results(list[_T]):
 class _Graph:
     """What is known of the tasks of one compute, shared by all that stand for one."""
 
-    def __init__(self, recording: RecordedData, run: WindowRun) -> None:
+    def __init__(self, recording: RecordedData, run: SeenRun) -> None:
         self.columns = graph = recording.graphs[run.run]
         self.run = run
         self._groups = recording.groups
@@ -101,8 +130,7 @@ class _Graph:
 
     def metrics(self, keys: Sequence[Any]) -> list[object]:
         """Return what the metric gave of these keys' results; None where it gave nothing."""
-        known = dict(zip(self.run.values[::2], self.run.values[1::2], strict=True))
-        return [known.get(key) for key in keys]
+        return [self.run.values.get(key) for key in keys]
 
 
 class _Alone(_Graph):
@@ -163,23 +191,23 @@ class TaskText(Task):
         return TaskText, (self.key, alone, 0)
 
 
-def _graphs(recording: RecordedData, runs: Mapping[int, WindowRun]) -> dict[int, _Graph]:
+def _graphs(recording: RecordedData, runs: Mapping[int, SeenRun]) -> dict[int, _Graph]:
     return {run: _Graph(recording, runs[run]) for run in recording.graphs if run in runs}
 
 
-def task_data(window: Window) -> Iterator[TaskData]:
+def task_data(profiler: Recorded) -> Iterator[TaskData]:
     """Yield the tasks that finished, by run and start."""
-    recording, origin = window.recording(), window.recorder.origin
+    recording, origin = profiler.recorded(), profiler.recorder.origin
     blocks: dict[int, list[RowBlock]] = defaultdict(list)
     for block in recording.blocks:
         blocks[block.run].append(block)
     workers = _workers(recording)
-    for run, graph in _graphs(recording, window.runs).items():
+    for run, graph in _graphs(recording, profiler.runs).items():
         if run not in blocks:
             continue
         rows = RowBlock.concat(blocks[run])
         stop = rows.start + rows.duration
-        mine = np.flatnonzero((flag_codes(rows.flags, "status") == FINISHED) & (stop >= window.cleared_s))
+        mine = np.flatnonzero((flag_codes(rows.flags, "status") == FINISHED) & (stop >= profiler.cleared_s))
         mine = mine[np.argsort(rows.start[mine], kind="stable")]
         tasks, worker = rows.task[mine].tolist(), workers[run]
         columns = (rows.start[mine] + origin, stop[mine] + origin, rows.lane[mine])
@@ -188,7 +216,7 @@ def task_data(window: Window) -> Iterator[TaskData]:
             yield TaskData(key, TaskText(key, graph, task), start_time, end_time, worker[lane])
 
 
-def task_texts(recording: RecordedData, runs: Mapping[int, WindowRun]) -> list[str]:
+def task_texts(recording: RecordedData, runs: Mapping[int, SeenRun]) -> list[str]:
     """Return what each task of a recording calls, in the order of `Recording.tasks`, or its prefix."""
     graphs = _graphs(recording, runs)
     found: list[str] = []
@@ -223,41 +251,41 @@ class _Cached(NamedTuple):
     leave_s: NDArray[np.float64]
 
 
-def _cached(window: Window, recording: RecordedData) -> Iterator[_Cached]:
+def _cached(profiler: Recorded, recording: RecordedData) -> Iterator[_Cached]:
     stops = {run.run: run.stop_s for run in recording.runs}
-    for run, graph in _graphs(recording, window.runs).items():
+    for run, graph in _graphs(recording, profiler.runs).items():
         stop_s = stops.get(run)
         enter = graph.columns.enter_times()
         leave = graph.columns.exit_times(recording.now_s if stop_s is None else stop_s)
-        mine = ~np.isnan(enter) & (leave >= window.cleared_s)
+        mine = ~np.isnan(enter) & (leave >= profiler.cleared_s)
         mine[graph.columns.data] = False
         tasks = np.flatnonzero(mine)
         tasks = tasks[np.lexsort((enter[tasks], leave[tasks]))]
         yield _Cached(graph, tasks, enter[tasks], leave[tasks])
 
 
-def cache_data(window: Window) -> Iterator[CacheData]:
+def cache_data(profiler: Recorded) -> Iterator[CacheData]:
     """Yield the results that were in the scheduler's cache, by when they left."""
-    origin = window.recorder.origin
-    for graph, rows, enter_s, leave_s in _cached(window, window.recording()):
+    origin = profiler.recorder.origin
+    for graph, rows, enter_s, leave_s in _cached(profiler, profiler.recorded()):
         tasks = rows.tolist()
         keys = graph.keys(tasks)
-        metrics = [1] * len(keys) if window.metric is None else graph.metrics(keys)
+        metrics = [1] * len(keys) if profiler.metric is None else graph.metrics(keys)
         times = (enter_s + origin).tolist(), (leave_s + origin).tolist()
         for key, task, metric, cache_time, free_time in zip(keys, tasks, metrics, *times, strict=True):
             yield CacheData(key, TaskText(key, graph, task), metric, cache_time, free_time)
 
 
-def cached_results(window: Window) -> Held:
+def cached_results(profiler: Recorded) -> Held:
     """Return the same as columns."""
-    recording = window.recording()
+    recording = profiler.recorded()
     prefixes = list(prefix_colours(recording))
     places = {prefix: place for place, prefix in enumerate(prefixes)}
     of_group = np.array([places.get(g.prefix, 0) for g in recording.groups], np.int64)
     columns: list[tuple[NDArray[Any], ...]] = [(np.empty(0, np.int64), *[np.empty(0)] * 3)]
-    for graph, tasks, enter_s, leave_s in _cached(window, recording):
+    for graph, tasks, enter_s, leave_s in _cached(profiler, recording):
         value = np.ones(len(tasks))
-        if window.metric is not None:
+        if profiler.metric is not None:
             value[:] = [_number(metric) for metric in graph.metrics(graph.keys(tasks.tolist()))]
         columns.append((of_group[graph.columns.group[tasks]], enter_s, leave_s, value))
     return Held(tuple(prefixes), *(np.concatenate(parts) for parts in zip(*columns, strict=True)))
@@ -270,12 +298,12 @@ def _number(value: object) -> float:
         return np.nan
 
 
-def resource_data(window: Window, spans_s: Iterable[tuple[float, float]]) -> Iterator[ResourceData]:
+def resource_data(profiler: Recorded, spans_s: Iterable[tuple[float, float]]) -> Iterator[ResourceData]:
     """Yield the samples of these spans of time, in seconds after the recorder's zero.
 
     A sample whose CPU use is not known, as that of the first one never is, is left out.
     """
-    rows, origin = window.recording().resources, window.recorder.origin
+    rows, origin = profiler.recorded().resources, profiler.recorder.origin
     mine = np.zeros(len(rows), bool)
     for start_s, stop_s in spans_s:
         mine |= (rows.time >= start_s) & (rows.time <= stop_s)

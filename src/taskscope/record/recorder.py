@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock, whole_ticks
+from taskscope.model.guard import Guard
 from taskscope.model.recording import LogEnds, RecordedData, join_rows
 from taskscope.model.tables.activities import ActivityRows, Steal
 from taskscope.model.tables.cache_usage import CacheRows
@@ -149,6 +150,10 @@ class Recorder:
             self.messages_log.fault(where, error)
         except Exception:  # noqa: BLE001 - the stack is full, or a handler of the user's loggers raises
             return
+
+    def guard(self, where: str) -> Guard:
+        """Return a context manager that counts the errors of a block of taskscope's own code."""
+        return Guard(where, self.fault)
 
     def warn(self, text: str) -> None:
         """Add a message the user should see; the same text is counted, not repeated."""

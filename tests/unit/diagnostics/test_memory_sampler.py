@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 import time
@@ -86,17 +85,6 @@ def test_blocks_can_overlap_and_nothing_is_left_behind() -> None:
     assert not current().held
 
 
-def test_a_block_may_be_asynchronous() -> None:
-    ms = MemorySampler()
-
-    async def block() -> None:
-        async with ms.sample("x"):
-            await asyncio.sleep(0)
-
-    asyncio.run(block())
-    assert len(ms.samples["x"]) >= 1
-
-
 def test_the_samples_of_a_block_that_raises_are_kept_and_its_exception_comes_through() -> None:
     ms = MemorySampler()
     with pytest.raises(ZeroDivisionError), ms.sample("x"):
@@ -124,13 +112,6 @@ def test_samples_are_on_the_way_to_the_live_views_too() -> None:
 def test_what_cannot_work_is_refused_at_once(options: dict[str, object], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         MemorySampler().sample("x", **options)  # type: ignore[arg-type]  # that is what is tested
-
-
-def test_a_block_cannot_be_entered_twice() -> None:
-    block = MemorySampler().sample("x")
-    with block, pytest.raises(TaskscopeError, match="this block is being sampled"):
-        block.__enter__()
-    assert not current().held
 
 
 def test_series_stand_side_by_side_as_they_came(series: MemorySampler) -> None:

@@ -9,7 +9,6 @@ import threading
 import time
 import weakref
 from contextlib import ExitStack
-from functools import partial
 from typing import Any
 
 import dask
@@ -19,8 +18,8 @@ import pytest
 from dask.callbacks import add_callbacks
 
 from taskscope.diagnostics import Callback, ProgressBar
-from taskscope.diagnostics.progress import Tally, TextBar, bar_text, state_counts
 from taskscope.errors import OptionError
+from tests.support.child_process import in_forked_child
 from tests.support.waiting import PATIENCE_S, until
 
 FULL = "[" + "#" * 40 + "] | 100% Completed | "
@@ -219,51 +218,18 @@ def test_computes_at_the_same_time_share_one_bar() -> None:
     assert out.getvalue().count("\n") == 1
 
 
-def test_a_compute_that_begins_while_the_bar_before_ends_has_a_bar_that_ends_with_it() -> None:
-    ended = threading.Event()
-
-    def wait() -> int:
-        assert ended.wait(PATIENCE_S)
-        return 1
-
-    class Beginning(io.StringIO):
-        """Has another thread compute as soon as the last line of the first bar is written."""
-
-        def write(self, text: str) -> int:
-            if text.endswith("\n") and thread.ident is None:
-                first = bar._timer
-                thread.start()
-                until(lambda: bar._timer is not first)
-            return super().write(text)
-
-    bar = ProgressBar(out=Beginning())
-    thread = threading.Thread(target=dask.get, args=({"b": (wait,)}, "b"))
-    bar.register()
-    compute()
-    assert bar._running
-    ended.set()
-    thread.join()
-    bar.unregister()
-    assert (bar._running, bar._timer.is_alive()) == (False, False)
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_child_has_a_bar_of_its_own_though_its_parent_was_computing() -> None:
-    bar = ProgressBar(out=io.StringIO())
-    bar.register()
-    try:
-        bar._tally.begin(0)
-        with bar._tally._lock:
-            child = os.fork()
-            if child == 0:
-                out = io.StringIO()
-                bar._given_out = out
-                compute()
-                os._exit(0 if FULL in out.getvalue() else 1)
-            assert os.waitpid(child, 0)[1] == 0
-        bar._tally.end(0, failed=False)
-    finally:
-        bar.unregister()
+def test_a_forked_child_has_a_bar_of_its_own_though_its_parent_is_computing() -> None:
+    out = io.StringIO()
+
+    def child() -> str:
+        out.truncate(out.seek(0))
+        compute()
+        return out.getvalue()
+
+    with ProgressBar(out=out, dt=1000):
+        dask.threaded.get({"fork": (lambda: FULL in in_forked_child(child),)}, "fork")
+    assert out.getvalue().count("100% Completed") == 1
 
 
 @pytest.mark.parametrize(
@@ -279,26 +245,3 @@ def test_bad_options_are_told_at_once(options: dict[str, Any], message: str) -> 
     with pytest.raises(OptionError) as raised:
         ProgressBar(**options)
     assert str(raised.value) == message
-
-
-def test_a_line_covers_what_a_longer_one_left() -> None:
-    out = io.StringIO()
-    texts = iter(["a long line", "short"])
-    bar = TextBar(out, lambda **_: next(texts), 0.0, 1.0)
-    bar._write(bar._line())
-    bar._write(bar._line())
-    assert out.getvalue() == "\ra long line\rshort      "
-
-
-def test_a_bar_is_full_only_when_all_is_done() -> None:
-    tally = Tally()
-    assert tally.begin(1)
-    state = {"finished": range(999_999), "ready": [1], "waiting": [], "running": []}
-    tally.watch(1, partial(state_counts, state))
-    assert bar_text(tally.fraction, 1.0, 10).startswith("[######### ] | 99% Completed")
-    assert not tally.begin(2)
-    tally.end(1, failed=False)
-    assert not tally.is_empty
-    for _ in range(2):
-        tally.end(2, failed=False)
-        assert (tally.is_empty, tally.fraction) == (True, 1.0)

@@ -7,11 +7,13 @@ import subprocess
 import sys
 import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dask.delayed import delayed
-from distributed import Client
+from distributed import Client, Event, wait
 
 from taskscope.diagnostics import CacheProfiler, Profiler, ProgressBar, ResourceProfiler
 from tests.support.clusters.tasks import fail, read_truth, work
@@ -66,6 +68,47 @@ def test_the_progress_bar_ends_with_the_compute(client: Client, truth: Path) -> 
     assert pbar.last_duration > 0.1
     shares = [int(part.partition("%")[0].rpartition(" ")[2]) for part in out.getvalue().split("\r")[1:]]
     assert shares == sorted(shares)
+
+
+def _waited(client: Client, collection: Any) -> object:
+    return client.compute(collection).result()
+
+
+def _in_sync(client: Client, collection: Any) -> object:
+    return client.compute(collection, sync=True)
+
+
+def _persisted(client: Client, collection: Any) -> object:
+    return wait(collection.persist())
+
+
+def _gathered(client: Client, _collection: Any) -> object:
+    return client.gather(client.map(abs, range(20), pure=False))
+
+
+@pytest.mark.parametrize("way", [_waited, _in_sync, _persisted, _gathered])
+def test_the_progress_bar_shows_work_that_no_compute_waits_for(
+    client: Client, way: Callable[[Client, Any], object]
+) -> None:
+    out = io.StringIO()
+    with ProgressBar(out=out, dt=0.01) as pbar:
+        way(client, delayed(list)([delayed(abs)(-i) for i in range(8)]))
+    first, *_, last = out.getvalue().split("\r")
+    assert first == ""
+    assert last.startswith("[########################################] | 100% Completed | ")
+    assert last.endswith("\n")
+    assert out.getvalue().count("100% Completed") == 1
+    assert pbar.last_duration > 0
+
+
+def test_the_progress_bar_of_futures_that_are_not_waited_for_ends_with_its_block(client: Client) -> None:
+    out, goes_on = io.StringIO(), Event("goes-on")
+    with ProgressBar(out=out, dt=0.01):
+        future = client.submit(goes_on.wait)
+    assert out.getvalue().endswith("\n")
+    assert "100% Completed" not in out.getvalue()
+    goes_on.set()
+    assert future.result() is True
 
 
 def test_the_progress_bar_stops_where_a_compute_fails(client: Client) -> None:
