@@ -125,7 +125,8 @@ export class ActivityLayer implements LaneLayer {
     if (onTask && point.yPx < stripTop({ top: barTop, height: layout.barPx, ratio: 1 })) {
       return null;
     }
-    const { id, label } = box.row;
+    const { id } = box.row;
+    const label = scene.lanes.find(lane => lane.id === id)?.label ?? box.row.label;
     const all = this.cluster.activities.lane(id);
     const lane = this.#shown.of(all);
     const timeS = timeAt(scene.span, layout.plotWidthPx, x);

@@ -8,6 +8,7 @@ import type { ClusterWorker } from '../../wire';
 import { Gauge } from '../resources/gauge';
 import { RESOURCES_CSS } from '../resources/gauge';
 import { sampleSpan } from '../resources/summary';
+import { MIN_SAMPLES } from '../resources/track';
 import { formatCpu } from '../resources/words';
 import type { Brush } from '../timeline/drawing/brush';
 import { PlotTrack } from '../timeline/plot-track';
@@ -107,7 +108,11 @@ export class WorkersTrack extends PlotTrack {
   }
 
   plots(): readonly PlotSpec[] {
-    const peak = this.#summary?.peak;
+    const summary = this.#summary;
+    if (summary !== null && summary.to - summary.from < MIN_SAMPLES) {
+      return [];
+    }
+    const peak = summary?.peak;
     const most = Math.max(peak?.rssBytes?.value ?? 0, peak?.spilledBytes?.value ?? 0, 1);
     const limit = this.#limit;
     const top = limit !== null && limit <= most * FAR ? Math.max(limit, most) * 1.02 : most * 1.1;
@@ -188,14 +193,14 @@ export class WorkersTrack extends PlotTrack {
     if (this.#summary === null) {
       return null;
     }
-    const { last, nWorkers } = this.#summary;
+    const { from, to, last, nWorkers } = this.#summary;
     const unmanaged = unmanagedBytes(last.rssBytes, last.managedBytes);
     const parts = [
       ['results', trans.__('results %1', formatBytes(last.managedBytes))],
       ['unmanaged', trans.__('unmanaged %1', formatBytes(unmanaged))],
       ['spilled', trans.__('spilled %1', formatBytes(last.spilledBytes))]
     ] as const;
-    const notes = [nWorkers === 0 ? trans.__('gone') : '', this.#growing ? '' : trans.__('gauges show the last sample')];
+    const notes = [nWorkers === 0 ? trans.__('gone') : '', to - from < MIN_SAMPLES ? trans.__('one sample') : this.#growing ? '' : trans.__('gauges show the last sample')];
     return (
       <div class="tsk-series-foot">
         <div class="tsk-worker-foot">

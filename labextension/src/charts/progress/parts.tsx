@@ -128,6 +128,8 @@ const MAX_RUNS = 100;
 
 interface RunListProps {
   readonly runs: readonly Run[];
+  /** The numbers of those in the charts; they are marked. */
+  readonly shown: ReadonlySet<number>;
   readonly nowS: number;
   readonly reveal: RevealCell;
   /** What is shown since a person selected it: one compute, by its number, or all together; null: what runs now. */
@@ -140,7 +142,7 @@ interface RunListProps {
 export class RunList extends Component<RunListProps, { readonly open: boolean }> {
   override state = { open: false };
 
-  override render({ runs, nowS, reveal, chosen = null, choose = null }: RunListProps): ComponentChildren {
+  override render({ runs, shown, nowS, reveal, chosen = null, choose = null }: RunListProps): ComponentChildren {
     const { open } = this.state;
     const isOnly = runs.length === 1;
     const items = isOnly || open ? runs.slice(-MAX_RUNS).reverse().map(run => ({ ...describeRun(run, nowS, isOnly, choose !== null), run })) : [];
@@ -162,8 +164,8 @@ export class RunList extends Component<RunListProps, { readonly open: boolean }>
             const go = name === '' ? null : reveal(run);
             const title = trans.__('Go to the cell');
             return (
-              <li key={run.run}>
-                {go === null ? name : <button type="button" class="tsk-button" title={title} onClick={go}>{name}</button>}
+              <li key={run.run} aria-current={!isOnly && shown.has(run.run) ? 'true' : undefined}>
+                {go === null ? <b>{name}</b> : <button type="button" class="tsk-button" title={title} onClick={go}>{name}</button>}
                 <span>{facts}</span>
                 {choose !== null && !isOnly && (
                   <button

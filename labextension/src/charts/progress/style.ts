@@ -19,7 +19,7 @@ export const PROGRESS_CSS = `
   --tsk-warn: #ffb74d;
 }
 .tsk-progress [hidden] { display: none; }
-.tsk-progress-head, .tsk-progress-meta { display: flex; flex-wrap: wrap; column-gap: 16px; }
+.tsk-progress-head, .tsk-progress-meta { display: flex; flex-wrap: wrap; gap: 2px 16px; }
 .tsk-progress-state { display: flex; align-items: center; gap: 6px; font-weight: 600; }
 .tsk-progress-state svg { width: 16px; height: 16px; flex: none; fill: none; stroke: currentColor; stroke-width: 2; }
 .tsk-progress[data-state='waiting'] .tsk-progress-state svg { color: var(--tsk-faint); }
@@ -69,6 +69,7 @@ export const PROGRESS_CSS = `
 .tsk-progress-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .tsk-progress-number { color: var(--tsk-faint); text-align: end; min-width: 9ch; }
 .tsk-progress .tsk-button {
+  height: auto;
   padding: 2px 8px;
   border: 1px solid var(--tsk-line);
   border-radius: 2px;
@@ -84,8 +85,9 @@ export const PROGRESS_CSS = `
 .tsk-progress .tsk-button[aria-pressed='true'] { border-color: var(--tsk-accent); box-shadow: inset 0 0 0 1px var(--tsk-accent); }
 .tsk-progress .tsk-progress-latest, .tsk-progress .tsk-progress-computes, .tsk-progress-runs .tsk-button { padding: 0 6px; }
 .tsk-progress-runs { margin: 0; padding: 0; list-style: none; }
-.tsk-progress-runs.tsk-many { flex-basis: 100%; margin-top: 2px; max-height: 180px; overflow: auto; }
-.tsk-progress-runs li { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 10px; padding: 1px; }
+.tsk-progress-runs.tsk-many { flex: 1 0 100%; align-self: start; min-width: 0; margin-top: 4px; max-height: 240px; overflow: auto; }
+.tsk-progress-runs.tsk-many li { display: grid; grid-template-columns: minmax(min-content, max-content) 1fr auto; align-items: baseline; gap: 0 10px; padding: 2px 2px 2px 6px; border-inline-start: 3px solid transparent; }
+.tsk-progress-runs li[aria-current] { border-inline-start-color: var(--tsk-accent); background: color-mix(in srgb, var(--tsk-accent) 10%, transparent); }
 .tsk-progress-runs li > span { color: var(--tsk-faint); }
 .tsk-progress-more { margin: 4px 0 0; }
 .tsk-progress-stop { min-width: 76px; }
@@ -97,6 +99,8 @@ export const PROGRESS_CSS = `
   .tsk-progress-state { margin-inline-end: auto; }
   .tsk-progress-count { order: 1; flex: 1 1 calc(100% - 60px); }
   .tsk-progress-percent { order: 1; }
+  .tsk-progress-runs.tsk-many li > span { grid-area: 2 / 1 / 3 / -1; }
+  .tsk-progress-runs.tsk-many .tsk-progress-choose { grid-area: 1 / 3; }
 }
 @media (max-width: 480px) {
   .tsk-progress { padding-inline: 8px; }

@@ -74,8 +74,9 @@ export function mount(el: HTMLElement, store: TaskStore, options: ProgressOption
 /** What the chart shows, of which computes, and when; it stays as it is while the chart is paused. */
 interface Moment {
   readonly layout: ProgressLayout;
-  /** Those from which one can be selected. */
+  /** Those from which one can be selected, and the numbers of those that are shown. */
   readonly all: readonly Run[];
+  readonly shown: ReadonlySet<number>;
   readonly nowS: number;
 }
 
@@ -165,7 +166,8 @@ class ProgressView implements ProgressChart {
     }
     if (this.#axis.pausedAtS === null || this.#moment === null) {
       this.#announce(layout);
-      this.#moment = { layout, all: this.#read().all, nowS: clock.nowS() };
+      const { all, runs } = this.#read();
+      this.#moment = { layout, all, shown: new Set(runs.map(({ run }) => run)), nowS: clock.nowS() };
     }
     this.#render();
     if (!this.#isAlive) {
@@ -189,7 +191,7 @@ class ProgressView implements ProgressChart {
     if (this.#moment === null || this.#signal.aborted) {
       return;
     }
-    const { layout, all, nowS } = this.#moment;
+    const { layout, all, shown, nowS } = this.#moment;
     const running = this.#isAlive ? this.#read().runs.filter(run => run.status === 'running') : [];
     const words = describeProgress(layout);
     this.el.dataset.state = layout.state;
@@ -209,7 +211,7 @@ class ProgressView implements ProgressChart {
         {bar(layout, words)}
         <div class="tsk-progress-meta">
           {meta(words, layout.executing !== null)}
-          <RunList runs={all} nowS={nowS} reveal={this.#reveal} chosen={this.#axis.chosen} choose={this.#choose} />
+          <RunList runs={all} shown={shown} nowS={nowS} reveal={this.#reveal} chosen={this.#axis.chosen} choose={this.#choose} />
         </div>
         <div class="tsk-progress-error" hidden={words.error === ''}>{words.error}</div>
         <Errors errors={layout.errors} />

@@ -19,6 +19,8 @@ import { coresText, formatCpu, gapText, labelText, processText, sampleTable, sum
 
 const CPU_PX = 72;
 const MEMORY_PX = 96;
+/** One sample is no history: the gauges say all of it. */
+export const MIN_SAMPLES = 2;
 /** A limit beyond so many peaks is named at the edge: on the scale it would press the history flat. */
 const FAR = 4;
 
@@ -65,6 +67,9 @@ export class ResourcesTrack extends PlotTrack {
 
   plots(): readonly PlotSpec[] {
     const summary = this.#summary;
+    if (summary !== null && summary.n < MIN_SAMPLES) {
+      return [];
+    }
     const most = Math.max(summary?.rssPeak.value ?? 0, 1);
     const limit = summary?.limitBytes ?? null;
     const cores = summary === null ? '' : coresText(summary);
@@ -134,7 +139,7 @@ export class ResourcesTrack extends PlotTrack {
     if (summary === null) {
       return null;
     }
-    const notes = [this.#growing ? '' : trans.__('gauges show the last sample'), gapText(summary), processText(summary)];
+    const notes = [summary.n < MIN_SAMPLES ? trans.__('one sample') : this.#growing ? '' : trans.__('gauges show the last sample'), gapText(summary), processText(summary)];
     return <div class="tsk-series-foot"><p>{notes.filter(note => note !== '').join(' · ')}</p></div>;
   }
 

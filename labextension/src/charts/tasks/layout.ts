@@ -57,7 +57,7 @@ export function rowHeightPx(nRows: number, isBrief = false): number {
 /** How much room the labels ask for. */
 export function gutterPx(rows: readonly Row[], widthPx: number): number {
   const longest = rows.reduce((most, row) => Math.max(most, charactersOf(row)), 0);
-  const most = Math.max(Math.min(180, widthPx * 0.26), 72);
+  const most = Math.max(Math.min(260, widthPx * 0.3), 92);
   return Math.round(Math.min(Math.max(longest * CHARACTER_PX + 18, 48), most));
 }
 

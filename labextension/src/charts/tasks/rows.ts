@@ -157,13 +157,21 @@ export class LaneList {
   }
 }
 
-/** Threads that have no name but Python's are thread 1, 2, …, and say of which pool where there are several. */
+/**
+ * Threads that have no name but Python's are thread 1, 2, …, and say of which pool where there are several. The only
+ * thread of one of several workers goes by the worker's name.
+ */
 export function named(lanes: readonly LaneLabel[]): LaneLabel[] {
+  const nThreads = new Map<string, number>();
+  lanes.forEach(({ worker }) => nThreads.set(worker, (nThreads.get(worker) ?? 0) + 1));
   const places = lanes.map(({ label }) => /^ThreadPoolExecutor-(\d+)_(\d+)$/.exec(label)?.slice(1).map(place => Number(place) + 1) ?? []);
   const pools = new Set(places.flatMap(([pool]) => pool ?? []));
   return lanes.map((lane, i) => {
     const [pool, thread] = places[i] ?? [];
-    return thread === undefined ? lane : { ...lane, label: pools.size === 1 ? `thread ${thread}` : `thread ${thread} of pool ${String(pool)}` };
+    if (thread === undefined) {
+      return nThreads.size > 1 && nThreads.get(lane.worker) === 1 ? { ...lane, label: lane.label.replace(/, thread \d+$/, '') } : lane;
+    }
+    return { ...lane, label: pools.size === 1 ? `thread ${thread}` : `thread ${thread} of pool ${String(pool)}` };
   });
 }
 

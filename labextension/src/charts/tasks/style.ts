@@ -49,12 +49,12 @@ export const TASKS_CSS = `
 .tsk-gantt-range .tsk-gantt-range-title { font-weight: 600; }
 .tsk-gantt-range caption { white-space: nowrap; }
 .tsk-chart .tsk-gantt-range .tsk-text-table { max-height: 180px; margin: 6px 0 0; }
-.tsk-gantt-links { display: flex; gap: 0 8px; align-items: baseline; flex-wrap: wrap; margin-top: 4px; }
+.tsk-gantt-links { margin-top: 4px; }
 .tsk-gantt-links > span { color: var(--tsk-faint); }
-.tsk-gantt-links ul { display: flex; flex-wrap: wrap; gap: 0 10px; min-width: 0; max-height: 4.6em; margin: 0; padding: 0; overflow: auto; list-style: none; }
-.tsk-gantt-links li { min-width: 0; overflow-wrap: anywhere; font: 11.5px/1.5 var(--tsk-code); color: var(--tsk-faint); }
+.tsk-gantt-links ul { max-height: 190px; margin: 0; padding: 0; overflow: auto; list-style: none; }
+.tsk-gantt-links li { display: inline-block; max-width: 100%; margin-inline-end: 10px; overflow-wrap: anywhere; font: 11.5px/1.5 var(--tsk-code); color: var(--tsk-faint); }
 .tsk-gantt-links button {
-  padding: 0; border: 0; background: none; color: var(--tsk-ink); font: inherit; text-align: start; text-decoration: underline; cursor: pointer;
+  display: block; height: auto; padding: 0; border: 0; background: none; color: var(--tsk-ink); font: inherit; text-align: start; text-decoration: underline; overflow-wrap: anywhere; cursor: pointer;
 }
 .tsk-gantt-links button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
 @media (max-width: 480px) {

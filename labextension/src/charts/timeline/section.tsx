@@ -112,7 +112,12 @@ export class Section implements Intents, TimeKeys {
   }
 
   get isShown(): boolean {
-    return this.#part === 'all' && this.#nothing === null && this.track?.isAbsent?.() !== true;
+    return this.#part === 'all' && this.#hasPlot && this.track?.isAbsent?.() !== true;
+  }
+
+  /** Whether there is anything to draw, besides words. */
+  get #hasPlot(): boolean {
+    return this.#nothing === null && this.track !== null && this.track.heightPx(this.timeline.isBrief) > 0;
   }
 
   /** Whether there is anything to say of it. */
@@ -188,7 +193,7 @@ export class Section implements Intents, TimeKeys {
     const tools = this.#tools(track);
     const room = this.#room;
     const seen = [
-      this.#part, this.#unfolds, this.timeline.isBrief, track.label, track.version(), this.#nothing, this.#notice.text, this.#hint.isShown, this.#helping, this.#tabling, this.#tableMs, this.#description,
+      this.#part, this.#unfolds, this.timeline.isBrief, track.label, track.version(), this.#nothing, this.#hasPlot, this.#notice.text, this.#hint.isShown, this.#helping, this.#tabling, this.#tableMs, this.#description,
       room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.isDark,
       ...[...tools.buttons, ...tools.menu.items].flatMap(({ text, pressed, hidden }) => [text, pressed, hidden])
     ].join('\n');
@@ -197,6 +202,7 @@ export class Section implements Intents, TimeKeys {
     }
     this.#rendered = seen;
     const isShown = this.#nothing === null;
+    const hasPlot = this.#hasPlot;
     const [prefix] = track.classes;
     this.root.className = ['tsk-chart', ...track.classes, ...(this.timeline.isDark ? ['tsk-dark'] : [])].join(' ');
     this.root.setAttribute('aria-label', track.label);
@@ -213,7 +219,7 @@ export class Section implements Intents, TimeKeys {
         <div class="tsk-notice" role="status">{this.#notice.text}</div>
         {track.bar?.()}
         <div class={`tsk-track-plot ${prefix}-plot`}>
-          <div class={`tsk-track-scroll ${prefix}-scroll`} hidden={!isShown}>
+          <div class={`tsk-track-scroll ${prefix}-scroll`} hidden={!hasPlot}>
             <div class="tsk-track-content">
               <div class={`tsk-track-view ${prefix}-view`}>
                 <canvas tabIndex={0} role="application" aria-roledescription={trans.__('chart')} aria-label={this.#description} />
@@ -341,7 +347,7 @@ export class Section implements Intents, TimeKeys {
         label: trans.__('More actions'),
         items: [
           ...(track.items?.() ?? []),
-          { text: this.#tabling ? hide : show, act: () => { this.#toggleTables(); } },
+          { text: this.#tabling ? hide : show, act: () => { this.#tabling = !this.#tabling; this.render(); } },
           ...track.copies(),
           { text: trans.__('Save as PNG'), act: () => { this.#savePicture(track); }, hidden: !maySaveFiles() },
           ...(timeline.keeping?.files(this.#exporter, () => timeline.window) ?? []),
@@ -364,11 +370,6 @@ export class Section implements Intents, TimeKeys {
         <button type="button" aria-expanded={!isBrief} onClick={toggleBrief}>{isBrief ? trans.__('More charts') : trans.__('Fewer charts')}</button>
       </div>
     );
-  }
-
-  #toggleTables(): void {
-    this.#tabling = !this.#tabling;
-    this.render();
   }
 
   #savePicture(track: Track): void {

@@ -74,8 +74,8 @@ it('tells what a failed attempt raised, and that it counts for nothing else', as
   store.append((await readRecording(documentOf('cluster'))).batch);
   const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
-  const scene = { span, zeroS: 0, runs: null } as Partial<Scene> as Scene;
-  const row = { kind: 'lane', id: 2, label: 'worker 7, thread 1', inset: true } as const;
+  const scene = { span, zeroS: 0, runs: null, lanes: [{ id: 2, label: 'worker 7, thread 1', worker: '' }] } as Partial<Scene> as Scene;
+  const row = { kind: 'lane', id: 2, label: 'thread 1', inset: true } as const;
   const layout = layoutLanes([row], { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   expect(layer?.hit(scene, layout, { xPx: 290, yPx: 6 }, false)).toEqual({
     kind: 'facts',
@@ -129,8 +129,8 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
   const window = { firstRun: 0, lastRun: null };
   const layer = CLUSTER_CHARTS.layer({ store, window, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
-  const scene = { span, zeroS: 0, runs: null } as Partial<Scene> as Scene;
-  const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;
+  const scene = { span, zeroS: 0, runs: null, lanes: [{ id: 1, label: 'worker a, thread 2', worker: '' }] } as Partial<Scene> as Scene;
+  const row = { kind: 'lane', id: 1, label: 'thread 2', inset: true } as const;
   const layout = layoutLanes([row], { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   const at = (timeS: number, yPx: number, onTask: boolean): unknown => layer?.hit(scene, layout, { xPx: 100 + timeS * 100, yPx }, onTask);
   expect(at(1.9, 24, true)).toEqual({
@@ -154,7 +154,7 @@ it('hides with a prefix what was done for its tasks', async () => {
   store.append((await readRecording(documentOf('cluster'))).batch);
   const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
-  const scene = { span, zeroS: 0, runs: null, nowS: 3, paused: false } as Partial<Scene> as Scene;
+  const scene = { span, zeroS: 0, runs: null, lanes: [], nowS: 3, paused: false } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;
   const layout = layoutLanes([row], { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   const hidden = new Uint8Array(store.tables.prefixes.length);
@@ -195,7 +195,7 @@ it('marks what happened to a worker in the rows of its lanes, and says it there'
     { timeS: 0.25, level: 'warning', text: 'of nobody', worker: null, event: null }
   ] });
   const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
-  const scene = { span: { startS: 0, stopS: 3 }, zeroS: 0, runs: null, nowS: 3, paused: false } as Partial<Scene> as Scene;
+  const scene = { span: { startS: 0, stopS: 3 }, zeroS: 0, runs: null, lanes: [], nowS: 3, paused: false } as Partial<Scene> as Scene;
   const rows = [{ kind: 'worker', worker: own, label: 'worker a', lanes: [0, 1], collapsed: false }, { kind: 'lane', id: 0, label: 'thread 1', inset: true }] as const;
   const layout = layoutLanes(rows, { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   const theme = { dark: false, lane: '#ffffff', error: '#d60000', ink: '#102030' } as Partial<Picture['theme']> as Picture['theme'];

@@ -11,12 +11,12 @@ import { smallRun } from '../small-batch';
 interface List {
   readonly el: HTMLElement;
   readonly toggle: HTMLButtonElement;
-  set(runs: readonly Run[], nowS: number): void;
+  set(runs: readonly Run[], nowS: number, shown?: number): void;
 }
 
 function listOf(reveal: RevealCell): List {
   const box = document.createElement('div');
-  const set = (runs: readonly Run[], nowS: number): void => { render(h(RunList, { runs, nowS, reveal }), box); };
+  const set = (runs: readonly Run[], nowS: number, shown = -1): void => { render(h(RunList, { runs, shown: new Set([shown]), nowS, reveal }), box); };
   set([], 0);
   return { el: box.querySelector('ul')!, toggle: box.querySelector('button')!, set };
 }
@@ -46,11 +46,13 @@ it('lists several when asked, the latest first, and leads to those cells that ar
       smallRun({ run: 1, cell: 'In [7]' }),
       smallRun({ run: 2, cell: 'here', executionCount: 2, startS: 1 })
     ],
-    3.7
+    3.7,
+    1
   );
   expect([items(list), list.toggle.textContent]).toEqual([[], '3 computes']);
   list.toggle.click();
   expect(items(list)).toEqual(['In [2] | Running · 10 tasks · 2 s', 'In [7] | Running · 10 tasks · 3 s', 'In [1] | Failed · 1 task · 1.5 s']);
+  expect([...list.el.children].map(item => item.getAttribute('aria-current'))).toEqual([null, 'true', null]);
   list.el.querySelectorAll('button').forEach(button => {
     button.click();
   });

@@ -58,7 +58,7 @@ it('finds the row at a height', () => {
 
 it('long labels leave room for the bars at 320 px', () => {
   const room = roomFor([{ kind: 'lane', id: 0, label: 'x'.repeat(200), inset: false }], 320);
-  expect([room.plotLeftPx, room.plotWidthPx]).toEqual([83, 225]);
+  expect([room.plotLeftPx, room.plotWidthPx]).toEqual([96, 212]);
 });
 
 it('rows get lower as they get more, never higher', () => {

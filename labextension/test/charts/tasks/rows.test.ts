@@ -62,7 +62,7 @@ it('threads without a name of their own are numbered, with their pool where ther
   expect(names.map(([labels]) => namesOf(labels))).toEqual(names.map(([, said]) => said));
 });
 
-it('a lane below the row of its worker does not name the worker again', () => {
+it('a lane below the row of its worker does not name the worker again, and the only one of a worker is called as it is', () => {
   const lanes = ['worker 0, thread 1', 'worker 0, thread 2', 'worker 1, thread 1'].map((label, id) => ({ id, label, worker: label.slice(0, 8) }));
-  expect(rowsOf(lanes, new Folding()).map(row => row.label)).toEqual(['worker 0', 'thread 1', 'thread 2', 'worker 1, thread 1']);
+  expect(rowsOf(named(lanes), new Folding()).map(row => row.label)).toEqual(['worker 0', 'thread 1', 'thread 2', 'worker 1']);
 });

@@ -94,6 +94,25 @@ describe('painting', () => {
 });
 
 describe('the person', () => {
+  it('finds a thread by the same name in the tip, the card and the table', () => {
+    const store = new TaskStore({ clockMs: () => performance.now() });
+    store.append(batchOf([{ start: 0, stop: 5, key: 'a' }], {
+      nowS: 10, active: false, runs: FINISHED, lanes: [{ id: 0, worker: '1', thread: 1, label: 'ThreadPoolExecutor-0_0' }], progress: [smallProgress({ prefix: 'inc', finished: 1, durationS: 5 })]
+    }));
+    const { el } = mounted(store);
+    vi.runAllTimers();
+    const at = (name: string): Event => new MouseEvent(name, { clientX: 120, clientY: 10, bubbles: true });
+    const threads = (): string[] => [...el.querySelectorAll('.tsk-gantt-tip dt, .tsk-gantt-card dt')].flatMap(dt => (dt.textContent === 'Thread' ? [dt.nextElementSibling?.textContent ?? ''] : []));
+    el.querySelector('canvas')?.dispatchEvent(at('pointermove'));
+    vi.runAllTimers();
+    const hovered = threads();
+    for (const name of ['pointerdown', 'pointerup']) {
+      el.querySelector('canvas')?.dispatchEvent(at(name));
+    }
+    vi.runAllTimers();
+    expect([hovered, threads(), el.querySelector('.tsk-gantt-tables')?.textContent.includes('thread 1'), el.textContent.includes('ThreadPoolExecutor')]).toEqual([['thread 1'], ['thread 1'], true, false]);
+  });
+
   it('follows, fits and zooms by button, and the host hears of it', () => {
     const onFollow = vi.fn();
     const onTimeRange = vi.fn();

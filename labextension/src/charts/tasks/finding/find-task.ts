@@ -52,7 +52,7 @@ export function findTask(store: TaskStore, scene: Scene, layout: LaneLayout, poi
   const timeS = timeAt(scene.span, layout.plotWidthPx, x);
   const pixelS = widthS(scene.span) / layout.plotWidthPx;
   if (row.kind === 'lane') {
-    return taskAt(store, scene, row, timeS, pixelS, filter);
+    return taskAt(store, scene, row.id, timeS, pixelS, filter);
   }
   return row.collapsed ? workerAt(store, scene, row, timeS, pixelS, filter) : null;
 }
@@ -60,12 +60,14 @@ export function findTask(store: TaskStore, scene: Scene, layout: LaneLayout, poi
 function taskAt(
   store: TaskStore,
   scene: Scene,
-  { id, label }: { readonly id: number; readonly label: string },
+  id: number,
   timeS: number,
   pixelS: number,
   filter: PrefixFilter
 ): Found | null {
   const lane = store.lane(id);
+  // In full: the row has only what its worker's row above does not say.
+  const label = scene.lanes.find(one => one.id === id)?.label ?? '?';
   const i = lane === undefined ? null : hitTask(lane, timeS, pixelS * TOLERANCE_PX, scene.runs, filter);
   const detail = i === null ? null : store.detail(id, i);
   const isIn = detail !== null && timeS >= detail.startS && timeS <= detail.stopS;

@@ -20,13 +20,14 @@ export class Picker {
     if (current === null) {
       return null;
     }
-    return (current.ref === null ? null : this.ended(current.ref)) ?? openOf(scene, current.key);
+    return (current.ref === null ? null : this.ended(current.ref, scene)) ?? openOf(scene, current.key);
   }
 
-  ended(ref: TaskRef): FoundTask | null {
+  /** @param scene has the names of lanes that are shown */
+  ended(ref: TaskRef, scene: Pick<Scene, 'lanes'> | null): FoundTask | null {
     const i = this.store.lane(ref.lane)?.find(ref.startS, ref.row) ?? null;
     const detail = i === null ? null : this.store.detail(ref.lane, i);
-    const label = this.store.tables.lanes[ref.lane]?.label ?? '?';
+    const label = scene?.lanes.find(({ id }) => id === ref.lane)?.label ?? this.store.tables.lanes[ref.lane]?.label ?? '?';
     return detail === null ? null : { kind: 'ended', ref, detail, label, sharing: 1 };
   }
 }

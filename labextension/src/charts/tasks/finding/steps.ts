@@ -34,7 +34,7 @@ export class Steps {
 
   /** Select an ended task and bring it into sight. */
   goTo(ref: TaskRef): void {
-    const found = this.on.picker.ended(ref);
+    const found = this.on.picker.ended(ref, this.on.scene());
     if (found !== null) {
       this.goToFound(found);
     }

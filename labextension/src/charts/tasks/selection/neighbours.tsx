@@ -33,7 +33,7 @@ export function neighboursOf(links: Links, scene: Scene, picker: Picker): readon
   const listed = (list: readonly Link[], rank: (task: FoundTask | FoundOpen) => number): Neighbour[] => {
     const rankOf = ({ task }: Neighbour): number => (task === null ? Number.MAX_VALUE : rank(task));
     return list.map(({ key, place }) => {
-      const ended = place === null ? null : picker.ended(place);
+      const ended = place === null ? null : picker.ended(place, scene);
       return { key: ended?.detail.key ?? key, task: ended ?? openOf(scene, key) };
     }).sort((a, b) => rankOf(a) - rankOf(b));
   };

@@ -15,7 +15,7 @@ export const FINDINGS_CSS = `
 }
 .tsk-findings li:hover, .tsk-findings li[data-lit='true'] { border-color: var(--tsk-accent); }
 .tsk-findings li[data-lit='true'] { background: color-mix(in srgb, var(--tsk-accent) 8%, transparent); }
-.tsk-findings :is(.tsk-findings-fold, li > button) { padding: 0; border: 0; background: none; color: var(--tsk-ink); font: inherit; text-align: start; cursor: pointer; }
+.tsk-findings :is(.tsk-findings-fold, li > button) { height: auto; padding: 0; border: 0; background: none; color: var(--tsk-ink); font: inherit; text-align: start; cursor: pointer; }
 .tsk-findings li[data-lit] > button { font-weight: 600; }
 .tsk-findings button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 2px; }
 .tsk-findings-worth, .tsk-findings-advice { color: var(--tsk-faint); }

@@ -1,0 +1,71 @@
+"""The side panel at its narrowest: nothing stands over anything else, and nothing is cut off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.harness.lab_page import LabPage, use_theme
+from tests.browser.workloads import LOAD
+
+USED = """
+token = "0123456789abcdef" * 2
+made = [(f"made{i}-" + token, i) for i in range(3)]
+used = ("used-" + token, 0)
+_ = dask.threaded.get({name: (slow, 0) for name in made} | {used: (len, made)}, used, num_workers=1)
+"""
+# Pairs of leaves with text that overlap, and those that their box cuts off.
+ODD = """(root) => {
+  const all = root.querySelectorAll('li, .tsk-button, .tsk-gantt-links > span, .tsk-gantt-card button');
+  const leaves = [...all].filter(el => el.getClientRects().length > 0);
+  const odd = [];
+  for (const [i, a] of leaves.entries()) {
+    const p = a.getBoundingClientRect();
+    for (const b of leaves.slice(i + 1)) {
+      const q = b.getBoundingClientRect();
+      const width = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+      const height = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+      if (width > 1 && height > 1 && !a.contains(b) && !b.contains(a)) odd.push([a.innerText, b.innerText]);
+    }
+    if (a.scrollHeight > a.clientHeight + 1) odd.push([a.innerText, 'taller than its box']);
+    for (const ul of [a.closest('ul')].filter(ul => ul && ul.scrollHeight <= 120)) {
+      const box = ul.getBoundingClientRect();
+      if (p.bottom > box.bottom + 1 || p.top < box.top - 1) odd.push([a.innerText, 'cut off']);
+    }
+  }
+  return odd;
+}"""
+
+
+def test_links_and_computes_in_a_side_panel_of_250_px_stand_apart_and_whole(
+    lab: LabPage, shots: Path
+) -> None:
+    lab.open(LOAD, USED, "_ = computed(slow, 2)", USED)
+    for cell in range(4):
+        lab.run_cell(cell)
+    lab.command("taskscope:open-side-panel")
+    side = lab.page.locator("#taskscope-side-panel")
+    canvas = side.locator(".tsk-gantt canvas")
+    expect(canvas).to_be_visible()
+    box = side.bounding_box()
+    assert box is not None
+    assert box["width"] <= 300, box
+    canvas.focus()
+    for key in ("Home", "n", *["n"] * 4):
+        canvas.press(key)
+    expect(side.locator(".tsk-gantt-links").first).to_contain_text("Depends on 3 tasks")
+    expect(side.locator(".tsk-gantt-links button")).to_have_count(3)
+    side.screenshot(path=shots / "narrow-card.png")
+    assert side.evaluate(ODD) == []
+    canvas.press("Escape")
+    side.get_by_role("button", name="3 computes").click()
+    shown = side.locator(".tsk-progress-runs [aria-current]")
+    expect(shown).to_contain_text("In [4]")
+    side.get_by_role("button", name="Show In [2]").click()
+    expect(shown).to_contain_text("In [2]")
+    expect(side.get_by_role("button", name="Back to the latest")).to_be_visible()
+    assert side.evaluate(ODD) == []
+    side.screenshot(path=shots / "narrow-computes-light.png")
+    use_theme(lab.page, "dark")
+    side.screenshot(path=shots / "narrow-computes-dark.png")
