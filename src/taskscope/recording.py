@@ -9,17 +9,16 @@ from functools import wraps
 from os import PathLike
 from typing import TYPE_CHECKING, ParamSpec, Protocol, Self
 
-from taskscope.analysis.bandwidth import Bandwidth, bandwidth
 from taskscope.analysis.calls.lines import Lines, lines
 from taskscope.analysis.calls.profile import Profile, profile
 from taskscope.analysis.calls.proportion import in_proportion
+from taskscope.analysis.cluster import Bandwidth, Spans, bandwidth, spans
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
 from taskscope.analysis.explain.finding import Explanation
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.explain.replay import WhatIf, what_if
 from taskscope.analysis.memory import MemoryPeak, memory_peak
-from taskscope.analysis.spans import Spans, measure_spans
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.task_groups import GroupGraph, group_graph
 from taskscope.export.folder import to_csv, to_parquet
@@ -114,32 +113,24 @@ class Recording(RecordedData):
             return object.__getattribute__(self, name)
 
     def wait(self, timeout: float | None = None) -> Recording:
-        """Return the recording of all that its block began, once that is over.
+        """Return the recording of everything that its block began, once that is over.
 
-        What a block hands to a cluster and does not wait for (``persist``, ``submit``, ``map``) goes on after
-        it. This recording has it as far as it was then; a variable that ``%%profile -o`` has bound is bound
-        to the complete one by itself.
+        A block may leave work on a cluster that it does not wait for (``persist``, ``submit``,
+        ``map``); this recording ends with the block. A variable that ``%%profile -o`` has bound is
+        bound to the complete one by itself.
 
         Parameters
         ----------
         timeout
-            For how many seconds to wait at most; by default for as long as it takes.
+            The most seconds to wait; by default as long as it takes.
 
         Raises
         ------
         StillRunningError
-            If it is not over by then; at once where this thread's event loop is the one that a scheduler
-            lives in (``Client(asynchronous=True)``): ``await asyncio.to_thread(recording.wait)`` there.
+            If it is not over by then; at once on the thread of a scheduler's event loop
+            (``Client(asynchronous=True)``): ``await asyncio.to_thread(recording.wait)`` there.
         OptionError
             If `timeout` is no number of seconds.
-
-        Examples
-        --------
-        >>> import dask, taskscope
-        >>> with taskscope.profile(display=False) as run:
-        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
-        >>> run.recording.wait() is run.recording
-        True
         """
         return self if self.completion is None else self.completion.wait(timeout)
 
@@ -171,10 +162,10 @@ class Recording(RecordedData):
     def lines(
         self, prefix: str | None = None, function: Named | None = None, key: str | None = None
     ) -> Lines:
-        """Return which source lines tasks took their time in.
+        """Return which source lines tasks took their time in, in the manner of ``%lprun``.
 
         Lines of functions that were named beforehand (``profile(lines=[f])``, ``%%profile --lines f``) are
-        counted and timed; those of others are known from samples of the tasks' call stacks.
+        counted and timed; those of others are estimated from samples of the tasks' call stacks.
 
         Parameters
         ----------
@@ -184,13 +175,6 @@ class Recording(RecordedData):
             Only this function: itself, or its name; of a qualified name (``Class.method``) the end is enough.
         key
             Only the task of this key, as the table ``measured_lines`` has it; of functions that were named.
-
-        Returns
-        -------
-        Lines
-            It prints as source text with the time of each line, in the manner of ``%lprun``; `to_pandas` and
-            ``table()`` have a row for each line with its time, standard error and share of CPU, and say by
-            what it was measured.
 
         Raises
         ------
@@ -210,16 +194,11 @@ class Recording(RecordedData):
 
         Notes
         -----
-        Of tasks in threads of this process, in local process pools, and on clusters where lines were asked
-        for. A line has the time of what it calls, too. Source text is read when it is asked for, and left out
-        where its file has changed since. Samples estimate: what is shorter than a few of them (a hundredth
-        of a second each) is hardly met. Those of the first tenth of a second are missing, unless lines were
-        asked for beforehand (``profile(lines=True)``, a text file).
-
-        What is counted is exact, and costs one to three microseconds a line, which are in no line's time but
-        in the task's. From Python 3.12 on other functions cost nothing; on 3.11 all Python code in tasks is
-        slower then, about two and a half times in loops, more in calls. A line that calls itself again counts
-        its time once. What a task has other threads run is not counted.
+        For tasks in threads of this process, in local process pools, and on clusters where lines were
+        asked for. A line has the time of what it calls, too. Source text is left out where its file
+        has changed since. Sampled lines shorter than a few hundredths of a second are hardly met, and
+        without ``lines`` the first tenth of a second is not sampled. Counting is exact and costs one
+        to three microseconds a line.
         """
         return lines(self, prefix, function, key)
 
@@ -256,12 +235,6 @@ class Recording(RecordedData):
     def bandwidth(self) -> Bandwidth:
         """Return how fast results went between each two workers of a cluster.
 
-        Returns
-        -------
-        Bandwidth
-            For each pair of workers how many transfers and bytes there were, how long they took, and the
-            rates of that. It prints as text, and `to_pandas` has a row for each pair.
-
         Examples
         --------
         >>> import dask, taskscope
@@ -272,22 +245,15 @@ class Recording(RecordedData):
 
         Notes
         -----
-        From the workers' own logs (the table ``transfers``), all transfers of the time of the recording. The
-        rate of one transfer is what distributed's page shows; where several go on at a time, the link moved
-        more: `together_bytes_per_s`. A transfer's time is that until the receiver had the data as objects, so
-        a rate says less of the network the smaller results are. Workers of one process
-        (``LocalCluster(processes=False)``) hand results over without a network.
+        From the workers' own logs (the table ``transfers``). The rate of one transfer is the one that
+        distributed's page shows; where several go on at a time, the link moved more:
+        `together_bytes_per_s`. A transfer ends when the receiver has the data as objects, so the rate
+        of small results is not the network's.
         """
         return bandwidth(self)
 
     def spans(self) -> Spans:
-        """Return what the tasks of each ``distributed.span`` took.
-
-        Returns
-        -------
-        Spans
-            For each span how many tasks it has with those within it, how many of them failed, and their time
-            and CPU time. It prints as text, and `to_pandas` has a row for each span.
+        """Return the number, time and CPU time of the tasks of each ``distributed.span``.
 
         Examples
         --------
@@ -301,21 +267,17 @@ class Recording(RecordedData):
         -----
         The scheduler puts a whole task group into one span, see the column ``span`` of the table ``tasks``.
         """
-        return measure_spans(self)
+        return spans(self)
 
     def group_graph(self, run: int | None = None) -> GroupGraph:
         """Return the graph by task groups: how many tasks each has, how far they are, which groups it needs.
+
+        Of a block that has not ended ``run.recording.group_graph()`` has the present state.
 
         Parameters
         ----------
         run
             The number of a compute; by default all of them, each with its own groups.
-
-        Returns
-        -------
-        GroupGraph
-            It prints as text; `to_pandas` has a row for each group. Of a block that has not ended
-            ``run.recording.group_graph()`` says how far it is by now.
 
         Raises
         ------
@@ -467,24 +429,19 @@ class Recording(RecordedData):
     def plot(
         self, *, theme: str = "light", palette: str | Sequence[str] | None = None, **options: object
     ) -> GridPlot:
-        """Return Bokeh figures on one time axis: the tasks, CPU and memory, and what the scheduler held.
+        """Return Bokeh figures on one time axis: tasks, CPU and memory, and results in memory.
 
-        They are as wide as the place they are shown in; show them with ``bokeh.io.show``, after
+        They are as wide as their place; show them with ``bokeh.io.show``, after
         ``bokeh.io.output_notebook()`` in a notebook.
 
         Parameters
         ----------
         theme
-            ``"light"`` (default) or ``"dark"``: the ground they are drawn for.
+            ``"light"`` (default) or ``"dark"``.
         palette
             The name of a Bokeh palette, or colours, that prefixes take in turn; taskscope's own by default.
         **options
-            Attributes of all Bokeh figures, such as ``height`` or ``title``, which win over ours.
-
-        Returns
-        -------
-        GridPlot
-            A column of one to three figures: what was not recorded is left out.
+            Attributes of all Bokeh figures, such as ``height`` or ``title``, which override taskscope's.
 
         Raises
         ------
@@ -498,7 +455,7 @@ class Recording(RecordedData):
         Notes
         -----
         Beyond 10,000 tasks the first figure is a picture, in which each column of a lane is as opaque as it
-        was busy, and says so. What was not sampled is left open.
+        was busy.
         """
         from taskscope.charts import plot
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.totals import prefix_progress
 from taskscope.record import Recorder
 from taskscope.sources.cluster import rows
 from taskscope.sources.cluster.adapter import Submission

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from taskscope.analysis.before_tasks import measure_before_tasks
+from taskscope.analysis.cluster import ExecuteTotals, cpu_by_prefix, measure_executing
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.memory import allocations, memory_peak
-from taskscope.analysis.metered import ExecuteTotals, cpu_by_prefix, measure_executing
 from taskscope.analysis.quantities import (
     UNKNOWN,
     format_bytes,

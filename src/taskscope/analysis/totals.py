@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.time_left import NO_ROW, last_codes, task_statuses
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import FAILED_ATTEMPT
 from taskscope.model.tables.records import (
@@ -21,6 +20,8 @@ from taskscope.model.tables.records import (
     LOST,
     OBSERVED_BY,
     RUNNING,
+    STATUSES,
+    PrefixProgress,
     Run,
     TaskBlock,
     flag_codes,
@@ -30,6 +31,7 @@ from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 
 __all__ = [
+    "NO_ROW",
     "Outcomes",
     "PrefixTotal",
     "ResourceTotals",
@@ -37,9 +39,12 @@ __all__ = [
     "Totals",
     "WorkersTotals",
     "add_samples",
+    "last_codes",
     "measure_outcomes",
     "measure_totals",
+    "prefix_progress",
     "state_of",
+    "task_statuses",
     "union_s",
     "were_seen",
 ]
@@ -80,6 +85,78 @@ def were_seen(tasks: TaskBlock) -> NDArray[np.bool_]:
     """
     seen: NDArray[np.bool_] = flag_codes(tasks.flags, "observed_by") != OBSERVED_BY.index("scheduler")
     return seen | ~np.isin(tasks.status, (RUNNING, INTERRUPTED))
+
+
+NO_ROW = 255
+
+
+def task_statuses(recording: RecordedData, run: int) -> NDArray[np.uint8]:
+    """Return what became of each key of a run's graph: a code into `STATUSES`, or `NO_ROW`."""
+    return last_codes(recording, run, "status")
+
+
+def last_codes(recording: RecordedData, run: int, name: str) -> NDArray[np.uint8]:
+    """Return what the last row of each key of a run's graph says of one thing, or `NO_ROW`.
+
+    On a cluster a task whose worker died, or whose result was lost, runs again.
+    """
+    found = np.full(len(recording.graphs[run].group), NO_ROW, np.uint8)
+    blocks = [block for block in recording.blocks if block.run == run]
+    if not blocks:
+        return found
+    task = np.concatenate([block.task for block in blocks])
+    codes = flag_codes(np.concatenate([block.flags for block in blocks]), name)
+    if np.bincount(task).max(initial=0) > 1:
+        order = np.argsort(np.concatenate([block.start + block.duration for block in blocks]), kind="stable")
+        task, codes = task[order], codes[order]
+    found[task] = codes
+    return found
+
+
+def prefix_progress(recording: RecordedData) -> list[PrefixProgress]:
+    """Return one row per compute and prefix, in the order in which they began, as a live recorder does."""
+    return [row for run in recording.graphs for row in _rows(recording, run)]
+
+
+def _rows(recording: RecordedData, run: int) -> list[PrefixProgress]:
+    graph, n = recording.graphs[run], len(recording.groups)
+
+    def count(keys: NDArray[np.generic]) -> NDArray[np.int64]:
+        return np.bincount(graph.group[keys], minlength=n)
+
+    statuses = task_statuses(recording, run)
+    counts = np.array([count(np.flatnonzero(statuses == code)) for code in range(len(STATUSES))])
+    blocks = [block for block in recording.blocks if block.run == run]
+    task = np.concatenate([np.empty(0, np.int32), *(block.task for block in blocks)])
+    seconds = np.bincount(graph.group[task], np.concatenate([np.empty(0), *(b.duration for b in blocks)]), n)
+    first = np.full(n, np.inf)
+    np.minimum.at(first, graph.group[task], np.concatenate([np.empty(0), *(b.start for b in blocks)]))
+    is_skipped = np.zeros(len(graph.group), bool)
+    is_skipped[graph.skipped] = True
+    skipped = count(np.flatnonzero(is_skipped & (statuses == NO_ROW)))
+    planned = np.bincount(graph.group, minlength=n) - count(graph.data)
+    total = planned - skipped if graph.known else np.maximum(planned - skipped, counts.sum(axis=0))
+    again = count(task) - counts.sum(axis=0)
+    places: dict[str, list[int]] = {}
+    for i in np.flatnonzero(total + skipped).tolist():
+        places.setdefault(recording.groups[i].prefix, []).append(i)
+    rows = [
+        PrefixProgress(
+            run,
+            prefix,
+            total=int(total[ids].sum()),
+            finished=int(counts[FINISHED, ids].sum()),
+            erred=int(counts[ERRED, ids].sum()),
+            running=int(counts[RUNNING, ids].sum()),
+            interrupted=int(counts[INTERRUPTED, ids].sum() + counts[LOST, ids].sum()),
+            duration_s=float(seconds[ids].sum()),
+            skipped=int(skipped[ids].sum()),
+            again=int(again[ids].sum()),
+            first_s=None if np.isinf(first[ids]).all() else float(first[ids].min()),
+        )
+        for prefix, ids in places.items()
+    ]
+    return sorted(rows, key=lambda row: row.order)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from html import escape
 
 import numpy as np
 
-from taskscope.analysis.bandwidth import bandwidth
 from taskscope.analysis.calls.profile import profile as calls_of
+from taskscope.analysis.cluster import bandwidth
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, printable
 from taskscope.analysis.redaction import redacted, without_credentials
 from taskscope.model.recording import RecordedData

@@ -50,6 +50,9 @@ class FakeRecorder:
     def as_recorder(self) -> Recorder:
         return cast("Recorder", self)
 
+    def now_s(self) -> float:
+        return 0.0
+
     @property
     def cursor(self) -> int:
         return len(self.rows)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from taskscope.analysis.bandwidth import WorkerPair, bandwidth
+from taskscope.analysis.cluster import WorkerPair, bandwidth
 from taskscope.model.tables.activities import Transfer
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording

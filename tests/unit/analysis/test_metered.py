@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from taskscope.analysis.metered import ExecuteTotals, cpu_by_prefix, measure_executing
+from taskscope.analysis.cluster import ExecuteTotals, cpu_by_prefix, measure_executing
 from taskscope.model.tables.workers import Metric
 from tests.support.recordings.spelled_out import recording_of
 from tests.support.shared_cases import shared_cases

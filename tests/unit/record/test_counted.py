@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.totals import prefix_progress
 from taskscope.model.tables.records import PrefixProgress
 from taskscope.record import GraphSource, Recorder
 from taskscope.recording import Recording

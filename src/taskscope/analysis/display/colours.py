@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.totals import prefix_progress
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Group, number_prefixes
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import cache_metrics, cache_rows
-from taskscope.analysis.metered import seconds_by_prefix
-from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.cluster import seconds_by_prefix
+from taskscope.analysis.totals import prefix_progress
 from taskscope.codec import TICK_S
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import ActivityRows

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,8 +154,29 @@ def workload(recording: RecordedData, schedule: Schedule) -> Workload:
     )
 
 
+class Replayable(Protocol):
+    """What `replayed_s` runs again: a `Workload`, or the tasks that are left of a compute."""
+
+    @property
+    def seconds(self) -> NDArray[np.float64]: ...
+    @property
+    def lag_s(self) -> NDArray[np.float64]: ...
+    @property
+    def dependents(self) -> Sequence[Sequence[int]]: ...
+    @property
+    def n_needed(self) -> Sequence[int]: ...
+    @property
+    def pool(self) -> NDArray[np.int64]: ...
+    @property
+    def threads(self) -> tuple[int, ...]: ...
+    @property
+    def is_stack(self) -> bool: ...
+    @property
+    def outside_s(self) -> float: ...
+
+
 def replayed_s(  # noqa: C901, PLR0912, PLR0915 - one loop over all tasks: each call would double its time
-    work: Workload, seconds: NDArray[np.float64] | None = None
+    work: Replayable, seconds: NDArray[np.float64] | None = None
 ) -> float:
     """Return how long a compute takes when its tasks are run again, what is outside of them included.
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 
 from taskscope.analysis.progress import Progress, headline, measure_progress
-from taskscope.analysis.time_left import Estimates, prefix_progress
+from taskscope.analysis.time_left import Estimates
+from taskscope.analysis.totals import prefix_progress
 from taskscope.jupyter.widgets.window import Window
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.workers import Scheduled

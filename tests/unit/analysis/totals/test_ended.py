@@ -4,7 +4,7 @@ import dask
 
 import taskscope
 from taskscope.analysis.display.colours import N_COLOURS, prefix_colours
-from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.totals import prefix_progress
 from taskscope.session import current
 
 

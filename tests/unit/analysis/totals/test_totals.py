@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import math
 
-from taskscope.analysis.time_left import prefix_progress
-from taskscope.analysis.totals import Outcomes, PrefixTotal, Totals, measure_totals
+from taskscope.analysis.totals import Outcomes, PrefixTotal, Totals, measure_totals, prefix_progress
 from taskscope.model.tables.records import PrefixProgress
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row

@@ -18,8 +18,7 @@ from distributed import Client, Event, LocalCluster, Scheduler, Security, Status
 from distributed.core import rpc
 
 import taskscope
-from taskscope.analysis.time_left import prefix_progress
-from taskscope.analysis.totals import Outcomes, measure_outcomes
+from taskscope.analysis.totals import Outcomes, measure_outcomes, prefix_progress
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import source

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.totals import prefix_progress
 from taskscope.model.tables.records import PrefixProgress
 from tests.support.clusters.scheduler_events import World
 from tests.support.fakes.clock import FakeClock

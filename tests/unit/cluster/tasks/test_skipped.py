@@ -15,8 +15,7 @@ from distributed import Client, LocalCluster, Scheduler, wait
 
 import taskscope
 from taskscope.analysis.summary import summary_text
-from taskscope.analysis.time_left import prefix_progress
-from taskscope.analysis.totals import Outcomes, measure_outcomes
+from taskscope.analysis.totals import Outcomes, measure_outcomes, prefix_progress
 from taskscope.jupyter.widgets import ProgressWidget
 from taskscope.recording import Recording
 from taskscope.session import current
