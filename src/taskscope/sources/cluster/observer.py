@@ -57,7 +57,9 @@ class News(NamedTuple):
     events: Sequence[Event]
 
 
-def _begin(name: str, most: int, clients: Sequence[str] = ()) -> _Setup:  # noqa: C901 - what travels is in one function
+def _begin(  # noqa: C901, PLR0915 - what travels is in one function
+    name: str, most: int, clients: Sequence[str] = ()
+) -> _Setup:
     # A function within a function travels as code.
     def begin(scheduler: Any) -> Any:  # noqa: C901 - see above
         import asyncio
@@ -316,6 +318,9 @@ def _begin(name: str, most: int, clients: Sequence[str] = ()) -> _Setup:  # noqa
                 if getattr(waits, "cr_code", None) is asyncio.sleep.__code__:
                     waits.cr_frame.f_locals["future"].set_exception(OSError("the scheduler closes"))
 
+            def clock(self) -> float:
+                return time()
+
             def read(self, cursor: int, limit: int, most: int) -> dict[str, Any]:
                 # What was read before is not asked for again.
                 while self.events and self.n_events - len(self.events) < cursor:
@@ -358,6 +363,7 @@ def _begin(name: str, most: int, clients: Sequence[str] = ()) -> _Setup:  # noqa
             handle.taskscope_observers[name] = observer.failed
         scheduler.add_plugin(observer, name=name)
         scheduler.handlers[name] = observer.read
+        scheduler.handlers[f"{name}-clock"] = observer.clock
         return observer
 
     return begin
@@ -377,6 +383,7 @@ def _end(name: str) -> Callable[[Any, Any], None]:
     def end(scheduler: Any, _observer: Any) -> None:
         scheduler.plugins.pop(name, None)
         scheduler.handlers.pop(name, None)
+        scheduler.handlers.pop(f"{name}-clock", None)
         handle = scheduler.stream_handlers.get("task-erred")
         observers = getattr(handle, "taskscope_observers", None)
         if observers is not None:
@@ -402,6 +409,8 @@ class Observer:
         self._link = link
         self._recorder = recorder
         self._name = f"taskscope-{uuid.uuid4().hex}"
+        self.clock_op = f"{self._name}-clock"
+        """The message that the scheduler answers with its time."""
         self._comm: Any = None
         self._listening: asyncio.Task[None] | None = None
         self._n_failed = 0

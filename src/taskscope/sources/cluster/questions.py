@@ -249,7 +249,7 @@ class Questions:
         """What is known of tasks."""
         self._observer = Observer(link, recorder)
         self._executing = Executing(poll, recorder)
-        self._probe = ClockProbe(link, poll, recorder)
+        self._probe = ClockProbe(link, poll, recorder, self._observer.clock_op)
         self._holdings = Holdings(watched, self.tasks)
         # Who samples lines has all that workers' own profiles have.
         self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples and wanted.lines_s is None)

@@ -14,6 +14,7 @@ import taskscope
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.link import Link, RateLimiter
+from taskscope.sources.cluster.observer import Observer
 from taskscope.sources.cluster.workers.clock_probe import ClockProbe
 from taskscope.sources.cluster.workers.known import Workers
 from taskscope.sources.cluster.workers.poll import WorkerPoll
@@ -72,10 +73,13 @@ def test_a_clock_is_measured_to_half_of_a_round_trip_and_a_step_is_told(shifted:
 
     async def look() -> float:
         """Measure once, and return how far the worker is ahead, once that is bounded as it must be."""
-        probe = ClockProbe(link, WorkerPoll(link, workers, recorder), recorder)
+        observer = Observer(link, recorder)
+        await observer.open()
+        probe = ClockProbe(link, WorkerPoll(link, workers, recorder), recorder, observer.clock_op)
         workers.update(await link.ask("identity", **adapter.all_workers()))
         await probe.look(RateLimiter(recorder.clock.perf_counter))
         await probe.finished()
+        observer.close()
         clock = workers.clocks.host(worker)
         assert clock is not None
         assert clock.best is not None

@@ -25,7 +25,7 @@ def counted_lines(  # noqa: C901 - what travels is in one piece
     import threading
     from time import perf_counter
 
-    most_rows = 100_000
+    most_rows, there, place = 100_000, sys.modules["distributed.worker"], "taskscope_counters_1"
 
     class Counter:
         """The meter, and what it has to know: which task each thread of these workers runs."""
@@ -65,8 +65,11 @@ def counted_lines(  # noqa: C901 - what travels is in one piece
                 with self.lock:
                     self.changed.clear()
                     self.is_on = self.until > perf_counter()
-            if counters.get(name) is self:
-                del counters[name]
+            known = vars(there).get(place, {})
+            if known.get(name) is self:
+                del known[name]
+            if not known:
+                vars(there).pop(place, None)
             self.meter.close()
 
         def go_on(self, more_s: float) -> bool:
@@ -123,8 +126,7 @@ def counted_lines(  # noqa: C901 - what travels is in one piece
             return {"given": given, "is_new": is_new, "n_lost": n_lost, "fault": self.fault}
 
     last = seen.get(dask_worker.address, 0.0)
-    counters = vars(sys.modules["distributed.worker"]).setdefault("taskscope_counters_1", {})
-    counter: Counter | None = counters.get(name)
+    counter: Counter | None = vars(there).get(place, {}).get(name)
     if counter is not None and counter.sought == sought and counter.go_on(lasts_s):
         return counter.take(dask_worker, last)
     if counter is not None:
@@ -143,7 +145,7 @@ def counted_lines(  # noqa: C901 - what travels is in one piece
     refusal = counter.begin()
     if refusal is not None:
         return {"refusal": refusal}
-    counters[name] = counter
+    vars(there).setdefault(place, {})[name] = counter
     counter.given[dask_worker.address] = before["given"]
     return counter.take(dask_worker, last)
 

@@ -1,7 +1,6 @@
 """What runs on workers: each function gets the worker as ``dask_worker``, and gives plain values.
 
-They travel as code, with the message behind ``Client.run``: they need nothing of taskscope there, and change
-nothing but `exchanged_messages`, which has the scheduler keep a few messages for a while.
+They travel as code, with the message behind ``Client.run``: they need nothing of taskscope there.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from typing import Any, TypeVar
 
 __all__ = [
     "counted_calls",
-    "exchanged_messages",
     "logged_transfers",
     "metered_seconds",
     "running_threads",
     "sampled_lines",
+    "scheduler_times",
 ]
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
@@ -109,21 +108,18 @@ def running_threads(dask_worker: Any = None) -> list[tuple[int, Hashable, float 
 
 
 @_sent_as_code
-async def exchanged_messages(
-    topic: str, name: str, n: int, dask_worker: Any = None
-) -> list[tuple[str, float, float]]:
-    """Return what each message was called, when it went, and when its answer came."""
+async def scheduler_times(op: str, n: int, dask_worker: Any = None) -> list[tuple[float, float, float]]:
+    """Return when each request for the scheduler's time was sent, that time, and when it arrived."""
     from time import perf_counter
 
     from distributed.metrics import time
 
-    sent = []
-    for number in range(n):
-        text = f"{name}-{dask_worker.address}-{number}"
+    found = []
+    for _ in range(n):
         began, at = perf_counter(), time()
-        await dask_worker.scheduler.log_event(topic=topic, msg=text)
-        sent.append((text, at, at + perf_counter() - began))
-    return sent
+        there = await getattr(dask_worker.scheduler, op)()
+        found.append((at, there, at + perf_counter() - began))
+    return found
 
 
 @_sent_as_code
@@ -141,6 +137,7 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
     from dask.utils import key_split
 
     runs_tasks, sooner_s, most = "_run_task_simple", 0.0005, 20_000
+    place = "taskscope_lines_1"
     plumbing = ("dask/_task_spec.py", "dask/optimization.py", "dask/core.py")
 
     class Sampler:
@@ -157,6 +154,7 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
             with self.lock:
                 _, _, sums = self.readers.pop(who, (0, 0, {}))
                 if more_s > 0:
+                    vars(dask_worker)[place] = self
                     self.readers[who] = [perf_counter() + more_s, every_s, {}]
                     if self.thread is None:
                         self.thread = threading.Thread(target=self.run, name="taskscope-lines", daemon=True)
@@ -176,6 +174,7 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
                         self.switch(is_sooner=False)
                         self.calls.clear()
                         self.cpu.clear()
+                        vars(dask_worker).pop(place, None)
 
         def sample_on(self) -> None:
             waiting, before, pause_s, n = threading.Event(), perf_counter(), 0.0, 0
@@ -210,12 +209,12 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
                 # One that has ended meanwhile is not what the stack is about.
                 if calls is None or dask_worker.active_threads.get(thread) is not key:
                     continue
-                place = str(key_split(key))[:500], now // 1.0, calls
+                seen = str(key_split(key))[:500], now // 1.0, calls
                 for _, _, sums in readers:
-                    if len(sums) < most or place in sums:
-                        old = sums.get(place, (0, 0.0, 0.0, 0.0, 0.0))
+                    if len(sums) < most or seen in sums:
+                        old = sums.get(seen, (0, 0.0, 0.0, 0.0, 0.0))
                         new = (1, seconds, seconds * seconds, cpu_s, known_s)
-                        sums[place] = [a + b for a, b in zip(old, new, strict=True)]
+                        sums[seen] = [a + b for a, b in zip(old, new, strict=True)]
 
         def cpu_of(self, thread: int, now: float, seconds: float) -> tuple[float, float]:
             native = getattr(threading._active.get(thread), "native_id", None)  # type: ignore[attr-defined]
@@ -249,9 +248,9 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
             if known is None:
                 lines = (line for first, stop, line in code.co_lines() if first <= offset < stop)
                 line = next(lines, None) or code.co_firstlineno
-                place = code.co_qualname, code.co_filename, code.co_firstlineno, line
+                called = code.co_qualname, code.co_filename, code.co_firstlineno, line
                 # The code is kept, so that no other gets its identity.
-                known = self.calls[id(code), offset] = code, place
+                known = self.calls[id(code), offset] = code, called
             return known[1]
 
         def switch(self, *, is_sooner: bool) -> None:
@@ -266,7 +265,7 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
 
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return {"functions": [], "stacks": []}
-    sampler = vars(dask_worker).setdefault("taskscope_lines_1", Sampler())
+    sampler = vars(dask_worker).get(place) or Sampler()
     found = sampler.take(name, interval_s, lasts_s)
     functions: dict[Any, int] = {}
     stacks = [

@@ -1,27 +1,24 @@
 """Measure now and then how far the clocks of a cluster are apart.
 
-The message is ``log_event``, which every scheduler understands and stamps: it keeps the last thousand of
-them. A worker notes when each went and when its answer came; so do we.
+The observer on the scheduler answers with the scheduler's time; a worker, or this process, notes when each
+request was sent and when its answer arrived (`taskscope.sources.cluster.workers.clocks`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-import uuid
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from taskscope.model.errortext import describe
 from taskscope.record import Recorder
-from taskscope.sources.cluster.adapter.remote import exchanged_messages
+from taskscope.sources.cluster.adapter.remote import scheduler_times
 from taskscope.sources.cluster.link import Link, RateLimiter, read_each
-from taskscope.sources.cluster.workers.clocks import ClockFilter, Exchange, host_of
+from taskscope.sources.cluster.workers.clocks import Exchange, host_of
 from taskscope.sources.cluster.workers.poll import WorkerPoll
 
 __all__ = ["ClockProbe"]
 
-TOPIC = "taskscope-clock"
 _N_EXCHANGES = 8
 _SOON_S = 1.0
 _EVERY_S = 30.0
@@ -30,36 +27,26 @@ _MOST_AT_ONCE = 32
 _FIRST_S = 1.0
 _STEP_S = 0.1
 _SCHEDULER = "the scheduler's machine"
-_Sent: TypeAlias = tuple[str, float, float]
 
 
-def _read_sent(answer: Any) -> _Sent:
-    text, at, until = answer
-    if not math.isfinite(at) or not math.isfinite(until):
-        raise ValueError(f"moments must be finite, got {at}, {until}")
-    return str(text), float(at), float(until)
+def _read_exchange(answer: Any) -> Exchange:
+    if not all(map(math.isfinite, answer)):
+        raise ValueError(f"moments must be finite, got {answer}")
+    return Exchange(*map(float, answer))
 
 
 class ClockProbe:
     """Measures now and then, next to everything else, with one worker of each machine.
 
-    Parameters
-    ----------
-    link
-        Where to ask.
-    poll
-        Who asks the workers.
-    recorder
-        Where it is told that a clock was set.
+    `op` is the message that the scheduler answers with its time.
     """
 
-    def __init__(self, link: Link, poll: WorkerPoll, recorder: Recorder) -> None:
+    def __init__(self, link: Link, poll: WorkerPoll, recorder: Recorder, op: str) -> None:
         self._link = link
+        self._op = op
         self._poll = poll
         self._workers = poll.workers
         self._recorder = recorder
-        self._name = uuid.uuid4().hex
-        self._n_sent = 0
         self._next_s = _SOON_S
         self._round: asyncio.Task[None] | None = None
         self._asked: set[str] = set()
@@ -112,44 +99,30 @@ class ClockProbe:
             self._refuse(describe(error))
 
     async def _measure_scheduler(self) -> float | None:
-        name, clock, sent = self._next_name(), self._recorder.clock, list[_Sent]()
-        for number in range(_N_EXCHANGES):
+        clock, found = self._recorder.clock, list[Exchange]()
+        for _ in range(_N_EXCHANGES):
             # In this order, so that losing the turn in between makes it look longer, never earlier.
             began, at = clock.perf_counter(), clock.time()
-            await self._link.ask("log_event", topic=TOPIC, msg=f"{name}-{number}")
-            sent.append((f"{name}-{number}", at, at + clock.perf_counter() - began))
-        jump_s = self._note(self._workers.clocks.scheduler, sent, await self._stamps())
+            there = await self._link.ask(self._op)
+            found.append(_read_exchange((at, there, at + clock.perf_counter() - began)))
+        jump_s = self._workers.clocks.scheduler.note(found, clock.perf_counter())
         if jump_s is not None:
             self._warn_of(_SCHEDULER, jump_s)
         return jump_s
 
     async def _measure_hosts(self, addresses: list[str], jump_s: float | None) -> None:
-        answers = await self._poll.call(
-            exchanged_messages, TOPIC, self._next_name(), _N_EXCHANGES, workers=addresses
-        )
-        stamps = await self._stamps()
+        answers = await self._poll.call(scheduler_times, self._op, _N_EXCHANGES, workers=addresses)
         for address, answer in answers.given.items():
-            sent, wrong = read_each(answer, _read_sent)
+            found, wrong = read_each(answer, _read_exchange)
             if wrong is not None:
                 label = self._workers.get(address).label
                 self._recorder.warn(f"{label} reported times that cannot be read: {describe(wrong)}")
-            clock = self._workers.clocks.host(address)
-            set_s = None if clock is None else self._note(clock, sent, stamps)
+            clock, now = self._workers.clocks.host(address), self._recorder.clock.perf_counter()
+            set_s = None if clock is None or not found else clock.note(found, now)
             if set_s is not None and jump_s is None:
                 self._warn_of(host_of(address), -set_s)
         if answers.refusal is not None:
             self._refuse(answers.refusal)
-
-    def _note(self, clock: ClockFilter, sent: list[_Sent], stamps: Mapping[str, float]) -> float | None:
-        exchanges = [Exchange(at, stamps[name], until) for name, at, until in sent if name in stamps]
-        return clock.note(exchanges, self._recorder.clock.perf_counter()) if exchanges else None
-
-    async def _stamps(self) -> dict[str, float]:
-        return {str(text): float(at) for at, text in await self._link.ask("events", topic=TOPIC)}
-
-    def _next_name(self) -> str:
-        self._n_sent += 1
-        return f"{self._name}-{self._n_sent}"
 
     def _wall_clock(self) -> float:
         return -self._recorder.clock.shift_s()
