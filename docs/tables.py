@@ -64,7 +64,6 @@ _DECODER_BEGINS = """\
  *
  * What a column of TABLES is: `int`, `time` (seconds after the zero), `duration` (at least 0), `f4`, `f8`,
  * `text`; `?`: it may be unknown; `< n`: a place in CHOICES, or 0 and 1; `of <table>`: the number of a row.
- * BY: the columns that transform 2 goes by, the second one may be none.
  */
 """
 
@@ -97,7 +96,6 @@ def _declarations(tables: Mapping[str, Table]) -> Iterator[str]:
     for table in tables.values():
         yield from _declaration(table, is_last=table.name == list(tables)[-1])
     yield "} as const;\n"
-    yield from _entries("BY", tables, lambda c: (c.by, c.plus) if c.by else ())
     yield from _entries("CHOICES", tables, lambda c: c.choices)
     yield ""
 
@@ -124,7 +122,7 @@ def _entries(name: str, tables: Mapping[str, Table], of: Callable[[Column], Sequ
         if columns
     ]
     yield ",\n".join(said)
-    yield "} as const;" + ("\n" if name == "BY" else "")
+    yield "} as const;"
 
 
 if __name__ == "__main__":

@@ -5,13 +5,17 @@ r"""Batches of tables as bytes, and back with everything checked: what pages, fi
     stream  = frame 0 (header), frame 1, frame 2, …; in a complete file the last one is of kind END
     frame   = "\x89TSK", format (u8), kind (u8), packed (u8), 0 (u8), stream, number, stored bytes, unpacked
               bytes, CRC-32 of the stored bytes, CRC-32 of these 28 bytes (u32 each), content
-    content = of a header JSON, else sections, in the order in which the header names the tables
-    section = table (u8), number of rows, number of the first row, number of columns (varints), columns
-    column  = head (u8: bits 0-2 planes, 3-4 transform, 5 exceptions, 6-7 kind), what its kind asks for
+    content = of a header JSON, else length (u32) of a JSON description, the description, the columns' bytes
+    description = {"planes": whether bytes of a column are sorted by place, "tables": [table, …]}
+    table   = [name, number of the first row, number of rows, [column, …]]
+    column  = [name, "u1" | "u2" | "u4" | "u8", base]: whole numbers above the base
+              [name, "f4" | "f8"]: floats, NaN where unknown
+              [name, "text", number of bytes, *length]: UTF-8 texts one after the other, whose lengths in
+              bytes are described like a column without its name and come before them
+              [name, "one", value]: the same value in all rows
 
-Numbers are little endian; a varint has seven bits a byte, the low ones first. A column of whole numbers is
-what its values have above the least of them, all low bytes first, then all next bytes, with as many of these
-planes as most values need; the few that need more follow as places and rests.
+Numbers are little endian. Whole numbers that may be unknown are -1 then. Compressed frames have planes: first
+the lowest bytes of all values, then the next ones, which zlib packs a third better.
 """
 
 from __future__ import annotations
@@ -51,36 +55,30 @@ __all__ = [
 
 FORMAT = 1
 TICK_S = 1e-7
-"""Length of a tick, in which times are told, wherever a stream does not say another."""
+"""Length of a tick, the unit of times, wherever a stream does not name another."""
 
 HEADER, BATCH, END = range(3)
 
 LIMITS: Mapping[str, int] = {
     "frame": 16 * 2**20,  # bytes that a frame unpacks to
-    "header": 2**20,
+    "header": 2**20,  # bytes of JSON
     "rows": 2**18,  # of a section
     "columns": 256,
     "text": 4096,  # characters
     "value": 2**52,  # so that all sums of these are whole numbers in a browser, too
-    "step": 2**34,  # of transforms, in zigzag
-    "class": 2**16,  # that rows are of
 }
-"""What no writer makes more of and no reader takes more of."""
+"""What writers and readers accept at most."""
 
 _MAGIC = b"\x89TSK"
 _HEAD = struct.Struct("<4sBBBBIIIII")
-_CRC = struct.Struct("<I")
-_WHOLE, _OPTIONAL, _FLOATS, _TEXTS = range(4)
-_PLAIN, _STEPS, _BY = range(3)
-_EXCEPTIONS = 32
+_U32 = struct.Struct("<I")
 _MOST = LIMITS["value"] - 1
-"""As one more is stored where a value may be unknown."""
-_NOTHING = np.zeros(1, np.int64)
-_SHORT = 8
-"""Columns that are not longer are written without transforms."""
+_WHOLE = {f"u{size}": np.dtype(f"<u{size}") for size in (1, 2, 4, 8)}
+_FLOAT = {f"f{size}": np.dtype(f"<f{size}") for size in (4, 8)}
 
 Whole: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = NDArray[Any] | Sequence[str | None]
+_Spec: TypeAlias = list[Any]
 
 
 class CutOffError(DamagedFileError):
@@ -90,8 +88,8 @@ class CutOffError(DamagedFileError):
 class Section(NamedTuple):
     """Rows of a table, from row `first` on.
 
-    Columns are arrays or, of texts, lists. Times and durations are seconds, or whole ticks; what is unknown
-    is NaN, and None among texts.
+    Columns are arrays or, of texts, lists. Times and durations are seconds, or whole ticks; unknown numbers
+    are NaN, unknown texts None.
     """
 
     first: int
@@ -107,15 +105,15 @@ class Encoder:
     Parameters
     ----------
     tables
-        What it carries, what is referred to before what refers to it.
+        The tables that batches may have, each after those that it refers to.
     header
-        What its first frame says besides the tables.
+        What its first frame holds besides.
     tick_s
         Seconds of a tick.
     level
-        How much zlib is to try, 0: not at all.
+        The level of zlib, 0: frames are not compressed.
     stream
-        What all frames are marked with, so that those of another stream are refused; by default random.
+        The number that marks all frames, so that those of another stream are refused; by default random.
     """
 
     def __init__(
@@ -136,236 +134,109 @@ class Encoder:
 
     def header(self) -> bytes:
         """Return the first frame."""
-        names = {name: [column.name for column in table.columns] for name, table in self._tables.items()}
-        content = json.dumps({**self._header, "tables": names}, default=str, separators=(",", ":")).encode()
-        if len(content) > LIMITS["header"]:
-            raise ValueError(f"a header of {len(content):,} bytes")
-        return self._frame(HEADER, content)
+        return self._frame(HEADER, _json(self._header))
 
     def batch(self, batch: Mapping[str, Section], *, is_last: bool = False) -> bytes:
-        """Return a frame; sections without rows are left out, and beyond `LIMITS` it is a ValueError."""
-        content = bytearray()
-        for number, (name, table) in enumerate(self._tables.items()):
-            if name in batch:
-                _section(content, number, table, batch[name], self._tick_s)
-        has_texts = any(_has_texts(self._tables[name], section) for name, section in batch.items())
-        return self._frame(END if is_last else BATCH, bytes(content), has_texts=has_texts)
+        """Return a frame without the sections that have no rows; beyond `LIMITS` it is a ValueError."""
+        tables, parts = [], list[bytes]()
+        for name, table in self._tables.items():
+            if name in batch and (n := len(batch[name].columns[table.columns[0].name])):
+                specs = [self._column(parts, column, batch[name], n) for column in table.columns]
+                # A column in which nothing is known is as good as none.
+                known = [spec for spec in specs if spec[1:] != ["one", None]]
+                tables.append([name, batch[name].first, n, known])
+        description = _json({"planes": bool(self._level), "tables": tables})
+        return self._frame(
+            END if is_last else BATCH, b"".join([_U32.pack(len(description)), description, *parts])
+        )
 
-    def _frame(self, kind: int, content: bytes, *, has_texts: bool = True) -> bytes:
-        if len(content) > LIMITS["frame"]:
-            raise ValueError(f"a frame of {len(content):,} bytes")
-        stored = _packed(content, self._level, has_texts=has_texts) if self._level else content
+    def _column(self, parts: list[bytes], column: Column, section: Section, n: int) -> _Spec:
+        """Append the bytes of a column; return its description."""
+        if column.name not in section.columns:
+            if not column.optional:
+                raise KeyError(column.name)
+            return [column.name, "one", None]
+        values = section.columns[column.name]
+        if len(values) != n or n > LIMITS["rows"]:
+            raise ValueError(f"{len(values):,} rows of {column.name}, where there are {n:,}")
+        if column.wire.startswith("text"):
+            spec, data = self._texts(column, values)
+        elif column.wire.startswith("f"):
+            spec, data = self._floats(column, values)
+        else:
+            spec, data = self._whole(_ticks(column, values, self._tick_s), is_optional=column.optional)
+        parts.append(data)
+        return [column.name, *spec]
+
+    def _bytes(self, values: NDArray[Any]) -> bytes:
+        if not self._level or values.dtype.itemsize == 1:
+            return values.tobytes()
+        return values.view(np.uint8).reshape(-1, values.dtype.itemsize).T.tobytes()
+
+    def _texts(self, column: Column, values: Values) -> tuple[_Spec, bytes]:
+        if isinstance(values, np.ndarray):
+            # An array of texts holds none: they are all unknown.
+            return ["one", None], b""
+        texts = [None if v is None else v.encode("utf-8", "backslashreplace") for v in values]
+        if texts.count(texts[0]) == len(texts):
+            return ["one", None if texts[0] is None else texts[0].decode()], b""
+        lengths = np.array([-1 if text is None else len(text) for text in texts], np.int64)
+        (kind, base), data = self._whole(lengths, is_optional=column.optional)
+        content = b"".join(text for text in texts if text)
+        return ["text", len(content), kind, base], data + content
+
+    def _floats(self, column: Column, values: Values) -> tuple[_Spec, bytes]:
+        kind = column.wire[:2]
+        with np.errstate(over="ignore"):
+            floats = np.asarray(values, np.float64).astype(_FLOAT[kind])
+        floats[~np.isfinite(floats)] = np.nan
+        if not column.optional and np.isnan(floats).any():
+            raise ValueError(f"{column.name} must be known")
+        first = floats[0].item()
+        if (np.isnan(floats) if np.isnan(first) else floats == first).all():
+            return ["one", None if np.isnan(first) else first], b""
+        return [kind], self._bytes(floats)
+
+    def _whole(self, values: Whole, *, is_optional: bool) -> tuple[_Spec, bytes]:
+        low, high = int(values.min()), int(values.max())
+        if max(-low, high) > LIMITS["value"]:
+            raise ValueError(f"{low} or {high} is too large")
+        if low == high:
+            return ["one", None if is_optional and low == -1 else low], b""
+        kind = next(k for k, dtype in _WHOLE.items() if high - low < 256**dtype.itemsize)
+        return [kind, low], self._bytes((values - low).astype(_WHOLE[kind]))
+
+    def _frame(self, kind: int, content: bytes) -> bytes:
+        most = LIMITS["header" if kind == HEADER else "frame"]
+        if len(content) > most:
+            raise ValueError(f"a frame of {len(content):,} bytes, of at most {most:,}")
+        stored = zlib.compress(content, self._level) if self._level else content
         packed = len(stored) < len(content)
         stored = stored if packed else content
         sizes = len(stored), len(content), zlib.crc32(stored)
         head = _HEAD.pack(_MAGIC, FORMAT, kind, packed, 0, self._stream, self._number, *sizes)
         self._number += 1
-        return b"".join([head, _CRC.pack(zlib.crc32(head)), stored])
+        return b"".join([head, _U32.pack(zlib.crc32(head)), stored])
 
 
-def _has_texts(table: Table, section: Section) -> bool:
-    return any(
-        column.wire.startswith("text") and not isinstance(section.columns.get(column.name), np.ndarray | None)
-        for column in table.columns
-    )
+def _json(value: object) -> bytes:
+    return json.dumps(value, default=str, separators=(",", ":")).encode()
 
 
-def _packed(content: bytes, level: int, *, has_texts: bool) -> bytes:
-    # Planes of numbers repeat a byte or nothing: to look for more takes twice the time and wins a twelfth.
-    packer = zlib.compressobj(level, strategy=zlib.Z_DEFAULT_STRATEGY if has_texts else zlib.Z_RLE)
-    return packer.compress(content) + packer.flush()
-
-
-def _section(content: bytearray, number: int, table: Table, section: Section, tick_s: float) -> None:
-    n = len(section.columns[table.columns[0].name])
-    if not n:
-        return
-    columns = {
-        c.name: _stored(c, section.columns[c.name], tick_s) if c.name in section.columns else _none(c, n)
-        for c in table.columns
-    }
-    if n > LIMITS["rows"] or any(len(values) != n for values in columns.values()):
-        raise ValueError(f"{n:,} rows of {table.name}, or columns that are not equally long")
-    parts = [_column(c, columns, 0) for c in table.columns]
-    if sum(map(len, parts)) < n:
-        # A byte a row at least, so that nobody has to take more rows than they are given bytes.
-        parts[0] = _column(table.columns[0], columns, 1)
-    content.append(number)
-    for count in (n, section.first, len(parts)):
-        _put_varint(content, count)
-    content += b"".join(parts)
-
-
-def _none(column: Column, n: int) -> Values:
-    """Return a column in which nothing is known; of texts, their lengths."""
-    if not column.optional:
-        raise KeyError(column.name)
-    return np.full(n, np.nan) if column.wire.startswith("f") else np.full(n, -1, np.int64)
-
-
-def _stored(column: Column, values: Values, tick_s: float) -> Values:
-    """Return texts and floats as they are, and whole numbers as such, -1: unknown."""
-    wire = column.wire
-    if wire.startswith(("text", "f4", "f8")):
-        return values
+def _ticks(column: Column, values: Values, tick_s: float) -> Whole:
+    """Return numbers as whole numbers, times as ticks; -1 is unknown."""
     array = np.asarray(values, np.float64) if isinstance(values, list | tuple) else np.asarray(values)
-    if array.dtype.kind == "f":
-        with np.errstate(invalid="ignore", over="ignore"):
-            scaled = array / tick_s if wire.startswith(("time", "duration")) else array
-            whole = np.rint(np.clip(scaled, -_MOST, _MOST)).astype(np.int64)
-        # Where -1 says that it is unknown, a time a tick before the zero is told as the zero.
-        known = np.maximum(whole, 0) if column.optional and not column.is_time else whole + (whole == -1)
-        return np.where(np.isfinite(array), known, -1) if column.optional else whole
-    return array.astype(np.int64, copy=False)
-
-
-def _column(column: Column, columns: Mapping[str, Values], least: int) -> bytes:
-    values, wire, out = columns[column.name], column.wire, bytearray()
-    if wire.startswith("text"):
-        out.append(_TEXTS << 6)
-        if isinstance(values, np.ndarray):
-            _put_whole(out, values, least, is_optional=column.optional)
-            return bytes(out)
-        texts = [None if v is None else v.encode("utf-8", "backslashreplace") for v in values]
-        lengths = np.array([-1 if text is None else len(text) for text in texts], np.int64)
-        _put_whole(out, lengths, least, is_optional=column.optional)
-        out += b"".join(text for text in texts if text)
-    elif wire.startswith("f"):
-        size = int(wire[1])
-        out.append(_FLOATS << 6 | (size == 8))
-        with np.errstate(over="ignore"):
-            floats = np.asarray(values, np.float64).astype(f"<f{size}")
-        floats[~np.isfinite(floats)] = np.nan
-        if not column.optional and np.isnan(floats).any():
-            raise ValueError(f"{column.name} must be known")
-        out += floats.view(np.uint8).reshape(-1, size).T.tobytes()
-    else:
-        near = (columns[column.by], columns.get(column.plus, _NOTHING)) if column.by else None
-        _put_whole(out, np.asarray(values), least, is_optional=column.optional, near=near)
-    return bytes(out)
-
-
-def _put_signed(out: bytearray, n: int) -> None:
-    _put_varint(out, -2 * n - 1 if n < 0 else 2 * n)
-
-
-def _put_varint(out: bytearray, n: int) -> None:
-    while n > 127:
-        out.append(n & 127 | 128)
-        n >>= 7
-    out.append(n)
-
-
-def _put_whole(
-    out: bytearray,
-    values: Whole,
-    least: int = 0,
-    *,
-    is_optional: bool = False,
-    near: tuple[Values, Values] | None = None,
-) -> None:
-    """Append a column of whole numbers with at least so many planes; `near` has those of `by` and `plus`."""
-    kind = _OPTIONAL if is_optional else _WHOLE
-    low, high = (int(values[0]),) * 2 if len(values) == 1 else (int(values.min()), int(values.max()))
-    if max(-low, high + is_optional) > LIMITS["value"]:
-        raise ValueError(f"{low} or {high} is too large")
-    if low == high:
-        # As most are in a small batch.
-        out.append(least | kind << 6)
-        _put_signed(out, low + is_optional)
-        out += bytes(least * len(values))
-        return
-    coded = _coded(values + 1 if is_optional else values, near)
-    _put_planes(out, coded, max(coded.n_planes, least), kind)
-
-
-class _Coded(NamedTuple):
-    """Whole numbers from 0 on, and what makes values of them."""
-
-    above: Whole
-    base: int
-    transform: int
-    n_planes: int
-
-
-def _coded(values: Whole, near: tuple[Values, Values] | None) -> _Coded:
-    """Return values in the way that takes the fewest planes; steps where these are mostly small."""
-    best = _plain(values, is_short=False)
-    if best.n_planes < 2 or len(values) <= _SHORT:
-        return best
-    steps, widest = _zigzag(np.diff(values, prepend=values[:1])), int(values.max()) - int(values.min())
-    if int(steps.max()) < LIMITS["step"] and np.count_nonzero(steps > widest // 2) * 16 < len(values):
-        best = _Coded(steps, int(values[0]), _STEPS, _n_planes(steps))
-    if near is not None:
-        found = _by(values, *map(np.asarray, near))
-        best = found if found is not None and found.n_planes < best.n_planes else best
-    return best
-
-
-def _plain(values: Whole, *, is_short: bool) -> _Coded:
-    low, high = int(values.min()), int(values.max())
-    above = values - low if low else values
-    return _Coded(above, low, _PLAIN, _width(high - low) if is_short else _n_planes(above))
-
-
-def _put_planes(out: bytearray, coded: _Coded, n_planes: int, kind: int) -> None:
-    rests = coded.above >> (8 * n_planes)
-    places = np.flatnonzero(rests)
-    out.append(n_planes | coded.transform << 3 | (_EXCEPTIONS if len(places) else 0) | kind << 6)
-    _put_signed(out, coded.base)
-    if n_planes:
-        planes = np.ascontiguousarray(coded.above, "<i8").view(np.uint8).reshape(-1, 8)
-        out += planes[:, :n_planes].T.tobytes()
-    if len(places):
-        _put_varint(out, len(places))
-        for column in (places, rests[places]):
-            exceptions = _plain(column, is_short=True)
-            _put_planes(out, exceptions, exceptions.n_planes, _WHOLE)
-
-
-def _width(top: int) -> int:
-    return (top.bit_length() + 7) // 8
-
-
-def _n_planes(values: Whole) -> int:
-    """Return how many low bytes of the values are to be planes: all but those of a twelfth need no more."""
-    n_planes = _width(int(values.max()))
-    while (
-        n_planes and len(values) > 16 and np.count_nonzero(values >> (8 * n_planes - 8)) * 12 <= len(values)
-    ):
-        n_planes -= 1
-    return n_planes
-
-
-def _zigzag(values: Whole) -> Whole:
-    return (values << 1) ^ (values >> 63)
-
-
-def _unzigzag(values: Whole) -> Whole:
-    signs = values & 1
-    np.negative(signs, out=signs)
-    signs ^= values >> 1
-    return signs
-
-
-def _by(values: Whole, by: Whole, plus: Whole) -> _Coded | None:
-    """Return the steps from the last row of the same class and its `plus`."""
-    if plus.min() < 0 or plus.max() >= LIMITS["step"] or by.min() < 0 or by.max() >= LIMITS["class"]:
-        return None
-    order, starts = _classes(by)
-    base = int(values[0] - plus[0])
-    before = np.empty_like(values)
-    before[order[1:]] = values[order[:-1]]
-    before[order[starts]] = base
-    steps = _zigzag(values - before - plus)
-    return _Coded(steps, base, _BY, _n_planes(steps)) if int(steps.max()) < LIMITS["step"] else None
-
-
-def _classes(by: Whole) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the places of the rows, those of one class one after the other, and where each class begins."""
-    # Of 16 bits, numpy sorts in steps of bits instead of comparing.
-    order = np.argsort(by.astype(np.uint16), kind="stable")
-    return order, np.flatnonzero(np.diff(by[order], prepend=-1))
+    if array.dtype.kind != "f":
+        return array.astype(np.int64, copy=False)
+    with np.errstate(invalid="ignore", over="ignore"):
+        scaled = array / tick_s if column.wire.startswith(("time", "duration")) else array
+        whole: Whole = np.rint(np.clip(scaled, -_MOST, _MOST)).astype(np.int64)
+    if not column.optional:
+        return whole
+    # -1 stands for unknown, so a time one tick before the zero is written as the zero.
+    known = whole + (whole == -1) if column.is_time else np.maximum(whole, 0)
+    known[~np.isfinite(array)] = -1
+    return known
 
 
 # ----------------------------------------------------------------------------------------------- reading
@@ -373,18 +244,12 @@ def _classes(by: Whole) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 @dataclass(slots=True)
 class Budget:
-    """How many bytes a stream may still make of what it was given.
-
-    Parameters
-    ----------
-    left
-        The bytes.
-    """
+    """How many bytes may still be allocated for a stream."""
 
     left: int
 
     def charge(self, n_bytes: int) -> None:
-        """Take bytes before they are allocated; a file that wants more is damaged."""
+        """Take bytes before they are allocated; a file that needs more is damaged."""
         self.left -= n_bytes
         _require(self.left >= 0, "it unpacks to more than it may; pass a larger max_bytes if you trust it")
 
@@ -403,15 +268,15 @@ def read_frames(file: BinaryIO, budget: Budget) -> Iterator[tuple[int, bytes]]:
     """Yield kind and content of every frame, once it is checked and the budget charged with it."""
     kind, number, stream = -1, 0, 0
     while kind != END:
-        head = file.read(_HEAD.size + _CRC.size)
+        head = file.read(_HEAD.size + _U32.size)
         whole = head.ljust(_HEAD.size, b"\0")[: _HEAD.size]
         magic, version, kind, packed, zero, own_stream, own, n_stored, n_bytes, crc = _HEAD.unpack(whole)
         if number == 0:
             is_ours = head and _MAGIC.startswith(head[: len(_MAGIC)])
             _require(is_ours, f"not a recording of taskscope: it begins with {head[:8]!r}")
-        if len(head) < _HEAD.size + _CRC.size:
+        if len(head) < _HEAD.size + _U32.size:
             raise CutOffError(f"it ends before part {number + 1} is complete")
-        is_whole = magic == _MAGIC and _CRC.pack(zlib.crc32(whole)) == head[_HEAD.size :]
+        is_whole = magic == _MAGIC and _U32.pack(zlib.crc32(whole)) == head[_HEAD.size :]
         _require(is_whole, f"the header of part {number + 1} is damaged")
         _require(
             version == FORMAT,
@@ -455,7 +320,7 @@ class Decoder:
     Parameters
     ----------
     tables
-        What is known; other tables and columns are skipped.
+        The tables of this version; other tables and columns are skipped.
     budget
         What batches may allocate.
     """
@@ -464,76 +329,62 @@ class Decoder:
     budget: Budget
     tick_s: float = TICK_S
     ends: dict[str, int] = field(default_factory=dict)
-    """How many rows there are of each table, those that were dropped included."""
-    _announced: list[tuple[str, dict[str, _Known]]] = field(default_factory=list)
+    """How many rows there are of each table, dropped ones included."""
 
     def header(self, content: bytes) -> dict[str, Any]:
-        """Take the content of the first frame; return what it says besides the tables."""
-        try:
-            said: Any = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise DamagedFileError(f"its header is no JSON: {error}") from error
-        _require(isinstance(said, dict), "its header is no object")
+        """Take the content of the first frame; return it."""
+        header = _object(content, "its header")
         _require(
-            said.get("format") == FORMAT, "its header is of another version; a newer taskscope may read it"
+            header.get("format") == FORMAT, "its header is of another version; a newer taskscope may read it"
         )
-        tables, tick_s = said.pop("tables", None), said.get("tick_s")
-        _require(isinstance(tables, dict) and len(tables) <= 256, "its header names no tables")
-        for names in tables.values():
-            is_names = isinstance(names, list) and all(isinstance(name, str) for name in names)
-            _require(
-                is_names and 0 < len(names) <= LIMITS["columns"] and len(set(names)) == len(names),
-                "its header names no columns",
-            )
+        tick_s = header.get("tick_s")
         _require(isinstance(tick_s, float) and 1e-12 <= tick_s <= 1, "its header has no tick")
-        self.tick_s = float(tick_s)
-        self._announced = [(name, _known(self.tables.get(name), names)) for name, names in tables.items()]
-        header: dict[str, Any] = said
+        self.tick_s = float(header["tick_s"])
         return header
 
     def batch(self, content: bytes) -> dict[str, Section]:
         """Return the sections of a batch: whole numbers as ``i8``, where they may be unknown as ``f8``."""
-        reader = _Reader(content, self.budget)
-        found: dict[str, Section] = {}
+        n_json = int.from_bytes(content[:4], "little")
+        _require(n_json <= min(len(content) - 4, LIMITS["header"]), "a batch ends early")
+        said = _object(content[4 : 4 + n_json], "a description")
+        tables, planes = said.get("tables"), said.get("planes")
+        _require(isinstance(tables, list) and isinstance(planes, bool), "a batch has no description")
+        reader = _Reader(content, 4 + n_json, self.budget, has_planes=bool(planes))
         self.ends.update({name: 0 for name, table in self.tables.items() if table.mode == "whole"})
+        order = list(self.tables)
+        found: dict[str, Section] = {}
         last = -1
-        while reader.left:
-            number, n, first, n_columns = reader.byte(), reader.varint(), reader.varint(), reader.varint()
-            _require(last < number < len(self._announced), "its tables are out of order")
-            last = number
-            name, known = self._announced[number]
-            _require(n_columns == len(known), f"{name} has {n_columns} columns, not {len(known)}")
-            _require(0 < n <= LIMITS["rows"] and n <= reader.left, f"{name} claims {n:,} rows")
+        for described in said["tables"]:
+            name, first, n, specs = _described(described)
             table = self.tables.get(name)
-            columns: dict[str, Values] = {}
-            for column, as_known in known.items():
-                values = reader.column(n, as_known, columns)
-                if as_known.column is not None:
-                    columns[column] = values
-            if table is not None:
-                found[name] = self._checked(table, first, n, columns, known)
+            columns = {} if table is None else {c.name: c for c in table.columns}
+            read = {spec[0]: reader.column(n, spec[1:], columns.get(spec[0])) for spec in specs}
+            _require(len(read) == len(specs), f"{name} has a column twice")
+            if table is None:
+                continue
+            _require(last < order.index(name), "its tables are out of order")
+            last = order.index(name)
+            found[name] = self._checked(table, first, n, read)
+        _require(reader.is_at_end, "there is more in a batch than it describes")
         return found
 
-    def _checked(
-        self, table: Table, first: int, n: int, stored: dict[str, Values], known: dict[str, _Known]
-    ) -> Section:
+    def _checked(self, table: Table, first: int, n: int, read: Mapping[str, Values]) -> Section:
         _require(first >= (self.ends.get(table.name, 0) if table.mode == "append" else 0), "rows come twice")
-        _require(first + n <= LIMITS["value"], f"{table.name} has too many rows")
         self.ends[table.name] = first + n
         columns = {}
         for c in table.columns:
-            _require(c.optional or c.name in stored, f"{table.name} lacks {c.name}")
-            columns[c.name] = (
-                self._meant(c, known[c.name].wire, stored[c.name]) if c.name in stored else _unknown(c, n)
-            )
+            _require(c.optional or c.name in read, f"{table.name} lacks {c.name}")
+            columns[c.name] = self._meant(c, read[c.name]) if c.name in read else _unknown(c, n)
         return Section(first, columns)
 
-    def _meant(self, column: Column, wire: str, values: Values) -> Values:
+    def _meant(self, column: Column, values: Values) -> Values:
+        """Return numbers in their unit, NaN where they are unknown, within the bounds of their column."""
+        wire = column.wire
         if wire.startswith(("text", "f")):
             return values
         whole = np.asarray(values)
         if is_constant(whole):
-            return repeated(np.asarray(self._meant(column, wire, whole[:1].copy())), len(whole))
+            return repeated(np.asarray(self._meant(column, whole[:1].copy())), len(whole))
         kind, _, bound = wire.partition(" ")
         least = int(whole.min())
         is_signed = kind in {"int", "time", "time?"} and not bound
@@ -551,27 +402,40 @@ class Decoder:
         return values
 
 
+def _object(content: bytes, name: str) -> dict[str, Any]:
+    try:
+        said: Any = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFileError(f"{name} is no JSON: {error}") from error
+    _require(isinstance(said, dict), f"{name} is no object")
+    return dict(said)
+
+
+def _described(table: object) -> tuple[str, int, int, list[_Spec]]:
+    """Return the parts of the description of a table, checked."""
+    if not isinstance(table, list) or len(table) != 4:
+        raise DamagedFileError("a table has no description")
+    name, first, n, specs = table
+    _require(isinstance(name, str) and isinstance(specs, list), "a table has no description")
+    _require(_is_whole(n) and 0 < n <= LIMITS["rows"], f"{name:.50} claims {n!s:.20} rows")
+    _require(_is_whole(first) and 0 <= first <= LIMITS["value"] - n, f"{name:.50} has too many rows")
+    _require(len(specs) <= LIMITS["columns"], f"{name:.50} has {len(specs)} columns")
+    for spec in specs:
+        is_spec = isinstance(spec, list) and 2 <= len(spec) <= 5 and all(isinstance(v, str) for v in spec[:2])
+        _require(is_spec, f"a column of {name:.50} has no description")
+    return name, first, n, specs
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int and abs(value) <= LIMITS["value"]
+
+
 def _unknown(column: Column, n: int) -> Values:
     return [None] * n if column.wire.startswith("text") else np.full(n, np.nan)
 
 
-class _Known(NamedTuple):
-    """A column of a stream, as far as this reader knows it."""
-
-    column: Column | None
-    wire: str
-
-
-def _known(table: Table | None, names: Sequence[str]) -> dict[str, _Known]:
-    columns = {} if table is None else {c.name: c for c in table.columns}
-    return {
-        name: _Known(columns[name], columns[name].wire) if name in columns else _Known(None, "")
-        for name in names
-    }
-
-
 def is_constant(values: NDArray[Any]) -> bool:
-    """Whether an array is one number that was said once."""
+    """Return whether an array repeats one number that is in memory once."""
     return len(values) > 1 and values.strides == (0,)
 
 
@@ -583,166 +447,99 @@ def repeated(value: NDArray[Any], n: int) -> NDArray[Any]:
 
 
 class _Reader:
-    """Takes what a batch is made of, against what is left of it."""
+    """Takes the columns of a batch one after the other, each checked against its description."""
 
-    def __init__(self, content: bytes, budget: Budget) -> None:
+    def __init__(self, content: bytes, at: int, budget: Budget, *, has_planes: bool) -> None:
         self._content = content
-        self._at = 0
+        self._at = at
         self._budget = budget
+        self._has_planes = has_planes
 
     @property
-    def left(self) -> int:
-        return len(self._content) - self._at
+    def is_at_end(self) -> bool:
+        return self._at == len(self._content)
 
-    def take(self, n: int) -> NDArray[np.uint8]:
-        _require(n <= self.left, "a batch ends early")
+    def _take(self, n: int) -> NDArray[np.uint8]:
+        _require(n <= len(self._content) - self._at, "a batch ends early")
         self._at += n
         return np.frombuffer(self._content, np.uint8, n, self._at - n)
 
-    def byte(self) -> int:
-        _require(self._at < len(self._content), "a batch ends early")
-        self._at += 1
-        return self._content[self._at - 1]
+    def _array(self, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        data = self._take(n * dtype.itemsize)
+        if self._has_planes:
+            data = np.ascontiguousarray(data.reshape(dtype.itemsize, n).T).reshape(-1)
+        return data.view(dtype)
 
-    def varint(self) -> int:
-        n = shift = 0
-        while True:
-            byte = self.byte()
-            n |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return n
-            _require(shift < 56, "a number is too long")
-
-    def column(self, n: int, known: _Known, before: Mapping[str, Values]) -> Values:
-        """Return a column as it is stored; one that is not known is only read over."""
-        head = self.byte()
-        kind = head >> 6
-        column, wire = known
+    def column(self, n: int, spec: _Spec, column: Column | None) -> Values:
+        """Return a column as it is stored; None for the column: its kind is any."""
+        kind = spec[0]
+        wire = "" if column is None else column.wire
         is_optional = column is None or column.optional
-        if kind == _FLOATS:
-            return self._floats(n, head, wire, is_optional=is_optional)
-        if kind == _TEXTS:
-            return self._texts(n, head, wire, is_optional=is_optional)
-        _require(not wire.startswith(("text", "f")), "a column is of another kind")
-        _require(is_optional or kind == _WHOLE, "what must be known is not")
-        near = None
-        if column is not None and column.by in before and (not column.plus or column.plus in before):
-            near = np.asarray(before[column.by]), np.asarray(before.get(column.plus, _NOTHING))
-        whole = self._whole(n, head, near, is_known=column is not None)
-        if kind != _OPTIONAL:
-            return whole
-        return repeated(whole[:1] - 1, n) if is_constant(whole) else whole - 1
-
-    def _floats(self, n: int, head: int, wire: str, *, is_optional: bool) -> NDArray[np.floating[Any]]:
-        size = 8 if head & 1 else 4
-        _require(head & 62 == 0 and wire.strip("?") in {"", f"f{size}"}, "a column is of another kind")
         self._budget.charge(8 * n)
-        values: NDArray[np.floating[Any]] = self._planes(n, size, size).view(f"<f{size}").reshape(n)
-        _require(
-            not np.isinf(values).any() and (is_optional or not np.isnan(values).any()), "a number is none"
-        )
-        return values
+        if kind == "one" and len(spec) == 2:
+            return self._one(n, spec, wire, is_optional=is_optional)
+        if kind == "text" and len(spec) == 4 and wire[:4] in {"", "text"}:
+            return self._texts(n, spec, is_optional=is_optional)
+        if kind in _FLOAT and len(spec) == 1 and wire[:2] in {"", kind}:
+            floats = self._array(n, _FLOAT[kind])
+            is_number = not np.isinf(floats).any() and (is_optional or not np.isnan(floats).any())
+            _require(is_number, "a number is none")
+            return floats
+        _require(wire[:1] != "f" and wire[:4] != "text", "a column is of another kind")
+        return self._whole(n, spec)
 
-    def _planes(self, n: int, n_planes: int, width: int) -> NDArray[np.uint8]:
-        """Return numbers of so many bytes, each in a row."""
-        planes = self.take(n * n_planes).reshape(n_planes, n)
-        parts = np.zeros((n, width), np.uint8)
-        for place in range(n_planes):
-            # Five times as fast as all at once.
-            parts[:, place] = planes[place]
-        return parts
-
-    def _texts(self, n: int, head: int, wire: str, *, is_optional: bool) -> list[str | None]:
-        _require(head & 63 == 0 and (not wire or wire.startswith("text")), "a column is of another kind")
-        head = self.byte()
-        _require(head >> 6 == _WHOLE or (is_optional and head >> 6 == _OPTIONAL), "a text has no length")
-        lengths = self._whole(n, head, None) - (head >> 6)
-        _require(lengths.min() >= -1 + (head >> 6 == _WHOLE), "a text has no length")
-        known = np.maximum(lengths, 0)
-        total = int(known.sum()) if int(known.max()) <= self.left else self.left + 1
-        if not total and lengths.max() < 0:
-            self._budget.charge(8 * n)
-            return [None] * n
-        _require(total <= self.left, "a batch ends early")
-        self._budget.charge(64 * n + 2 * total)
-        data = self.take(total).tobytes()
-        try:
-            # All at once where each byte is a character; what a text begins with may not end the one before.
-            ends = np.cumsum(known)
-            places = zip((ends - known).tolist(), ends.tolist(), strict=True)
-            texts: list[str | None]
-            if data.isascii():
-                whole = data.decode("ascii")
-                texts = [whole[a:b] for a, b in places]
-            else:
-                texts = [data[a:b].decode() for a, b in places]
-        except UnicodeDecodeError as error:
-            raise DamagedFileError(f"a text is none: {error}") from error
-        if lengths.min() < 0:
-            for row in np.flatnonzero(lengths < 0).tolist():
-                texts[row] = None
-        is_short = int(known.max()) <= LIMITS["text"]
-        longest = 0 if is_short else max(len(text) for text in texts if text is not None)
-        _require(longest <= LIMITS["text"], "a text is too long")
-        return texts
-
-    def _whole(
-        self,
-        n: int,
-        head: int,
-        near: tuple[Whole, Whole] | None,
-        *,
-        is_known: bool = True,
-        is_plain: bool = False,
-    ) -> Whole:
-        n_planes, transform = head & 7, head >> 3 & 3
-        _require(transform <= _BY and not (is_plain and head >> 3), "a column is of a kind that is not known")
-        self._budget.charge(8 * n)
-        coded = self.varint()
-        base = -(coded + 1 >> 1) if coded & 1 else coded >> 1
-        _require(abs(base) <= LIMITS["value"], "a number is too large")
-        if not head & ~(3 << 6) and is_known:
-            return repeated(np.array([base]), n)
-        above: Whole = self._planes(n, n_planes, 8).view("<i8").reshape(n)
-        if head & _EXCEPTIONS:
-            m = self.varint()
-            _require(0 < m <= min(n, self.left), "a column has too many exceptions")
-            places, rests = (self._whole(m, self.byte(), None, is_plain=True) for _ in range(2))
-            is_ascending = places[0] >= 0 and places[-1] < n and (np.diff(places) > 0).all()
-            _require(is_ascending and rests.min() > 0, "its exceptions are out of order")
-            _require(rests.max() <= 2 * LIMITS["value"] >> 8 * n_planes, "a number is too large")
-            above[places] += rests << 8 * n_planes
-        is_small = n_planes < 7 and not head & _EXCEPTIONS
-        _require(is_small or above.max() <= 2 * LIMITS["value"], "a number is too large")
-        if not is_known:
-            return above
-        if transform == _PLAIN:
-            above += base
-            values = above
+    def _one(self, n: int, spec: _Spec, wire: str, *, is_optional: bool) -> Values:
+        value = spec[1]
+        if wire.startswith("text") or (not wire and isinstance(value, str)):
+            is_text = isinstance(value, str) and len(value) <= LIMITS["text"] and _is_text(value)
+            _require(is_text or (value is None and is_optional), "a text is none")
+            return [value] * n
+        if value is None:
+            _require(is_optional, "a number must be known")
+            value = np.nan if wire.startswith("f") else -1
+        elif wire.startswith("f"):
+            _require(type(value) in {int, float} and np.isfinite(float(value)), "a number is none")
         else:
-            values = self._summed(above, base, transform, near)
-        if is_small and transform == _PLAIN and abs(base) < _MOST >> 1:
-            return values
+            _require(_is_whole(value), "a number is none")
+        dtype = wire[:2] if wire.startswith("f") else np.int64
+        with np.errstate(over="ignore"):
+            return repeated(np.array([value], dtype), n) if n > 1 else np.array([value], dtype)
+
+    def _whole(self, n: int, spec: _Spec) -> Whole:
+        if len(spec) == 2 and spec[0] == "one":
+            _require(spec[1] is None or _is_whole(spec[1]), "a number is none")
+            return np.full(n, -1 if spec[1] is None else spec[1], np.int64)
+        _require(len(spec) == 2 and spec[0] in _WHOLE and _is_whole(spec[1]), "a column is of another kind")
+        above = self._array(n, _WHOLE[spec[0]])
+        if spec[0] == "u8":
+            _require(above.max() <= 2 * LIMITS["value"], "a number is too large")
+        values: Whole = above.astype(np.int64) + spec[1]
         _require(max(-int(values.min()), int(values.max())) <= LIMITS["value"], "a number is too large")
         return values
 
-    def _summed(self, above: Whole, base: int, transform: int, near: tuple[Whole, Whole] | None) -> Whole:
-        _require(above.max() < LIMITS["step"], "a step is too large")
-        steps = _unzigzag(above)
-        if transform == _STEPS:
-            values = np.cumsum(steps, out=steps)
-            values += base
-            return values
-        if near is None:
-            raise DamagedFileError("a column follows one that is not known")
-        by, plus = near
-        _require(plus.min() >= 0 and plus.max() < LIMITS["step"], "a step is too large")
-        _require(by.min() >= 0 and by.max() < LIMITS["class"], "a row is of no class")
-        order, starts = _classes(by)
-        steps += plus
-        sums = np.cumsum(steps[order])
-        before = np.concatenate(([0], sums[starts[1:] - 1]))
-        sums -= np.repeat(before - base, np.diff(starts, append=len(by)))
-        steps[order] = sums
-        return steps
+    def _texts(self, n: int, spec: _Spec, *, is_optional: bool) -> list[str | None]:
+        lengths = self._whole(n, spec[2:])
+        _require(lengths.min() >= -is_optional, "a text has no length")
+        known = np.maximum(lengths, 0)
+        total = int(known.sum())
+        _require(_is_whole(spec[1]) and total == spec[1], "texts are not as long as they claim")
+        self._budget.charge(56 * n + 2 * total)
+        data = self._take(total).tobytes()
+        ends = np.cumsum(known)
+        places = zip((ends - known).tolist(), ends.tolist(), strict=True)
+        try:
+            # All at once where each byte is a character; else the cut between two texts may be within one.
+            whole = data.decode("ascii") if data.isascii() else None
+            texts: list[str | None] = [data[a:b].decode() if whole is None else whole[a:b] for a, b in places]
+        except UnicodeDecodeError as error:
+            raise DamagedFileError(f"a text is none: {error}") from error
+        for row in np.flatnonzero(lengths < 0).tolist():
+            texts[row] = None
+        longest = max((len(text) for text in texts if text), default=0)
+        _require(longest <= LIMITS["text"], "a text is too long")
+        return texts
+
+
+def _is_text(value: str) -> bool:
+    """Return whether a text has no half characters, which nothing can encode."""
+    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)

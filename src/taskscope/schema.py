@@ -64,9 +64,6 @@ class Column:
         Whether users' tables leave it out.
     is_exact
         Whether a stream carries its numbers as they are, not in ticks, whole bytes or half of their digits.
-    by, plus
-        Where a value is near that of the last row with the same value in `by`, increased by `plus` if there
-        is one: the names of these columns, which stand before it.
     """
 
     name: str
@@ -80,8 +77,6 @@ class Column:
     stored: tuple[str, ...] = ()
     internal: bool = False
     is_exact: bool = False
-    by: str = ""
-    plus: str = ""
 
     @property
     def wire(self) -> str:

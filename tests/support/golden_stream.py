@@ -36,12 +36,9 @@ def _values(column: Column, n: int, first: int, ends: Mapping[str, int]) -> Any:
     if bound:
         most = int(bound[2:]) if bound.startswith("<") else max(ends[bound[3:]], 1)
         values = i % most
-    elif column.by:
-        values = 10**9 + 10_000 * i + i % 7
     elif kind.startswith("time"):
         values = 123_456 * i - 5_000
     else:
-        # Few are large, so these are exceptions.
         values = np.where(i % 40 == 39, 10**12 + i, i * i % 1000)
     return np.where(i % 4 == 3, -1, np.abs(values)) if column.optional else values
 
@@ -84,53 +81,54 @@ def frames() -> list[bytes]:
 
 def crafted() -> dict[str, bytes]:
     """Return first batches that are to be refused, whose checksums are right, by what is wrong with them."""
-    names = list(PAGE)
-    groups, errors = names.index("groups"), names.index("errors")
 
-    def section(table: int, n: int, columns: bytes, first: int = 0, n_columns: int = 1) -> bytes:
-        return bytes([table, *_varint(n), *_varint(first), n_columns]) + columns
+    def batch(*tables: Any, data: bytes = b"", planes: Any = False) -> bytes:
+        return described({"planes": planes, "tables": list(tables)}, data)
 
-    text = bytes([0xC0, 0x00, 0x02])  # of one byte
-    error = section(errors, 1, text + b"e")
+    def errors(*column: Any, n: Any = 1, first: Any = 0) -> list[Any]:
+        return ["errors", first, n, [["text", *column]]]
+
+    def completed(*column: Any, n: int = 1) -> list[Any]:
+        return ["completed", 0, n, [["row", *column], ["nbytes", "one", 1]]]
+
+    group = ["groups", 0, 1, [["name", "one", "g"], ["prefix", "one", "p"]]]
+    error = errors("one", "e")
     return {
-        "a table that is not known": section(200, 1, text + b"e"),
-        "tables out of order": error + section(groups, 1, text + b"g" + text + b"p", n_columns=2),
-        "a table twice": error + error,
-        "too many columns": section(errors, 1, (text + b"e") * 2, n_columns=2),
-        "no rows": section(errors, 0, b""),
-        "more rows than bytes": section(errors, 1000, bytes([0xC0, 0x00, 0x00])),
-        "a batch that ends in a text": section(errors, 1, bytes([0xC0, 0x00, 0x04]) + b"e"),
-        "a batch that ends in a number": bytes([errors, 0x80]),
-        "a number of nine bytes": bytes([errors, *[0x80] * 8, 1]),
-        "no text": section(errors, 1, text + b"\xff"),
-        "a text of the wrong kind": section(errors, 1, bytes([0x00, 0x02])),
-        "a text that must be known": section(errors, 1, bytes([0xC0, 0x40, 0x00])),
-        "a text that is too long": section(errors, 1, bytes([0xC0, 0x00, *_varint(2 * 4097)]) + b"e" * 4097),
-        "a length below 0": section(errors, 1, bytes([0xC0, 0x00, 0x01])),
-        "a transform that is not known": section(errors, 1, bytes([0xC0, 0x18, 0x02]) + b"e"),
-        "a transform without what it goes by": section(errors, 1, bytes([0xC0, 0x10, 0x02]) + b"e"),
-        "reserved bits": section(errors, 1, bytes([0xC1, 0x00, 0x02]) + b"e"),
-        "a base that is too large": section(errors, 1, bytes([0xC0, 0x00, *_varint(2**54)])),
-        "no exceptions": section(errors, 1, bytes([0xC0, 0x20, 0x02, 0x00]) + b"e"),
-        "more exceptions than rows": section(
-            errors, 1, bytes([0xC0, 0x20, 0x02, 0x02, 0x01, 0, 0, 1, 0x00, 2]) + b"e"
-        ),
-        "an exception outside": section(errors, 1, bytes([0xC0, 0x20, 0x02, 0x01, 0x00, 2, 0x00, 2]) + b"ee"),
-        "exceptions within exceptions": section(
-            errors, 1, bytes([0xC0, 0x20, 0x02, 0x01, 0x20, 0, 1, 0, 0, 0, 2, 0, 2]) + b"e"
-        ),
-        "an exception of nothing": section(
-            errors, 1, bytes([0xC0, 0x20, 0x02, 0x01, 0x00, 0, 0x00, 0]) + b"e"
-        ),
+        "no description": b"",
+        "a description that is longer than the batch": (99).to_bytes(4, "little") + b"{}",
+        "a description that is no JSON": (2).to_bytes(4, "little") + b"{x",
+        "a description that is no object": (2).to_bytes(4, "little") + b"[]",
+        "no word on planes": batch(error, planes=None),
+        "tables out of order": batch(error, group),
+        "a table twice": batch(error, error),
+        "a table without columns": batch(["errors", 0, 1, []]),
+        "no rows": batch(errors("one", "e", n=0)),
+        "a half row": batch(errors("one", "e", n=1.5)),
+        "more rows than any frame": batch(errors("one", "e", n=2**18 + 1)),
+        "a first row below 0": batch(errors("one", "e", first=-1)),
+        "a column of no kind": batch(errors("u3", 0), data=b"abc"),
+        "a column that must be there": batch(["groups", 0, 1, [["name", "one", "g"]]]),
+        "a batch that ends in a text": batch(errors("text", 4, "one", 4), data=b"e"),
+        "a batch that goes on": batch(error, data=b"e"),
+        "no text": batch(errors("text", 1, "one", 1), data=b"\xff"),
+        "a text of the wrong kind": batch(errors("u1", 0), data=b"\0"),
+        "a text that must be known": batch(errors("one", None)),
+        "a text that is too long": batch(errors("text", 4097, "one", 4097), data=b"e" * 4097),
+        "texts of another length": batch(errors("text", 2, "one", 1), data=b"ee"),
+        "a length below 0": batch(errors("text", 0, "one", -2)),
+        "a number that must be known": batch(completed("one", None)),
+        "a number that is a text": batch(completed("one", "7")),
+        "a number that is half": batch(completed("one", 0.5)),
+        "a base that is too large": batch(completed("u1", 2**53), data=b"\0"),
+        "a number that is too large": batch(completed("u8", 0), data=b"\xff" * 8),
+        "a row that comes before all": batch(["tasks", -5, 1, [["run", "one", 0]]]),
     }
 
 
-def _varint(n: int) -> bytes:
-    out = bytearray()
-    while n > 127:
-        out.append(n & 127 | 128)
-        n >>= 7
-    return bytes([*out, n])
+def described(description: Any, data: bytes = b"") -> bytes:
+    """Return the content of a batch."""
+    said = json.dumps(description).encode()
+    return len(said).to_bytes(4, "little") + said + data
 
 
 def framed(content: bytes) -> bytes:

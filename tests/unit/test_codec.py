@@ -61,10 +61,6 @@ def whole(name: str, *, optional: bool = False) -> Column:
 
 
 WHOLE = {"t": Table(name="t", meaning="", columns=(whole("v"),))}
-_STOP = Column(name="stop", kind="number", meaning="", unit="s", is_time=True, by="lane", plus="took")
-TASKS = {
-    "t": Table(name="t", meaning="", columns=(whole("lane"), derived("took", "number", "", unit="s"), _STOP))
-}
 
 
 def test_the_golden_stream_is_what_is_written_and_read() -> None:
@@ -113,43 +109,21 @@ def test_whole_numbers_come_back_as_they_were(values: list[int], first: int) -> 
     assert batch["t"].columns["v"].tolist() == values  # type: ignore[union-attr]  # an array
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**20)), min_size=1, max_size=300),
-    st.integers(-VALUE // 2, VALUE // 2),
-    st.randoms(use_true_random=False),
-)
-def test_times_that_go_on_in_their_lane_come_back_as_they_were(
-    rows: list[tuple[int, int]], start: int, chance: random.Random
-) -> None:
-    ends = dict.fromkeys(range(4), start)
-    stops = []
-    for lane, took in rows:
-        ends[lane] += took + chance.randrange(300)
-        stops.append(ends[lane])
-    lanes, tooks = (np.array(values) for values in zip(*rows, strict=True))
-    columns = {"lane": lanes, "took": tooks, "stop": np.array(stops)}
-    (batch,) = read(written({"t": Section(0, columns)}, tables=TASKS), TASKS)
-    assert {
-        name: np.rint(np.asarray(v) / (1 if name == "lane" else TICK_S)).tolist()
-        for name, v in batch["t"].columns.items()
-    } == {name: values.tolist() for name, values in columns.items()}
-
-
-def test_times_that_go_on_in_their_lane_take_fewer_bytes() -> None:
+def test_a_task_takes_at_most_32_bytes_besides_its_key() -> None:
     n = 10_000
-    lane, took = np.arange(n) % 16, 50_000 + np.arange(n) * 7919 % 10_000
-    stop = (10**9 * 6 + np.cumsum(took.reshape(-1, 16), axis=0)).ravel()
-    columns = {"lane": lane, "took": took, "stop": stop}
-    apart = {
-        "t": Table(
-            name="t",
-            meaning="",
-            columns=(*TASKS["t"].columns[:2], derived("stop", "number", "", unit="s", is_time=True)),
-        )
+    took = 50_000 + np.arange(n) * 7919 % 10_000
+    wide: dict[str, Any] = {
+        "run": 0,
+        "group": np.arange(n) % 300,
+        "lane": np.arange(n) % 16,
+        "nbytes": 8e6 * (np.arange(n) % 9),
     }
-    sizes = [len(written({"t": Section(0, columns)}, tables=tables)) for tables in (TASKS, apart)]
-    # The lane takes a byte, how long it took two; the stop is what these say, or takes three.
-    assert [round(size / n) for size in sizes] == [3, 6]
+    columns = {
+        c.name: [None] * n if c.wire.startswith("text") else np.broadcast_to(wide.get(c.name, 0), n)
+        for c in PAGE["tasks"].columns
+    }
+    columns |= {"duration_s": took, "stop_s": 10**12 + np.cumsum(took), "cpu_s": took - 7}
+    assert len(written({"tasks": Section(0, columns)})) / n <= 32
 
 
 _TEXT = st.one_of(st.none(), st.text(max_size=20), st.just("\ud800"))
@@ -270,20 +244,21 @@ def test_rows_that_come_twice_are_refused_and_a_gap_is_seen() -> None:
 
 def test_columns_and_tables_are_matched_by_name() -> None:
     newer = {
-        "extra": Table(name="extra", meaning="", columns=TASKS["t"].columns),
+        "extra": Table(name="extra", meaning="", columns=(whole("lane"), derived("took", "number", ""))),
         "t": Table(name="t", meaning="", columns=(whole("new"), derived("text", "text", ""), whole("v"))),
     }
     older = {"t": Table(name="t", meaning="", columns=(whole("v"), whole("gone", optional=True)))}
-    columns = {"lane": np.arange(20) % 3, "took": np.arange(20) * 1000, "stop": np.arange(20) * 100_000}
-    section = Section(3, {"new": np.arange(20), "text": ["é"] * 20, "v": np.arange(20) * 1000})
-    stream = written({"extra": Section(0, columns), "t": section}, tables=newer)
-    (batch,) = read(stream, older)
-    assert list(batch) == ["t"]
-    assert batch["t"].first == 3
-    np.testing.assert_array_equal(batch["t"].columns["v"], np.arange(20) * 1000)
-    np.testing.assert_array_equal(batch["t"].columns["gone"], np.full(20, np.nan))
-    with pytest.raises(DamagedFileError, match="t lacks other"):
-        read(stream, {"t": Table(name="t", meaning="", columns=(whole("other"),))})
+    columns = {"lane": np.arange(20) % 3, "took": np.arange(20) / 3}
+    section = Section(3, {"new": np.arange(20), "text": ["é", "x"] * 10, "v": np.arange(20) * 1000})
+    for level in (0, 1):
+        stream = written({"extra": Section(0, columns), "t": section}, tables=newer, level=level)
+        (batch,) = read(stream, older)
+        assert list(batch) == ["t"]
+        assert batch["t"].first == 3
+        np.testing.assert_array_equal(batch["t"].columns["v"], np.arange(20) * 1000)
+        np.testing.assert_array_equal(batch["t"].columns["gone"], np.full(20, np.nan))
+        with pytest.raises(DamagedFileError, match="t lacks other"):
+            read(stream, {"t": Table(name="t", meaning="", columns=(whole("other"),))})
 
 
 def test_what_rows_refer_to_has_to_be_there() -> None:
@@ -302,7 +277,7 @@ def test_nothing_is_made_of_a_claim() -> None:
     tables = {"t": Table(name="t", meaning="", columns=tuple(whole(f"c{i}") for i in range(250)))}
     columns = {f"c{i}": np.zeros(n, np.int64) for i in range(250)}
     bomb = written({"t": Section(0, columns)}, tables=tables, level=9)
-    # Unpacked it is 0.3 MB, and 524 MB of columns.
+    # It describes 524 MB of columns.
     assert len(bomb) < 3_000
     tracemalloc.start()
     try:
@@ -317,7 +292,7 @@ def test_nothing_is_made_of_a_claim() -> None:
 def test_what_no_reader_takes_is_not_written() -> None:
     n = LIMITS["rows"] + 1
     for columns, problem in (
-        ({"v": np.zeros(n, np.int64)}, f"{n:,} rows of t"),
+        ({"v": np.zeros(n, np.int64)}, f"{n:,} rows of v"),
         ({"v": np.array([VALUE + 1])}, "is too large"),
     ):
         with pytest.raises(ValueError, match=problem):

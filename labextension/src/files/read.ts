@@ -4,7 +4,7 @@ import { BatchReader, readHeader } from '../wire/codec';
 import { Budget, type Frame, HEAD_BYTES, crc32, readFrame, unpack } from '../wire/frames';
 import { type Field, WireError } from '../wire/check';
 import { FORMAT, LIMITS } from '../wire/tables';
-import { BY, TABLES } from './tables';
+import { TABLES } from './tables';
 
 export type FileSchema = typeof TABLES;
 type FileTable = keyof FileSchema;
@@ -165,8 +165,8 @@ class Gathered {
     const read = readHeader(header);
     demand(Math.abs(read.zeroS) < MAX_S, 'zero_s must be a number of seconds');
     // Times in the file are the recorder's; those here are of the recording.
-    this.#reader = new BatchReader({ ...read, zeroS: -read.zeroS }, TABLES, BY);
-    this.#nothing = this.#reader.read(new Uint8Array(), new Budget(0));
+    this.#reader = new BatchReader({ ...read, zeroS: -read.zeroS }, TABLES);
+    this.#nothing = this.#reader.nothing();
   }
 
   add(content: Uint8Array, budget: Budget): void {

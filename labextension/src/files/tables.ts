@@ -437,22 +437,6 @@ export const TABLES = {
   }
 } as const;
 
-export const BY = {
-  keys: {
-    i0: ['group', ''],
-    i1: ['group', ''],
-    i2: ['group', ''],
-    i3: ['group', ''],
-    i4: ['group', ''],
-    i5: ['group', ''],
-    i6: ['group', ''],
-    i7: ['group', '']
-  },
-  tasks: {
-    stop_s: ['lane', 'duration_s']
-  }
-} as const;
-
 export const CHOICES = {
   messages: {
     level: ['info', 'warning'],

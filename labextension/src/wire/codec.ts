@@ -2,12 +2,10 @@
 import { Field, WireError } from './check';
 import type { Budget } from './frames';
 import { fail } from './frames';
-import { BY, FORMAT, LIMITS, TABLES } from './tables';
+import { FORMAT, LIMITS, TABLES } from './tables';
 
 /** The tables of a stream, as `tables.ts` here and the one of files have them. */
 export type Schema = Readonly<Record<string, { readonly mode: string; readonly columns: Readonly<Record<string, string>> }>>;
-/** The columns that transform 2 goes by, by table. */
-export type By = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 type Page = typeof TABLES;
 export type TableName<S extends Schema = Page> = keyof S & string;
 export type Numbers = Float64Array | Int32Array;
@@ -33,43 +31,35 @@ export interface Section<T extends TableName<S>, S extends Schema = Page> {
 export type Sections<S extends Schema = Page> = { readonly [T in TableName<S>]: Section<T, S> };
 
 const MAX_S = 1e10;
-/** Classes of rows are numbers of lanes and groups. */
-const MAX_CLASSES = 65_536;
 
-/** What is known of a stream from its frame 0. */
+/** Frame 0 of a stream. */
 export interface Header {
-  /** Everything it says; the caller reads what he needs. */
+  /** All of its fields. */
   readonly said: Field;
   readonly zeroS: number;
   readonly tickS: number;
-  /** By number of the table: its name, and the names of its columns. */
-  readonly tables: readonly { readonly name: string; readonly columns: readonly string[] }[];
 }
 
-/** @throws WireError where the content of a frame 0 is none. */
+/** @throws WireError where the content of a frame 0 is not a header. */
 export function readHeader(content: Uint8Array): Header {
-  let json: unknown;
-  try {
-    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
-  } catch (error) {
-    fail('a header in JSON', String(error));
-  }
-  const said = new Field(json, 'header');
+  const said = jsonOf(content, 'header');
   if (said.at('format').count() > FORMAT) {
     said.at('format').fail(`${FORMAT}; a newer taskscope may read it`);
   }
-  const tables = said.at('tables');
-  tables.at('');
   const tickS = said.at('tick_s').number();
   return {
     said,
     zeroS: said.at('zero_s').number(),
-    tickS: tickS >= 1e-12 && tickS <= 1 ? tickS : said.at('tick_s').fail('a part of a second'),
-    tables: Object.keys(tables.value as object).map(name => {
-      const columns = tables.at(name).list().map(f => f.text());
-      return new Set(columns).size === columns.length ? { name, columns } : tables.at(name).fail('different columns');
-    })
+    tickS: tickS >= 1e-12 && tickS <= 1 ? tickS : said.at('tick_s').fail('a part of a second')
   };
+}
+
+function jsonOf(content: Uint8Array, name: string): Field {
+  try {
+    return new Field(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content)) as unknown, name);
+  } catch (error) {
+    return fail(`a ${name} in JSON`, String(error));
+  }
 }
 
 /** Takes the batches of one stream in order, which refer to rows of those before. */
@@ -81,7 +71,7 @@ export class BatchReader<S extends Schema = Page> {
   readonly #nothing: Readonly<Record<string, Record<string, Numbers>>>;
 
   /** Of a page, where no other tables are given. */
-  constructor(readonly header: Header, tables?: S, private readonly by: By = BY) {
+  constructor(readonly header: Header, tables?: S) {
     this.#tables = tables ?? TABLES;
     this.#nothing = Object.fromEntries(Object.entries(this.#tables).map(([table, { columns }]) => [
       table, Object.fromEntries(Object.keys(columns).map(name => [camel(name), NONE]))
@@ -93,81 +83,97 @@ export class BatchReader<S extends Schema = Page> {
     return this.#next.get(table) ?? 0;
   }
 
+  /** All tables as a batch without rows has them. */
+  nothing(): Sections<S> {
+    return Object.fromEntries(Object.entries(this.#nothing).map(([name, columns]) => {
+      if (own(this.#tables, name)?.mode === 'whole') {
+        this.#next.set(name, 0);
+      }
+      return [name, { first: this.#next.get(name) ?? 0, n: 0, columns }];
+    })) as unknown as Sections<S>;
+  }
+
   /**
    * Decode the content of one frame.
    *
    * @throws WireError naming what is wrong; nothing is decoded in part.
    */
   read(content: Uint8Array, budget: Budget): Sections<S> {
+    const sections: Record<string, object> = this.nothing();
     const bytes = new Bytes(content, budget);
-    const sections: Record<string, { first: number; n: number; columns: Record<string, Numbers | Texts> }> = {};
-    for (const [name, columns] of Object.entries(this.#nothing)) {
-      if (own(this.#tables, name)?.mode === 'whole') {
-        this.#next.set(name, 0);
-      }
-      sections[name] = { first: this.#next.get(name) ?? 0, n: 0, columns };
-    }
+    const description = jsonOf(bytes.take(Math.min(bytes.u32(), LIMITS.header)), 'description');
+    bytes.hasPlanes = description.at('planes').flag();
+    const order = Object.keys(this.#tables);
     let last = -1;
-    while (bytes.left > 0) {
-      const number = bytes.byte();
-      const table = this.header.tables[number];
-      const n = bytes.count(LIMITS.rows);
-      const first = bytes.count(LIMITS.value);
-      const columns = bytes.count(LIMITS.columns);
-      if (table === undefined || number <= last || columns !== table.columns.length || n === 0 || n > bytes.left) {
-        fail('rows of a known table, with all of its columns and after those before', number);
+    for (const described of description.at('tables').list()) {
+      const [nameOf, firstOf, nOf, specs] = described.list();
+      const [name, first, n] = [nameOf?.text() ?? '', firstOf?.count() ?? 0, nOf?.count() ?? 0];
+      if (specs === undefined || n === 0 || n > LIMITS.rows) {
+        fail(`1 to ${LIMITS.rows} rows of a table with columns`, n);
       }
-      last = number;
-      const { name } = table;
-      const raw = bytes.columns(own(this.by, name) ?? {}, table.columns, n);
+      const raw = new Map(specs.list().map(spec => {
+        const [column, ...how] = spec.list();
+        return [column?.text() ?? '', bytes.column(how, n)] as const;
+      }));
       const known = own(this.#tables, name);
       if (known !== undefined) {
-        if (known.mode === 'append' && first < (this.#next.get(name) ?? 0)) {
+        if (order.indexOf(name) <= last || (known.mode === 'append' && first < (this.#next.get(name) ?? 0))) {
           fail(`a row of ${name} after those before`, first);
         }
+        last = order.indexOf(name);
         this.#next.set(name, first + n);
         sections[name] = { first, n, columns: this.#meant(name, known.columns, raw, n) };
       }
     }
+    if (bytes.left > 0) {
+      fail('the end of a batch', bytes.left);
+    }
     return sections as unknown as Sections<S>;
   }
 
-  /** Columns under the names that are used here, in seconds, checked, with what is missing unknown. */
+  /** Columns in `camelCase`, in seconds, within the bounds of their declaration, NaN or null where they are unknown. */
   #meant(table: string, kinds: Readonly<Record<string, string>>, raw: ReadonlyMap<string, Raw>, n: number): Record<string, Numbers | Texts> {
-    const columns: Record<string, Numbers | Texts> = {};
-    const { zeroS, tickS } = this.header;
-    for (const [name, declared] of Object.entries(kinds)) {
-      const [kind = '', link = '', bound = ''] = declared.split(' ');
-      const isOptional = kind.endsWith('?');
+    return Object.fromEntries(Object.entries(kinds).map(([name, declared]): [string, Numbers | Texts] => {
+      const isText = declared.startsWith('text');
       const found = raw.get(name);
-      const isText = kind.startsWith('text');
-      if (found === undefined) {
-        columns[camel(name)] = isOptional ? (isText ? new Array<null>(n).fill(null) : new Float64Array(n).fill(NaN)) : fail(`a column ${name} of ${table}`, found);
-        continue;
+      if (found === undefined || found.type === 'null') {
+        const isOptional = declared.split(' ')[0]?.endsWith('?') ?? false;
+        return [camel(name), isOptional ? (isText ? new Array<null>(n).fill(null) : new Float64Array(n).fill(NaN)) : fail(`a column ${name} of ${table}`, found)];
       }
       const { values, type } = found;
-      if (type !== (isText ? 'text' : kind.startsWith('f') ? kind.slice(0, 2) : 'int') || (!isOptional && found.hasUnknown)) {
-        fail(`${table}.${name} to be ${declared}`, type);
+      if (Array.isArray(values) || isText) {
+        const isOf = Array.isArray(values) && isText && (declared === 'text?' || !values.includes(null));
+        return [camel(name), isOf ? values : fail(`${table}.${name} to be ${declared}`, type)];
       }
-      columns[camel(name)] = values;
-      if (Array.isArray(values) || type !== 'int') {
-        continue;
+      if (declared.startsWith('f')) {
+        const isOf = (found.isOne === true || type === declared.slice(0, 2)) && (declared.endsWith('?') || !values.some(Number.isNaN));
+        return [camel(name), isOf ? values : fail(`${table}.${name} to be ${declared}`, type)];
       }
-      const isTime = kind.startsWith('time');
-      if (isTime || kind.startsWith('duration')) {
-        const zero = isTime ? zeroS : 0;
-        const seconds = values instanceof Float64Array ? values : new Float64Array(n);
-        for (let i = 0; i < n; i += 1) {
-          seconds[i] = zero + (values[i] as number) * tickS;
-        }
-        columns[camel(name)] = demand(seconds, table, name, isTime ? -MAX_S : 0, MAX_S);
-      } else if (link !== '') {
-        demand(values, table, name, 0, link === '<' ? Number(bound) : (this.#next.get(bound) ?? 0));
-      } else if (isOptional) {
-        demand(values, table, name, 0, Infinity);
+      return [camel(name), type === 'int' ? this.#numbers(`${table}.${name}`, declared, values) : fail(`${table}.${name} to be ${declared}`, type)];
+    }));
+  }
+
+  /** Whole numbers as they are declared: times in seconds, -1 as NaN where a number may be unknown. */
+  #numbers(name: string, declared: string, values: Numbers): Numbers {
+    const [kind = '', link = '', bound = ''] = declared.split(' ');
+    const isTime = kind.startsWith('time');
+    const isSeconds = isTime || kind.startsWith('duration');
+    const hasUnknown = kind.endsWith('?') && values.includes(-1);
+    const found = (isSeconds || hasUnknown) && !(values instanceof Float64Array) ? new Float64Array(values.length) : values;
+    if (isSeconds || hasUnknown) {
+      const [zero, scale] = [isTime ? this.header.zeroS : 0, isSeconds ? this.header.tickS : 1];
+      for (let i = 0; i < values.length; i += 1) {
+        const value = values[i] as number;
+        found[i] = hasUnknown && value === -1 ? NaN : zero + value * scale;
       }
     }
-    return columns;
+    if (isSeconds) {
+      return demand(found, name, isTime ? -MAX_S : 0, MAX_S);
+    }
+    if (link !== '') {
+      return demand(found, name, 0, link === '<' ? Number(bound) : (this.#next.get(bound) ?? 0));
+    }
+    return kind.endsWith('?') ? demand(found, name, 0, Infinity) : found;
   }
 }
 
@@ -194,11 +200,11 @@ function camel(name: string): string {
 }
 
 /** Throws unless all that are known are at least `low` and less than `high`. */
-function demand(values: Numbers, table: string, column: string, low: number, high: number): Numbers {
+function demand(values: Numbers, column: string, low: number, high: number): Numbers {
   for (let i = 0; i < values.length; i += 1) {
     const value = values[i] as number;
     if (value < low || value >= high) {
-      throw new WireError(`${table}.${column}[${i}]`, `from ${low} to less than ${high}`, value);
+      throw new WireError(`${column}[${i}]`, `from ${low} to less than ${high}`, value);
     }
   }
   return values;
@@ -206,18 +212,17 @@ function demand(values: Numbers, table: string, column: string, low: number, hig
 
 interface Raw {
   readonly values: Numbers | Texts;
-  readonly hasUnknown: boolean;
-  readonly type: 'int' | 'f4' | 'f8' | 'text';
+  readonly type: 'int' | 'f4' | 'f8' | 'text' | 'null';
+  /** Whether its description holds the one value of all rows. */
+  readonly isOne?: boolean;
 }
 
-function whole(value: number): void {
-  if (!(Math.abs(value) <= LIMITS.value)) {
-    fail('whole numbers up to 2 ** 52', value);
-  }
-}
+const WHOLE = { u1: 1, u2: 2, u4: 4, u8: 8 } as const;
 
-/** Steps through the content of one frame. */
+/** Steps through the bytes of the columns of one batch. */
 class Bytes {
+  /** Whether the bytes of a column are sorted by place: all lowest ones first. */
+  hasPlanes = false;
   #at = 0;
   readonly #text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -227,8 +232,9 @@ class Bytes {
     return this.bytes.length - this.#at;
   }
 
-  byte(): number {
-    return this.take(1)[0] as number;
+  u32(): number {
+    const bytes = this.take(4);
+    return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   }
 
   take(length: number): Uint8Array {
@@ -239,67 +245,80 @@ class Bytes {
     return this.bytes.subarray(this.#at - length, this.#at);
   }
 
-  /** A whole number from 0 to `max`. */
-  count(max: number): number {
-    let value = 0;
-    for (let scale = 1; ; scale *= 128) {
-      const b = this.byte();
-      value += (b & 127) * scale;
-      if (b < 128) {
-        return value <= max ? value : fail(`a number up to ${max}`, value);
+  /** A column of `n` values, as its description says. */
+  column(how: readonly Field[], n: number): Raw {
+    const [kindOf, a, b, c] = how;
+    const kind = kindOf?.text() ?? '';
+    this.budget.take(8 * n);
+    if (kind === 'one' && a !== undefined) {
+      return constant(a.value, n);
+    }
+    if (kind === 'text' && a !== undefined && b !== undefined) {
+      return this.#texts(this.#whole(b.text(), c?.value, n), a.count());
+    }
+    if (kind === 'f4' || kind === 'f8') {
+      const buffer = this.#ordered(kind === 'f4' ? 4 : 8, n);
+      const values = kind === 'f8' ? new Float64Array(buffer) : Float64Array.from(new Float32Array(buffer));
+      return values.some(value => Math.abs(value) === Infinity) ? fail('finite numbers', Infinity) : { values, type: kind };
+    }
+    return { values: this.#whole(kind, a?.value, n), type: 'int' };
+  }
+
+  /** The bytes of `n` values, each in memory as a processor has it. */
+  #ordered(width: number, n: number): ArrayBuffer {
+    const bytes = this.take(width * n);
+    if (!this.hasPlanes || width === 1) {
+      return new Uint8Array(bytes).buffer;
+    }
+    const ordered = new Uint8Array(width * n);
+    for (let k = 0; k < width; k += 1) {
+      for (let i = 0, p = k * n; i < n; i += 1) {
+        ordered[i * width + k] = bytes[p + i] as number;
       }
-      if (scale >= 2 ** 49) {
-        fail('a number of at most 8 bytes', 'more');
+    }
+    return ordered.buffer;
+  }
+
+  #whole(kind: string, base: unknown, n: number): Numbers {
+    if (kind === 'one') {
+      return constant(base, n).values as Numbers;
+    }
+    if (!Object.hasOwn(WHOLE, kind) || !isWhole(base)) {
+      fail('a column of a known kind', kind);
+    }
+    const width = WHOLE[kind as keyof typeof WHOLE];
+    const buffer = this.#ordered(width, n);
+    if (width === 8) {
+      const [halves, large] = [new Uint32Array(buffer), new Float64Array(n)];
+      for (let i = 0; i < n; i += 1) {
+        const value = base + (halves[2 * i + 1] as number) * 2 ** 32 + (halves[2 * i] as number);
+        large[i] = isWhole(value) ? value : fail('whole numbers up to 2 ** 52', value);
       }
+      return large;
     }
+    const above = width === 1 ? new Uint8Array(buffer) : width === 2 ? new Uint16Array(buffer) : new Uint32Array(buffer);
+    const isSmall = base >= -(2 ** 31) && base + 256 ** width <= 2 ** 31;
+    const values = isSmall ? new Int32Array(n) : new Float64Array(n);
+    for (let i = 0; i < n; i += 1) {
+      values[i] = base + (above[i] as number);
+    }
+    return values;
   }
 
-  signed(): number {
-    const zigzag = this.count(2 * LIMITS.value);
-    return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
-  }
-
-  /** The columns of a table, by name; one that goes by others comes after them. */
-  columns(by: Readonly<Record<string, readonly string[]>>, names: readonly string[], n: number): Map<string, Raw> {
-    const found = new Map<string, Raw>();
-    for (const name of names) {
-      const [group = '', plus = ''] = own(by, name) ?? [];
-      found.set(name, this.#column(n, { group: found.get(group)?.values, plus: plus === '' ? null : found.get(plus)?.values }));
+  #texts(lengths: Numbers, total: number): Raw {
+    let sum = 0;
+    for (const length of lengths) {
+      sum += length >= -1 ? Math.max(length, 0) : fail('the length of a text', length);
     }
-    return found;
-  }
-
-  #column(n: number, near: Near): Raw {
-    const head = this.byte();
-    const kind = head >> 6;
-    if (kind < 2) {
-      const values = this.#wholeNumbers(head, n, near);
-      // Stored is one more; 0 is unknown.
-      return kind === 0
-        ? { values, hasUnknown: false, type: 'int' }
-        : { values: Float64Array.from(values, value => (value === 0 ? NaN : value - 1)), hasUnknown: true, type: 'int' };
+    if (sum !== total) {
+      fail(`texts of ${total} bytes`, sum);
     }
-    if (kind === 2) {
-      const values = this.#floats(head & 63, n);
-      return { values, hasUnknown: values.some(Number.isNaN), type: head & 1 ? 'f8' : 'f4' };
-    }
-    if ((head & 63) !== 0) {
-      fail('a column of texts', head);
-    }
-    this.budget.take(64 * n);
-    const lengths = this.byte();
-    const hasUnknown = lengths >> 6 === 1;
-    return { values: this.#texts(this.#wholeNumbers(lengths, n), hasUnknown), hasUnknown, type: 'text' };
-  }
-
-  #texts(lengths: Numbers, hasUnknown: boolean): Texts {
-    return Array.from(lengths, stored => {
-      const length = hasUnknown ? stored - 1 : stored;
+    this.budget.take(56 * lengths.length + 2 * total);
+    const values = Array.from(lengths, length => {
       if (length < 0) {
-        return hasUnknown && stored === 0 ? null : fail('the length of a text', length);
+        return null;
       }
       const encoded = this.take(length);
-      this.budget.take(2 * length);
       try {
         const text = this.#text.decode(encoded);
         return text.length <= LIMITS.text ? text : fail(`a text of at most ${LIMITS.text} characters`, text.length);
@@ -307,127 +326,24 @@ class Bytes {
         throw error instanceof WireError ? error : new WireError('frame', 'text in UTF-8', String(error));
       }
     });
-  }
-
-  #floats(head: number, n: number): Float64Array {
-    if (head > 1) {
-      fail('a column of floats', head);
-    }
-    this.budget.take(8 * n);
-    const width = head === 0 ? 4 : 8;
-    const planes = this.take(width * n);
-    const bits = new Uint8Array(width * n);
-    for (let k = 0; k < width; k += 1) {
-      for (let i = 0; i < n; i += 1) {
-        bits[i * width + k] = planes[k * n + i] as number;
-      }
-    }
-    const values = width === 8 ? new Float64Array(bits.buffer) : Float64Array.from(new Float32Array(bits.buffer));
-    return values.every(value => Math.abs(value) !== Infinity) ? values : fail('finite numbers', Infinity);
-  }
-
-  #wholeNumbers(head: number, n: number, near: Near = {}, isInner = false): Numbers {
-    const planes = head & 7;
-    const transform = (head >> 3) & 3;
-    const hasExceptions = (head & 32) !== 0;
-    if (head > 127 || transform > 2 || (isInner && head > 7)) {
-      fail('a column of whole numbers', head);
-    }
-    this.budget.take(8 * n);
-    const base = this.signed();
-    const b = this.take(planes * n);
-    // What fits into 32 bits is read several times faster.
-    if (transform === 0 && !hasExceptions && planes < 4 && base >= -(2 ** 31) && base + 256 ** planes <= 2 ** 31) {
-      return smallNumbers(b, n, planes, base);
-    }
-    const values = new Float64Array(n);
-    for (let k = planes - 1; k >= 0; k -= 1) {
-      for (let i = 0, p = k * n; i < n; i += 1) {
-        values[i] = (values[i] as number) * 256 + (b[p + i] as number);
-      }
-    }
-    if (hasExceptions) {
-      this.#exceptions(values, 256 ** planes);
-    }
-    if (transform === 0) {
-      for (let i = 0; i < n; i += 1) {
-        values[i] = (values[i] as number) + base;
-      }
-    } else {
-      for (let i = 0; i < n; i += 1) {
-        values[i] = step(values[i] as number);
-      }
-      if (transform === 1) {
-        for (let i = 0, sum = base; i < n; i += 1) {
-          values[i] = sum += values[i] as number;
-        }
-      } else {
-        addByClass(values, base, near);
-      }
-    }
-    values.forEach(whole);
-    return values;
-  }
-
-  /** Add what few numbers have beyond their planes. */
-  #exceptions(values: Float64Array, scale: number): void {
-    const m = this.count(Math.min(values.length, this.left));
-    if (m === 0) {
-      fail('some exceptions', m);
-    }
-    const [place, rest] = [this.#wholeNumbers(this.byte(), m, {}, true), this.#wholeNumbers(this.byte(), m, {}, true)];
-    for (let i = 0, last = -1; i < m; i += 1) {
-      const [at, more] = [place[i] as number, rest[i] as number];
-      if (at <= last || at >= values.length || more <= 0) {
-        fail('exceptions in order', at);
-      }
-      values[at] = (values[at] as number) + more * scale;
-      last = at;
-    }
+    return { values, type: 'text' };
   }
 }
 
-/** What a zigzagged difference is. */
-function step(zigzag: number): number {
-  if (zigzag >= LIMITS.step) {
-    fail('small differences', zigzag);
-  }
-  return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
+function isWhole(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= LIMITS.value;
 }
 
-/** The columns that another one goes by; `plus` null: none is added. */
-interface Near {
-  readonly group?: Numbers | Texts | undefined;
-  readonly plus?: Numbers | Texts | null | undefined;
-}
-
-/** What each row has more than the last one of its class and a column besides, added up in place. */
-function addByClass(values: Float64Array, base: number, { group, plus }: Near): void {
-  if (group === undefined || plus === undefined || Array.isArray(group) || Array.isArray(plus)) {
-    fail('a column that goes by others', group);
+/** The same value in all rows; null: unknown. */
+function constant(value: unknown, n: number): Raw {
+  if (value === null) {
+    return { values: new Int32Array(n).fill(-1), type: 'null', isOne: true };
   }
-  const n = values.length;
-  let most = 0;
-  for (const one of group) {
-    most = one >= 0 && one < MAX_CLASSES ? Math.max(most, one) : fail('few classes', one);
+  if (typeof value === 'string') {
+    return value.length <= LIMITS.text ? { values: new Array<string>(n).fill(value), type: 'text' } : fail(`a text of at most ${LIMITS.text} characters`, value.length);
   }
-  const last = new Float64Array(most + 1).fill(base);
-  for (let i = 0; i < n; i += 1) {
-    const more = plus?.[i] ?? 0;
-    if (!(more >= 0 && more < LIMITS.step)) {
-      fail('small differences', more);
-    }
-    const one = group[i] as number;
-    values[i] = last[one] = (last[one] as number) + more + (values[i] as number);
+  if (isWhole(value)) {
+    return { values: Math.abs(value) < 2 ** 31 ? new Int32Array(n).fill(value) : new Float64Array(n).fill(value), type: 'int', isOne: true };
   }
-}
-
-function smallNumbers(b: Uint8Array, n: number, planes: number, base: number): Int32Array {
-  const values = new Int32Array(n).fill(base);
-  for (let k = 0; k < planes; k += 1) {
-    for (let i = 0, p = k * n; i < n; i += 1) {
-      values[i] = (values[i] as number) + ((b[p + i] as number) << (8 * k));
-    }
-  }
-  return values;
+  return Number.isFinite(value) ? { values: new Float64Array(n).fill(value as number), type: 'f8', isOne: true } : fail('a number, a text or null', typeof value);
 }

@@ -3,11 +3,10 @@
  *
  * What a column of TABLES is: `int`, `time` (seconds after the zero), `duration` (at least 0), `f4`, `f8`,
  * `text`; `?`: it may be unknown; `< n`: a place in CHOICES, or 0 and 1; `of <table>`: the number of a row.
- * BY: the columns that transform 2 goes by, the second one may be none.
  */
 export const FORMAT = 1;
 
-export const LIMITS = { frame: 16777216, header: 1048576, rows: 262144, columns: 256, text: 4096, value: 4503599627370496, step: 17179869184, class: 65536 } as const;
+export const LIMITS = { frame: 16777216, header: 1048576, rows: 262144, columns: 256, text: 4096, value: 4503599627370496 } as const;
 
 export const TABLES = {
   state: {
@@ -283,32 +282,6 @@ export const TABLES = {
       activity: 'text',
       seconds: 'duration'
     }
-  }
-} as const;
-
-export const BY = {
-  tasks: {
-    stop_s: ['lane', 'duration_s'],
-    nbytes: ['group', ''],
-    i0: ['group', ''],
-    i1: ['group', ''],
-    i2: ['group', ''],
-    i3: ['group', ''],
-    i4: ['group', ''],
-    i5: ['group', ''],
-    i6: ['group', ''],
-    i7: ['group', '']
-  },
-  turns: {
-    nbytes: ['group', ''],
-    i0: ['group', ''],
-    i1: ['group', ''],
-    i2: ['group', ''],
-    i3: ['group', ''],
-    i4: ['group', ''],
-    i5: ['group', ''],
-    i6: ['group', ''],
-    i7: ['group', '']
   }
 } as const;
 

@@ -7,7 +7,7 @@ import { type FrameHead, type TableRows, batchBytes, frame, headerOf, joined } f
 /** The content of a frame, and what its head says other than it would. */
 export type Written = Partial<FrameHead> & { readonly content: Uint8Array };
 
-const HEADER = headerOf({ recorder: undefined, epoch: undefined, made_by: 'test', started_at: '2026-01-02T03:04:05+00:00', zero_s: 100, grows: false }, TABLES);
+const HEADER = headerOf({ recorder: undefined, epoch: undefined, made_by: 'test', started_at: '2026-01-02T03:04:05+00:00', zero_s: 100, grows: false });
 
 /** A header that says these things besides, or instead. */
 export function header(said: Record<string, unknown> = {}): Written {
@@ -17,7 +17,7 @@ export function header(said: Record<string, unknown> = {}): Written {
 /** A batch of tables, times in ticks; how things stand is in it. */
 export function batch(tables: TableRows = {}, kind = 1): Written {
   const state = { columns: { now_s: [1_100_000_000], active: [0], final: [0], n_tasks: [0], n_dropped: [0], n_activities_dropped: [0], n_cores: [null], limit_bytes: [null], cache_unknown: [0] } };
-  return { kind, content: Uint8Array.from(batchBytes({ state, ...tables }, HEADER, TABLES)) };
+  return { kind, content: Uint8Array.from(batchBytes({ state, ...tables }, TABLES)) };
 }
 
 export const END = batch({}, 2);

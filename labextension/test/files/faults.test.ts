@@ -4,7 +4,7 @@ import { DamagedFileError } from '../../src/files/read';
 import { readRecording } from '../../src/files/recording';
 import { TaskStore } from '../../src/store';
 import { LIMITS } from '../../src/wire/tables';
-import type { TableRows } from '../wire/frames';
+import { type TableRows, described } from '../wire/frames';
 import { END, type Written, batch, fileOf, header } from './container';
 import { documentOf } from './documents';
 
@@ -168,10 +168,9 @@ describe('says what is wrong with', () => {
 });
 
 it('leaves out tables and columns that it does not know', async () => {
-  const { tables, ...said } = JSON.parse(Buffer.from(header().content).toString()) as { tables: Record<string, string[]> };
-  const names = { ...tables, constructor: ['constructor', 'toString'] };
-  const content = [...batch({ metadata: { columns: { text: ['{"label":"known"}'] } } }, 2).content, Object.keys(names).length - 1, 1, 0, 2, 1, 0, 5, 1, 0, 5];
-  const { metadata, problem } = await readRecording(fileOf([header({ ...said, tables: names }), { kind: 2, content: Uint8Array.from(content) }]));
+  const { metadata: told, state } = { metadata: ['metadata', 0, 1, [['text', 'one', '{"label":"known"}']]], state: ['state', 0, 1, [['active', 'one', 0], ['final', 'one', 0], ['n_tasks', 'one', 0], ['n_dropped', 'one', 0], ['n_activities_dropped', 'one', 0], ['cache_unknown', 'one', 0]]] };
+  const content = Uint8Array.from(described([['constructor', 0, 1, [['toString', 'u1', 0]]], state, told], [5]));
+  const { metadata, problem } = await readRecording(fileOf([header(), { kind: 2, content }]));
   expect([metadata, problem]).toEqual([{ label: 'known' }, null]);
 });
 

@@ -7,16 +7,11 @@ import { describe, expect, it } from 'vitest';
 import { WireError } from '../../src/wire';
 import { BatchReader, readHeader, rowsOf } from '../../src/wire/codec';
 import { Budget, crc32, readFrame, unpack } from '../../src/wire/frames';
-import { LIMITS, TABLES } from '../../src/wire/tables';
-import { batchBytes, column, frame, headerFrame, headerOf, signed, varint, wholeNumbers } from './frames';
+import { LIMITS } from '../../src/wire/tables';
+import { batchBytes, described, frame, headerFrame, headerOf } from './frames';
 
 function reader(said: Record<string, unknown> = {}): BatchReader {
   return new BatchReader(readHeader(new TextEncoder().encode(JSON.stringify(headerOf(said)))));
-}
-
-/** A stream of one table of one column, for bytes by hand. */
-function only(table: string, name: string): BatchReader {
-  return reader({ tables: { [table]: [name] } });
 }
 
 /** Keys that are names only. */
@@ -27,9 +22,10 @@ function keys(n: number): Record<string, (number | null)[]> {
 
 const key = { dims: 0, i0: 0, i1: 0, i2: 0, i3: 0, i4: 0, i5: 0, i6: 0, i7: 0, keyText: null };
 
-function numbers(bytes: readonly number[], n: number): number[] {
-  const { columns } = only('completed', 'row').read(Uint8Array.from([0, n, 0, 1, ...bytes]), new Budget(0)).completed;
-  return [...columns.row];
+/** The numbers of a column that is described so. */
+function numbers(how: readonly unknown[], bytes: readonly number[], n: number, planes = false): number[] {
+  const content = described([['completed', 0, n, [['row', ...how], ['nbytes', 'one', 1]]]], bytes, planes);
+  return [...reader().read(Uint8Array.from(content), new Budget(0)).completed.columns.row];
 }
 
 describe('frames', () => {
@@ -93,19 +89,16 @@ describe('frames', () => {
 
 describe('headers', () => {
   it('say what times and tables are', () => {
-    const { content } = readFrame(headerFrame(headerOf({ zero_s: 2, tick_s: 0.5, tables: { groups: ['name'] } })), 0) ?? { content: new Uint8Array() };
-    const { zeroS, tickS, tables, said } = readHeader(content);
-    expect({ zeroS, tickS, tables, recorder: said.at('recorder').text() }).toEqual({
-      zeroS: 2, tickS: 0.5, tables: [{ name: 'groups', columns: ['name'] }], recorder: 'r'
-    });
+    const { content } = readFrame(headerFrame(headerOf({ zero_s: 2, tick_s: 0.5 })), 0) ?? { content: new Uint8Array() };
+    const { zeroS, tickS, said } = readHeader(content);
+    expect({ zeroS, tickS, recorder: said.at('recorder').text() }).toEqual({ zeroS: 2, tickS: 0.5, recorder: 'r' });
   });
 
   it.each([
     ['{', /a header in JSON/],
     ['[]', /an object/],
     ['{"format": 2}', /a newer taskscope/],
-    ['{"format": 1, "zero_s": 0, "tick_s": 0, "tables": {}}', /a part of a second/],
-    ['{"format": 1, "zero_s": 0, "tick_s": 1, "tables": 5}', /an object/],
+    ['{"format": 1, "zero_s": 0, "tick_s": 0}', /a part of a second/],
     ['\ud800', /a header in JSON/]
   ])('are refused: %s', (text, reason) => {
     expect(() => readHeader(new TextEncoder().encode(text))).toThrow(reason);
@@ -113,37 +106,27 @@ describe('headers', () => {
 });
 
 describe('columns of whole numbers', () => {
-  it('stand above a base, plane by plane', () => {
-    expect(numbers([2, ...signed(-3), 1, 2, 0, 1], 2)).toEqual([-2, 255]);
-    expect(numbers([0, ...signed(9)], 2)).toEqual([9, 9]);
-    expect(numbers(wholeNumbers([2 ** 52, 0, 2 ** 40]), 3)).toEqual([2 ** 52, 0, 2 ** 40]);
-    expect(numbers(wholeNumbers([-(2 ** 31), 2 ** 31 - 1]), 2)).toEqual([-(2 ** 31), 2 ** 31 - 1]);
-  });
-
-  it('are differences to the row before', () => {
-    expect(numbers([0b01001, ...signed(100), 0, 2, 3], 3)).toEqual([100, 101, 99]);
-  });
-
-  it('have exceptions', () => {
-    expect(numbers([0b100001, ...signed(5), 1, 2, 3, 1, 0, ...signed(2), 0, ...signed(7)], 3)).toEqual([6, 7, 8 + 7 * 256]);
+  it('stand above a base, in order or plane by plane', () => {
+    expect(numbers(['u1', -3], [1, 255], 2)).toEqual([-2, 252]);
+    expect(numbers(['u2', 1], [1, 2, 0, 1], 2)).toEqual([514, 257]);
+    expect(numbers(['u2', 1], [1, 0, 2, 1], 2, true)).toEqual([514, 257]);
+    expect(numbers(['u4', 2 ** 40], [0, 0, 0, 1], 1)).toEqual([2 ** 40 + 2 ** 24]);
+    expect(numbers(['u8', -1], [0, 0, 0, 0, 0, 1, 0, 0], 1)).toEqual([2 ** 40 - 1]);
+    expect(numbers(['one', 9], [], 2)).toEqual([9, 9]);
   });
 
   it.each([
-    ['no planes left', [3, 0, 1, 2]],
-    ['more than 2 ** 52', [7, ...signed(2 ** 52), ...Array<number>(14).fill(255)]],
-    ['a number of nine bytes', [1, 128, 128, 128, 128, 128, 128, 128, 128, 0, 1, 1]],
-    ['an unknown transform', [0b11001, 0, 1, 1]],
-    ['a class that is not declared', [0b10001, 0, 1, 1]],
-    ['steps of 2 ** 34', [0b01101, 0, ...Array<number>(10).fill(255)]],
-    ['exceptions out of order', [0b100001, 0, 1, 1, 2, 1, ...signed(0), 1, 0, 0, ...signed(7)]],
-    ['exceptions of rows that are not there', [0b100001, 0, 1, 1, 1, 0, ...signed(2), 0, ...signed(7)]],
-    ['negative exceptions', [0b100001, 0, 1, 1, 1, 0, ...signed(1), 0, ...signed(-7)]],
-    ['exceptions with exceptions', [0b100001, 0, 1, 1, 1, 0b100000, ...signed(1), 0, ...signed(7)]],
-    ['floats', [0x81, ...Array<number>(16).fill(0)]],
-    ['texts', [0xc0, 0, 0, 1, 1]],
-    ['unknown ones that must be known', [0x41, 0, 0, 1]]
-  ])('are refused with %s', (_, bytes) => {
-    expect(() => numbers(bytes, 2)).toThrow(WireError);
+    ['too few bytes', ['u2', 0], [1, 2, 3]],
+    ['bytes that are left', ['u1', 0], [1, 2, 3]],
+    ['more than 2 ** 52', ['u8', 2 ** 52], Array<number>(16).fill(255)],
+    ['a base that is no whole number', ['u1', 0.5], [1, 2]],
+    ['a kind that is not known', ['u3', 0], [1, 2, 3, 4, 5, 6]],
+    ['floats', ['f8'], Array<number>(16).fill(0)],
+    ['texts', ['text', 2, 'one', 1], [65, 65]],
+    ['one that must be known', ['one', null], []],
+    ['half a number', ['one', 0.5], []]
+  ])('are refused with %s', (_, how, bytes) => {
+    expect(() => numbers(how, bytes, 2)).toThrow(WireError);
   });
 });
 
@@ -223,54 +206,34 @@ describe('batches', () => {
     });
   });
 
-  it('tell a column by the last row of its class', () => {
-    const tables = { lanes: ['worker', 'thread', 'label'], groups: ['name', 'prefix'], tasks: ['run', 'group', 'lane', 'status', 'observed_by', 'duration_s', 'stop_s', 'dims', 'i0', 'i1', 'i2', 'i3', 'i4', 'i5', 'i6', 'i7'] };
-    const head = headerOf({ tables });
-    const names = batchBytes({
-      lanes: { columns: { worker: ['w', 'w'], thread: [1, 2], label: ['a', 'b'] } }, groups: { columns: { name: ['g'], prefix: ['g'] } }
-    }, head);
-    const rows = [
-      2, 3, 0, 16, ...column('int', [0, 0, 0], 1), ...column('int', [0, 0, 0]), ...column('int', [0, 1, 0]), ...column('int', [0, 0, 0]),
-      ...column('int', [0, 0, 0]), ...column('int', [10, 20, 30]), 0b10001, ...signed(1), 0, 2, 4,
-      ...Array.from({ length: 9 }, () => column('int', [0, 0, 0])).flat()
-    ];
-    const { tasks } = reader({ tables, tick_s: 1 }).read(Uint8Array.from([...names, ...rows]), new Budget(0));
-    expect([...tasks.columns.stopS]).toEqual([11, 22, 43]);
-  });
-
   it('leave out what is not known here, and have unknown values where a column is missing', () => {
-    const tables = { comets: ['a', 'b'], workers: ['tail', 'worker', 'address', 'name', 'n_threads'], resources: ['time_s', 'rss_bytes', 'n_processes', 'gap'] };
-    const bytes = [
-      0, 1, 0, 2, ...column('f8', [1.5]), ...column('text', ['x']),
-      1, 1, 0, 5, ...column('int', [5], 1), ...column('int', [3]), ...column('text', ['tcp://1']), ...column('text', ['w']), ...column('int', [2]),
-      2, 1, 0, 4, ...column('int', [10_000_000], 1), ...column('int', [5]), ...column('int', [1]), ...column('int', [0])
-    ];
-    const { workers, resources, ...others } = reader({ tables }).read(Uint8Array.from(bytes), new Budget(0));
+    const bytes = described([
+      ['comets', 0, 1, [['a', 'one', 1.5], ['b', 'text', 1, 'one', 1]]],
+      ['resources', 0, 1, [['time_s', 'one', 10_000_000], ['rss_bytes', 'one', 5], ['n_processes', 'one', 1], ['gap', 'one', 0]]],
+      ['workers', 0, 1, [['tail', 'one', 5], ['worker', 'one', 3], ['address', 'one', 'tcp://1'], ['name', 'one', 'w'], ['n_threads', 'one', 2]]]
+    ], [65]);
+    const { workers, resources, ...others } = reader().read(Uint8Array.from(bytes), new Budget(0));
     expect(rowsOf(workers)).toEqual([{ worker: 3, address: 'tcp://1', name: 'w', nThreads: 2 }]);
     expect(rowsOf(resources)).toEqual([{ timeS: 1, cpuPercent: null, rssBytes: 5, nProcesses: 1, gap: 0 }]);
     expect(Object.values(others).filter(({ n }) => n > 0)).toEqual([]);
   });
 
-  const LANES = Object.keys(TABLES).indexOf('lanes');
-  const ERRORS = Object.keys(TABLES).indexOf('errors');
   const sample = { time_s: [0], cpu_percent: [1], rss_bytes: [1], n_processes: [1], gap: [0] };
   const lane = { worker: ['w'], thread: [1], label: ['a'] };
 
   it.each<[string, number[], RegExp?]>([
-    ['a table that the header does not name', [200, 0, 0, 0]],
-    ['rows without bytes', [ERRORS, ...varint(5000), 0, 1, 0]],
-    ['more rows than there may be', [ERRORS, ...varint(LIMITS.rows + 1), 0, 1, 0]],
-    ['more columns than there may be', [ERRORS, 1, 0, ...varint(257), 0]],
-    ['other columns than the header says', [LANES, 1, 0, 2, 0]],
+    ['no rows', described([['errors', 0, 0, [['text', 'one', 'e']]]])],
+    ['more rows than there may be', described([['errors', 0, LIMITS.rows + 1, [['text', 'one', 'e']]]])],
+    ['no description', [1, 0, 0]],
     ['an end within a column', batchBytes({ lanes: { columns: lane } }).slice(0, -1)],
-    ['a table twice', [...batchBytes({ lanes: { columns: lane } }), ...batchBytes({ lanes: { first: 1, columns: lane } })]],
+    ['a table twice', described([['errors', 0, 1, [['text', 'one', 'e']]], ['errors', 0, 1, [['text', 'one', 'e']]]])],
     ['a choice that is none', batchBytes({ resources: { columns: { ...sample, gap: [2] } } }), /resources\.gap\[0\] must be from 0 to less than 2/],
     ['a time that is none', batchBytes({ resources: { columns: { ...sample, time_s: [2e17] } } })],
     ['a row that nobody told of', batchBytes({ running: { columns: { run: [0], lane: [0], group: [0], key_text: ['k'], start_s: [0] } } })],
     ['infinity', batchBytes({ resources: { columns: { ...sample, cpu_percent: [Infinity] } } })],
     ['a text that is too long', batchBytes({ errors: { columns: { text: ['x'.repeat(LIMITS.text + 1)] } } })],
-    ['a missing text that must be there', [ERRORS, 1, 0, 1, 0xc0, 0x41, 0, 0]],
-    ['texts that are no UTF-8', [ERRORS, 1, 0, 1, 0xc0, 1, 0, 2, 0xff, 0xfe]]
+    ['a missing text that must be there', described([['errors', 0, 2, [['text', 'text', 1, 'u1', -1]]]], [0, 2, 65])],
+    ['texts that are no UTF-8', described([['errors', 0, 1, [['text', 'text', 2, 'one', 2]]]], [0xff, 0xfe])]
   ])('are refused with %s', (_, bytes, reason = /must be/) => {
     const read = (): unknown => reader().read(Uint8Array.from(bytes), new Budget(bytes.length));
     expect(read).toThrow(WireError);
@@ -278,8 +241,8 @@ describe('batches', () => {
   });
 
   it('are refused without a column that must be there', () => {
-    const bytes = [0, 1, 0, 1, ...column('text', ['a'])];
-    expect(() => only('groups', 'name').read(Uint8Array.from(bytes), new Budget(0))).toThrow(/a column prefix of groups/);
+    const bytes = described([['groups', 0, 1, [['name', 'one', 'a']]]]);
+    expect(() => reader().read(Uint8Array.from(bytes), new Budget(0))).toThrow(/a column prefix of groups/);
   });
 
   it('come in order', () => {

@@ -6,82 +6,61 @@ import { TABLES } from '../../src/wire/tables';
 export type Values = readonly (number | string | null)[];
 export type TableRows = Record<string, { first?: number; columns: Record<string, Values> }>;
 
-export function varint(value: number): number[] {
-  const bytes: number[] = [];
-  for (let left = value; ; left = Math.floor(left / 128)) {
-    if (left < 128) {
-      return [...bytes, left];
-    }
-    bytes.push((left % 128) + 128);
-  }
+type Described = readonly [readonly unknown[], readonly number[]];
+
+/** Whole numbers above the least of them, in the fewest bytes; null is -1. */
+function wholeNumbers(values: readonly (number | null)[]): Described {
+  const numbers = values.map(value => BigInt(value ?? -1));
+  const base = numbers.reduce((a, b) => (b < a ? b : a));
+  const most = numbers.reduce((a, b) => (b > a ? b : a)) - base;
+  const width = [1, 2, 4, 8].find(bytes => most < 256n ** BigInt(bytes)) ?? 8;
+  const bytes = numbers.flatMap(value => Array.from({ length: width }, (_, k) => Number(((value - base) >> BigInt(8 * k)) & 255n)));
+  return [[`u${width}`, Number(base)], bytes];
 }
 
-export function signed(value: number): number[] {
-  return varint(value < 0 ? -2 * value - 1 : 2 * value);
-}
-
-function planesOf(values: readonly number[], planes: number): number[] {
-  return Array.from({ length: planes }, (_, k) => values.map(value => Math.floor(value / 256 ** k) % 256)).flat();
-}
-
-export function wholeNumbers(values: readonly number[], kind = 0, least = 0): number[] {
-  const base = values.reduce((a, b) => Math.min(a, b), Infinity);
-  const above = values.map(value => value - base);
-  const most = above.reduce((a, b) => Math.max(a, b), 0);
-  let planes = least;
-  while (256 ** planes <= most) {
-    planes += 1;
-  }
-  return [(kind << 6) | planes, ...signed(values.length === 0 ? 0 : base), ...planesOf(above, planes)];
-}
-
-function floats(values: readonly (number | null)[], width: number): number[] {
+function floats(values: readonly (number | null)[], width: number): Described {
   const type = width === 8 ? Float64Array : Float32Array;
-  const bytes = new Uint8Array(type.from(values.map(value => value ?? NaN)).buffer);
-  return [width === 8 ? 0x81 : 0x80, ...Array.from({ length: width }, (_, k) => values.map((__, i) => bytes[width * i + k] as number)).flat()];
+  return [[`f${width}`], [...new Uint8Array(type.from(values.map(value => value ?? NaN)).buffer)]];
 }
 
-function texts(values: readonly (string | null)[], isOptional: boolean): number[] {
+function texts(values: readonly (string | null)[]): Described {
   const encoded = values.map(value => (value === null ? null : [...new TextEncoder().encode(value)]));
-  const lengths = encoded.map(text => (text === null ? 0 : text.length + (isOptional ? 1 : 0)));
-  return [0xc0, ...wholeNumbers(lengths, isOptional ? 1 : 0, 1), ...encoded.flatMap(text => text ?? [])];
+  const [lengths, bytes] = wholeNumbers(encoded.map(text => text?.length ?? null));
+  const content = encoded.flatMap(text => text ?? []);
+  return [['text', content.length, ...lengths], [...bytes, ...content]];
 }
 
-/** One column as it is declared; `kind` 'int' where it is not. */
-export function column(kind: string, values: Values, least = 0): number[] {
+function column(kind: string, values: Values): Described {
   if (kind.startsWith('text')) {
-    return texts(values as (string | null)[], kind.startsWith('text?'));
+    return texts(values as (string | null)[]);
   }
-  if (kind.startsWith('f')) {
-    return floats(values as (number | null)[], Number(kind[1]));
-  }
-  return kind.includes('?')
-    ? wholeNumbers((values as (number | null)[]).map(value => (value === null ? 0 : value + 1)), 1, least)
-    : wholeNumbers(values as number[], 0, least);
+  return kind.startsWith('f') ? floats(values as (number | null)[], Number(kind[1])) : wholeNumbers(values as (number | null)[]);
 }
 
-/** The header of a stream of all tables. */
-export function headerOf(said: Record<string, unknown> = {}, schema: Schema = TABLES): Record<string, unknown> {
-  const tables = Object.fromEntries(Object.entries(schema).map(([name, { columns }]) => [name, Object.keys(columns)]));
-  return { format: 1, recorder: 'r', epoch: 'r-1', zero_s: 0, tick_s: 1e-7, tables, ...said };
+export function headerOf(said: Record<string, unknown> = {}): Record<string, unknown> {
+  return { format: 1, recorder: 'r', epoch: 'r-1', zero_s: 0, tick_s: 1e-7, ...said };
+}
+
+/** The content of a batch that is described so. */
+export function described(tables: readonly unknown[], data: readonly number[] = [], planes: unknown = false): number[] {
+  const said = [...new TextEncoder().encode(JSON.stringify({ planes, tables }))];
+  return [...new Uint8Array(Uint32Array.of(said.length).buffer), ...said, ...data];
 }
 
 /** The content of a batch; times are ticks. */
-export function batchBytes(tables: TableRows, header = headerOf(), schema: Schema = TABLES): number[] {
-  const known = header.tables as Record<string, string[]>;
-  return Object.keys(known).flatMap((name, number) => {
-    const rows = tables[name];
-    const columns = known[name] ?? [];
-    const n = rows?.columns[columns[0] ?? '']?.length ?? 0;
-    if (rows === undefined || n === 0) {
-      return [];
-    }
-    const kinds = schema[name]?.columns ?? {};
-    return [
-      number, ...varint(n), ...varint(rows.first ?? 0), ...varint(columns.length),
-      ...columns.flatMap((c, i) => column(kinds[c] ?? 'int', rows.columns[c] ?? [], i === 0 ? 1 : 0))
-    ];
+export function batchBytes(tables: TableRows, schema: Schema = TABLES): number[] {
+  const data: number[] = [];
+  const rows = Object.keys(schema).flatMap(name => {
+    const { first = 0, columns = {} } = tables[name] ?? {};
+    const n = Object.values(columns)[0]?.length ?? 0;
+    const specs = Object.entries(n === 0 ? {} : columns).map(([key, values]) => {
+      const [how, bytes] = column(schema[name]?.columns[key] ?? 'int', values);
+      bytes.forEach(byte => data.push(byte));
+      return [key, ...how];
+    });
+    return n === 0 ? [] : [[name, first, n, specs]];
   });
+  return described(rows, data);
 }
 
 export interface FrameHead {

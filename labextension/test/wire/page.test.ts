@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Batch } from '../../src/wire';
 import { PageStream, WireError, pythonRepr, tupleKey } from '../../src/wire';
-import { frame, headerFrame, joined } from './frames';
+import { described, frame, headerFrame, joined } from './frames';
 import type { FixtureBatch, FixtureRow } from './wire-fixture';
 import { RUN, TABLES, wireMessage } from './wire-fixture';
 
@@ -46,7 +46,7 @@ it('a message becomes a batch, whole and converted', () => {
     groups: [{ id: 0, name: 'sum-1a', prefix: 'sum', colour: null }, { id: 1, name: "it's", prefix: "it's", colour: null }],
     lanes: [{ id: 0, worker: 'main', thread: 11, label: 'thread 1' }, { id: 1, worker: 'main', thread: 12, label: 'thread 2' }],
     runs: [{
-      run: 0, label: 'qr', cell: null, executionCount: 3, sourceCrc: 7, lockWaitS: null, scheduler: 'threads', nWorkers: 2, nTasks: 4,
+      run: 0, label: 'qr', cell: null, executionCount: 3, sourceCrc: 7, lockWaitS: null, lockShare: null, graphBytes: null, largestArgument: null, largestArgumentBytes: null, scheduler: 'threads', nWorkers: 2, nTasks: 4,
       startS: 0.5, stopS: null, status: 'running', error: null,
       optimizeS: null, sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null
     }],
@@ -222,7 +222,7 @@ describe('what does not follow the protocol is refused by name', () => {
     expect(refused(() => new PageStream().take(message, [buffer.slice(0, -1)]))).toMatch(/^buffers must be whole frames that are not packed/);
     const packed = joined([headerFrame(), frame([1], { kind: 1, number: 1, packed: 1, unpacked: 5 })]);
     expect(refused(() => new PageStream().read(packed))).toMatch(/^buffers must be whole frames that are not packed/);
-    expect(refused(() => new PageStream().read(joined([headerFrame(), frame([], { kind: 1, number: 1 })])))).toMatch(/^batch must be one that says how/);
+    expect(refused(() => new PageStream().read(joined([headerFrame(), frame(described([]), { kind: 1, number: 1 })])))).toMatch(/^batch must be one that says how/);
   });
 
   it('keys of more integers than there may be', () => {

@@ -96,7 +96,7 @@ export function wireMessage(rows: readonly FixtureRow[], batch: FixtureBatch = {
   const sections: TableRows = Object.fromEntries(Object.entries(tables).map(([name, of]) => [
     name, { first: name === 'tasks' ? first : 0, columns: columnsOf(of) }
   ]));
-  const content = frame(batchBytes(sections, header), { kind: 1, number: seq + 1, stream });
+  const content = frame(batchBytes(sections), { kind: 1, number: seq + 1, stream });
   const bytes = seq === 0 ? joined([headerFrame(header, stream), content]) : content;
   return { message: { protocol: 1, kind: 'batch', ...batch.message }, buffers: [bytes.slice().buffer] };
 }

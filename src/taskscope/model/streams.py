@@ -107,7 +107,7 @@ _PROGRESS = Table(
     ),
 )
 
-_MEASURED = {"nbytes": shown(Measured, "nbytes", kind="number", by="group")}
+_MEASURED = {"nbytes": shown(Measured, "nbytes", kind="number")}
 _TASKS = Table(
     name="tasks",
     meaning="One row each time that a task ended.",
@@ -117,14 +117,11 @@ _TASKS = Table(
         _GROUP,
         *({**FLAGS, "status": replace(FLAGS["status"], choices=STATUSES[:RUNNING])}.values()),
         shown(RowBlock, "duration", name="duration_s"),
-        replace(_STOP, by="lane", plus="duration_s"),
+        _STOP,
         *(_MEASURED.get(column.name, column) for column in columns_of(Measured)),
         _whole("error", "What it raised.", optional=True, refers="errors.id"),
         _whole("dims", "How many whole numbers follow the group's name in its key; 255: it is text."),
-        *(
-            replace(_whole(f"i{i}", "One of these; 0 behind the last."), by="group")
-            for i in range(MAX_KEY_INTS)
-        ),
+        *(_whole(f"i{i}", "One of these; 0 behind the last.") for i in range(MAX_KEY_INTS)),
         derived("key_text", "text", "The text of a key that is text.", optional=True),
     ),
 )
@@ -377,14 +374,9 @@ _FILED = (
         meaning="One row each time that a task ended, and for each that was in flight at the end.",
         columns=(
             _KEY_ROW,
-            *(
-                replace(column, by="" if column.by == "group" else column.by)
-                for column in (
-                    _LANE,
-                    *FLAGS.values(),
-                    *_by_name(_TASKS, *_IS_OF_TASK, *FLAGS).values(),
-                )
-            ),
+            _LANE,
+            *FLAGS.values(),
+            *_by_name(_TASKS, *_IS_OF_TASK, *FLAGS).values(),
         ),
     ),
     Table(

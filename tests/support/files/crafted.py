@@ -228,7 +228,7 @@ def _mutate(rng: random.Random, parts: Apart) -> None:
         name = rng.choice(list(FILE))
         columns = parts.tables[name].columns
         gone = rng.choice(columns)
-        kept = tuple(replace(c, by="", plus="") for c in columns if c is not gone)
+        kept = tuple(c for c in columns if c is not gone)
         if kept:
             parts.tables[name] = replace(parts.tables[name], columns=kept)
     elif parts.batches[place]:

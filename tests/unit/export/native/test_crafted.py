@@ -21,7 +21,7 @@ from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.tables import read_back, written
 from tests.support.recordings.task_blocks import Row
 
-_N_FILES = 600
+_N_FILES = 200
 """A sample; `python -m tests.support.files.crafted --files 20000` tries more."""
 
 
