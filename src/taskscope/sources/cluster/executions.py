@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from taskscope.model.errortext import MAX_ERROR_TEXT
 from taskscope.model.tables.activities import ACTIVITIES
-from taskscope.sources.cluster.workers.known import thread_id
+from taskscope.model.tables.columns import possible_sizes
+from taskscope.sources.cluster.workers.known import DAY_S, thread_id
 
 __all__ = ["COMPUTE", "Executions", "Steps", "error_text", "read_executions", "reported_at"]
 
@@ -29,7 +30,6 @@ _KINDS = {name: code for code, name in enumerate((*ACTIVITIES, "compute"))}
 _OTHER = _KINDS["other"]
 _MAX_STEPS = 1_000
 _MAX_SHOWN = 100_000
-_DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +122,6 @@ def _read(records: Sequence[_Record]) -> Executions:
     failed = [place for place, record in enumerate(records) if record["status"] != "OK"]
     nbytes = np.array([record.get("nbytes", math.nan) for record in records], np.float64)
     nbytes[failed] = math.nan
-    nbytes[~np.isfinite(nbytes)] = math.nan
     # What a key is looked up in would raise for all of them.
     dict.fromkeys(record["key"] for record in records)
     all_steps = [record["startstops"] for record in records]
@@ -136,7 +135,7 @@ def _read(records: Sequence[_Record]) -> Executions:
             place: error_text(str(records[place].get("exception_text") or "unknown error"))
             for place in failed
         },
-        nbytes=nbytes,
+        nbytes=possible_sizes(nbytes),
         reported=_plausible([reported_at(record) for record in records], steps, computed),
         steps=steps,
         computed=computed,
@@ -178,7 +177,7 @@ def _bounded(steps: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
 def _plausible(reported: Sequence[float], steps: Steps, computed: NDArray[np.int64]) -> _Floats:
     """Return when tasks were reported, NaN where that is a day or more from when they ran."""
     moments = np.array(reported, np.float64)
-    moments[np.abs(moments - steps.stop[computed]) > _DAY_S] = math.nan
+    moments[np.abs(moments - steps.stop[computed]) > DAY_S] = math.nan
     return moments
 
 

@@ -17,7 +17,7 @@ from taskscope.record.writers.appended import FailedTask, ReportedTasks
 from taskscope.sources.cluster.corrections import UNCORRECTED, Corrections
 from taskscope.sources.cluster.executions import COMPUTE, Executions, read_executions
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.workers.known import Watched
+from taskscope.sources.cluster.workers.known import DAY_S, Watched
 from taskscope.sources.cluster.workers.metrics import Ended, WorkerMetrics
 from taskscope.sources.cluster.workers.transfers import TransferLogs
 
@@ -97,11 +97,40 @@ class Rows:
             places.setdefault(run, []).append(place)
         coroutines = _coroutines(executions, places)
         timed = self.timed(executions, coroutines)
+        impossible = self._record_impossible(timed, runs)
+        runs = [None if place in impossible else run for place, run in enumerate(runs)]
         self._meter(timed, runs, coroutines)
-        for run, mine in places.items():
-            if run is not None:
+        for run, all_places in places.items():
+            mine = [place for place in all_places if place not in impossible]
+            if run is not None and mine:
                 self._warn_of_clocks(timed, mine)
                 record_executions(run, timed, mine, self._transfers)
+
+    def _record_impossible(self, timed: TimedExecutions, runs: Sequence[TrackedRun | None]) -> set[int]:
+        """Record tasks with times that cannot be by what the scheduler saw of them; return their places."""
+        executions, now = timed.executions, self._recorder.clock.perf_counter()
+        start, stop = timed.start[executions.computed], timed.stop[executions.computed]
+        begins = np.array([math.nan if run is None else run.log.start for run in runs])
+        found = np.flatnonzero((start < begins - DAY_S) | (stop > now + DAY_S)).tolist()
+        for place in found:
+            run, key = runs[place], executions.keys[place]
+            error = executions.errors.get(place)
+            if run is None:
+                continue
+            label = self._workers.get(executions.workers[place]).label
+            self._recorder.warn(
+                f"{label} reported impossible times of tasks: when these ran is known from the scheduler only"
+            )
+            run.rows.end([key], {0} if error is not None else ())
+            run.need([key])
+            run.log.submitted.setdefault(key, now)
+            run.log.end_unreported(key, now, "finished" if error is None else "erred", error)
+            run.given_back.pop(key, None)
+            if error is None:
+                run.landed[key] = float(executions.nbytes[place])
+            else:
+                run.failed[key] = error
+        return set(found)
 
     def _meter(
         self, timed: TimedExecutions, runs: Sequence[TrackedRun | None], coroutines: Collection[int]
@@ -286,7 +315,7 @@ def _record_activities(
     executions, steps = timed.executions, timed.executions.steps
     for step in np.flatnonzero(steps.kind != COMPUTE).tolist():
         place = int(steps.owner[step])
-        if place not in places:
+        if place not in places or not abs(timed.start[step] - timed.stop[executions.computed[place]]) < DAY_S:
             continue
         sized: tuple[int | None, float] = (None, math.nan)
         source = steps.source[step]

@@ -19,7 +19,7 @@ from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.workers.known import Watched, WorkerSampler
+from taskscope.sources.cluster.workers.known import DAY_S, Watched, WorkerSampler, is_possible
 from taskscope.sources.cluster.workers.life import WorkersLife
 
 __all__ = ["TO_RUN", "Tasks"]
@@ -373,8 +373,9 @@ class Tasks:
         self, run: TrackedRun, moment: float, materialize_s: float, order_s: float, initialize_s: float
     ) -> None:
         self._built = None
-        # What `submit` and `map` add to has many graphs.
-        if not run.collects:
+        # Anybody may log an event like this, and what `submit` and `map` add to has many graphs.
+        is_read = all(0 <= seconds < DAY_S for seconds in (materialize_s, order_s, initialize_s))
+        if not run.collects and is_read and is_possible(self._recorder, self._on_axis(moment)):
             run.log.before |= {
                 "received_s": self._on_axis(moment),
                 "materialize_s": materialize_s,
@@ -489,6 +490,9 @@ class Tasks:
         self, key: Hashable, moment: float, outcome: Any, victim: str, thief: str, *costs_s: float
     ) -> None:
         task = self._tasks.get(key)
+        # Anybody may log an event like this.
+        if not all(0 <= seconds < DAY_S for seconds in costs_s):
+            costs_s = ()
         if task is not None and task.run in self._runs:
             time_s = self._recorder.seconds(self._on_axis(moment))
             self._recorder.steals.append(

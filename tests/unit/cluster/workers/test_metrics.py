@@ -325,7 +325,7 @@ def test_a_worker_that_tells_what_cannot_be_read_is_named_and_the_others_are_tak
     run = run_of(recorder, "inc-1")
     asyncio.run(metrics.ask(RateLimiter(fake_clock.perf_counter), [run], at_once=True))
     assert [(m.worker, m.seconds) for m in recorder.metered.between(0, None)] == [(B, 2.0)]
-    why = "ValueError: what was metered must be finite, got nan"
+    why = "ValueError: a number must be at least 0 and below 2**53, got nan"
     assert [message.text for message in recorder.messages] == [
         f"what {workers.get(A).label} reported of its metrics is left out: {why}"
     ]

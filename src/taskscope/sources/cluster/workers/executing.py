@@ -14,7 +14,7 @@ from taskscope.record import LaneKey, Recorder
 from taskscope.sources.cluster.adapter.remote import running_threads
 from taskscope.sources.cluster.link import RateLimiter
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.workers.known import thread_id
+from taskscope.sources.cluster.workers.known import is_possible, thread_id
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 
 __all__ = ["Executing"]
@@ -90,6 +90,7 @@ class Executing:
                 given = None if run is None else run.log.submitted.get(key)
                 if run is not None and given is not None:
                     start = given if began is None else began + worker.clock.ahead_s + shift_s
+                    start = start if is_possible(self._recorder, start) else given
                     found.setdefault(run, {})[key] = worker.lane(thread), start
         for run, running in found.items():
             run.log.running_on = running

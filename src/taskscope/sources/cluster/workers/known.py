@@ -11,7 +11,33 @@ from taskscope.record import LaneKey, Recorder
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.workers.clocks import HostClocks, WorkerClock
 
-__all__ = ["Watched", "Worker", "WorkerSampler", "Workers", "name_and_nanny", "thread_id"]
+__all__ = [
+    "DAY_S",
+    "Watched",
+    "Worker",
+    "WorkerSampler",
+    "Workers",
+    "amount",
+    "is_possible",
+    "name_and_nanny",
+    "thread_id",
+]
+
+
+DAY_S = 86_400.0
+_MOST = 2.0**53
+
+
+def amount(value: Any) -> float:
+    """Return a number of bytes, seconds or things as it is; raise where there can be no such number."""
+    if not 0 <= value < _MOST:
+        raise ValueError(f"a number must be at least 0 and below 2**53, got {value}")
+    return float(value)
+
+
+def is_possible(recorder: Recorder, moment: float) -> bool:
+    """Return whether a moment is in the time of a recorder, or a day before or after it."""
+    return -DAY_S <= recorder.seconds(moment) <= recorder.now_s() + DAY_S
 
 
 def thread_id(number: Any) -> int:
@@ -138,10 +164,6 @@ def _n_held(facts: Mapping[str, Any]) -> int:
     return n_held if isinstance(n_held, int) else 0
 
 
-_MOST = 2.0**63
-_LONGEST_TICK_S = 86_400.0
-
-
 class WorkerSampler:
     """Tells the recorder of each worker's own measurements, each once.
 
@@ -165,6 +187,9 @@ class WorkerSampler:
             return
         self._last_heard[worker.address] = measured
         moment = measured + worker.clock.ahead_s + self._recorder.clock.shift_s()
+        if not is_possible(self._recorder, moment):
+            self._recorder.warn(f"{worker.label} reports its CPU and memory of impossible times: left out")
+            return
         spilled = _mapping(metrics.get("spilled_bytes"))
         in_memory = _number(spilled.get("memory"))
         rss, held = _number(metrics.get("memory")), _number(metrics.get("managed_bytes"))
@@ -191,7 +216,7 @@ class WorkerSampler:
                 unmanaged_bytes=None if rss is None or managed is None else max(rss - managed, 0.0),
                 spilled_bytes=in_memory,
                 limit_bytes=_number(facts.get("memory_limit")) or None,
-                tick_s=None if tick_s is None or not 0 <= tick_s <= _LONGEST_TICK_S else tick_s,
+                tick_s=None if tick_s is None or tick_s > DAY_S else tick_s,
                 gil_contention=gil_contention,
                 net_read_bps=_number(net.get("read_bps")),
                 net_write_bps=_number(net.get("write_bps")),
@@ -222,10 +247,10 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _number(value: object) -> float | None:
-    """Return a number of what a worker says of itself, None where it is none that can be meant."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _MOST:
+    """Return a number that a worker reports of itself, None where there can be no such number."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return float(value)
+    return float(value) if 0 <= value < _MOST else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,6 +15,7 @@ from taskscope.model.keys import key_text
 from taskscope.record import Recorder, RunLog
 from taskscope.sources.cluster.adapter.remote import sampled_lines
 from taskscope.sources.cluster.link import RateLimiter
+from taskscope.sources.cluster.workers.known import amount
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 from taskscope.sources.sampled import SentFunctions, counted_cycles
 
@@ -134,7 +135,8 @@ class WorkerLines:
         now = self._recorder.clock.perf_counter()
         rows: dict[tuple[int, str], list[Sequence[Any]]] = {}
         for prefix, ago_s, *counted in given["stacks"]:
-            at = now - float(ago_s)
+            at = now - amount(ago_s)
+            any(map(amount, counted[1:]))
             name = key_text(prefix)
             found = (run for start, run in reversed(owners.get(name, [])) if start <= at + _CYCLE_S)
             run = next(found, None)

@@ -23,6 +23,7 @@ from taskscope.record import Recorder, RunLog
 from taskscope.sources.cluster.adapter.remote import metered_seconds
 from taskscope.sources.cluster.link import RateLimiter, read_each
 from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.workers.known import amount
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 
 __all__ = ["Ended", "TaskCpu", "WorkerMetrics"]
@@ -41,9 +42,7 @@ _Entry: TypeAlias = tuple[str, str, str, float]
 
 def _checked(entry: Sequence[Any]) -> _Entry:
     prefix, activity, unit, value = entry
-    if not math.isfinite(value):
-        raise ValueError(f"what was metered must be finite, got {value}")
-    return key_text(prefix), key_text(activity), str(unit), float(value)
+    return key_text(prefix), key_text(activity), str(unit), amount(value)
 
 
 class Ended(NamedTuple):

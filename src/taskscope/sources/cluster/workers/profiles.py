@@ -19,6 +19,7 @@ from taskscope.model.tables.stacks import Function, StackColumns
 from taskscope.record import CountedCalls, Recorder, RunLog, StackLog
 from taskscope.sources.cluster.adapter.remote import counted_calls
 from taskscope.sources.cluster.link import RateLimiter
+from taskscope.sources.cluster.workers.known import DAY_S
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 
 __all__ = ["WorkerProfiles", "cluster_stacks", "own_calls", "sampling_interval_s"]
@@ -299,6 +300,8 @@ class WorkerProfiles:
         for at, is_over, trees in cycles:
             if at <= profile.until:
                 continue
+            if is_over and abs(at - self._on_scheduler(now)) > DAY_S:
+                raise ValueError(f"a cycle of samples ended at {at}")
             samples: _Samples = Counter()
             for key, tree in trees.items():
                 for calls, count in own_calls(_tree(tree)):

@@ -13,6 +13,7 @@ from taskscope.model.tables.activities import Transfer
 from taskscope.record import Recorder, RunLog
 from taskscope.sources.cluster.adapter.remote import logged_transfers
 from taskscope.sources.cluster.link import RateLimiter, read_each
+from taskscope.sources.cluster.workers.known import amount, is_possible
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 
 __all__ = ["TransferLogs"]
@@ -42,13 +43,13 @@ class _Entry(NamedTuple):
             float(start),
             float(stop),
             str(who or ""),
-            float(total),
-            None if compressed is None else float(compressed),
-            int(n_keys),
+            amount(total),
+            None if compressed is None else amount(compressed),
+            int(amount(n_keys)),
             tuple(key_text(key) for key in keys),
         )
-        if not all(map(math.isfinite, (found.start, found.stop, found.nbytes, found.compressed or 0.0))):
-            raise ValueError(f"numbers must be finite, got {start}, {stop}, {total}, {compressed}")
+        if not (math.isfinite(found.start) and math.isfinite(found.stop)):
+            raise ValueError(f"moments must be finite, got {start}, {stop}")
         return found
 
 
@@ -145,6 +146,9 @@ class TransferLogs:
                 if number == 0:
                     self._complete(worker.address, entry.who, entry.start, entry.stop, entry.nbytes)
                 moved = shift + worker.clock.logged_shift_s(entry.stop)
+                if not all(is_possible(recorder, at + moved) for at in (entry.start, entry.stop)):
+                    recorder.warn(f"{worker.label} logged transfers of impossible times: left out")
+                    continue
                 self._recorder.activities.logged.append(
                     Transfer(
                         worker=worker.address,
