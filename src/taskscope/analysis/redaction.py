@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import cache
+from typing import Any, Literal, TypeAlias, TypeVar, cast, get_type_hints
 
 from taskscope.errors import OptionError
 from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.activities import Steal, Transfer
 from taskscope.model.tables.columns import GraphColumns
-from taskscope.model.tables.memory import PeakLine
-from taskscope.model.tables.records import Group, GroupTotal, Lane, Message, Run
-from taskscope.model.tables.stacks import Function, MeasuredLine, StackColumns
-from taskscope.model.tables.workers import Metric, WorkerSample
+from taskscope.model.tables.records import Lane, Run
+from taskscope.model.tables.stacks import StackColumns
 
 __all__ = ["Redact", "Redaction", "redacted", "without_credentials"]
 
 Redact: TypeAlias = bool | Callable[[str], str]
 _Rename: TypeAlias = Callable[[str], str]
+_T = TypeVar("_T")
 
 _HIDDEN = "***"
 _USER = re.compile(r"(?<=://)[^/?#\s'\"<>]*@")
@@ -42,18 +41,32 @@ def without_credentials(text: str) -> str:
     return _SECRET.sub(rf"\1{_HIDDEN}", _USER.sub(f"{_HIDDEN}@", text))
 
 
+_HOLDS: Mapping[str, Literal["name", "remark", "address", "public"]] = {
+    "error": "remark",
+    "text": "remark",
+    **dict.fromkeys(("worker", "peer", "from_worker", "to_worker", "activity"), "address"),
+    "WorkerSample.name": "address",
+    "Lane.label": "address",
+    "cell": "public",
+    "scheduler": "public",
+}
+"""What columns of text hold; a column that is not here, of any table, holds names."""
+
+
+@cache
+def _texts(table: type) -> Mapping[str, str]:
+    """Return what each column of free text of a table of records holds; columns with choices are left out."""
+    hints = get_type_hints(table)
+    free = (name for name, hint in hints.items() if hint in (str, str | None, tuple[str, ...]))
+    return {name: _HOLDS.get(f"{table.__name__}.{name}", _HOLDS.get(name, "name")) for name in free}
+
+
 @dataclass(frozen=True, slots=True)
 class Redaction:
     """What becomes of each kind of text that leaves the machine; equal texts become equal ones.
 
-    Parameters
-    ----------
-    name
-        Gives names of keys, groups, labels and functions their replacement.
-    remark
-        The same for errors and messages.
-    hides_host
-        Whether host and threads lose their names.
+    `name` replaces names of keys, groups, labels and functions, and `remark` errors and messages; with
+    `hides_host` host and threads lose their names.
     """
 
     name: _Rename
@@ -72,106 +85,44 @@ class Redaction:
             return cls(rename, rename)
         return cls(without_credentials, without_credentials)
 
-    def run(self, run: Run) -> Run:
-        """Return a run without what must not leave."""
-        return replace(
-            run,
-            label=None if run.label is None else self.name(run.label),
-            error=None if run.error is None else self.remark(run.error),
-            source_crc=None,
-        )
+    def record(self, row: _T) -> _T:
+        """Return a row of any table of records without what must not leave."""
+        changes: dict[str, object] = {}
+        for column, holds in _texts(cast("type", type(row))).items():
+            value = getattr(row, column)
+            if value is not None and holds != "public":
+                replace_text = {"name": self.name, "remark": self.remark}.get(holds, without_credentials)
+                is_text = isinstance(value, str)
+                changes[column] = replace_text(value) if is_text else tuple(map(replace_text, value))
+        if isinstance(row, Lane) and self.hides_host:
+            changes["label"] = f"lane {row.id}"
+        if isinstance(row, Run):
+            changes["source_crc"] = None
+        return replace(row, **changes)  # type: ignore[type-var]  # records are dataclasses
 
-    def group(self, group: Group) -> Group:
-        """Return a group without what must not leave."""
-        span = group.span and self.name(group.span)
-        return replace(group, name=self.name(group.name), prefix=self.prefix(group.prefix), span=span)
-
-    def prefix(self, prefix: str) -> str:
-        """Return a prefix without what must not leave."""
-        return self.name(prefix)
-
-    def lane(self, lane: Lane) -> Lane:
-        """Return a lane without what must not leave."""
-        label = f"lane {lane.id}" if self.hides_host else without_credentials(lane.label)
-        return Lane(lane.id, without_credentials(lane.worker), lane.thread, label)
+    def records(self, rows: Iterable[_T]) -> tuple[_T, ...]:
+        """Return rows without what must not leave."""
+        return tuple(map(self.record, rows))
 
     def keys(self, keys: KeyBlock) -> KeyBlock:
         """Return keys without what must not leave."""
         return KeyBlock(keys.dims, keys.ints, tuple(map(self.name, keys.texts)))
-
-    def message(self, message: Message) -> Message:
-        """Return a message without what must not leave."""
-        worker = message.worker and without_credentials(message.worker)
-        return replace(message, text=self.remark(message.text), worker=worker)
-
-    def function(self, function: Function) -> Function:
-        """Return a function without what must not leave."""
-        return Function(self.name(function.name), self.name(function.file), function.line)
 
     def source(self, text: str) -> str:
         """Return what an activity came from, a worker's address or an error, without what must not leave."""
         # No address has a space; an error is always noted with the number of the attempt.
         return self.remark(text) if " " in text else without_credentials(text)
 
-    def worker(self, sample: WorkerSample) -> WorkerSample:
-        """Return a worker's sample without what must not leave."""
-        return replace(
-            sample, worker=without_credentials(sample.worker), name=without_credentials(sample.name)
-        )
-
-    def transfer(self, transfer: Transfer) -> Transfer:
-        """Return a transfer without what must not leave."""
-        return replace(
-            transfer,
-            worker=without_credentials(transfer.worker),
-            peer=transfer.peer and without_credentials(transfer.peer),
-            keys=tuple(map(self.name, transfer.keys)),
-        )
-
-    def steal(self, steal: Steal) -> Steal:
-        """Return a steal without what must not leave."""
-        return replace(
-            steal,
-            key=self.name(steal.key),
-            from_worker=without_credentials(steal.from_worker),
-            to_worker=without_credentials(steal.to_worker),
-        )
-
-    def measured_line(self, line: MeasuredLine) -> MeasuredLine:
-        """Return a measured line without what must not leave."""
-        return replace(
-            line,
-            key=line.key and self.name(line.key),
-            prefix=self.prefix(line.prefix),
-            worker=without_credentials(line.worker),
-            file=self.name(line.file),
-            function=self.name(line.function),
-        )
-
-    def peak_line(self, line: PeakLine) -> PeakLine:
-        """Return a line of a peak of memory without what must not leave."""
-        return replace(
-            line,
-            key=line.key and self.name(line.key),
-            prefix=line.prefix and self.prefix(line.prefix),
-            file=line.file and self.name(line.file),
-            function=line.function and self.name(line.function),
-        )
-
-    def metric(self, metric: Metric) -> Metric:
-        """Return what was metered without what must not leave."""
-        worker, prefix = without_credentials(metric.worker), self.prefix(metric.prefix)
-        return replace(metric, worker=worker, prefix=prefix, activity=without_credentials(metric.activity))
-
-    def total(self, total: GroupTotal) -> GroupTotal:
-        """Return totals of a group without what must not leave."""
-        return replace(total, group=self.name(total.group), prefix=self.prefix(total.prefix))
+    def graph(self, graph: GraphColumns) -> GraphColumns:
+        """Return keys and errors of a graph without what must not leave."""
+        errors = {task: self.remark(text) for task, text in graph.errors.items()}
+        return replace(graph, keys=self.keys(graph.keys), errors=errors)
 
     def stacks(self, stacks: StackColumns) -> StackColumns:
         """Return call stacks without what must not leave."""
         return replace(
             stacks,
-            functions=tuple(map(self.function, stacks.functions)),
+            functions=self.records(stacks.functions),
             prefixes=tuple(map(self.name, stacks.prefixes)),
             workers=tuple(map(without_credentials, stacks.workers)),
         )
@@ -186,44 +137,29 @@ class Redaction:
         return {**kept, "host": None} if self.hides_host else kept
 
 
+_RECORDS = (
+    *("runs", "groups", "lanes", "messages", "totals", "workers", "metrics"),
+    *("measured_lines", "peak_lines", "transfers", "steals"),
+)
+
+
 def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData:
-    """Return the recording as it may leave the machine.
+    """Return the recording as it may leave the machine; credentials in URLs are always hidden.
 
-    Parameters
-    ----------
-    recording
-        What was recorded.
-    redact
-        False: credentials in URLs are hidden. True: names of keys, groups, labels, functions and their
-        files become ``name-1``, ``name-2``…, of errors and messages only the beginning is left, and host
-        and threads lose their names. A function gives each of these texts (but those of threads) its
-        replacement.
-
-    Raises
-    ------
-    OptionError
-        If `redact` is neither, or the function returns no text.
+    With True names of keys, groups, labels, functions and their files become ``name-1``, ``name-2``…, of
+    errors and messages only the beginning is left, and host and threads lose their names. A function gives
+    each of these texts (but those of threads) its replacement.
     """
     redaction = Redaction.of(redact)
+    sources = tuple(map(redaction.source, recording.activities.sources))
+    records: dict[str, Any] = {name: redaction.records(getattr(recording, name)) for name in _RECORDS}
     return replace(
         recording,
-        runs=tuple(map(redaction.run, recording.runs)),
-        groups=tuple(map(redaction.group, recording.groups)),
-        lanes=tuple(map(redaction.lane, recording.lanes)),
-        graphs={run: _graph(graph, redaction) for run, graph in recording.graphs.items()},
-        messages=tuple(map(redaction.message, recording.messages)),
-        totals=tuple(map(redaction.total, recording.totals)),
+        **records,
+        graphs={run: redaction.graph(graph) for run, graph in recording.graphs.items()},
         metadata=redaction.metadata(recording.metadata),
         stacks=redaction.stacks(recording.stacks),
-        activities=replace(
-            recording.activities, sources=tuple(map(redaction.source, recording.activities.sources))
-        ),
-        workers=tuple(map(redaction.worker, recording.workers)),
-        metrics=tuple(map(redaction.metric, recording.metrics)),
-        measured_lines=tuple(map(redaction.measured_line, recording.measured_lines)),
-        peak_lines=tuple(map(redaction.peak_line, recording.peak_lines)),
-        transfers=tuple(map(redaction.transfer, recording.transfers)),
-        steals=tuple(map(redaction.steal, recording.steals)),
+        activities=replace(recording.activities, sources=sources),
     )
 
 
@@ -250,11 +186,3 @@ def _checked(function: Callable[[str], object]) -> _Rename:
         return without_credentials(new)
 
     return rename
-
-
-def _graph(graph: GraphColumns, redaction: Redaction) -> GraphColumns:
-    return replace(
-        graph,
-        keys=redaction.keys(graph.keys),
-        errors={task: redaction.remark(text) for task, text in graph.errors.items()},
-    )

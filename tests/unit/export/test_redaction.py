@@ -44,7 +44,7 @@ def secret() -> Recording:
         recording,
         graphs={0: graph},
         lanes=lanes,
-        runs=(replace(recording.runs[0], label=URL),),
+        runs=(replace(recording.runs[0], label=URL, largest_argument=f"('read-{URL}', 0)"),),
         activities=ActivityColumns(rows, sources),
     )
 

@@ -122,8 +122,8 @@ class Changes:
         for block in recording.blocks[len(recording.blocks) - ends.in_flight :]:
             writer.add_tasks(block, {})
         writer.add_metadata(redaction.metadata(recording.metadata))
-        writer.add_records("messages", list(map(redaction.message, recording.messages)))
-        writer.add_records("runs", list(map(redaction.run, recording.runs)))
+        writer.add_records("messages", list(map(redaction.record, recording.messages)))
+        writer.add_records("runs", list(map(redaction.record, recording.runs)))
         stacks = redaction.stacks(recording.stacks)
         if any(run.is_on_cluster for run in recording.runs):
             # They were asked for, or stand for another time than was told before.
@@ -131,10 +131,10 @@ class Changes:
         elif stacks.interval_s is not None:
             writer.add_sampling(stacks.interval_s, stacks.cycle_s, stacks.dropped, 0)
             writer.add_lines(stacks)
-        writer.add_records("metrics", list(map(redaction.metric, recording.metrics)))
-        writer.add_records("measured_lines", list(map(redaction.measured_line, recording.measured_lines)))
-        writer.add_records("peak_lines", list(map(redaction.peak_line, recording.peak_lines)))
-        writer.add_records("totals", list(map(redaction.total, recording.totals)))
+        writer.add_records("metrics", list(map(redaction.record, recording.metrics)))
+        writer.add_records("measured_lines", list(map(redaction.record, recording.measured_lines)))
+        writer.add_records("peak_lines", list(map(redaction.record, recording.peak_lines)))
+        writer.add_records("totals", list(map(redaction.record, recording.totals)))
         n_all = recording.dropped + count_tasks(recording)
         writer.standing = {}
         writer.state |= {
@@ -186,7 +186,7 @@ class Changes:
         writer.add_holdings(holdings.part(self._is_mine(holdings.run) & (holdings.time <= last_s)))
         recorded = {id(steal) for steal in (() if whole is None else whole.steals)}
         mine = [s for s in steals if (s.run in self._told if whole is None else id(s) in recorded)]
-        writer.add_records("steals", list(map(self._redaction.steal, mine)))
+        writer.add_records("steals", list(map(self._redaction.record, mine)))
         self._samples()
         self._stacks()
         writer.standing["running"] = self._running(running)
@@ -200,15 +200,15 @@ class Changes:
         groups, lanes = recorder.groups[self._n_groups :], recorder.lanes[self._n_lanes :]
         self._n_groups += len(groups)
         self._n_lanes += len(lanes)
-        writer.add_groups(list(map(redaction.group, groups)))
-        writer.add_records("lanes", list(map(redaction.lane, lanes)))
+        writer.add_groups(list(map(redaction.record, groups)))
+        writer.add_records("lanes", list(map(redaction.record, lanes)))
         mine = [run for run in runs if self._is_mine(np.array(run.run))]
         self._told.update(run.run for run in mine)
-        writer.add_records("runs", list(map(redaction.run, mine)))
+        writer.add_records("runs", list(map(redaction.record, mine)))
         messages = recorder.messages_log.messages(self._start_s)
         if messages != self._messages:
             self._messages = messages
-            writer.add_records("messages", list(map(redaction.message, messages)))
+            writer.add_records("messages", list(map(redaction.record, messages)))
 
     def _graph(self, run: int, part: GraphPart) -> None:
         writer, place = self._writer, part.place
@@ -295,7 +295,7 @@ class Changes:
         recorded = {id(transfer) for transfer in (() if whole is None else whole.transfers)}
         writer.add_transfers(
             [
-                self._redaction.transfer(t)
+                self._redaction.record(t)
                 for t in transfers
                 if (t.stop_s >= self._start_s if whole is None else id(t) in recorded)
             ]
@@ -313,7 +313,7 @@ class Changes:
         recorded = {id(worker) for worker in (() if whole is None else whole.workers)}
         self._writer.add_workers(
             [
-                self._redaction.worker(w)
+                self._redaction.record(w)
                 for w in workers
                 if (w.time_s >= self._start_s if whole is None else id(w) in recorded)
             ]
@@ -329,7 +329,7 @@ class Changes:
         if is_first:
             writer.add_sampling(log.interval_s, log.cycle_s, 0, 0)
         writer.add_calls(
-            list(map(redaction.function, part.functions)),
+            list(map(redaction.record, part.functions)),
             part.parent,
             part.function,
             list(map(redaction.name, part.prefixes)),
