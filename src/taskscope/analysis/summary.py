@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from taskscope.analysis.before_tasks import measure_before_tasks
-from taskscope.analysis.cluster import ExecuteTotals, cpu_by_prefix, measure_executing
+from taskscope.analysis.cluster import cpu_by_prefix, measure_executing
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.memory import allocations, memory_peak
 from taskscope.analysis.quantities import (
@@ -57,18 +58,8 @@ MAX_EXPLAINED = 100_000
 class Summary:
     """What the faces of a recording say of it, found out once for all of them.
 
-    Parameters
-    ----------
-    title
-        The first line.
-    totals
-        What the recording amounts to.
-    facts
-        The measured totals as pairs of a name and a text.
-    remarks
-        What the user should know.
-    cpu_s
-        CPU time by prefix, where workers of a cluster metered it.
+    `facts` are the measured totals as pairs of a name and a text, `remarks` errors, causes and messages;
+    `cpu_s` is the CPU time by prefix that workers of a cluster metered.
     """
 
     title: str
@@ -128,35 +119,42 @@ def state_word(state: State) -> str:
 
 def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     """Return the measured totals as pairs of a name and a text."""
-    busy = format_percent(totals.busy_fraction)
-    cpu = format_duration(totals.cpu_s)
-    if totals.cpu_s is not None and totals.n_cpu_unknown:
-        cpu += f" ({_counted(totals.n_cpu_unknown, 'task')} unknown)"
-    on_workers, executing = _on_workers(totals.workers), measure_executing(recording)
-    is_on_cluster = totals.cpu_s is None or totals.schedulers == (CLUSTER,)
-    if totals.n_cpu_unknown and is_on_cluster and executing is not None:
-        cpu = f"{format_duration(executing.cpu_s)} in tasks that finished"
-    if not totals.n_runs:
+    wall_s = recording.metadata.get("wall_s")
+    if not totals.n_runs and not isinstance(wall_s, float):
         return []
+    wall = ("wall time", format_duration(totals.makespan_s if totals.n_runs else cast("float", wall_s)))
+    memory = ("peak memory", _peak_memory(recording, totals))
+    if not totals.n_runs:
+        return [wall, memory]
+    busy = format_percent(totals.busy_fraction)
+    before, allocated = measure_before_tasks(recording), allocations(recording).words()
+    words = "" if before is None or before.seconds < _FELT_S else before.words()
+    on_workers = _on_workers(totals.workers)
     return [
-        ("wall time", format_duration(totals.makespan_s)),
-        *_before_tasks(recording),
-        ("time in tasks", format_duration(totals.task_s if recording.runs else None)),
+        wall,
+        *([("before tasks", f"{format_duration(before.seconds)}: {words}")] if before and words else []),
+        ("time in tasks", format_duration(totals.task_s)),
         ("busy", busy if busy == UNKNOWN else f"{busy} of {_workers(totals)}"),
-        ("CPU time", cpu),
-        ("peak memory", _peak_memory(recording, totals)),
-        *_allocated(recording),
+        ("CPU time", _cpu(recording, totals)),
+        memory,
+        *([("allocated", allocated)] if allocated else []),
         *([("on workers", on_workers)] if on_workers else []),
-        *([("execute", _execute_text(executing))] if executing is not None else []),
     ]
 
 
-def _before_tasks(recording: RecordedData) -> list[tuple[str, str]]:
-    """Return where the time before the first task went, where a person would have felt it."""
-    before = measure_before_tasks(recording)
-    if before is None or before.seconds < _FELT_S or not before.words():
-        return []
-    return [("before tasks", f"{format_duration(before.seconds)}: {before.words()}")]
+def _cpu(recording: RecordedData, totals: Totals) -> str:
+    """Return the CPU time of tasks; on a cluster also where the rest of executing them went."""
+    text = format_duration(totals.cpu_s)
+    executing = measure_executing(recording)
+    if totals.n_cpu_unknown and executing is not None and totals.schedulers == (CLUSTER,):
+        text = f"{format_duration(executing.cpu_s)} in tasks that finished"
+    elif totals.cpu_s is not None and totals.n_cpu_unknown:
+        text += f" ({_counted(totals.n_cpu_unknown, 'task')} unknown)"
+    if executing is None:
+        return text
+    large = [(name, seconds) for name, seconds in executing.others if seconds >= executing.seconds / 100]
+    rest = [("off CPU", executing.off_cpu_s), *large]
+    return f"{text}; " + ", ".join(f"{format_duration(s)} {printable(name, _NAME_WIDTH)}" for name, s in rest)
 
 
 def _peak_memory(recording: RecordedData, totals: Totals) -> str:
@@ -177,11 +175,6 @@ def _peak_memory(recording: RecordedData, totals: Totals) -> str:
     return text
 
 
-def _allocated(recording: RecordedData) -> list[tuple[str, str]]:
-    words = allocations(recording).words()
-    return [("allocated", words)] if words else []
-
-
 def _on_workers(workers: WorkersTotals) -> str:
     """Return what a cluster's workers used and lost; nothing where none was seen."""
     parts = []
@@ -198,23 +191,6 @@ def _on_workers(workers: WorkersTotals) -> str:
     if workers.n_lost:
         parts.append(f"{_counted(workers.n_lost, 'execution')} lost with a worker")
     return ", ".join(parts)
-
-
-def _execute_text(executing: ExecuteTotals) -> str:
-    """Return where the time of executing tasks went, in words; without what is less than a hundredth.
-
-    Examples
-    --------
-    >>> _execute_text(ExecuteTotals(12.0, 40.0, (("deserialize", 9.0), ("other", 0.25))))
-    '1 min 1 s: 12 s CPU, 40 s off CPU, 9 s deserialize'
-    """
-    large = [(name, seconds) for name, seconds in executing.others if seconds >= executing.seconds / 100]
-    parts = [
-        f"{format_duration(executing.cpu_s)} CPU",
-        f"{format_duration(executing.off_cpu_s)} off CPU",
-        *(f"{format_duration(seconds)} {printable(name, _NAME_WIDTH)}" for name, seconds in large),
-    ]
-    return f"{format_duration(executing.seconds)}: {', '.join(parts)}"
 
 
 def _remarks(recording: RecordedData, totals: Totals) -> list[str]:

@@ -391,7 +391,8 @@ class Totals:
     dropped
         Tasks that are no longer held; sums below do not contain them.
     makespan_s
-        From the start of the first compute to the end of the last.
+        From the first line of the block to its last, or to the end of its last compute; of a recording
+        without a block from the start of the first compute.
     task_s
         Sum of the durations of all tasks that were seen to run; not of those that have not ended and of which
         a scheduler knows only that a worker was given them.
@@ -466,7 +467,9 @@ def _stops(recording: RecordedData) -> list[float]:
 def _makespan_s(recording: RecordedData) -> float | None:
     if not recording.runs:
         return None
-    return max(_stops(recording)) - min(run.asked_s for run in recording.runs)
+    computes_s = max(_stops(recording)) - min(run.asked_s for run in recording.runs)
+    wall_s = recording.metadata.get("wall_s")
+    return max(wall_s, computes_s) if isinstance(wall_s, float) else computes_s
 
 
 def _busy_fraction(recording: RecordedData, tasks: TaskBlock, n_workers: int | None) -> float | None:

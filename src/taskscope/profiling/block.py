@@ -346,7 +346,8 @@ class Block:
 
     def _window(self, ending: _Ending) -> Recording:
         recorder = self.session.recorder
-        metadata = {**self._metadata(), **ending}
+        wall_s = min(self._left_s, recorder.now_s()) - self._start_s
+        metadata = {**self._metadata(), "wall_s": wall_s, **ending}
         last_run = recorder.next_run - 1 if self.last_run is None else self.last_run
         earlier = self._earlier_runs(last_run)
         recording = recorder.snapshot(

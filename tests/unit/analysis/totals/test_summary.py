@@ -1,9 +1,17 @@
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
+import dask
+
+import taskscope
+from taskscope.analysis.quantities import format_duration
 from taskscope.analysis.summary import summary_text
+from taskscope.analysis.totals import measure_totals
 from taskscope.model.tables.activities import Transfer
 from taskscope.model.tables.records import Message, WorkerEvent
 from taskscope.model.tables.workers import WorkerSample
@@ -149,3 +157,18 @@ def test_on_a_cluster_threads_are_counted_as_what_they_are() -> None:
         "taskscope · finished · distributed · 2 worker threads · 1 compute · 1 task",
         "  busy           50% of 2 worker threads",
     )
+
+
+def test_the_wall_time_of_a_block_is_from_its_first_line_to_its_last(tmp_path: Path) -> None:
+    before_s = time.perf_counter()
+    with taskscope.profile(display=False, save=tmp_path / "a.taskscope") as run:
+        dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+        between = threading.Event()
+        between.wait(0.3)
+    took_s = time.perf_counter() - before_s
+    recording = run.recording
+    wall_s = measure_totals(recording).makespan_s
+    assert wall_s is not None
+    assert 0.3 < wall_s < took_s
+    assert f"  wall time      {format_duration(wall_s)}\n" in recording.summary()
+    assert taskscope.load(tmp_path / "a.taskscope").metadata["wall_s"] == wall_s
