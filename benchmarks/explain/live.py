@@ -15,7 +15,6 @@ import dask
 
 from benchmarks.harness import Table, main, spread
 from taskscope.jupyter.feed.explaining import Explaining
-from taskscope.jupyter.feed.verbs import Explain
 from taskscope.session import Session, current
 
 _N_ANSWERS = 3
@@ -38,7 +37,7 @@ class _Page:
         """Return an answer, or in how many seconds to ask again."""
         number = self.session.recorder.runs()[-1].run
         begun_s = time.thread_time()
-        answer = self.explaining.explain(Explain(number, number))
+        answer = self.explaining.explain(number, number)
         took_s = time.thread_time() - begun_s
         if "wait_s" in answer:
             self.refusals_s += took_s

@@ -6,10 +6,7 @@ meanwhile: state that outlives its first use shows in the uses after it.
 
 from __future__ import annotations
 
-import asyncio
-import csv
 import io
-import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import dask.threaded
-import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -35,8 +31,6 @@ from taskscope.diagnostics import (
     performance_report,
 )
 from taskscope.jupyter.feed import current as current_feed
-from taskscope.jupyter.feed.explaining import Explaining
-from taskscope.jupyter.feed.verbs import Explain
 from taskscope.recording import Recording
 from taskscope.session import current
 from tests.support.shell import shell_with_taskscope
@@ -121,28 +115,6 @@ def in_a_block(use: Use) -> tuple[object, object]:
     ]
 
 
-def call_stacks(use: Use) -> tuple[object, object]:
-    stacks = current().recorder.stacks
-    before = int(stacks.between(0, None).rows.count.sum())
-    use.seen = lambda: int(stacks.between(0, None).rows.count.sum()) > before
-    found = recorded_by_a_block(use, profile_interval=0.002)
-    profile = found.profile()
-    return (
-        (profile.n_samples > 0, profile.note, [node.name for node in profile.root.children]),
-        (True, None, [use.name]),
-    )
-
-
-def resources(use: Use) -> tuple[object, object]:
-    log = current().recorder.resources
-    before = log.cursor
-    use.seen = lambda: log.cursor >= before + 4
-    found = recorded_by_a_block(use, dt=0.01)
-    times = found.table("resources")["time_s"]
-    (run,) = found.runs
-    return (len(times) >= 4, bool((times >= run.start_s - found.zero_s - 1e-6).all())), (True, True)
-
-
 def cache(use: Use) -> tuple[object, object]:
     found = recorded_by_a_block(use)
     results = [key for key, status in use.tasks.items() if status == "finished"]
@@ -155,25 +127,6 @@ def file_that_is_written_meanwhile(use: Use) -> tuple[object, object]:
     found = recorded_by_a_block(use, save=path)
     loaded = taskscope.load(path)
     return (tasks_of(loaded), loaded.messages), (use.tasks, found.messages)
-
-
-def text_file(use: Use) -> tuple[object, object]:
-    path = use.folder / f"{use.name}.txt"
-    found = recorded_by_a_block(use, save=path)
-    return (tasks_of(found), path.read_text("utf-8")), (use.tasks, f"{found.summary()}\n")
-
-
-def computes_of_the_session(use: Use) -> tuple[object, object]:
-    with taskscope.profile(display=False, label=use.name):
-        use.try_compute()
-        found, last = taskscope.runs()[-1], taskscope.last()
-        tasks = tasks_of(found.recording()), tasks_of(last)
-    return (found.label, found.n_tasks, found.status, tasks), (use.name, 4, use.end, (use.tasks, use.tasks))
-
-
-def recording_that_is_waited_for(use: Use) -> tuple[object, object]:
-    found = recorded_by_a_block(use)
-    return (tasks_of(found.wait(PATIENCE_S)), found.completion), (use.tasks, None)
 
 
 def critical_path(use: Use) -> tuple[object, object]:
@@ -191,26 +144,7 @@ def explanation(use: Use) -> tuple[object, object]:
     (run,) = found.runs
     assert run.stop_s is not None
     told = found.explain()
-    return (told.reason, told.makespan_s), (not_replayed(use), pytest.approx(run.stop_s - run.start_s))
-
-
-def what_if(use: Use) -> tuple[object, object]:
-    found = recorded_by_a_block(use)
-    case = found.what_if(speed={use.name: 2.0})
-    return (case.reason, case.makespan_s is None), (not_replayed(use), use.end != "finished")
-
-
-def not_replayed(use: Use) -> str | None:
-    return None if use.end == "finished" else "a compute did not finish: what was still to do is not known"
-
-
-def comparison(use: Use) -> tuple[object, object]:
-    before, after = recorded_by_a_block(use), recorded_by_a_block(use)
-    found = taskscope.compare(before, after)
-    return (
-        [(row.prefix, row.n_tasks.before, row.n_tasks.after) for row in found.prefixes],
-        [(use.name, 4, 4)],
-    )
+    return told.makespan_s, pytest.approx(run.stop_s - run.start_s)
 
 
 def page(use: Use) -> tuple[object, object]:
@@ -228,60 +162,6 @@ def saved_and_loaded(use: Use) -> tuple[object, object]:
     found.save(path)
     loaded = taskscope.load(path)
     return (tasks_of(loaded), loaded.summary()), (use.tasks, found.summary())
-
-
-def parquet(use: Use) -> tuple[object, object]:
-    import pyarrow.parquet
-
-    path = use.folder / f"{use.name}.parquet"
-    recorded_by_a_block(use).save(path)
-    table = pyarrow.parquet.read_table(path).to_pydict()
-    return dict(zip(table["key"], table["status"], strict=True)), use.tasks
-
-
-def figures(use: Use) -> tuple[object, object]:
-    from bokeh.models import HBar
-    from bokeh.models.renderers import GlyphRenderer
-
-    found: Any = recorded_by_a_block(use).plot().select({"type": GlyphRenderer})
-    bars = [each.data_source.data for each in found if isinstance(each.glyph, HBar)]
-    statuses = [dict(zip(data["key"], data["status"], strict=True)) for data in bars]
-    return statuses, [use.tasks]
-
-
-def chrome_trace(use: Use) -> tuple[object, object]:
-    path = use.folder / f"{use.name}.json"
-    recorded_by_a_block(use).to_chrome_trace(path)
-    events = [e for e in json.loads(path.read_text())["traceEvents"] if e.get("cat") == "compute"]
-    return {e["args"]["key"]: e["args"]["status"] for e in events}, use.tasks
-
-
-def speedscope(use: Use) -> tuple[object, object]:
-    path = use.folder / f"{use.name}.speedscope.json"
-    stacks = current().recorder.stacks
-    before = int(stacks.between(0, None).rows.count.sum())
-    use.seen = lambda: int(stacks.between(0, None).rows.count.sum()) > before
-    recorded_by_a_block(use, profile_interval=0.002).to_speedscope(path)
-    found = json.loads(path.read_text())
-    frames = [frame["name"] for frame in found["shared"]["frames"]]
-    outermost = {frames[sample[0]] for profile in found["profiles"] for sample in profile["samples"]}
-    return outermost, {f"task {use.name}"}
-
-
-def folder_of_tables(use: Use) -> tuple[object, object]:
-    folder = use.folder / use.name
-    recorded_by_a_block(use).to_csv(folder)
-    with (folder / "tasks.csv").open(encoding="utf-8") as file:
-        return {row["key"]: row["status"] for row in csv.DictReader(file)}, use.tasks
-
-
-def drawn_profilers(use: Use) -> tuple[object, object]:
-    path = use.folder / f"{use.name}.html"
-    with Profiler() as profiler, suppress(BaseException):
-        use.compute()
-    profiler.visualize(filename=path, show=False, save=True)
-    text = path.read_text("utf-8")
-    return [name for name in USES if f"('{name}', 0)" in text], [use.name]
 
 
 def report(use: Use) -> tuple[object, object]:
@@ -393,62 +273,6 @@ def progress_widget(use: Use) -> tuple[object, object]:
     return found, (use.end, 4, use.n_finished, int(use.end == "erred"), 0)
 
 
-def gantt_widget(use: Use) -> tuple[object, object]:
-    widget = taskscope.GanttWidget()
-    use.try_compute()
-    found = widget.n_tasks, widget.dropped
-    widget.close()
-    return found, (4, 0)
-
-
-def resource_widget(use: Use) -> tuple[object, object]:
-    widget = taskscope.ResourceWidget()
-    none = widget.n_samples
-    use.try_compute()
-    found = none, widget.n_samples >= 2, widget.rss_bytes is not None
-    widget.close()
-    return found, (0, True, True)
-
-
-def cache_widget(use: Use) -> tuple[object, object]:
-    widget = taskscope.CacheWidget()
-    none = widget.peak_n_keys
-    use.try_compute()
-    found = none, widget.n_keys, widget.peak_n_keys
-    widget.close()
-    return found, (0, 0, 3)
-
-
-def flame_widget(use: Use) -> tuple[object, object]:
-    widget = taskscope.FlameWidget()
-    none = widget.n_samples
-    stacks = current().recorder.stacks
-    before = int(stacks.between(0, None).rows.count.sum())
-    use.seen = lambda: int(stacks.between(0, None).rows.count.sum()) > before
-    use.try_compute()
-    found = none, widget.n_samples > 0, widget.data["prefixes"]
-    widget.close()
-    return found, (0, True, [use.name])
-
-
-def widgets_of_a_recording(use: Use) -> tuple[object, object]:
-    found = recorded_by_a_block(use)
-    shown = taskscope.Dashboard(found)
-    numbers = shown.state, shown.total, shown.finished, shown.n_tasks, shown.peak_n_keys
-    shown.close()
-    return numbers, (use.end, 4, use.n_finished, 4, 3)
-
-
-def live_cards(explaining: Explaining, use: Use) -> tuple[object, object]:
-    with taskscope.profile(display=False):
-        use.try_compute()
-        run = taskscope.runs()[-1].number
-        told: Any = explaining.explain(Explain(run, run))["explanation"]
-        rows = current().recorder.rows_of(run, np.arange(4, dtype=np.int32))
-    found = [row for _, *what in told["path"]["steps"] for row in what[1:]]
-    return (len(rows), len(found) > 0, set(found) <= set(rows.values())), (4, True, True)
-
-
 def dashboard(use: Use) -> tuple[object, object]:
     widget = taskscope.Dashboard()
     use.try_compute()
@@ -463,33 +287,15 @@ FEATURES: dict[str, Callable[[], Feature]] = {
         made.__name__: (lambda made=made: made)  # type: ignore[misc]  # bound now, not called with it
         for made in (
             in_a_block,
-            call_stacks,
-            resources,
             cache,
             file_that_is_written_meanwhile,
-            text_file,
-            computes_of_the_session,
-            recording_that_is_waited_for,
             critical_path,
             explanation,
-            what_if,
-            comparison,
             page,
             saved_and_loaded,
-            parquet,
-            figures,
-            chrome_trace,
-            speedscope,
-            folder_of_tables,
-            drawn_profilers,
             report,
             progress_widget,
-            gantt_widget,
-            resource_widget,
-            cache_widget,
-            flame_widget,
             dashboard,
-            widgets_of_a_recording,
         )
     },
     "progress_bar": lambda: partial(progress_bar, ProgressBar(out=io.StringIO())),
@@ -499,8 +305,6 @@ FEATURES: dict[str, Callable[[], Feature]] = {
     "memory_sampler": lambda: partial(memory_sampler, MemorySampler()),
     "profiler": lambda: partial(profiler, Profiler()),
     "cache_profiler": lambda: partial(cache_profiler, CacheProfiler()),
-    # On a clock that stands still no answer takes time, and none has to be waited for.
-    "live_cards": lambda: partial(live_cards, Explaining(current(), clock=lambda: 0.0)),
     "resource_profiler": lambda: partial(resource_profiler, ResourceProfiler(dt=0.01)),
 }
 
@@ -552,47 +356,6 @@ def test_each_profiled_cell_has_its_own_tasks_and_call_stacks(
         run = shell.user_ns.pop("run")
         found.append((tasks_of(run), run.profile().n_samples > 0))
     assert found == [(use.tasks, True) for use in uses]
-
-
-@pytest.mark.parametrize("middle", ENDS)
-def test_each_statement_that_is_profiled_has_its_own_tasks(
-    middle: str, shell: InteractiveShell, tmp_path: Path
-) -> None:
-    uses = three_uses(middle, tmp_path)
-    found = []
-    for use in uses:
-        shell.user_ns["use"] = use
-        shell.run_cell("%profile -q -o run use.compute()")
-        found.append(tasks_of(shell.user_ns.pop("run")))
-    assert found == [use.tasks for use in uses]
-
-
-@pytest.mark.parametrize("middle", ENDS)
-def test_each_block_of_a_coroutine_has_its_own_tasks(middle: str, tmp_path: Path) -> None:
-    async def recorded(use: Use) -> Recording:
-        async with taskscope.profile(display=False) as block:
-            use.try_compute()
-        return block.recording
-
-    async def main() -> list[dict[str, str]]:
-        return [tasks_of(await recorded(use)) for use in uses]
-
-    uses = three_uses(middle, tmp_path)
-    assert asyncio.run(main()) == [use.tasks for use in uses]
-
-
-@pytest.mark.parametrize("middle", ENDS)
-def test_each_compute_of_a_kernel_is_in_the_list_of_the_magic(
-    middle: str, shell: InteractiveShell, tmp_path: Path
-) -> None:
-    uses = three_uses(middle, tmp_path)
-    for use in uses:
-        use.try_compute()
-        shell.run_line_magic("taskscope", "")
-    listed = shell.run_line_magic("taskscope", "")
-    assert [(one.n_tasks, one.status) for one in listed] == [(4, use.end) for use in uses]
-    found = [tasks_of(shell.run_line_magic("taskscope", str(one.number))) for one in listed]
-    assert found == [use.tasks for use in uses]
 
 
 SCRIPT = """

@@ -11,9 +11,10 @@ from taskscope.analysis.calls.profile import Profile, flame_message
 from taskscope.analysis.display.colours import prefix_colours
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, printable
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.stacks import StackColumns
 from taskscope.report.embed import escaped_json
 
-__all__ = ["profile_html", "section", "table_html"]
+__all__ = ["packed_profile", "profile_html", "section", "table_html"]
 
 _MAX_ROWS = 40
 _LEVEL = 9
@@ -37,6 +38,14 @@ def profile_html(recording: RecordedData, profile: Profile, *, interactive: bool
     return section("Profile", f"{note}{said}{table}{data}")
 
 
+def packed_profile(stacks: StackColumns) -> dict[str, object]:
+    """Return the calls of samples for a flame graph, their columns as compressed text."""
+    message = flame_message(stacks)
+    columns: bytes = message.pop("columns")
+    data = base64.b64encode(zlib.compress(columns, _LEVEL)).decode("ascii")
+    return {**message, "bytes": len(columns), "data": data}
+
+
 def section(name: str, content: str) -> str:
     """Return a part of a page with its heading."""
     return f"<section><h2>{escape(name)}</h2>{content}</section>"
@@ -51,12 +60,9 @@ def table_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _data_html(recording: RecordedData) -> str:
-    message = flame_message(recording.stacks)
-    columns: bytes = message.pop("columns")
-    data = base64.b64encode(zlib.compress(columns, _LEVEL)).decode("ascii")
     colours = prefix_colours(recording)
     shown = {name: colours.get(name, 0) for name in recording.stacks.prefixes}
-    text = escaped_json({**message, "bytes": len(columns), "data": data, "colours": shown})
+    text = escaped_json({**packed_profile(recording.stacks), "colours": shown})
     return f'<script type="application/json" class="taskscope-profile">{text}</script>'
 
 

@@ -1,4 +1,4 @@
-"""Answers what pages ask on the control comm, on the subshell that they ask on."""
+"""Answers the requests of pages on the control comm, on the subshell that they came by."""
 
 from __future__ import annotations
 
@@ -10,25 +10,12 @@ from taskscope.jupyter.adapter.channels import Channel
 from taskscope.jupyter.feed.explaining import Explaining
 from taskscope.jupyter.feed.keeping import Keeping
 from taskscope.jupyter.feed.pages import LEASE_S, Page, Pages
+from taskscope.jupyter.feed.profiling import Profiling
 from taskscope.jupyter.feed.stopping import Stopping
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.jupyter.feed.trait_changes import PendingTraitChanges
-from taskscope.jupyter.feed.verbs import (
-    BadRequestError,
-    Compare,
-    Dependencies,
-    Explain,
-    Hello,
-    Rate,
-    Renew,
-    Request,
-    Resync,
-    Save,
-    Stop,
-    Tell,
-    parse_page,
-    parse_request,
-)
+from taskscope.jupyter.feed.verbs import BadRequestError, parse_page, parse_request
+from taskscope.model.streams import StopWay
 from taskscope.model.version import __version__
 from taskscope.record import Recorder
 from taskscope.wire import PROTOCOL, encode_links
@@ -53,6 +40,7 @@ class Control:
         stopping: Stopping,
         keeping: Keeping,
         explaining: Explaining,
+        profiling: Profiling,
         wake: Callable[[], None],
     ) -> None:
         self._recorder = recorder
@@ -62,8 +50,20 @@ class Control:
         self._trait_changes = trait_changes
         self._wake = wake
         self._stopping = stopping
-        self._keeping = keeping
-        self._explaining = explaining
+        self._handlers: dict[str, Callable[..., Mapping[str, object] | None]] = {
+            "hello": self._hello,
+            "resync": self._start,
+            "rate": self._rate,
+            "renew": self._renew,
+            "stop": self._stop,
+            "dependencies": self._dependencies,
+            "save": lambda _page, *window: {"path": str(keeping.save(*window))},
+            "compare": lambda _page, *window: {"html": keeping.compare(*window)},
+            "explain": lambda _page, *window: explaining.explain(*window),
+            "profile": profiling.profile,
+            "tell": self._tell,
+        }
+        """By verb: called with the page and the checked arguments; returns its part of the answer."""
 
     def control_opened(self, channel: Channel, data: object) -> None:
         """Take a page's control comm."""
@@ -89,52 +89,30 @@ class Control:
             return None
 
     def _answer(self, page: Page, channel: Channel, asked: object) -> None:
+        answer: Mapping[str, object]
         on_subshell = threading.current_thread() is not threading.main_thread()
         try:
-            request = parse_request(asked)
+            verb, arguments = parse_request(asked)
             self._pages.renew(page, on_subshell=on_subshell)
-            answer = self._do(page, request)
+            answer = self._handlers[verb](page, *arguments) or {}
         except BadRequestError as bad:
             answer = {"error": str(bad)}
         channel.send({**self._facts(asked, on_subshell=on_subshell), **answer})
 
-    def _do(self, page: Page, request: Request) -> Mapping[str, object]:
-        """Do it; return what the answer says besides the facts."""
-        match request:
-            case Hello() | Resync():
-                self._start(page, self._first_row(request))
-            case Rate(per_second):
-                page.interval_s = 1 / per_second
-            case Stop():
-                self._stopping.stop(request, is_heard=page.on_subshell)
-                self._wake()
-            case Tell():
-                self._tell(request)
-            case Dependencies(row):
-                return self._dependencies(row)
-            case Save() | Compare() | Explain():
-                return self._of_computes(request)
-            case Renew():
-                # A hidden tab's timers are slow: what it was not sent since its lease ran out comes now.
-                self._pages.readmit(page)
-                self._wake()
-        return {}
+    def _hello(self, page: Page, cursor: int, epoch: str | None) -> None:
+        self._start(page, cursor if epoch == self._epoch() else 0)
 
-    def _of_computes(self, request: Save | Compare | Explain) -> Mapping[str, object]:
-        match request:
-            case Save():
-                return {"path": str(self._keeping.save(request))}
-            case Compare():
-                return {"html": self._keeping.compare(request)}
-            case Explain():
-                return self._explaining.explain(request)
+    def _rate(self, page: Page, per_second: float) -> None:
+        page.interval_s = 1 / per_second
 
-    def _first_row(self, request: Hello | Resync) -> int:
-        match request:
-            case Hello(cursor, epoch):
-                return cursor if epoch == self._epoch() else 0
-            case Resync(cursor):
-                return cursor
+    def _renew(self, page: Page) -> None:
+        # A hidden tab's timers are slow: what it was not sent since its lease ran out is sent now.
+        self._pages.readmit(page)
+        self._wake()
+
+    def _stop(self, page: Page, run: int, way: StopWay) -> None:
+        self._stopping.stop(run, way, is_heard=page.on_subshell)
+        self._wake()
 
     def _start(self, page: Page, cursor: int) -> None:
         page.stream = PageStream(self._recorder, self._epoch(), cursor, self._estimates, self._stopping.ways)
@@ -142,12 +120,12 @@ class Control:
         self._pages.readmit(page)
         self._wake()
 
-    def _tell(self, change: Tell) -> None:
-        if not self._trait_changes.put(change.model, change.trait, change.value):
+    def _tell(self, _page: Page, model: str, trait: str, value: object) -> None:
+        if not self._trait_changes.put(model, trait, value):
             raise BadRequestError("no widget of this kernel that is alive has this id")
         self._wake()
 
-    def _dependencies(self, row: int) -> Mapping[str, object]:
+    def _dependencies(self, _page: Page, row: int) -> Mapping[str, object]:
         links = self._recorder.links(row, MAX_LINKS)
         return {"row": row, "links": None if links is None else encode_links(links)}
 

@@ -8,7 +8,7 @@ from taskscope.analysis.display.page_explanation import explanation_for_page
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.quantities import format_count
 from taskscope.analysis.summary import MAX_EXPLAINED
-from taskscope.jupyter.feed.verbs import BadRequestError, Explain
+from taskscope.jupyter.feed.verbs import BadRequestError
 from taskscope.model.errortext import describe
 from taskscope.model.forklock import ForkLock
 from taskscope.model.tables.records import Run
@@ -41,9 +41,9 @@ class Explaining:
         self._rests_until_s = float("-inf")
         self._answers: dict[object, Mapping[str, object]] = {}
 
-    def explain(self, request: Explain) -> Mapping[str, object]:
+    def explain(self, first_run: int, last_run: int | None) -> Mapping[str, object]:
         """Return the explanation, why there is none to give, or in how many seconds to ask again."""
-        runs = self._session.recorder.runs(request.first_run, request.last_run)
+        runs = self._session.recorder.runs(first_run, last_run)
         reason = _reason_against(runs)
         if reason is not None:
             return {"explanation": None, "reason": reason}

@@ -17,6 +17,7 @@ from taskscope.jupyter.feed.control import Control
 from taskscope.jupyter.feed.explaining import Explaining
 from taskscope.jupyter.feed.keeping import Keeping
 from taskscope.jupyter.feed.pages import Page, Pages
+from taskscope.jupyter.feed.profiling import Profiling
 from taskscope.jupyter.feed.publisher import Publisher, Sender
 from taskscope.jupyter.feed.stopping import Stopping
 from taskscope.jupyter.feed.trait_changes import PendingTraitChanges
@@ -68,6 +69,7 @@ class Feed:
             ),
             keeping=Keeping(session),
             explaining=Explaining(session, clock=clock),
+            profiling=Profiling(session, clock=clock),
             wake=session.pump.wake,
         )
         self.publisher = Publisher(

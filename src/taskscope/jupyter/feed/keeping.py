@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from taskscope.errors import ExistingFileError
-from taskscope.jupyter.feed.verbs import BadRequestError, Compare, FileFormat, Save
+from taskscope.jupyter.feed.verbs import BadRequestError, FileFormat
 from taskscope.model.errortext import describe
 from taskscope.model.tables.records import Run
 from taskscope.recording import Recording, compare, recorded
@@ -56,15 +56,13 @@ class Keeping:
         self._folder = folder or notebook_folder
         self._clock = clock
 
-    def save(self, request: Save) -> Path:
+    def save(self, first_run: int, last_run: int | None, format_: FileFormat) -> Path:
         """Write a file and return its path."""
-        return self._done(
-            lambda: self._write(self._runs(request.first_run, request.last_run), request.format)
-        )
+        return self._done(lambda: self._write(self._runs(first_run, last_run), format_))
 
-    def compare(self, request: Compare) -> str:
+    def compare(self, first_run: int, last_run: int | None) -> str:
         """Return a page that compares the computes of a cell with those of its execution before."""
-        before, after = self._executions(self._runs(request.first_run, request.last_run))
+        before, after = self._executions(self._runs(first_run, last_run))
         return self._done(lambda: self._compared(before, after))
 
     def _done(self, act: Callable[[], _T]) -> _T:

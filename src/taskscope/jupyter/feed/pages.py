@@ -29,6 +29,13 @@ class Page:
         self.interval_s = 0.1
         self.on_subshell = False
         self.renewed_s = float("-inf")
+        self.at_end: list[Callable[[], None]] = []
+        """Called when the page is dropped or its lease has run out."""
+
+    def end(self) -> None:
+        """Release what is held for the page."""
+        while self.at_end:
+            self.at_end.pop()()
 
     def wants(self, tick: Tick) -> bool:
         """Return whether a message is due and can be carried."""
@@ -55,7 +62,7 @@ class Pages:
         """Return the page, made if it is new; the one silent for longest makes room."""
         with self._lock:
             if name not in self._pages and len(self._pages) >= MAX_PAGES:
-                self._pages.pop(min(self._pages, key=lambda n: self._left_s(self._pages[n])))
+                self._pages.pop(min(self._pages, key=lambda n: self._left_s(self._pages[n]))).end()
             return self._pages.setdefault(name, Page(name))
 
     def renew(self, page: Page, *, on_subshell: bool) -> None:
@@ -73,13 +80,15 @@ class Pages:
         with self._lock:
             if self._pages.get(page.name) is page:
                 del self._pages[page.name]
+        page.end()
 
     def alive(self) -> list[Page]:
         """Return the pages that have said hello and whose lease has not run out; forget the expired."""
         with self._lock:
-            for name in self._expired():
-                del self._pages[name]
+            expired = [self._pages.pop(name) for name in self._expired()]
             pages = list(self._pages.values())
+        for page in expired:
+            page.end()
         return [page for page in pages if page.stream is not None]
 
     def _expired(self) -> list[str]:
@@ -90,7 +99,9 @@ class Pages:
         with self._lock:
             pages = list(self._pages.values())
             self._pages = {}
-            return pages
+        for page in pages:
+            page.end()
+        return pages
 
     def _now_s(self, page: Page) -> float:
         return self._clock() if page.on_subshell else self._idle_clock()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from taskscope.jupyter.feed.verbs import BadRequestError, Stop
+from taskscope.jupyter.feed.verbs import BadRequestError
 from taskscope.model.streams import StopWay
 from taskscope.record import RunLog
 from taskscope.session import Session
@@ -57,26 +57,26 @@ class Stopping:
                 ways[run] = "asked"
         return ways
 
-    def stop(self, request: Stop, *, is_heard: bool) -> None:
+    def stop(self, run: int, asked: StopWay, *, is_heard: bool) -> None:
         """Stop a compute in the way that a page knows of; `is_heard` says whether that came at once."""
         ways = self.ways()
-        way = ways.get(request.run)
+        way = ways.get(run)
         if way is None:
             raise BadRequestError("it has ended")
         if way == "asked":
             return
-        if way not in (request.way, "either"):
+        if way not in (asked, "either"):
             raise BadRequestError("its cell has ended, or begun to do something else, meanwhile")
-        if request.way == "cancel":
-            self._session.cluster.cancel(request.run)
+        if asked == "cancel":
+            self._session.cluster.cancel(run)
         elif not is_heard:
             raise BadRequestError("this kernel is heard only between cells; interrupt it from the menu")
-        elif self._is_of_this_moment(request.run):
+        elif self._is_of_this_moment(run):
             self._interrupt()
         else:
             raise BadRequestError("its cell does something else by now")
-        still = {run: asked for run, asked in self._asked.items() if run in ways}
-        self._asked = {**still, request.run: (way, self._clock())}
+        still = {number: at for number, at in self._asked.items() if number in ways}
+        self._asked = {**still, run: (way, self._clock())}
 
     def _way(self, log: RunLog) -> StopWay:
         is_of_main = log.thread == threading.main_thread().ident

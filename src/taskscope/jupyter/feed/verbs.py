@@ -1,130 +1,30 @@
-"""What a page may ask on the control comm: a whitelist, checked before anything is done."""
+"""The verbs that a page may send on the control comm: a whitelist, checked before anything is done."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from taskscope.model.streams import StopWay
+__all__ = ["VERBS", "BadRequestError", "FileFormat", "parse_page", "parse_request"]
 
-__all__ = [
-    "VERBS",
-    "BadRequestError",
-    "Compare",
-    "Dependencies",
-    "Explain",
-    "FileFormat",
-    "Hello",
-    "Rate",
-    "Renew",
-    "Request",
-    "Resync",
-    "Save",
-    "Stop",
-    "Tell",
-    "parse_page",
-    "parse_request",
-]
+FileFormat: TypeAlias = Literal["taskscope", "html", "trace"]
 
+_Fields: TypeAlias = Mapping[str, object]
 _MAX_SHOWN = 60
 _MAX_ID = 100
 
 
 class BadRequestError(ValueError):
-    """A page asked for something that does not exist or makes no sense; the text is for the page."""
+    """A page sent something that does not exist or makes no sense; the text is for the page."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hello:
-    """Start the data stream, at `cursor` if the page's rows are of `epoch`."""
-
-    cursor: int
-    epoch: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Resync:
-    """Send everything from row `cursor` on."""
-
-    cursor: int
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """Send at most so many messages a second to this page."""
-
-    per_second: float
-
-
-@dataclass(frozen=True, slots=True)
-class Renew:
-    """The page is still there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Stop a compute, in the way that the page was told of and the person has agreed to."""
-
-    run: int
-    way: StopWay
-
-
-@dataclass(frozen=True, slots=True)
-class Dependencies:
-    """Tell what the task of `row` needs, and what needs it."""
-
-    row: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tell:
-    """Set a trait of a widget to what a person chose, while a cell keeps the widget's messages waiting."""
-
-    model: str
-    trait: str
-    value: object
-
-
-FileFormat: TypeAlias = Literal["taskscope", "html", "trace"]
-
-
-@dataclass(frozen=True, slots=True)
-class Save:
-    """Write the computes of a window, both ends included, to a file; `last_run` None: and all after."""
-
-    first_run: int
-    last_run: int | None
-    format: FileFormat
-
-
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """Compare the computes of a window, which are of one cell, with those of its execution before."""
-
-    first_run: int
-    last_run: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Explain:
-    """Say why the computes of a window, both ends included, took as long as they did."""
-
-    first_run: int
-    last_run: int | None
-
-
-Request: TypeAlias = Hello | Resync | Rate | Renew | Stop | Dependencies | Tell | Save | Compare | Explain
-
-
-def parse_request(data: object) -> Request:
-    """Return what `data` asks for."""
+def parse_request(data: object) -> tuple[str, tuple[object, ...]]:
+    """Return the verb of a request and its checked arguments."""
     fields = data if isinstance(data, Mapping) else {}
     verb = fields.get("verb")
-    parse = _PARSERS.get(verb) if isinstance(verb, str) else None
-    if parse is None:
+    if not isinstance(verb, str) or verb not in _ARGUMENTS:
         raise BadRequestError(f"unknown verb {_shown(verb)}; known are {', '.join(VERBS)}")
-    return parse(fields)
+    return verb, _ARGUMENTS[verb](fields)
 
 
 def parse_page(data: object) -> str:
@@ -146,20 +46,21 @@ def _row(name: str, value: object) -> int:
     return value
 
 
-def _tell(model: object, trait: object, value: object) -> Tell:
+def _tell(fields: _Fields) -> tuple[object, ...]:
+    model, trait, value = fields.get("model"), fields.get("trait"), fields.get("value")
     if not isinstance(model, str) or not 0 < len(model) <= _MAX_ID:
         raise BadRequestError(f"model must be the id of a widget, got {_shown(model)}")
     match trait, value:
         case "selected_key", None | str():
-            return Tell(model, "selected_key", value)
+            return model, "selected_key", value
         case "follow", bool():
-            return Tell(model, "follow", value)
+            return model, "follow", value
         case "time_range", None:
-            return Tell(model, "time_range", None)
+            return model, "time_range", None
         case "time_range", [int() | float() as start, int() | float() as stop] if start < stop:
-            return Tell(model, "time_range", [float(start), float(stop)])
+            return model, "time_range", [float(start), float(stop)]
         case "function", None | [str(), str(), int()]:
-            return Tell(model, "function", value)
+            return model, "function", value
     raise BadRequestError(
         "a page may set selected_key (a text or null), follow (true or false), time_range (two numbers,"
         " the smaller one first, or null) and function (name, file and line, or null);"
@@ -167,11 +68,11 @@ def _tell(model: object, trait: object, value: object) -> Tell:
     )
 
 
-def _stop(run: object, way: object) -> Stop:
-    number = _run("run", run)
+def _stop(fields: _Fields) -> tuple[int, object]:
+    number, way = _run("run", fields.get("run")), fields.get("way")
     if way not in ("interrupt", "cancel"):
         raise BadRequestError(f"way must be interrupt or cancel, got {_shown(way)}")
-    return Stop(number, way)
+    return number, way
 
 
 def _run(name: str, value: object) -> int:
@@ -180,15 +81,15 @@ def _run(name: str, value: object) -> int:
     return value
 
 
-def _window(fields: Mapping[str, object]) -> tuple[int, int | None]:
+def _window(fields: _Fields) -> tuple[int, int | None]:
     first, last = _run("first_run", fields.get("first_run")), fields.get("last_run")
     return first, None if last is None else _run("last_run", last)
 
 
-def _save(fields: Mapping[str, object]) -> Save:
+def _save(fields: _Fields) -> tuple[object, ...]:
     for format_ in get_args(FileFormat):
         if fields.get("format") == format_:
-            return Save(*_window(fields), format_)
+            return *_window(fields), format_
     known = ", ".join(get_args(FileFormat))
     raise BadRequestError(f"format must be one of {known}, got {_shown(fields.get('format'))}")
 
@@ -210,16 +111,17 @@ def _shown(value: object) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
-_PARSERS: Mapping[str, Callable[[Mapping[str, object]], Request]] = {
-    "hello": lambda fields: Hello(_row("cursor", fields.get("cursor", 0)), _epoch(fields.get("epoch"))),
-    "resync": lambda fields: Resync(_row("cursor", fields.get("cursor"))),
-    "rate": lambda fields: Rate(_per_second(fields.get("per_second"))),
-    "renew": lambda _: Renew(),
-    "stop": lambda fields: _stop(fields.get("run"), fields.get("way")),
-    "dependencies": lambda fields: Dependencies(_row("row", fields.get("row"))),
+_ARGUMENTS: Mapping[str, Callable[[_Fields], tuple[object, ...]]] = {
+    "hello": lambda fields: (_row("cursor", fields.get("cursor", 0)), _epoch(fields.get("epoch"))),
+    "resync": lambda fields: (_row("cursor", fields.get("cursor")),),
+    "rate": lambda fields: (_per_second(fields.get("per_second")),),
+    "renew": lambda _: (),
+    "stop": _stop,
+    "dependencies": lambda fields: (_row("row", fields.get("row")),),
     "save": _save,
-    "compare": lambda fields: Compare(*_window(fields)),
-    "explain": lambda fields: Explain(*_window(fields)),
-    "tell": lambda fields: _tell(fields.get("model"), fields.get("trait"), fields.get("value")),
+    "compare": _window,
+    "explain": _window,
+    "profile": _window,
+    "tell": _tell,
 }
-VERBS = tuple(_PARSERS)
+VERBS = tuple(_ARGUMENTS)

@@ -43,7 +43,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     recording
         Show this, still; without it the widget follows the kernel's recorder until it is closed.
     window
-        Which computes to show; by default what runs now and all that comes.
+        Which computes to show; by default the one that runs, else the last one.
     """
 
     _model_module = traitlets.Unicode("taskscope").tag(sync=True)
@@ -89,7 +89,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             return
         session, feed = current_session(), current_feed()
         shows_now = window is None
-        window = window or Window.from_now(session.recorder)
+        window = window or Window()
         feed.open()
         super().__init__(
             recorder_id=session.recorder.id,
@@ -201,6 +201,10 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     def window(self) -> Window:
         """Which computes are shown."""
         return Window(self.first_run, self.last_run)
+
+    def _shown(self, session: Session) -> Window:
+        """Return which computes its numbers are of."""
+        return self.window.of_now(session.recorder) if self.shows_now else self.window
 
     def _ipython_display_(self) -> None:
         if self._output is None:

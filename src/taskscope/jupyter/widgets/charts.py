@@ -14,6 +14,7 @@ from taskscope.jupyter.widgets.series import (
     CacheFollower,
     ResourceFollower,
     cache_values,
+    following,
     resource_values,
     still_cache_values,
     still_resource_values,
@@ -46,7 +47,7 @@ class ProgressWidget(RecorderWidget, ProgressTraits):
     recording
         Show this, still; without it the widget follows the kernel's recorder until it is closed.
     window
-        Computes to show together; by default what runs now and all that comes, one after the other.
+        Computes to show together; by default the one that runs, else the last one.
 
     Notes
     -----
@@ -75,7 +76,7 @@ class GanttWidget(RecorderWidget, GanttTraits):
     recording
         Show this, still; without it the widget follows the kernel's recorder until it is closed.
     window
-        Computes to show together; by default what runs now and all that comes, one after the other.
+        Computes to show together; by default the one that runs, else the last one.
 
     Notes
     -----
@@ -91,7 +92,7 @@ class GanttWidget(RecorderWidget, GanttTraits):
     _view_name = traitlets.Unicode("GanttView").tag(sync=True)
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
-        return gantt_values(session.recorder, self.window)
+        return gantt_values(session.recorder, self._shown(session))
 
     def _still(self, recording: RecordedData) -> Mapping[str, object]:
         return still_gantt_values(recording)
@@ -105,7 +106,7 @@ class ResourceWidget(RecorderWidget, ResourceTraits):
     recording
         Show this, still; without it the widget follows the kernel's recorder until it is closed.
     window
-        Computes to show together; by default what runs now and all that comes, one after the other.
+        Computes to show together; by default the one that runs, else the last one.
 
     Notes
     -----
@@ -121,8 +122,8 @@ class ResourceWidget(RecorderWidget, ResourceTraits):
     _follower: ResourceFollower | None = None
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
-        if self._follower is None:
-            self._follower = ResourceFollower(session.recorder, self.window)
+        shown = self._shown(session)
+        self._follower = following(self._follower, ResourceFollower, session.recorder, shown)
         limits = session.recorder.limits
         return resource_values(self._follower.refresh(), limits.n_cores, limits.memory_bytes)
 
@@ -138,7 +139,7 @@ class CacheWidget(RecorderWidget, CacheTraits):
     recording
         Show this, still; without it the widget follows the kernel's recorder until it is closed.
     window
-        Computes to show together; by default what runs now and all that comes, one after the other.
+        Computes to show together; by default the one that runs, else the last one.
 
     Notes
     -----
@@ -153,9 +154,9 @@ class CacheWidget(RecorderWidget, CacheTraits):
     _follower: CacheFollower | None = None
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
-        if self._follower is None:
-            self._follower = CacheFollower(session.recorder, self.window)
-        runs = self.window.runs(session.recorder)
+        shown = self._shown(session)
+        self._follower = following(self._follower, CacheFollower, session.recorder, shown)
+        runs = shown.runs(session.recorder)
         return cache_values(self._follower.refresh(), session.recorder.groups, runs, session.metric_name)
 
     def _still(self, recording: RecordedData) -> Mapping[str, object]:
@@ -176,7 +177,7 @@ class FlameWidget(RecorderWidget):
         Show this, still; without it the widget follows the kernel's recorder until it is closed, and samples
         are taken as long as it does.
     window
-        Which computes to show; by default what runs now and all that comes.
+        Which computes to show; by default all.
 
     Notes
     -----
@@ -262,7 +263,7 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
     recording
         Show this, still; without it the widget follows the kernel's recorder until it is closed.
     window
-        Computes to show together; by default what runs now and all that comes, one after the other.
+        Computes to show together; by default the one that runs, else the last one.
 
     Notes
     -----
@@ -282,18 +283,18 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
     _model_name = traitlets.Unicode("DashboardModel").tag(sync=True)
     _view_name = traitlets.Unicode("DashboardView").tag(sync=True)
 
-    _followers: tuple[ResourceFollower, CacheFollower] | None = None
+    _resources: ResourceFollower | None = None
+    _cache: CacheFollower | None = None
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
         recorder = session.recorder
-        if self._followers is None:
-            self._followers = ResourceFollower(recorder, self.window), CacheFollower(recorder, self.window)
-        resources, held = self._followers
-        progress, limits = self._progress(session, now_s), recorder.limits
+        progress, limits, shown = self._progress(session, now_s), recorder.limits, self._shown(session)
+        self._resources = resources = following(self._resources, ResourceFollower, recorder, shown)
+        self._cache = held = following(self._cache, CacheFollower, recorder, shown)
         return {
-            **gantt_values(recorder, self.window),
+            **gantt_values(recorder, shown),
             **resource_values(resources.refresh(), limits.n_cores, limits.memory_bytes),
-            **cache_values(held.refresh(), recorder.groups, self.window.runs(recorder), session.metric_name),
+            **cache_values(held.refresh(), recorder.groups, shown.runs(recorder), session.metric_name),
             **progress_values(progress),
         }
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from taskscope.analysis.cache_usage import (
     BYTES,
@@ -27,6 +28,7 @@ __all__ = [
     "CacheFollower",
     "ResourceFollower",
     "cache_values",
+    "following",
     "resource_values",
     "still_cache_values",
     "still_resource_values",
@@ -36,25 +38,30 @@ _MAX_ROWS = 20_000
 _MAX_SAMPLES = 500_000
 _MAX_GROUPS = 20
 
+_F = TypeVar("_F", "ResourceFollower", "CacheFollower")
+
 
 class ResourceFollower:
     """Adds up the samples of a window of computes."""
 
-    def __init__(self, recorder: Recorder, window: Window) -> None:
+    def __init__(self, recorder: Recorder, window: Window, cursor: int = 0) -> None:
         self._recorder = recorder
-        self._window = window
-        self._samples = Reader(recorder.resources, _MAX_SAMPLES)
+        self.window = window
+        self.rows = Reader(recorder.resources, _MAX_SAMPLES, cursor)
+        self.n_runs = 0
+        """How many computes there were when it read last."""
         self.totals = ResourceTotals()
 
     def refresh(self) -> ResourceTotals:
-        """Return the totals so far."""
-        runs = self._window.runs(self._recorder)
+        """Return the totals of all samples."""
+        self.n_runs = self._recorder.next_run
+        runs = self.window.runs(self._recorder)
         if runs:
-            _, samples = self._samples.next()
+            _, samples = self.rows.next()
             inside = samples.time >= min(run.start_s for run in runs)
-            if self._window.last_run is not None:
+            if self.window.last_run is not None:
                 # The last sample of a compute comes right after its end, and none between computes.
-                later = self._recorder.runs(self._window.last_run + 1)
+                later = self._recorder.runs(self.window.last_run + 1)
                 inside &= samples.time < min((run.start_s for run in later), default=math.inf)
             self.totals = add_samples(self.totals, samples.part(inside))
         return self.totals
@@ -63,15 +70,28 @@ class ResourceFollower:
 class CacheFollower:
     """Adds up what was held in a window of computes; see `ResourceFollower`."""
 
-    def __init__(self, recorder: Recorder, window: Window) -> None:
-        self._rows = Reader(recorder.held, _MAX_ROWS)
+    def __init__(self, recorder: Recorder, window: Window, cursor: int = 0) -> None:
+        self._recorder = recorder
+        self.window = window
+        self.rows = Reader(recorder.held, _MAX_ROWS, cursor)
+        self.n_runs = 0
         self.totals = HeldTotals(window.first_run, window.last_run)
 
     def refresh(self) -> HeldTotals:
-        """Return the totals so far."""
-        _, rows = self._rows.next()
-        self.totals.add(rows)
+        """Return the totals of all rows."""
+        self.n_runs = self._recorder.next_run
+        while self.rows.has_more:
+            self.totals.add(self.rows.next()[1])
         return self.totals
+
+
+def following(known: _F | None, make: Callable[..., _F], recorder: Recorder, shown: Window) -> _F:
+    """Return a follower of the computes that are shown: the known one, where it follows these."""
+    if known is not None and known.window.first_run == shown.first_run:
+        return known
+    is_later = known is not None and shown.first_run >= known.n_runs
+    cursor = known.rows.cursor if known is not None and is_later else 0
+    return make(recorder, shown, cursor)
 
 
 def resource_values(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from taskscope.analysis.progress import headline
 from taskscope.model.tables.records import PrefixProgress, Run
 from taskscope.record import Recorder
 
@@ -17,11 +18,10 @@ class Window:
     first_run: int = 0
     last_run: int | None = None
 
-    @staticmethod
-    def from_now(recorder: Recorder) -> Window:
-        """Return the window of what runs now and all that comes."""
-        running = [run.run for run in recorder.runs() if run.status == "running"]
-        return Window(min(running, default=recorder.next_run))
+    def of_now(self, recorder: Recorder) -> Window:
+        """Return the part of it that runs, else the compute that ended last, else what comes."""
+        runs = [run.run for run in headline(self.runs(recorder))]
+        return Window(min(runs, default=recorder.next_run))
 
     def __contains__(self, run: int) -> bool:
         return self.first_run <= run and (self.last_run is None or run <= self.last_run)

@@ -185,6 +185,21 @@ def test_an_expired_page_that_renews_is_told_what_came_meanwhile(world: World) -
     assert [batch["seq"] for batch in told(data)] == [0, 1]
 
 
+def test_stacks_are_sampled_for_a_page_that_shows_a_profile_until_its_lease_ends(world: World) -> None:
+    control, _ = world.channels.open_page("p")
+    control.ask({"verb": "hello"})
+    assert not world.session.held
+    asked = {"verb": "profile", "first_run": 0, "last_run": None, "request": 3}
+    answers = [control.ask(asked), control.ask(asked)]
+    assert [(a["re"], a["request"], a["note"], a["profile"]["prefixes"]) for a in answers] == [
+        ("profile", 3, None, [])
+    ] * 2
+    assert (world.session.held, world.session.stacks.interval_s is None) == (True, False)
+    world.now_s += 2 * LEASE_S
+    assert not world.feed.has_front_end()
+    assert not world.session.held
+
+
 def test_what_a_person_chose_waits_for_the_widget_and_the_last_one_counts(world: World) -> None:
     control, _ = world.channels.open_page("p")
     world.feed.trait_changes.open("widget")

@@ -18,6 +18,7 @@ from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets.base import RecorderWidget
 from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
 from taskscope.record.pump import Tick
+from taskscope.session import current
 from tests.support.files.hostile import hostile
 from tests.support.files.payloads import PAYLOADS
 from tests.support.recordings.spelled_out import recording_of
@@ -131,14 +132,30 @@ def test_threads_are_those_that_ran_what_is_shown_and_not_all_of_the_session(
 ) -> None:
     together = threading.Barrier(3)
     tasks = [dask.delayed(lambda _: together.wait(60))(i) for i in range(3)]
-    seen: list[int] = []
     with closing(kind()) as before:
         dask.compute(tasks, scheduler="threads", num_workers=3)
         with closing(kind()) as widget:
-            assert widget.n_lanes == 0
-            compute_some()
             seen = [widget.n_lanes, before.n_lanes]
-    assert seen == [1, 4]
+            compute_some()
+            seen += [widget.n_lanes, before.n_lanes]
+    assert seen == [3, 3, 1, 1]
+
+
+def test_a_dashboard_that_is_made_after_computes_shows_the_last_one() -> None:
+    current().hold("the extension")
+    try:
+        compute_some(5)
+        compute_some(3)
+        with closing(Dashboard()) as made:
+            after = (made.state, made.total, made.finished, made.n_tasks, made.n_lanes, made.n_samples > 0)
+            picture = made._repr_mimebundle_()["text/plain"]
+            compute_some(4)
+            later = (made.state, made.total, made.finished, made.n_tasks, made.n_lanes)
+    finally:
+        current().release("the extension")
+    assert after == ("finished", 3, 3, 3, 1, True)
+    assert picture.startswith("taskscope · finished · 3 of 3 tasks (100%)")
+    assert later == ("finished", 4, 4, 4, 1)
 
 
 def test_a_widget_of_a_recording_is_shown_once_and_for_all(notebook: Outputs) -> None:

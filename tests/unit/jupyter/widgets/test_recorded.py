@@ -86,6 +86,6 @@ def test_a_page_that_asks_for_anything_else_is_refused(kernel: Kernel) -> None:
         {
             "re": None,
             "error": "unknown verb None; known are hello, resync, rate, renew, stop, dependencies, save, "
-            "compare, explain, tell",
+            "compare, explain, profile, tell",
         },
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from taskscope.jupyter.feed.explaining import Explaining
-from taskscope.jupyter.feed.verbs import BadRequestError, Explain
+from taskscope.jupyter.feed.verbs import BadRequestError
 from taskscope.record import RunLog
 from taskscope.session import Session
 from tests.support.recordings.run_writing import begin_run, end_run, write_task
@@ -44,7 +44,7 @@ class World:
         return log
 
     def ask(self, first: int, last: int | None = None) -> Mapping[str, Any]:
-        return self.explaining.explain(Explain(first, last))
+        return self.explaining.explain(first, last)
 
 
 @pytest.fixture

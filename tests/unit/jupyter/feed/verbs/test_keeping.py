@@ -10,7 +10,7 @@ import pytest
 
 import taskscope
 from taskscope.jupyter.feed.keeping import Keeping, notebook_folder
-from taskscope.jupyter.feed.verbs import BadRequestError, Compare, FileFormat, Save
+from taskscope.jupyter.feed.verbs import BadRequestError, FileFormat
 from taskscope.session import Session
 from tests.support.recordings.run_writing import begin_run, end_run, write_task
 
@@ -43,11 +43,11 @@ class World:
         return log.run
 
     def save(self, first: int, last: int | None, format_: FileFormat = "taskscope") -> Path:
-        return self.keeping.save(Save(first, last, format_))
+        return self.keeping.save(first, last, format_)
 
-    def refusal(self, request: Save | Compare) -> str:
+    def refusal(self, first: int, last: int | None, *format_: FileFormat) -> str:
         with pytest.raises(BadRequestError) as refused:
-            self.keeping.save(request) if isinstance(request, Save) else self.keeping.compare(request)
+            self.keeping.save(first, last, *format_) if format_ else self.keeping.compare(first, last)
         return str(refused.value)
 
 
@@ -95,7 +95,7 @@ def test_what_cannot_be_written_is_told_and_the_next_request_is_answered(world: 
     run = world.compute("a", 4)
     folder, world.folder = world.folder, world.folder / "gone"
     path = world.folder / "my-work-In-4-20261123-051200.taskscope"
-    assert world.refusal(Save(run, run, "taskscope")) == (
+    assert world.refusal(run, run, "taskscope") == (
         f"FileError: cannot write {str(path)!r}: the directory {str(world.folder)!r} does not exist;"
         " make it first"
     )
@@ -109,7 +109,7 @@ def test_a_cell_is_compared_with_its_execution_before(world: World) -> None:
     world.compute("b", 6, ("other-1",))
     world.compute("a", 7, ("x-1",))
     last = world.compute("a", 7, ("new-1",))
-    page = world.keeping.compare(Compare(last, last))
+    page = world.keeping.compare(last, last)
     assert page.startswith("<!DOCTYPE html>")
     found = [f'<th scope="row">{name}</th>' in page for name in ("x", "new", "old", "other")]  # all of both
     assert found == [True, True, False, False]
@@ -120,9 +120,7 @@ def test_what_has_nothing_to_be_compared_with_is_said(world: World) -> None:
     other = world.compute("b", 5)
     nobody = world.compute(None, None)
     not_one = "these computes are not of one cell: show one of them, then compare"
-    assert [
-        world.refusal(Compare(*window)) for window in [(once, once), (once, other), (nobody, nobody)]
-    ] == [
+    assert [world.refusal(*window) for window in [(once, once), (once, other), (nobody, nobody)]] == [
         "this cell has computed only once, as far as is recorded: run it again",
         not_one,
         not_one,
@@ -131,7 +129,7 @@ def test_what_has_nothing_to_be_compared_with_is_said(world: World) -> None:
 
 def test_computes_that_are_not_there_are_said_not_to_be_held(world: World) -> None:
     gone = "none of these computes is kept any more: max_tasks was reached"
-    assert [world.refusal(Save(first, None, "html")) for first in (0, 7)] == [gone, gone]
+    assert [world.refusal(first, None, "html") for first in (0, 7)] == [gone, gone]
 
 
 def test_files_go_to_the_folder_of_the_notebook_where_it_is_known(

@@ -11,7 +11,8 @@ import pytest
 from distributed import CancelledError, Client, Event, wait
 
 from taskscope.jupyter.feed.stopping import PATIENCE_S, Stopping
-from taskscope.jupyter.feed.verbs import BadRequestError, Stop
+from taskscope.jupyter.feed.verbs import BadRequestError
+from taskscope.model.streams import StopWay
 from taskscope.model.tables.records import CLUSTER
 from taskscope.record import RunLog
 from taskscope.session import Session, current
@@ -56,9 +57,9 @@ class World:
         self.session.recorder.pull()
         return log
 
-    def refusal(self, request: Stop, *, is_heard: bool = True) -> str:
+    def refusal(self, run: int, way: StopWay, *, is_heard: bool = True) -> str:
         with pytest.raises(BadRequestError) as refused:
-            self.stopping.stop(request, is_heard=is_heard)
+            self.stopping.stop(run, way, is_heard=is_heard)
         return str(refused.value)
 
 
@@ -72,8 +73,8 @@ def test_what_the_thread_of_cells_computes_is_interrupted_and_what_others_comput
 ) -> None:
     mine, in_thread = world.begin(), world.begin(in_thread=True)
     assert world.stopping.ways() == {mine.run: "interrupt", in_thread.run: "thread"}
-    world.stopping.stop(Stop(mine.run, "interrupt"), is_heard=True)
-    assert world.refusal(Stop(in_thread.run, "interrupt")) == (
+    world.stopping.stop(mine.run, "interrupt", is_heard=True)
+    assert world.refusal(in_thread.run, "interrupt") == (
         "its cell has ended, or begun to do something else, meanwhile"
     )
     assert world.interrupts == 1
@@ -89,25 +90,23 @@ def test_futures_can_be_interrupted_or_cancelled_while_their_cell_runs_and_then_
     world.execution = None
     assert (own, another, world.stopping.ways()) == ({run: "either"}, {run: "cancel"}, {run: "cancel"})
     # The page asked before it heard that the cell was over.
-    assert world.refusal(Stop(run, "interrupt")) == (
-        "its cell has ended, or begun to do something else, meanwhile"
-    )
+    assert world.refusal(run, "interrupt") == ("its cell has ended, or begun to do something else, meanwhile")
     assert world.interrupts == 0
 
 
 def test_a_compute_that_is_over_stops_nothing(world: World) -> None:
     log = world.begin()
     end_run(log)
-    assert (world.stopping.ways(), world.refusal(Stop(log.run, "interrupt"))) == ({}, "it has ended")
+    assert (world.stopping.ways(), world.refusal(log.run, "interrupt")) == ({}, "it has ended")
     assert world.interrupts == 0
 
 
 def test_a_cell_that_does_something_else_by_now_is_left_alone(world: World) -> None:
     log = world.begin()
     world.execution, world.is_waiting = LATER, False
-    assert world.refusal(Stop(log.run, "interrupt")) == "its cell does something else by now"
+    assert world.refusal(log.run, "interrupt") == "its cell does something else by now"
     world.execution = CELL
-    assert world.refusal(Stop(log.run, "interrupt"), is_heard=False) == (
+    assert world.refusal(log.run, "interrupt", is_heard=False) == (
         "this kernel is heard only between cells; interrupt it from the menu"
     )
     assert world.interrupts == 0
@@ -115,19 +114,19 @@ def test_a_cell_that_does_something_else_by_now_is_left_alone(world: World) -> N
 
 def test_two_views_that_stop_interrupt_once_and_again_only_after_a_while(world: World) -> None:
     run = world.begin().run
-    world.stopping.stop(Stop(run, "interrupt"), is_heard=True)
+    world.stopping.stop(run, "interrupt", is_heard=True)
     asked = world.stopping.ways()
-    world.stopping.stop(Stop(run, "interrupt"), is_heard=True)
+    world.stopping.stop(run, "interrupt", is_heard=True)
     assert (asked, world.interrupts) == ({run: "asked"}, 1)
     world.now_s += PATIENCE_S
     assert world.stopping.ways() == {run: "interrupt"}
-    world.stopping.stop(Stop(run, "interrupt"), is_heard=True)
+    world.stopping.stop(run, "interrupt", is_heard=True)
     assert world.interrupts == 2
 
 
 def test_what_goes_on_after_its_cell_was_interrupted_can_be_cancelled_at_once(world: World) -> None:
     run = world.begin(CLUSTER).run
-    world.stopping.stop(Stop(run, "interrupt"), is_heard=True)
+    world.stopping.stop(run, "interrupt", is_heard=True)
     world.execution = None
     assert world.stopping.ways() == {run: "cancel"}
 
@@ -167,7 +166,7 @@ def test_cancelling_takes_the_futures_of_one_compute_that_have_not_finished(clie
     until(lambda: len(going(world)) == 2)
     second = max(going(world))
     assert world.stopping.ways() == {first: "cancel", second: "cancel"}
-    world.stopping.stop(Stop(first, "cancel"), is_heard=True)
+    world.stopping.stop(first, "cancel", is_heard=True)
     until(lambda: going(world) == [second])
     with pytest.raises(CancelledError):
         dask.compute(*kept)
@@ -194,7 +193,7 @@ def test_a_compute_that_another_thread_waits_for_is_cancelled_and_raises_there(c
     until(lambda: len(going(world)) == 1)
     (run,) = going(world)
     assert world.stopping.ways() == {run: "cancel"}
-    world.stopping.stop(Stop(run, "cancel"), is_heard=True)
+    world.stopping.stop(run, "cancel", is_heard=True)
     thread.join()
     until(lambda: going(world) == [])
     (ended,) = current().recorder.runs(run, run)
