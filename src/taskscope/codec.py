@@ -100,21 +100,7 @@ class Section(NamedTuple):
 
 
 class Encoder:
-    """Makes the frames of one stream, numbered from 0.
-
-    Parameters
-    ----------
-    tables
-        The tables that batches may have, each after those that it refers to.
-    header
-        What its first frame holds besides.
-    tick_s
-        Seconds of a tick.
-    level
-        The level of zlib, 0: frames are not compressed.
-    stream
-        The number that marks all frames, so that those of another stream are refused; by default random.
-    """
+    """Makes the frames of one stream, numbered from 0."""
 
     def __init__(
         self,
@@ -315,15 +301,7 @@ def _unpacked(stored: bytes, n_bytes: int, number: int) -> bytes:
 
 @dataclass(slots=True)
 class Decoder:
-    """Reads the batches of one stream, each after the ones before it.
-
-    Parameters
-    ----------
-    tables
-        The tables of this version; other tables and columns are skipped.
-    budget
-        What batches may allocate.
-    """
+    """Reads the batches of one stream, each after the ones before it."""
 
     tables: Mapping[str, Table]
     budget: Budget

@@ -38,33 +38,7 @@ _KINDS: dict[type, Kind] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column of a table.
-
-    Parameters
-    ----------
-    name
-        What it is called, its unit included.
-    kind
-        What its values are.
-    meaning
-        One sentence.
-    unit
-        ``s``, ``bytes``, ``percent of a core``…; empty for what is not measured.
-    optional
-        Whether a value may be unknown: ``None``, or ``NaN`` among numbers.
-    refers
-        The column that its values are found in, as ``table.column``.
-    choices
-        All values there are, for a text of which there are few.
-    is_time
-        Whether it is a moment, counted from a zero, and no duration.
-    stored
-        The types that numpy keeps its values in, for a column of an array; the first is the usual one.
-    internal
-        Whether users' tables leave it out.
-    is_exact
-        Whether a stream carries its numbers as they are, not in ticks, whole bytes or half of their digits.
-    """
+    """One column of a table."""
 
     name: str
     kind: Kind
@@ -115,21 +89,7 @@ def _wire(column: Column) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One table that a user, a page or a file gets.
-
-    Parameters
-    ----------
-    name
-        What it is called; for a user's, what `taskscope.Recording.to_pandas` calls it.
-    meaning
-        What a row is, and what has to be known to read it.
-    columns
-        Its columns, in order.
-    mode
-        What a batch says of it.
-    key
-        The columns that say which row a later one replaces.
-    """
+    """One table that a user, a page or a file gets."""
 
     name: str
     meaning: str

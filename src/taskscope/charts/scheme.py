@@ -18,15 +18,7 @@ PaletteOption: TypeAlias = str | Sequence[str] | None
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """Colours by prefix: those of the live views, or of a palette in turn by first appearance.
-
-    Parameters
-    ----------
-    numbers
-        By prefix, the place of its colour.
-    colours
-        What they take turns with.
-    """
+    """Colours by prefix: those of the live views, or of a palette in turn by first appearance."""
 
     numbers: Mapping[str, int]
     colours: tuple[str, ...]

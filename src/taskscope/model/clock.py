@@ -25,17 +25,7 @@ _MAX_COMPARISONS = 10
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Three clocks, as plain callables so that the hot path pays one call each.
-
-    Parameters
-    ----------
-    perf_counter
-        Seconds on a monotonic axis that all processes of this machine share.
-    thread_time
-        CPU seconds of the calling thread.
-    time
-        Wall-clock seconds since the epoch (UTC).
-    """
+    """Three clocks, as plain callables so that the hot path pays one call each."""
 
     perf_counter: Callable[[], float] = time.perf_counter
     thread_time: Callable[[], float] = time.thread_time

@@ -13,15 +13,7 @@ __all__ = ["ImportNotice"]
 
 
 class ImportNotice(MetaPathFinder):
-    """Calls a function once, right after a module was imported.
-
-    Parameters
-    ----------
-    name
-        Of the module, which is not imported so far.
-    imported
-        What to call, on the thread that imports; it must not raise.
-    """
+    """Calls a function once, right after a module was imported."""
 
     def __init__(self, name: str, imported: Callable[[], None]) -> None:
         self._name = name

@@ -83,17 +83,7 @@ def split_key(key: Key) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyBlock:
-    """Many keys, compactly: a group and integers where a key is a tuple, else text.
-
-    Parameters
-    ----------
-    dims
-        ``u1`` of shape (n,): how many integers follow the group name, or `TEXT`.
-    ints
-        ``i4``: the integers of all rows, in row order.
-    texts
-        The text of every `TEXT` row, in row order.
-    """
+    """Many keys, compactly: a group and integers where a key is a tuple, else text."""
 
     dims: NDArray[np.uint8]
     ints: NDArray[np.int32]

@@ -50,17 +50,7 @@ __all__ = ["Identify", "LogEnds", "Part", "RecordedData", "count_tasks", "join_r
 
 @dataclass(frozen=True, slots=True)
 class LogEnds:
-    """How far a recorder's logs were when a recording was taken: what was folded later is not in it.
-
-    Parameters
-    ----------
-    tasks, activities, holdings
-        How many rows there had been of each.
-    in_flight
-        How many of the recording's blocks, the last ones, are of tasks in flight.
-    metered
-        Of how many tasks the CPU time had become known after they were folded in.
-    """
+    """How far a recorder's logs were when a recording was taken: what was folded later is not in it."""
 
     tasks: int
     activities: int
@@ -74,50 +64,6 @@ class RecordedData:
     """Everything recorded of one or more computes.
 
     Times are seconds after `started_at`. Get a table with `table` or `to_pandas`; :doc:`tables` has them all.
-
-    Parameters
-    ----------
-    started_at
-        The zero of all times, in UTC.
-    zero_s
-        The same zero on the recorder's axis; rows and graphs are kept on that axis and shifted when read.
-    runs, groups, lanes, messages
-        The small tables, as records.
-    blocks, graphs
-        The large ones, as columns.
-    resources
-        Samples of CPU and memory.
-    totals
-        Exact totals per group over all that the recorder ever saw.
-    now_s
-        When the snapshot was taken, on the recorder's axis.
-    dropped
-        How many tasks of these runs are no longer kept.
-    metadata
-        Versions, host, cores, limits, options.
-    stacks
-        Samples of what worker threads were doing; see `profile`.
-    activities
-        What workers of a cluster did for tasks besides computing them.
-    transfers
-        What workers of a cluster logged of the data they sent to each other.
-    steals
-        Tasks that the scheduler of a cluster wanted to move from one worker to another.
-    workers
-        What workers of a cluster said of their CPU and memory.
-    metrics
-        What workers of a cluster metered of the tasks of each compute.
-    measured_lines
-        What the lines of functions took that were named to be measured.
-    peak_lines
-        What was allocated when most was in memory, by task and line, where that was asked for.
-    holdings
-        What workers of a cluster were seen to hold; on the recorder's axis.
-    unknown
-        Names of tables, and ``stacks``, of which a file has nothing or not all, because its process was
-        killed or its end is missing. Any other one that is empty was seen to be empty.
-    ends
-        How far the logs were that this was taken from; None where it was not taken from a recorder.
     """
 
     started_at: datetime
@@ -161,12 +107,6 @@ class RecordedData:
     def table(self, name: str) -> Columns:
         """Return a table as a mapping of column names to equally long arrays or lists.
 
-        Parameters
-        ----------
-        name
-            One of ``runs tasks activities transfers steals resources workers metrics cache holdings`` and
-            ``lines measured_lines peak_lines dependencies messages``.
-
         Raises
         ------
         UnknownNameError
@@ -179,12 +119,6 @@ class RecordedData:
 
     def to_pandas(self, name: str) -> pd.DataFrame:
         """Return a table as a pandas DataFrame.
-
-        Parameters
-        ----------
-        name
-            One of ``runs tasks activities transfers steals resources workers metrics cache holdings`` and
-            ``lines measured_lines peak_lines dependencies messages``.
 
         Raises
         ------

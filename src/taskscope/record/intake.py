@@ -22,19 +22,7 @@ _MAX_RUNS = 10_000
 
 
 class Intake:
-    """Takes in runs: what has begun, and what was written to those that go on.
-
-    Parameters
-    ----------
-    clock
-        What the time that folding takes is measured with.
-    origin
-        The recorder's zero on the clock's axis.
-    runs, tasks, groups, lanes, activities, holdings, append_held
-        What is folded into.
-    follows_held
-        Whether anyone may want what is held while computes run.
-    """
+    """Takes in runs: what has begun, and what was written to those that go on."""
 
     def __init__(
         self,

@@ -23,17 +23,7 @@ _JOIN_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """One beat of the pump.
-
-    Parameters
-    ----------
-    now_s
-        Seconds after the recorder's zero.
-    active
-        Whether a compute is running or not everything of it was folded yet.
-    final
-        Whether this is the beat about a second after the end, on which state is sent once more.
-    """
+    """One beat of the pump."""
 
     now_s: float
     active: bool
@@ -74,13 +64,7 @@ class CoreWait:
 
 
 class Pump:
-    """Folds, and calls subscribers, on a daemon thread that sleeps on an event and ends itself when idle.
-
-    Parameters
-    ----------
-    recorder
-        What to fold.
-    """
+    """Folds, and calls subscribers, on a daemon thread that sleeps on an event and ends itself when idle."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder

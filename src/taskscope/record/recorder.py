@@ -73,13 +73,6 @@ class Recorder:
     One reader at a time folds what was written into columns (`pull`) and reads it; an interrupt never ends
     that half way.
 
-    Parameters
-    ----------
-    max_tasks
-        How many tasks are held; beyond that the oldest are dropped and counted. Exact totals per group stay.
-    clock
-        The clocks all times are taken with.
-
     Raises
     ------
     OptionError

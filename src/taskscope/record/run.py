@@ -233,21 +233,7 @@ def _before(log: RunLog, origin: float) -> dict[str, Any]:
 
 
 class RunState:
-    """What the reader knows of one run.
-
-    Parameters
-    ----------
-    log
-        Where the run's writers append.
-    groups
-        The recorder's group table.
-    origin
-        The recorder's zero on the clock's axis.
-    follow_held
-        Whether cache usage is followed while the run goes on.
-    landings
-        Gets what is folded of landings.
-    """
+    """What the reader knows of one run."""
 
     def __init__(
         self,

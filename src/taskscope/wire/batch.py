@@ -68,17 +68,7 @@ _Columns: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResourcesPart:
-    """Samples for one message.
-
-    Parameters
-    ----------
-    first, dropped
-        Number of the first sample, and how many the recorder no longer holds.
-    samples
-        The samples.
-    n_cores, limit_bytes
-        What the process may use; None where unknown.
-    """
+    """Samples for one message."""
 
     first: int = 0
     dropped: int = 0
@@ -89,19 +79,7 @@ class ResourcesPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CachePart:
-    """Rows of what was held, for one message.
-
-    Parameters
-    ----------
-    first, dropped
-        Number of the first row, and how many the recorder no longer holds.
-    rows
-        The rows.
-    metrics
-        Names of the users' metrics, by run.
-    unknown
-        Whether rows may be missing because what was held of some compute is not known.
-    """
+    """Rows of what was held, for one message."""
 
     first: int = 0
     dropped: int = 0
@@ -112,19 +90,7 @@ class CachePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ActivityPart:
-    """Activities for one message.
-
-    Parameters
-    ----------
-    first, dropped
-        Number of the first row, and how many the recorder no longer holds.
-    rows
-        The activities.
-    sources
-        Numbers and addresses of senders that are new.
-    completed, nbytes
-        Numbers of older rows of which the bytes have become known, and these.
-    """
+    """Activities for one message."""
 
     first: int = 0
     dropped: int = 0
@@ -136,19 +102,7 @@ class ActivityPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorkerPart:
-    """Samples of workers for one message.
-
-    Parameters
-    ----------
-    first
-        Number of the first sample.
-    samples
-        The samples.
-    numbers
-        The number of each address.
-    workers
-        Number, address, name and threads of workers that are new, or are called something else now.
-    """
+    """Samples of workers for one message."""
 
     first: int = 0
     samples: Sequence[WorkerSample] = ()
@@ -158,15 +112,7 @@ class WorkerPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MeteredPart:
-    """CPU time that became known after its task was told of, for one message.
-
-    Parameters
-    ----------
-    rows
-        Numbers of the tasks.
-    cpu_s, cpu_from
-        How much it was, and how that is known, as places among the choices of that column.
-    """
+    """CPU time that became known after its task was told of, for one message."""
 
     rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, "i8"))
     cpu_s: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, "f8"))
@@ -210,29 +156,7 @@ def changed_workers(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Batch:
-    """What one message says. Times are seconds after the recorder's zero.
-
-    Parameters
-    ----------
-    now_s, active, final
-        The recorder's clock, whether a compute runs, and whether this repeats the state after the end.
-    first, cursor, dropped
-        Row number of the first task, rows ever recorded, rows dropped for lack of room.
-    tasks
-        Rows from `first` on.
-    groups, lanes, runs, progress, messages
-        Only what is new or changed.
-    estimates
-        When each compute that runs will end, by its number, as far as there is evidence.
-    stops
-        How each compute that runs can be stopped, by its number.
-    running
-        All tasks in flight.
-    resources, held
-        Samples, and rows of what schedulers held, that are new.
-    cluster
-        What only clusters have, as far as it is new.
-    """
+    """What one message says. Times are seconds after the recorder's zero."""
 
     now_s: float
     active: bool
@@ -261,17 +185,6 @@ def batch_message() -> dict[str, object]:
 
 class PageEncoder:
     """Makes the frames of one stream to a page, the first of which comes behind the header.
-
-    Parameters
-    ----------
-    recorder, epoch
-        Which recorder, and which loading of taskscope in which kernel.
-    tick_s
-        What times are rounded to.
-    in_turns
-        Whether tasks are to compress well, those that began first coming first; CPU times are rounded then.
-    stream
-        What all frames are marked with; by default random.
 
     Examples
     --------

@@ -30,21 +30,6 @@ _MAX_RUNNING = 200
 class Changes:
     """Says each thing once, in such an order that every frame refers only to what is there by then.
 
-    Parameters
-    ----------
-    recorder
-        What to tell of.
-    file
-        Where to.
-    first_run
-        The first run that belongs to the file.
-    start_s
-        The zero of the recording, in seconds after the recorder's.
-    metadata
-        Facts to write at its beginning.
-    redact
-        What becomes of names, as in `taskscope.Recording.save`.
-
     Raises
     ------
     OptionError

@@ -32,21 +32,6 @@ class FileStream:
 
     Nothing is written of a block whose computes last less than a tenth of a second; the file is made when
     there is something to write. Its owner puts the complete recording into its place at the end.
-
-    Parameters
-    ----------
-    recorder
-        What to write of.
-    path
-        The file.
-    first_run, start_s
-        The first run that belongs to the file, and the zero of its times after the recorder's.
-    metadata
-        Facts to write at its beginning.
-    overwrite
-        Replace a file that exists, or a symbolic link, which is never followed; without it, that is a fault.
-    redact
-        What becomes of names, as in `taskscope.Recording.save`.
     """
 
     def __init__(

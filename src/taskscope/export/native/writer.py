@@ -58,19 +58,7 @@ def tick_for(now_s: float) -> float:
 
 
 class FileWriter:
-    """Writes rows in frames of bounded size; what they refer to has to be added before them.
-
-    Parameters
-    ----------
-    file
-        Where to.
-    started_at, zero_s
-        When the recording began, as a date and on the axis of all its times.
-    now_s
-        About the latest time there is, as far as that is known.
-    grows
-        Whether it is written while recording.
-    """
+    """Writes rows in frames of bounded size; what they refer to has to be added before them."""
 
     def __init__(
         self, file: BinaryIO, started_at: datetime, zero_s: float, *, now_s: float, grows: bool

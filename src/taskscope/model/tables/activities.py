@@ -60,17 +60,7 @@ class ActivityRows(Rows):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActivityColumns:
-    """Activities, and the names that they refer to.
-
-    Parameters
-    ----------
-    rows
-        The activities.
-    sources
-        Addresses of workers, and what failed attempts raised; the first is none.
-    dropped
-        How many older activities are no longer kept.
-    """
+    """Activities, and the names that they refer to."""
 
     rows: ActivityRows
     sources: tuple[str, ...]

@@ -71,15 +71,7 @@ class CacheEvents(Rows):
 
 @dataclass(frozen=True, slots=True)
 class TimeBins:
-    """How time after a run's start is cut: at first evenly, then ever longer, up to a second.
-
-    Parameters
-    ----------
-    shortest_s
-        Length of the first bins.
-    per_run
-        About how many there are to be, whatever the run's length, up to a second times this.
-    """
+    """How time after a run's start is cut: at first evenly, then ever longer, up to a second."""
 
     shortest_s: float = 0.005
     per_run: int = 500
@@ -98,17 +90,7 @@ _N_SUMS = 5
 
 
 class CacheSeries:
-    """Turns the events of one run into rows.
-
-    Parameters
-    ----------
-    run, start
-        The run, and when it started on the axis of the events' times.
-    has_value
-        Whether the run has a metric of the user's.
-    bins
-        How finely time is cut.
-    """
+    """Turns the events of one run into rows."""
 
     def __init__(self, run: int, start: float, *, has_value: bool, bins: TimeBins | None = None) -> None:
         self._run = run

@@ -243,15 +243,7 @@ def narrow_times(times: NDArray[np.float64], zero: float) -> NDArray[np.uint32] 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The other end of a dependency.
-
-    Parameters
-    ----------
-    row
-        The recorder's row of the task; None where it has not ended, is not held any more or is data.
-    key_text
-        Its key.
-    """
+    """The other end of a dependency."""
 
     row: int | None
     key_text: str
@@ -259,15 +251,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class TaskLinks:
-    """A task's neighbours in its graph; the sequences may be cut, the counts are of all.
-
-    Parameters
-    ----------
-    dependencies, n_dependencies
-        What the task needs.
-    dependents, n_dependents
-        What needs the task.
-    """
+    """A task's neighbours in its graph; the sequences may be cut, the counts are of all."""
 
     dependencies: tuple[Link, ...]
     n_dependencies: int

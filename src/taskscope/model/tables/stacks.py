@@ -110,26 +110,7 @@ class MeasuredLine:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StackColumns:
-    """All samples of a recording.
-
-    Parameters
-    ----------
-    functions
-        What stands on the stacks.
-    parent, function
-        ``i4``, one element per call: the call it was made from (-1 for the task's own function), which always
-        stands before it, and its place in `functions`.
-    prefixes, workers
-        Names that rows refer to.
-    rows
-        The counts.
-    interval_s, cycle_s
-        Seconds between samples, and the length of a cycle, as they were asked for; None if nothing sampled.
-    dropped
-        How many samples are no longer kept.
-    lines
-        The same samples, all of them, by source line; none of those that others counted.
-    """
+    """All samples of a recording."""
 
     functions: tuple[Function, ...]
     parent: NDArray[np.int32]

@@ -115,22 +115,6 @@ class WorkerSample:
 class Scheduled:
     """How many of the tasks that have not ended wait, and for what.
 
-    Parameters
-    ----------
-    time_s
-        When the scheduler said so, seconds after the zero of the recorder; of several answers the oldest.
-    asked
-        About how many tasks it was asked; those that a worker got or that ended since are in no count.
-    is_all
-        Whether it was asked about all that were with no worker then.
-    queued
-        Tasks that could run as soon as a worker has a free thread.
-    waiting
-        Tasks that wait for other tasks.
-    no_worker
-        Tasks for which no worker fits: none has the resources or the address that they ask for, or there is
-        none at all.
-
     Examples
     --------
     >>> sum_scheduled([Scheduled(1.0, 5, True, 3, 2, 0), Scheduled(2.0, 1, True, 0, 0, 1)])

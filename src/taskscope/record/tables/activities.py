@@ -23,19 +23,7 @@ _MAX_TRANSFERS = 200_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewActivities:
-    """What a reader has not seen yet.
-
-    Parameters
-    ----------
-    first
-        The number of the first row.
-    rows
-        The activities.
-    sources
-        Addresses of workers that are new.
-    completed, nbytes
-        Numbers of older rows of which the bytes have become known, and these.
-    """
+    """What a reader has not seen yet."""
 
     first: int
     rows: ActivityRows

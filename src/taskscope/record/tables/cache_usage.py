@@ -26,17 +26,7 @@ def metric_name(metric: Callable[[object], object]) -> str:
 
 
 class Occupancy:
-    """What one run holds.
-
-    Parameters
-    ----------
-    run
-        The run.
-    builder
-        Its graph, perhaps not complete yet; until it is, landings wait.
-    has_metric
-        Whether a metric of the user's values every result.
-    """
+    """What one run holds."""
 
     def __init__(self, run: int, builder: GraphBuilder, *, has_metric: bool) -> None:
         self._builder = builder
@@ -152,19 +142,7 @@ class Occupancy:
 
 
 class Holding(NamedTuple):
-    """How much of a group workers hold.
-
-    Parameters
-    ----------
-    key
-        Any key of the group.
-    n_keys
-        How many results, each counted as often as workers hold it.
-    nbytes
-        Bytes of those whose size is known.
-    n_unsized
-        How many have none.
-    """
+    """How much of a group workers hold."""
 
     key: object
     n_keys: int

@@ -35,13 +35,6 @@ class Log(Generic[_R]):
     """Rows in the order in which they were appended; the oldest go first.
 
     One thread at a time appends and drops. Others may read meanwhile: what they get has its right number.
-
-    Parameters
-    ----------
-    declared
-        The class that declares the table.
-    max_rows
-        How many rows are held; beyond that the oldest are dropped and counted.
     """
 
     def __init__(self, declared: type[_R], max_rows: int) -> None:

@@ -13,13 +13,7 @@ _MAX_ROWS = 200_000
 
 
 class MetricLog:
-    """Sums by compute, worker, prefix and activity; one thread adds, any reads.
-
-    Parameters
-    ----------
-    warn
-        Where it is told that there are more than are kept.
-    """
+    """Sums by compute, worker, prefix and activity; one thread adds, any reads."""
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn

@@ -13,13 +13,7 @@ _T = TypeVar("_T")
 
 
 class RecentLog(Generic[_T]):
-    """Records in the order they were appended; the oldest go first.
-
-    Parameters
-    ----------
-    max_records
-        How many are held at most.
-    """
+    """Records in the order they were appended; the oldest go first."""
 
     def __init__(self, max_records: int) -> None:
         self.max_records = max_records

@@ -34,21 +34,7 @@ _N_LINE_SUMS = 7
 
 @dataclass(frozen=True, slots=True)
 class CountedCalls:
-    """Samples that were counted elsewhere, of one stack.
-
-    Parameters
-    ----------
-    run, prefix, worker
-        Whose task was being run.
-    calls
-        The functions, outermost first.
-    count, seconds
-        How many samples, and the time they stand for.
-    lines
-        The line that each of the calls was at; none where only functions are known.
-    squares, cpu_s, cpu_known_s
-        The rest of what `taskscope.model.tables.stacks.LineRows` has, of all these samples.
-    """
+    """Samples that were counted elsewhere, of one stack."""
 
     run: int
     prefix: str
@@ -75,19 +61,7 @@ class StackPlace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StackPart:
-    """What a reader had not read: names and calls to go after those before, and rows that refer to them all.
-
-    Parameters
-    ----------
-    place
-        Where the next part begins.
-    functions, parent, function, prefixes, workers
-        As in `taskscope.model.tables.stacks.StackColumns`.
-    rows
-        Of cycles that are over.
-    open_rows
-        Of the cycle that goes on, as it stands.
-    """
+    """What a reader had not read: names and calls to go after those before, and rows that refer to them all."""
 
     place: StackPlace
     functions: list[Function]
@@ -105,11 +79,6 @@ class StackLog:
     One thread writes; others may read meanwhile. The tree has at most 100,000 calls of at most 256 levels:
     what is beyond counts for the call it was made from. The oldest rows go beyond half a million. Lines have
     at most 200,000 sums: what is beyond counts as ``(more)``.
-
-    Parameters
-    ----------
-    now_s
-        Tells the seconds after the recorder's zero.
     """
 
     def __init__(self, now_s: Callable[[], float]) -> None:

@@ -47,17 +47,7 @@ class LaneBuffer(list[object]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportedTasks:
-    """Tasks that a cluster's workers finished, whose lanes may be thousands.
-
-    Parameters
-    ----------
-    keys, lanes
-        The tasks, and the lane of each.
-    start, stop
-        On the clock's axis.
-    measured
-        By names of `MEASURED`, what is known of these.
-    """
+    """Tasks that a cluster's workers finished, whose lanes may be thousands."""
 
     keys: list[object]
     lanes: list[LaneKey]
@@ -102,23 +92,7 @@ class UnseenTask:
 
 @dataclass(frozen=True, slots=True)
 class LaneActivity:
-    """What a worker of a cluster did for a task besides computing it.
-
-    Parameters
-    ----------
-    key, lane
-        The task, and the lane it ran in.
-    kind
-        A code into `taskscope.model.tables.activities.ACTIVITIES`.
-    start, stop
-        On the clock's axis.
-    source
-        The address that data came from, or what a failed attempt raised; ``""`` for none.
-    token
-        By which its bytes are reported later; None if they never are.
-    nbytes
-        How much came from there; NaN where that is not known, or not yet.
-    """
+    """What a worker of a cluster did for a task besides computing it."""
 
     key: object
     lane: LaneKey

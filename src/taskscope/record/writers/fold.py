@@ -30,13 +30,7 @@ _MAX_LANES = 200
 
 
 class UnknownLanes:
-    """Puts tasks of unknown threads into lanes in which no two overlap.
-
-    Parameters
-    ----------
-    free_from
-        When the last task of every lane so far ended, by worker; ``""`` where that is not known either.
-    """
+    """Puts tasks of unknown threads into lanes in which no two overlap."""
 
     def __init__(self, free_from: dict[str, list[float]] | None = None) -> None:
         self._free_from = free_from or {}
@@ -58,17 +52,7 @@ class UnknownLanes:
 
 @dataclass(slots=True)
 class GroupSums:
-    """What is summed over the tasks of one group.
-
-    Parameters
-    ----------
-    counts
-        Tasks by status code.
-    duration_s, cpu_s, result_bytes
-        Sums over those where it is known.
-    first_s
-        When the first of them began, in seconds after the recorder's zero.
-    """
+    """What is summed over the tasks of one group."""
 
     counts: list[int]
     duration_s: float = 0.0

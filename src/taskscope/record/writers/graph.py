@@ -32,21 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class GraphSource:
-    """What the scheduler knows of a graph at the start: keys and dependencies, no task and no value.
-
-    Parameters
-    ----------
-    dependencies
-        Every key of the graph with the set of keys it needs.
-    kept
-        The requested keys.
-    data
-        Keys that are data, not tasks, with their size in bytes (NaN where unknown).
-    grows
-        Whether more keys may come.
-    spans
-        The spans that groups are in, by names of groups; None where one is in no span.
-    """
+    """What the scheduler knows of a graph at the start: keys and dependencies, no task and no value."""
 
     dependencies: Mapping[object, Collection[object]]
     kept: frozenset[object]
@@ -69,21 +55,7 @@ def joined_sources(sources: Sequence[GraphSource]) -> GraphSource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResultEvent:
-    """Tasks of one run: when their results entered the scheduler's cache, or what else is known of them.
-
-    Parameters
-    ----------
-    run
-        The run.
-    tasks
-        ``i4``: their numbers in its graph.
-    enter
-        Seconds after the recorder's zero; None where this does not say.
-    values
-        What the user's metric gave for the results; None likewise.
-    skipped
-        Whether they do not have to run; None likewise.
-    """
+    """Tasks of one run: when their results entered the scheduler's cache, or what else is known of them."""
 
     run: int
     tasks: NDArray[np.int32]
@@ -137,25 +109,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphPart:
-    """The next piece of a graph, whose numbers are all of keys in it or in pieces before.
-
-    Parameters
-    ----------
-    place
-        Where the next piece begins.
-    n_keys
-        How many keys the graph has by now.
-    start
-        When the run started; data is held from then on.
-    keys, group
-        Keys from the place before on, and their group ids.
-    data, data_sizes
-        The numbers of those that are data, and their bytes.
-    links
-        Dependencies of keys from the place before on, which may lag behind `keys`.
-    kept
-        The numbers of the requested keys; None before all dependencies were read, and where nothing is new.
-    """
+    """The next piece of a graph, whose numbers are all of keys in it or in pieces before."""
 
     place: GraphPlace
     n_keys: int
@@ -245,15 +199,6 @@ class GraphBuilder:
 
     Keys are numbered when they are first met, in a row or in the graph, so that starting costs nothing
     however large the graph is.
-
-    Parameters
-    ----------
-    source
-        What the scheduler knew at the start; its dependencies are let go when all were processed.
-    start
-        When the run started, on the recorder's axis; data is held from then on.
-    groups_of
-        Gives the group id of every key of a slice.
     """
 
     def __init__(
@@ -478,13 +423,7 @@ _KEYS_PER_SLICE = 2_000
 
 
 class RunGraph:
-    """What is known of the graph of one run, whichever state it is in.
-
-    Parameters
-    ----------
-    run
-        The run's number.
-    """
+    """What is known of the graph of one run, whichever state it is in."""
 
     def __init__(self, run: int) -> None:
         self._run = run
