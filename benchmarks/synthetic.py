@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from taskscope.model.keys import KeyBlock
 from taskscope.model.tables.columns import GraphColumns, RowBlock, narrow_sizes, narrow_times
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import Group, Lane, Run
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.recording import Recording
 
 __all__ = ["synthetic"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.forklock import ForkLock
-from taskscope.model.tables.resources import ResourceLimits
+from taskscope.model.tables.process import ResourceLimits
 from taskscope.model.version import __version__
 from taskscope.options import DEFAULT_DT, MetricOption, Options, functions_named
 from taskscope.record import Recorder

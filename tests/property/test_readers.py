@@ -16,7 +16,7 @@ from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.jupyter.widgets.series import ResourceFollower
 from taskscope.jupyter.widgets.window import Window
-from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneActivity, LaneKey, Recorder
 from taskscope.record.pump import Tick

@@ -17,7 +17,7 @@ from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData, key_sizes
 from taskscope.model.source_lines import source_of
-from taskscope.model.tables.memory import PeakLine
+from taskscope.model.tables.process import PeakLine
 from taskscope.model.tables.records import number_prefixes
 from taskscope.model.tables.workers import WorkerSample
 

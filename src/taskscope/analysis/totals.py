@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import FAILED_ATTEMPT
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import (
     CLUSTER,
     ERRED,
@@ -27,7 +28,6 @@ from taskscope.model.tables.records import (
     flag_codes,
     number_prefixes,
 )
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 
 __all__ = [

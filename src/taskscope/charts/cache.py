@@ -12,9 +12,20 @@ from numpy.typing import NDArray
 from taskscope.analysis.cache_usage import Held
 from taskscope.analysis.display.colours import LIGHT
 from taskscope.analysis.quantities import format_count
-from taskscope.charts.canvas import add_legend, add_note, cut, height_is_free, label, new_figure, set_tooltips
-from taskscope.charts.scheme import PaletteOption, Scheme
-from taskscope.charts.series import Series, running_sum, thinned
+from taskscope.charts.canvas import (
+    PaletteOption,
+    Scheme,
+    Series,
+    add_legend,
+    add_note,
+    cut,
+    height_is_free,
+    label,
+    new_figure,
+    running_sum,
+    set_tooltips,
+    thinned,
+)
 
 __all__ = ["plot_cache"]
 

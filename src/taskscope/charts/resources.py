@@ -10,9 +10,7 @@ from bokeh.models import ColumnDataSource, LinearAxis, Range1d
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
-from taskscope.charts.canvas import add_note, new_figure, set_tooltips
-from taskscope.charts.scheme import PaletteOption, Scheme
-from taskscope.charts.series import thinned
+from taskscope.charts.canvas import PaletteOption, Scheme, add_note, new_figure, set_tooltips, thinned
 
 __all__ = ["plot_resources"]
 

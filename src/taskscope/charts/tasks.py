@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 from taskscope.analysis.display.colours import FAILED_COLOUR, prefix_colours
 from taskscope.analysis.display.lanes import lane_names
 from taskscope.analysis.quantities import format_count
-from taskscope.charts.canvas import add_legend, add_note, cut, height_is_free, label, new_figure, set_tooltips
-from taskscope.charts.density import draw_density
-from taskscope.charts.scheme import PaletteOption, Scheme
+from taskscope.charts.canvas import (
+    PaletteOption,
+    Scheme,
+    add_legend,
+    add_note,
+    cut,
+    draw_density,
+    height_is_free,
+    label,
+    new_figure,
+    set_tooltips,
+)
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import STATUSES, TaskBlock
 

@@ -33,8 +33,8 @@ from taskscope.errors import OptionError, TaskscopeError
 from taskscope.model.errortext import describe
 from taskscope.model.keys import split_key
 from taskscope.model.recording import RecordedData, count_tasks
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import Run
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.options import Options
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick

@@ -13,9 +13,8 @@ from dataclasses import replace
 from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Steal, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import Measured, RowBlock
-from taskscope.model.tables.memory import PeakLine
+from taskscope.model.tables.process import PeakLine, ResourceRows
 from taskscope.model.tables.records import FLAGS, Group, Lane, Message, Run
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import LineRows, MeasuredLine
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown

@@ -24,7 +24,7 @@ from taskscope.model.tables.activities import (
 )
 from taskscope.model.tables.cache_usage import NO_CACHE_ROWS, CacheRows
 from taskscope.model.tables.columns import GraphColumns, RowBlock, joined_measures
-from taskscope.model.tables.memory import PeakLine
+from taskscope.model.tables.process import PeakLine, ResourceRows
 from taskscope.model.tables.records import (
     FLAGS,
     RUNNING,
@@ -37,7 +37,6 @@ from taskscope.model.tables.records import (
     flag_codes,
     split_flags,
 )
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import NO_STACKS, MeasuredLine, StackColumns
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column

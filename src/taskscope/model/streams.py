@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Steal, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import Measured, RowBlock
-from taskscope.model.tables.memory import PeakLine
+from taskscope.model.tables.process import PeakLine, ResourceRows
 from taskscope.model.tables.records import (
     FLAGS,
     RUNNING,
@@ -27,7 +27,6 @@ from taskscope.model.tables.records import (
     Run,
     RunningTask,
 )
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackRows
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown

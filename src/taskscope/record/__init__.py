@@ -3,9 +3,8 @@
 from taskscope.record.recorder import Recorder
 from taskscope.record.tables.cache_usage import Holding
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
-from taskscope.record.writers.appended import LaneActivity, LaneBuffer, LaneKey, UnseenTask
 from taskscope.record.writers.graph import GraphSource
-from taskscope.record.writers.runlog import RunLog
+from taskscope.record.writers.runlog import LaneActivity, LaneBuffer, LaneKey, RunLog, UnseenTask
 
 __all__ = [
     "CountedCalls",

@@ -10,8 +10,7 @@ import numpy as np
 from taskscope.model.tables.columns import RowBlock
 from taskscope.record.run import RunState
 from taskscope.record.tables.groups import LaneTable
-from taskscope.record.tables.log import Reader
-from taskscope.record.tables.tasklog import TaskLog
+from taskscope.record.tables.log import Reader, TaskLog
 from taskscope.record.writers.graph import GraphPart, GraphPlace, LandingLog, ResultEvent
 
 __all__ = ["Follower"]

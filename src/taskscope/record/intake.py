@@ -11,8 +11,7 @@ from taskscope.record.run import RunState, RunTable
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.cache_usage import HoldingLog
 from taskscope.record.tables.groups import GroupTable, LaneTable
-from taskscope.record.tables.log import Log
-from taskscope.record.tables.tasklog import TaskLog, count_by_run
+from taskscope.record.tables.log import Log, TaskLog, count_by_run
 from taskscope.record.writers.graph import LandingLog
 from taskscope.record.writers.runlog import RunLog
 

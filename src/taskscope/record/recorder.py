@@ -20,6 +20,7 @@ from taskscope.model.recording import LogEnds, RecordedData, join_rows
 from taskscope.model.tables.activities import ActivityRows, Steal
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import GraphColumns, RowBlock, TaskLinks
+from taskscope.model.tables.process import ResourceLimits, ResourceRows
 from taskscope.model.tables.records import (
     Group,
     GroupTotal,
@@ -30,7 +31,6 @@ from taskscope.model.tables.records import (
     RunningTask,
     TaskBlock,
 )
-from taskscope.model.tables.resources import ResourceLimits, ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.options import DEFAULT_MAX_TASKS
 from taskscope.record.follower import Follower
@@ -47,13 +47,12 @@ from taskscope.record.run import (
 from taskscope.record.tables.activities import ActivityLog, NewActivities
 from taskscope.record.tables.cache_usage import Holding
 from taskscope.record.tables.groups import GroupTable, LaneTable
-from taskscope.record.tables.log import Log, Reader, RowNumbers
+from taskscope.record.tables.log import Log, Reader, RowNumbers, TaskLog
 from taskscope.record.tables.measured_lines import MeasuredLineLog
 from taskscope.record.tables.metrics import MetricLog
 from taskscope.record.tables.peak_lines import PeakLineLog
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
-from taskscope.record.tables.tasklog import TaskLog
 from taskscope.record.writers.graph import GraphShape
 from taskscope.record.writers.runlog import RunLog
 

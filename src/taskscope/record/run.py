@@ -36,8 +36,7 @@ from taskscope.model.tables.records import (
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.cache_usage import Occupancy, metric_name
 from taskscope.record.tables.groups import GroupTable, LaneTable
-from taskscope.record.tables.tasklog import TaskLog
-from taskscope.record.writers.appended import LaneBuffer, LaneKey
+from taskscope.record.tables.log import TaskLog
 from taskscope.record.writers.fold import (
     MAX_ROWS,
     GroupSums,
@@ -55,7 +54,7 @@ from taskscope.record.writers.graph import (
     RunGraph,
     joined_sources,
 )
-from taskscope.record.writers.runlog import RunLog
+from taskscope.record.writers.runlog import LaneBuffer, LaneKey, RunLog
 
 __all__ = [
     "Deductions",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import astuple, dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.streams import MAX_KEY_INTS, PAGE, STOP_WAYS, StopWay
 from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.cache_usage import CacheRows
+from taskscope.model.tables.columns import Link, TaskLinks
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import (
     Estimate,
     Group,
@@ -25,27 +27,32 @@ from taskscope.model.tables.records import (
     TaskBlock,
     split_flags,
 )
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.workers import PrefixSeconds, WorkerSample
 from taskscope.schema import columns_of
-from taskscope.wire.links import PROTOCOL
-from taskscope.wire.parts import in_parts
-from taskscope.wire.text import MAX_TEXT, wire_text
 from taskscope.wire.turns import turns
 
 __all__ = [
     "LAST_GROUP",
     "LAST_LANE",
+    "MAX_TEXT",
+    "PART_ROWS",
+    "PROTOCOL",
     "ActivityPart",
     "Batch",
     "CachePart",
     "ClusterPart",
+    "LinksRow",
     "PageEncoder",
     "ResourcesPart",
     "WorkerPart",
     "batch_message",
     "changed_workers",
+    "cuts",
+    "encode_links",
+    "in_parts",
     "key_columns",
+    "text_bytes",
+    "wire_text",
 ]
 
 LAST_GROUP = 65535
@@ -493,3 +500,144 @@ def _workers(workers: Iterable[tuple[int, str, str, int]]) -> _Columns:
 def _worker_samples(part: WorkerPart) -> _Columns:
     columns = {c.name: [getattr(sample, c.name) for sample in part.samples] for c in columns_of(WorkerSample)}
     return columns | {"worker": [part.numbers[sample.worker] for sample in part.samples]}
+
+
+PART_ROWS = 65_536
+"""Most rows of a table in one part."""
+
+_PART_BYTES = 3 * 2**20
+_FRAME_BYTES = 6 * 2**20
+_FEW_ROWS = 400
+"""So many rows fit into a frame beside its tasks, whatever texts they have."""
+
+_ALWAYS = "state"
+_WITH_TASKS = frozenset({"errors", "tasks", "turns"})
+
+
+def cuts(columns: Mapping[str, Any], n: int) -> list[int]:
+    """Return the ends of parts of `n` rows that are of bounded size; the last one is `n`."""
+    texts = [values for values in columns.values() if _is_text(values)]
+    if not texts:
+        return [*range(PART_ROWS, n, PART_ROWS), n]
+    sizes = np.sum([[len(t) * (1 if t.isascii() else 4) if t else 0 for t in v] for v in texts], axis=0)
+    if int(sizes.sum()) < _PART_BYTES:
+        return [*range(PART_ROWS, n, PART_ROWS), n]
+    sums, found, at = np.cumsum(sizes), [], 0
+    while at < n:
+        before = int(sums[at - 1]) if at else 0
+        last = int(np.searchsorted(sums, before + _PART_BYTES, "right"))
+        at = min(max(last, at + 1), at + PART_ROWS, n)
+        found.append(at)
+    return found
+
+
+def text_bytes(columns: Mapping[str, Any]) -> int:
+    """Return how many bytes texts take at most."""
+    return sum(
+        len(text) * (1 if text.isascii() else 4)
+        for values in columns.values()
+        if _is_text(values)
+        for text in values
+        if text
+    )
+
+
+def _is_text(values: object) -> bool:
+    return isinstance(values, list) and any(isinstance(value, str) for value in values)
+
+
+def in_parts(sections: Mapping[str, Section]) -> list[dict[str, Section]]:
+    """Return a batch of a page as one or more; the last has the tasks and all that is told whole.
+
+    What tasks refer to comes before them.
+    """
+    ahead = {name: section for name, section in sections.items() if _can_go_ahead(name)}
+    rest = {name: section for name, section in sections.items() if name not in ahead}
+    if sum(map(_n_rows, ahead.values())) <= _FEW_ROWS:
+        return [dict(sections)]
+    found: list[dict[str, Section]] = []
+    waiting: dict[str, Section] = {}
+    n_bytes = 0
+    for name, part in _parts(ahead):
+        size = 8 * len(part.columns) * _n_rows(part) + text_bytes(part.columns)
+        if waiting and (name in waiting or n_bytes + size > _FRAME_BYTES):
+            found.append({_ALWAYS: sections[_ALWAYS], **waiting})
+            waiting, n_bytes = {}, 0
+        waiting[name] = part
+        n_bytes += size
+    if not found and n_bytes <= _PART_BYTES:
+        return [dict(sections)]
+    return [*found, {_ALWAYS: sections[_ALWAYS], **waiting}, rest]
+
+
+def _can_go_ahead(name: str) -> bool:
+    # What is told whole is told in one frame; but each row of these counts by itself.
+    return name in {"completed", "metered"} or (PAGE[name].mode != "whole" and name not in _WITH_TASKS)
+
+
+def _parts(sections: Mapping[str, Section]) -> Iterator[tuple[str, Section]]:
+    # As frames have them: what is referred to comes first.
+    for name in (name for name in PAGE if name in sections):
+        first, columns = sections[name]
+        is_numbered = PAGE[name].mode == "append"
+        start = 0
+        for stop in cuts(columns, _n_rows(sections[name])):
+            part = {column: values[start:stop] for column, values in columns.items()}
+            yield name, Section(first + start if is_numbered else 0, part)
+            start = stop
+
+
+def _n_rows(section: Section) -> int:
+    return len(next(iter(section.columns.values())))
+
+
+MAX_TEXT = 512
+"""Longest text on the wire, in characters; longer ones are cut and end in an ellipsis."""
+
+
+def wire_text(text: str) -> str:
+    r"""Return `text` cut to `MAX_TEXT` characters, with lone surrogates escaped.
+
+    Examples
+    --------
+    >>> wire_text("a\ud800b")
+    'a\\ud800b'
+    """
+    if len(text) > MAX_TEXT:
+        text = f"{text[:MAX_TEXT]}…"
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+PROTOCOL: Literal[1] = 1
+
+LinkRow: TypeAlias = tuple[int | None, str]
+"""row, key_text"""
+
+
+class LinksRow(TypedDict):
+    """A task's neighbours; the lists may be cut, the counts are of all."""
+
+    dependencies: list[LinkRow]
+    n_dependencies: int
+    dependents: list[LinkRow]
+    n_dependents: int
+
+
+def encode_links(links: TaskLinks) -> LinksRow:
+    """Return links as plain JSON.
+
+    Examples
+    --------
+    >>> encode_links(TaskLinks((Link(3, "x"),), 1, (), 0))
+    {'dependencies': [(3, 'x')], 'n_dependencies': 1, 'dependents': [], 'n_dependents': 0}
+    """
+    return {
+        "dependencies": _rows(links.dependencies),
+        "n_dependencies": links.n_dependencies,
+        "dependents": _rows(links.dependents),
+        "n_dependents": links.n_dependents,
+    }
+
+
+def _rows(links: Iterable[Link]) -> list[LinkRow]:
+    return [(link.row, wire_text(link.key_text)) for link in links]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.process import ResourceLimits, ResourceRows
 from taskscope.model.tables.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
-from taskscope.model.tables.resources import ResourceLimits, ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import Recorder
 from taskscope.record.tables.activities import ActivityLog

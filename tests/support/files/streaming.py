@@ -8,10 +8,10 @@ from io import BytesIO
 from types import CodeType
 
 from taskscope.analysis.redaction import Redact
-from taskscope.export.native.changes import Changes
+from taskscope.export.native.stream import Changes
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import Steal, Transfer
-from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import Holding, LaneActivity, Recorder, RunLog
 from tests.support.fakes.clock import FakeClock

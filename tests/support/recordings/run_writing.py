@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from taskscope.record import GraphSource, LaneBuffer, LaneKey, Recorder, RunLog
-from taskscope.record.writers.appended import ReportedTasks
+from taskscope.record.writers.runlog import ReportedTasks
 
 DIAMOND: dict[object, tuple[object, ...]] = {
     "data": (),

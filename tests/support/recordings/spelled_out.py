@@ -9,8 +9,8 @@ import numpy as np
 
 from taskscope.model.keys import key_block, split_key
 from taskscope.model.tables.columns import GraphColumns, RowBlock, narrow_sizes
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import Group, Lane, Message, Run, RunStatus
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.recording import Recording
 from tests.support.recordings.task_blocks import Row, flags_of
 

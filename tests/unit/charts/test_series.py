@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from taskscope.analysis.cache_usage import Held
 from taskscope.charts import plot_cache, plot_resources
-from taskscope.charts.series import running_sum, thinned
+from taskscope.charts.canvas import running_sum, thinned
 
 
 @given(

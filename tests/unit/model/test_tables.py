@@ -12,8 +12,8 @@ import pytest
 from taskscope.errors import UnknownNameError
 from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import BEFORE
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.record import LaneKey, Recorder, UnseenTask
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.run_writing import begin_run, end_run, write_task

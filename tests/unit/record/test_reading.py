@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope.model.keys import key_text
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import Group, Lane, PrefixProgress, Run, RunningTask
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.record import LaneKey, Recorder, UnseenTask
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.run_writing import (

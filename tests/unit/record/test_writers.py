@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from taskscope.record import LaneKey, Recorder, RunLog
 from taskscope.record.writers import fold as fold_module
-from taskscope.record.writers.appended import ReportedTasks
 from taskscope.record.writers.fold import UnknownLanes, take
+from taskscope.record.writers.runlog import ReportedTasks
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.run_writing import begin_run, end_run, independent, write_task
 

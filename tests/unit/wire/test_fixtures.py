@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from taskscope.model.tables.cache_usage import CacheRows
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import (
     STATUSES,
     Estimate,
@@ -28,7 +29,6 @@ from taskscope.model.tables.records import (
     Run,
     RunningTask,
 )
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.workers import Scheduled
 from taskscope.wire import Batch, CachePart, PageEncoder, ResourcesPart, batch_message
 from tests.support.recordings.task_blocks import Row, block_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from taskscope.analysis.calls.lines import sampled_functions, samples_of, source_block
 from taskscope.model.tables.stacks import StackColumns
-from taskscope.wire.text import wire_text
+from taskscope.wire.batch import wire_text
 
 __all__ = ["function_source"]
 

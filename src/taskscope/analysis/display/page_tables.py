@@ -16,6 +16,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.cache_usage import CacheRows, TimeBins
 from taskscope.model.tables.columns import Link, TaskLinks, cut_links
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import (
     RUNNING,
     Group,
@@ -26,7 +27,6 @@ from taskscope.model.tables.records import (
     RunningTask,
     TaskBlock,
 )
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.wire import (
     ActivityPart,

@@ -57,7 +57,7 @@ from taskscope.model.tables.columns import (
     round_down_f4,
     stored_measures,
 )
-from taskscope.model.tables.memory import PeakLine
+from taskscope.model.tables.process import PeakLine, ResourceRows
 from taskscope.model.tables.records import (
     INTERRUPTED,
     Group,
@@ -67,7 +67,6 @@ from taskscope.model.tables.records import (
     Run,
     join_flags,
 )
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import NO_STACKS, Function, LineRows, MeasuredLine, StackColumns, StackRows
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, columns_of

@@ -20,8 +20,8 @@ from taskscope.model.streams import FILE
 from taskscope.model.tables.activities import ActivityRows, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import GraphColumns, RowBlock
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import Group, flag_codes, split_flags
-from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import Function, StackColumns, StackRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.model.version import __version__

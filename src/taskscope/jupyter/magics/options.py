@@ -123,8 +123,8 @@ def _function(name: str, namespace: Mapping[str, object]) -> Named:
 def _metric(name: str, namespace: Mapping[str, object]) -> MetricOption:
     found = namespace.get(name)
     if name not in {"nbytes", "count"} and callable(found):
-        return cast(Callable[[Any], float], found)
-    return cast(MetricOption, name)
+        return cast("Callable[[Any], float]", found)
+    return cast("MetricOption", name)
 
 
 def _name(name: str | None) -> str | None:

@@ -13,7 +13,7 @@ from taskscope.model.tables.activities import ActivityColumns, ActivityRows, Tra
 from taskscope.model.tables.columns import round_down_f4
 from taskscope.record.tables.log import Log, Reader, RowNumbers
 from taskscope.record.tables.recent import RecentLog
-from taskscope.record.writers.appended import LaneActivity
+from taskscope.record.writers.runlog import LaneActivity
 
 __all__ = ["ActivityLog", "NewActivities"]
 

@@ -8,8 +8,8 @@ from typing import cast
 
 from taskscope.model.keys import split_key
 from taskscope.model.tables.records import ERRED, Group, GroupTotal, Lane
-from taskscope.record.writers.appended import LaneKey
 from taskscope.record.writers.fold import GroupSums
+from taskscope.record.writers.runlog import LaneKey
 
 __all__ = ["MAX_GROUPS", "MAX_LANES", "GroupTable", "LaneTable"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from taskscope.model.tables.memory import PeakLine
+from taskscope.model.tables.process import PeakLine
 
 __all__ = ["PeakLineLog"]
 

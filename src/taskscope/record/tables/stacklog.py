@@ -61,7 +61,7 @@ class StackPlace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StackPart:
-    """What a reader had not read: names and calls to go after those before, and rows that refer to them all."""
+    """Names, calls and rows that a reader had not read yet; rows refer to names and calls."""
 
     place: StackPlace
     functions: list[Function]

@@ -20,8 +20,7 @@ from taskscope.model.tables.columns import (
     stored_measures,
 )
 from taskscope.model.tables.records import ERRED, FINISHED, INTERRUPTED, STATUSES, flag_codes, flag_of
-from taskscope.record.writers.appended import FailedTask, LaneBuffer, LaneKey, ReportedTasks, UnseenTask
-from taskscope.record.writers.runlog import RunLog
+from taskscope.record.writers.runlog import FailedTask, LaneBuffer, LaneKey, ReportedTasks, RunLog, UnseenTask
 
 __all__ = ["MAX_ROWS", "GroupSums", "RawRows", "UnknownLanes", "n_takes", "sum_by_group", "take", "take_rows"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from taskscope.model.tables.activities import FAILED_ATTEMPT
 from taskscope.record import LaneActivity, LaneKey, RunLog
-from taskscope.record.writers.appended import FailedTask, ReportedTasks
+from taskscope.record.writers.runlog import FailedTask, ReportedTasks
 from taskscope.sources.cluster.corrections import UNCORRECTED, Corrections
 from taskscope.sources.cluster.executions import COMPUTE, Executions, read_executions
 from taskscope.sources.cluster.runs import TrackedRun

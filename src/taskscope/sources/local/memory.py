@@ -24,7 +24,7 @@ from taskscope.errors import MissingDependencyError, required
 from taskscope.model.errortext import describe
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.source_lines import is_of_library
-from taskscope.model.tables.memory import PeakLine
+from taskscope.model.tables.process import PeakLine
 from taskscope.record import Recorder
 from taskscope.sources.local.lines import MeteredTask
 

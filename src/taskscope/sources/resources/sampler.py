@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.process import ResourceRows
 from taskscope.options import DEFAULT_DT, checked_dt
 from taskscope.record import Recorder
 from taskscope.sources.resources.processes import ProcessReading, read_processes, take_peak

@@ -33,7 +33,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE
 from taskscope.model.tables.stacks import LineRows
 from taskscope.record import Recorder
-from taskscope.wire import parts
+from taskscope.wire import batch as parts
 from tests.support.computes.random_graphs import Plan, plans, record
 from tests.support.fakes.clock import FakeClock
 from tests.support.files.cases import PATH, cases, with_header

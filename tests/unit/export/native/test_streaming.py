@@ -20,10 +20,9 @@ from taskscope.errors import OptionError
 from taskscope.export.native import writer
 from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE
-from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.process import ResourceRows
 from taskscope.record import GraphSource, Recorder
-from taskscope.record.writers.appended import LaneActivity
-from taskscope.record.writers.runlog import RunLog
+from taskscope.record.writers.runlog import LaneActivity, RunLog
 from tests.support.fakes.clock import FakeClock
 from tests.support.files.streaming import DATA, StreamedFile, sample, streamed
 from tests.support.recordings.run_writing import begin_run, end_run, independent, lane_of, write_task

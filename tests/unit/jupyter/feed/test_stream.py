@@ -10,7 +10,7 @@ from taskscope.jupyter.feed import stream as stream_module
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.model.tables.records import Group, Message, RunningTask
 from taskscope.record.pump import Tick
-from taskscope.wire import parts
+from taskscope.wire import batch as parts
 from tests.support.fakes.recorder import FakeRecorder, run_of
 from tests.support.recordings.task_blocks import Row
 from tests.support.wire_decoder import PageReader

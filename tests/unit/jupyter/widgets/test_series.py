@@ -19,7 +19,7 @@ from taskscope.jupyter.widgets.series import (
     still_resource_values,
 )
 from taskscope.jupyter.widgets.window import Window
-from taskscope.model.tables.resources import ResourceLimits, ResourceRows
+from taskscope.model.tables.process import ResourceLimits, ResourceRows
 from taskscope.record import Recorder
 from taskscope.session import Session
 from taskscope.sources.resources.limits import cpu_limit, memory_limit_bytes

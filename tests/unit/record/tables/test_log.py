@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.process import ResourceRows
 from taskscope.record.tables import log as log_module
 from taskscope.record.tables.log import Log
 from taskscope.schema import About, Rows

@@ -16,7 +16,7 @@ import pytest
 from dask._task_spec import Task
 
 from taskscope.record import LaneKey, Recorder, RunLog
-from taskscope.record.writers.appended import FailedTask
+from taskscope.record.writers.runlog import FailedTask
 from taskscope.sources.local import shipped
 from taskscope.sources.local.shipped import ShippedTask, ShippedTimes
 from taskscope.sources.local.timing import TimedTask
