@@ -28,7 +28,8 @@ export interface FlameScene {
 
 export function drawFlame(context: CanvasRenderingContext2D, scene: FlameScene): void {
   const { layout, theme } = scene;
-  context.clearRect(0, 0, layout.widthPx, layout.heightPx);
+  context.fillStyle = theme.paper;
+  context.fillRect(0, 0, layout.widthPx, layout.heightPx);
   context.font = `${FONT_PX}px ${theme.font}`;
   context.textBaseline = 'middle';
   for (const bar of layout.bars) {

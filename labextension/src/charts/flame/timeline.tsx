@@ -71,11 +71,11 @@ export class Timeline {
     const label = trans.__('Timeline of samples. Left and right choose a time, with Shift its length; Escape chooses all');
     return (
       <div class="tsk-flame-time" hidden={(this.#data?.startS.length ?? 0) < 2}>
+        <div class="tsk-flame-time-title">{trans.__('Samples over time')} <span class="tsk-flame-chosen" role="status">{this.#chosen === null ? trans.__('all of the time') : this.#spanText(this.#chosen)}</span></div>
         <canvas
           class="tsk-flame-timeline" tabIndex={0} role="application" aria-label={label} ref={el => { this.#canvas = el; }}
           onPointerDown={this.#begin} onPointerMove={this.#drag} onPointerUp={this.#end} onPointerCancel={this.#end} onKeyDown={this.#onKey}
         />
-        <span class="tsk-flame-chosen" role="status">{this.#chosen === null ? trans.__('all of the time') : this.#spanText(this.#chosen)}</span>
       </div>
     );
   }

@@ -4,15 +4,21 @@ import type { Theme } from '../../lib/theme';
 import { trans } from '../../lib/translate';
 import type { BoundKey, KeyBinding } from '../timeline/keys';
 import { KeyHelp, bind, press } from '../timeline/keys';
+import { pictureOf } from '../timeline/drawing/picture';
+import { TIMELINE_CSS } from '../timeline/style';
 import { TextFitter, fitCanvas, pixelRatio } from '../ui/canvas';
 import { element, keepKeys, pointOf } from '../ui/dom';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
+import { Exporter, Notice, maySaveFiles } from '../ui/export';
 import { readTheme, watchTheme } from '../ui/page-theme';
 import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
+import type { TextTable } from '../ui/tables';
 import { Table } from '../ui/tables';
+import type { ToolbarSpec } from '../ui/toolbar';
+import { Button, TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
 import type { FlameData, FlameFunction } from './data';
 import { drawFlame } from './draw';
 import { type Direction, type FlameLayout, barAt, layoutFlame, neighbour } from './layout';
@@ -70,7 +76,7 @@ export interface FlameChart {
 export function mount(el: HTMLElement, colours: FlameColours, options: FlameOptions): FlameChart {
   const view = new FlameView(colours, options);
   if (!options.signal.aborted) {
-    [SHARED_CSS, FLAME_CSS].forEach(css => { adoptStyles(el, css); });
+    [SHARED_CSS, TOOLBAR_CSS, TIMELINE_CSS, FLAME_CSS].forEach(css => { adoptStyles(el, css); });
     el.append(view.el);
     view.start();
   }
@@ -100,8 +106,13 @@ class FlameView implements FlameChart, FlameKeys {
   /** Whether the line under the graph says what was found, not where the cursor is. */
   #saysFound = false;
   #helping = false;
+  #finding = false;
+  #tabling = false;
+  #text: TextTable | null = null;
   /** As long as it is the same one, none of its rows is looked at. */
   #table: ComponentChildren = null;
+  readonly #notice: Notice;
+  readonly #exporter: Exporter;
   #source: ComponentChildren = null;
   readonly #onFunction: FlameOptions['onFunction'];
 
@@ -113,6 +124,8 @@ class FlameView implements FlameChart, FlameKeys {
     this.#signal = signal;
     this.#theme = readTheme(document.body);
     this.#frames = new FrameLoop(() => this.#paint(), signal);
+    this.#notice = new Notice(() => { this.#render(); }, signal);
+    this.#exporter = new Exporter(this.#notice);
     this.#keys = bind(flameKeys(), this);
     this.#timeline = new Timeline(bins => {
       this.#bins = bins;
@@ -181,7 +194,10 @@ class FlameView implements FlameChart, FlameKeys {
   }
 
   find(): void {
+    this.#finding = true;
+    this.#render();
     this.#input?.focus();
+    this.#input?.select();
   }
 
   help(): void {
@@ -197,26 +213,16 @@ class FlameView implements FlameChart, FlameKeys {
     const sum = data === null || root === null ? '' : describeAll(data, root);
     render(
       <>
-        <p class="tsk-flame-note" hidden={this.#note === null}>{this.#note}</p>
-        <div hidden={data === null}>
-          <div class="tsk-flame-head">
-            <select
-              aria-label={trans.__('Tasks shown')} value={this.#prefix ?? ''}
-              onChange={({ currentTarget: { value } }) => {
-                this.#prefix = value === '' ? null : value;
-                this.#grow();
-              }}
-            >
-              <option value="">{trans.__('all task types')}</option>
-              {data?.prefixes.map(name => <option value={name}>{name}</option>)}
-            </select>
-            <input
-              type="search" placeholder={trans.__('Find a function')} aria-label={trans.__('Find a function')} ref={el => { this.#input = el; }}
-              onInput={({ currentTarget }) => { this.#search(currentTarget.value); }}
-            />
-            <button type="button" disabled={this.#focus === root} onClick={() => { this.zoomAll(); }}>{trans.__('Zoom out')}</button>
-            <span class="tsk-flame-sum">{sum}</span>
-          </div>
+        <div class="tsk-track-top">
+          <span class="tsk-track-title" aria-hidden="true">{trans.__('Profile')}</span>
+          <div class="tsk-flame-sum">{sum}</div>
+          {data !== null && this.#picker(data)}
+          <Toolbar {...this.#tools()} />
+        </div>
+        <div class="tsk-notice" role="status">{this.#notice.text}</div>
+        {this.#findBar()}
+        <div class={data === null ? 'tsk-track-empty' : 'tsk-flame-note'} hidden={this.#note === null}>{this.#note}</div>
+        <div class="tsk-flame-body" hidden={data === null}>
           <div class="tsk-flame-plot">
             <canvas
               tabIndex={0} role="application" aria-label={trans.__('Flame graph: %1. Arrows move, Enter zooms in, Escape out', sum)}
@@ -227,16 +233,76 @@ class FlameView implements FlameChart, FlameKeys {
           <p class="tsk-flame-said" role="status">{this.#said()}</p>
           {this.#source}
           {this.#timeline.render()}
-          <KeyHelp keys={this.#keys} class="tsk-flame-help" hidden={!this.#helping} />
-          <details>
-            <summary>{trans.__('As a table')}</summary>
-            <div class="tsk-flame-table" tabIndex={0} role="group" aria-label={trans.__('As a table')}>{this.#table}</div>
-          </details>
+          <KeyHelp keys={this.#keys} class="tsk-track-help" hidden={!this.#helping} />
+          <div class="tsk-text-table" tabIndex={0} role="group" aria-label={trans.__('Tables')} hidden={!this.#tabling}>{this.#table}</div>
         </div>
       </>,
       this.el
     );
     this.#frames.request();
+  }
+
+  #picker({ prefixes }: FlameData): ComponentChildren {
+    return (
+      <select
+        aria-label={trans.__('Tasks shown')} value={this.#prefix ?? ''}
+        onChange={({ currentTarget: { value } }) => {
+          this.#prefix = value === '' ? null : value;
+          this.#grow();
+        }}
+      >
+        <option value="">{trans.__('all task types')}</option>
+        {prefixes.map(name => <option value={name}>{name}</option>)}
+      </select>
+    );
+  }
+
+  #findBar(): ComponentChildren {
+    const close = (): void => {
+      this.#finding = false;
+      this.#search('');
+      this.#canvas?.focus();
+    };
+    return this.#finding && (
+      <div class="tsk-bar tsk-flame-find" role="search" onKeyDown={event => { if (event.key === 'Escape') { event.preventDefault(); close(); } }}>
+        <input
+          type="search" placeholder={trans.__('Find a function')} aria-label={trans.__('Find a function')} value={this.#wanted} ref={el => { this.#input = el; }}
+          onInput={({ currentTarget }) => { this.#search(currentTarget.value); }}
+        />
+        <Button text="×" label={trans.__('Close (Escape)')} act={close} />
+      </div>
+    );
+  }
+
+  #tools(): ToolbarSpec {
+    const text = this.#text;
+    const act = (change: () => void) => (): void => { change(); this.#render(); };
+    return {
+      label: trans.__('View'),
+      hidden: this.#data === null,
+      buttons: [
+        { text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), act: () => { this.zoomAll(); } },
+        { text: trans.__('Find'), label: trans.__('Find a function (/)'), act: () => { this.find(); } }
+      ],
+      menu: {
+        text: trans.__('More'), label: trans.__('More actions'),
+        items: [
+          { text: this.#tabling ? trans.__('Hide the table') : trans.__('Show as a table'), act: act(() => { this.#tabling = !this.#tabling; }) },
+          { text: trans.__('Copy as a table'), act: () => { this.#exporter.copy(text === null ? [] : [text]); } },
+          { text: trans.__('Save as PNG'), act: () => { this.#savePicture(); }, hidden: !maySaveFiles() },
+          { text: trans.__('Keyboard shortcuts'), act: () => { this.help(); } }
+        ]
+      }
+    };
+  }
+
+  #savePicture(): void {
+    const [canvas, data, root] = [this.#canvas, this.#data, this.#root];
+    if (canvas !== null && data !== null && root !== null) {
+      const colour = this.colours.current();
+      const title = `${trans.__('Profile')}: ${describeAll(data, root)}`;
+      this.#exporter.save(pictureOf(canvas, title, data.prefixes.map(name => ({ name, colour: colour(name) })), this.#theme), 'taskscope-profile.png');
+    }
   }
 
   #said(): string {
@@ -260,7 +326,8 @@ class FlameView implements FlameChart, FlameKeys {
     this.#focus = this.#focus === null ? root : findSame(root, this.#focus);
     this.#cursor = this.#cursor === null ? null : findSame(root, this.#cursor);
     this.#timeline.show(data, prefix, this.#bins);
-    this.#table = <Table {...ownTimes(data, root)} />;
+    this.#text = ownTimes(data, root);
+    this.#table = <Table {...this.#text} />;
     this.#saysFound = false;
     this.#render();
   }

@@ -13,7 +13,8 @@ export function nameOf(data: FlameData, node: FlameNode): string {
     case 'all':
       return trans.__('all tasks');
     case 'prefix':
-      return printable(data.prefixes[node.place] ?? '?');
+      // Often a function of the same name stands below it.
+      return trans.__('tasks: %1', printable(data.prefixes[node.place] ?? '?'));
     case 'function':
       return printable(data.functions[node.place]?.name ?? '?');
   }

@@ -39,16 +39,16 @@ test('samples become a tree in which the longest calls stand first', () => {
   const root = growTree(data, ALL);
   expect(outline(data, root)).toEqual([
     'all tasks', 12, 0,
-    ['x', 10, 1, ['h', 5, 5], ['f', 4, 1, ['g', 3, 3]]],
-    ['y', 2, 0, ['f', 2, 0, ['g', 2, 2]]]
+    ['tasks: x', 10, 1, ['h', 5, 5], ['f', 4, 1, ['g', 3, 3]]],
+    ['tasks: y', 2, 0, ['f', 2, 0, ['g', 2, 2]]]
   ]);
   expect(root.count).toBe(1200);
 });
 
 test('a prefix, and a time, can be chosen', () => {
   const data = dataOf();
-  expect(outline(data, growTree(data, { prefix: 1, bins: null }))).toEqual(['all tasks', 2, 0, ['y', 2, 0, ['f', 2, 0, ['g', 2, 2]]]]);
-  expect(outline(data, growTree(data, { prefix: null, bins: [1, 2] }))).toEqual(['all tasks', 6, 0, ['x', 6, 1, ['h', 5, 5]]]);
+  expect(outline(data, growTree(data, { prefix: 1, bins: null }))).toEqual(['all tasks', 2, 0, ['tasks: y', 2, 0, ['f', 2, 0, ['g', 2, 2]]]]);
+  expect(outline(data, growTree(data, { prefix: null, bins: [1, 2] }))).toEqual(['all tasks', 6, 0, ['tasks: x', 6, 1, ['h', 5, 5]]]);
   expect(growTree(data, { prefix: 1, bins: [0, 1] }).seconds).toBe(0);
 });
 
@@ -58,7 +58,7 @@ test('a call is found again in a tree of other samples, or else the nearest abov
   const again = growTree(data, { prefix: 0, bins: [0, 1] });
   expect(nameOf(data, findSame(again, g))).toBe('g');
   const without = growTree(data, { prefix: 0, bins: [1, 2] });
-  expect(nameOf(data, findSame(without, g))).toBe('x');
+  expect(nameOf(data, findSame(without, g))).toBe('tasks: x');
 });
 
 test('bars are as long as the time, below the one that made them', () => {
@@ -67,11 +67,11 @@ test('bars are as long as the time, below the one that made them', () => {
   const { bars, heightPx } = layoutFlame(root, root, 1200);
   expect(bars.map(bar => [nameOf(data, bar.node), bar.xPx, bar.widthPx, bar.yPx / ROW_PX])).toEqual([
     ['all tasks', 0, 1200, 0],
-    ['x', 0, 1000, 1],
+    ['tasks: x', 0, 1000, 1],
     ['h', 0, 500, 2],
     ['f', 500, 400, 2],
     ['g', 500, 300, 3],
-    ['y', 1000, 200, 1],
+    ['tasks: y', 1000, 200, 1],
     ['f', 1000, 200, 2],
     ['g', 1000, 200, 3]
   ]);
@@ -85,7 +85,7 @@ test('zoomed into a call, it and what leads to it are as wide as all, and its ne
   const { bars } = layoutFlame(root, f, 1200);
   expect(bars.map(bar => [nameOf(data, bar.node), bar.xPx, bar.widthPx])).toEqual([
     ['all tasks', 0, 1200],
-    ['x', 0, 1200],
+    ['tasks: x', 0, 1200],
     ['f', 0, 1200],
     ['g', 0, 900]
   ]);
@@ -94,7 +94,7 @@ test('zoomed into a call, it and what leads to it are as wide as all, and its ne
 test('calls that would be narrower than half a pixel are left out', () => {
   const data = dataOf([{ stack: ['f'], seconds: 1000 }, { stack: ['g'], seconds: 1 }]);
   const root = growTree(data, ALL);
-  expect(layoutFlame(root, root, 400).bars.map(bar => nameOf(data, bar.node))).toEqual(['all tasks', 'x', 'f']);
+  expect(layoutFlame(root, root, 400).bars.map(bar => nameOf(data, bar.node))).toEqual(['all tasks', 'tasks: x', 'f']);
 });
 
 test('a place in the picture is a bar or none, and arrows lead from bar to bar', () => {
@@ -105,8 +105,8 @@ test('a place in the picture is a bar or none, and arrows lead from bar to bar',
   expect(name(barAt(layout, 510, 2 * ROW_PX + 1)?.node)).toBe('f');
   expect(barAt(layout, 950, 2 * ROW_PX + 1)).toBeNull();
   const h = root.children[0]?.children[0] as FlameNode;
-  expect(['up', 'right', 'left', 'down'].map(to => name(neighbour(layout, h, to as 'up')))).toEqual(['x', 'f', 'h', 'h']);
-  expect(name(neighbour(layout, root, 'down'))).toBe('x');
+  expect(['up', 'right', 'left', 'down'].map(to => name(neighbour(layout, h, to as 'up')))).toEqual(['tasks: x', 'f', 'h', 'h']);
+  expect(name(neighbour(layout, root, 'down'))).toBe('tasks: x');
   expect(neighbour(layout, root, 'up')).toBe(root);
 });
 
@@ -142,7 +142,7 @@ test('a call, the whole and the functions are told in words', () => {
     ['g', '5 s', '42%', 'g.py:1'],
     ['h', '5 s', '42%', 'h.py:1'],
     ['f', '1 s', '8%', 'f.py:1'],
-    ['x', '1 s', '8%', 'C code that Dask called']
+    ['tasks: x', '1 s', '8%', 'C code that Dask called']
   ]);
 });
 

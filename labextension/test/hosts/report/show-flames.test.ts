@@ -32,7 +32,7 @@ it('shows the profile in front of its picture, which is folded away, and hostile
   expect(view?.className).toBe('taskscope-view');
   expect(view?.querySelector('.tsk-flame-sum')?.textContent).toBe('400 samples, about 4 s in tasks');
   expect([...(view?.querySelectorAll('option') ?? [])].map(option => option.textContent)).toEqual(['all task types', '<i>x', 'y']);
-  expect([...(view?.querySelectorAll('tbody tr') ?? [])].map(row => row.textContent)).toEqual(['g3 s75%g.py:1', 'y1 s25%C code that Dask called']);
+  expect([...(view?.querySelectorAll('tbody tr') ?? [])].map(row => row.textContent)).toEqual(['g3 s75%g.py:1', 'tasks: y1 s25%C code that Dask called']);
   expect(section.querySelectorAll('b, i').length).toBe(0);
   expect(folded.open).toBe(false);
   page.leave();
