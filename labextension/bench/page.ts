@@ -4,7 +4,7 @@ import type { TimelineChart } from '../src/charts/timeline';
 import type { TrackName } from '../src/charts/tracks';
 import { mountTracks } from '../src/charts/tracks';
 import { paletteColour, parseColour } from '../src/lib/palette';
-import { readTheme } from '../src/charts/ui/page-theme';
+import { readTheme } from '../src/charts/ui/theme';
 import { ClusterStore, TaskStore } from '../src/store';
 import type { Batch } from '../src/wire';
 import { apparentBusy } from './busy';

@@ -2,7 +2,7 @@
 import type { Measure, TaskStore } from '../store';
 import { CacheTrack } from './cache/track';
 import { ResourcesTrack } from './resources/track';
-import type { MakeLaneLayer } from './tasks/lane-layer';
+import type { MakeLaneLayer } from './tasks/scene';
 import type { TasksOptions } from './tasks/track';
 import { TasksTrack } from './tasks/track';
 import type { TimelineChart, TimelineOptions } from './timeline';

@@ -2,8 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mount } from '../../src/charts/dashboard';
-import { findingsOf } from '../../src/charts/tasks/why/findings';
-import { causeTitle } from '../../src/charts/tasks/why/words';
+import { causeTitle, findingsOf } from '../../src/charts/tasks/why/findings';
 import { stopWith } from '../../src/charts/progress/stopper';
 import { Keeping } from '../../src/charts/ui/keeping';
 import type { TranslationBundle } from '../../src/lib/translate';

@@ -2,9 +2,8 @@
 import type { Span } from '../../lib/span';
 import { clamp, pxAt } from '../../lib/span';
 import type { HeldMoments, RunWindow, TaskStore } from '../../store';
-import type { Brush } from '../timeline/drawing/brush';
-import type { Plot } from '../timeline/drawing/plots';
-import { yAt } from '../timeline/drawing/plots';
+import type { Brush, Plot } from '../timeline/drawing';
+import { yAt } from '../timeline/drawing';
 
 export interface Stack {
   /** Numbers of the prefixes, bottom to top. */

@@ -1,4 +1,6 @@
 /** What was held in numbers: now, at its most, and which groups made that up; pure. */
+import { formatBytes, formatCount, formatDuration, formatShares, printable } from '../../lib/format';
+import { trans } from '../../lib/translate';
 import type { HeldMoments, Measure, RunWindow, TaskStore } from '../../store';
 import { inWindow } from '../../store';
 import { isOnCluster } from '../../wire';
@@ -73,4 +75,128 @@ function overlap(store: TaskStore, window: RunWindow): boolean {
     reachedS = Math.max(reachedS, stopS ?? Infinity);
     return early;
   });
+}
+
+const MAX_PARTS = 4;
+
+/** A metric has no unit that we know: five digits, thousands separated. */
+function formatMetric(value: number): string {
+  return value.toLocaleString('en-US', { maximumSignificantDigits: 5 });
+}
+
+/** How amounts of a measure are written. */
+export function formatterOf(measure: Measure): (amount: number) => string {
+  switch (measure) {
+    case 'bytes':
+      return formatBytes;
+    case 'count':
+      return amount => formatCount(Math.round(amount));
+    case 'metric':
+      return formatMetric;
+  }
+}
+
+export function measureName(measure: Measure, metric: string | null): string {
+  switch (measure) {
+    case 'bytes':
+      return trans.__('Bytes');
+    case 'count':
+      return trans.__('Count');
+    case 'metric':
+      return printable(metric ?? trans.__('Metric'), 40);
+  }
+}
+
+export function titleText(measure: Measure, metric: string | null, isOnCluster: boolean): string {
+  if (isOnCluster) {
+    return trans.__('On the workers · %1', measure === 'bytes' ? trans.__('bytes') : trans.__('results'));
+  }
+  switch (measure) {
+    case 'bytes':
+      return trans.__('Kept by the scheduler · bytes');
+    case 'count':
+      return trans.__('Kept by the scheduler · results');
+    case 'metric':
+      return trans.__('Kept by the scheduler · %1', measureName(measure, metric));
+  }
+}
+
+/** An amount with the name of the metric, or of results, so that it reads by itself. */
+export function amountText(measure: Measure, amount: number, metric: string | null): string {
+  const text = formatterOf(measure)(amount);
+  switch (measure) {
+    case 'bytes':
+      return text;
+    case 'count':
+      return trans._n('%2 result', '%2 results', amount, text);
+    case 'metric':
+      return `${text} ${measureName(measure, metric)}`;
+  }
+}
+
+/** How many results are left out of a sum; empty where none is. */
+export function unknownText(measure: Measure, unknown: number, metric: string | null): string {
+  if (unknown === 0 || measure === 'count') {
+    return '';
+  }
+  const n = formatCount(unknown);
+  if (measure === 'metric') {
+    const name = measureName(measure, metric);
+    return trans._n('%2 result without a value of %3', '%2 results without a value of %3', unknown, n, name);
+  }
+  return trans._n('%2 result of unknown size', '%2 results of unknown size', unknown, n);
+}
+
+/** Whether there were results of which nobody knows how much they are, and no others. */
+export function isAllUnknown({ measure, peak }: Pick<HeldSummary, 'measure' | 'peak'>): boolean {
+  return peak.total === 0 && peak.unknown > 0 && measure !== 'count';
+}
+
+export function allUnknownText(measure: Measure, metric: string | null): string {
+  return measure === 'bytes' ? trans.__('all sizes are unknown') : trans.__('all values of %1 are unknown', measureName(measure, metric));
+}
+
+/** What is held now. */
+export function nowText({ measure, total, unknown, nKeys }: HeldSummary, metric: string | null, growing: boolean): string {
+  if (!growing && nKeys === 0) {
+    return trans.__('none in memory now');
+  }
+  const keys = measure === 'count' ? '' : amountText('count', nKeys, metric);
+  const parts = [amountText(measure, total, metric), keys, unknownText(measure, unknown, metric)];
+  return trans.__('now %1', parts.filter(part => part !== '').join(' · '));
+}
+
+/** The most that was held, when, and which prefixes made it up. */
+export function peakText(
+  { measure, peak, isLowerBound }: HeldSummary,
+  prefixes: readonly (readonly [prefix: string, amount: number])[],
+  metric: string | null,
+  zeroS: number
+): string {
+  if (isAllUnknown({ measure, peak })) {
+    return trans.__('Peak not known: %1', allUnknownText(measure, metric));
+  }
+  const amount = amountText(measure, peak.total, metric);
+  const head = isLowerBound
+    ? trans.__('Peak at least %1 at %2', amount, formatDuration(peak.timeS - zeroS))
+    : trans.__('Peak %1 at %2', amount, formatDuration(peak.timeS - zeroS));
+  const format = formatterOf(measure);
+  const shares = formatShares(prefixes.map(([, part]) => part), peak.total);
+  const parts = prefixes.slice(0, MAX_PARTS).map(([prefix, part], i) => {
+    const share = peak.total > 0 ? ` (${shares[i]})` : '';
+    return `${printable(prefix, 60)} ${format(part)}${share}`;
+  });
+  const rest = prefixes.length - parts.length;
+  if (rest > 0) {
+    parts.push(trans._n('%2 more task type', '%2 more task types', rest, formatCount(rest)));
+  }
+  const unknown = unknownText(measure, peak.unknown, metric);
+  return [`${head}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`, unknown].filter(part => part !== '').join(' · ');
+}
+
+/** The chart in one sentence, for those who do not see it. */
+export function labelText(now: string, peak: string, isOnCluster: boolean): string {
+  const keys = trans.__('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.');
+  const label = isOnCluster ? trans.__('Results in memory of the workers') : trans.__('Results in memory');
+  return `${label}: ${now}. ${peak}. ${keys}`;
 }

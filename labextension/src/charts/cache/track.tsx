@@ -1,26 +1,20 @@
 /** Results that are kept in memory: the stack, its peak, and the same in words. */
-import { formatDuration, printable } from '../../lib/format';
+import { formatCount, formatDuration, printable } from '../../lib/format';
 import { valueAxis } from '../../lib/ticks';
 import { trans } from '../../lib/translate';
 import type { Measure } from '../../store';
 import { LatestMoments } from '../../store';
-import type { Brush } from '../timeline/drawing/brush';
-import type { LegendEntry } from '../timeline/drawing/picture';
+import type { Brush, Plot, PlotSpec } from '../timeline/drawing';
 import { PlotTrack } from '../timeline/plot-track';
-import type { Plot, PlotSpec } from '../timeline/drawing/plots';
-import type { TimeFrame } from '../timeline/time/time-frame';
+import type { TimeFrame } from '../timeline/time';
 import type { TrackContext } from '../timeline/track';
+import type { LegendEntry } from '../ui/export';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
-import { drawStack } from './stack';
-import type { CacheEntry } from './legend';
-import { CacheLegend } from './legend';
 import type { Stack } from './stack';
-import { HeldStacks } from './stack';
-import { CACHE_CSS } from './style';
+import { HeldStacks, drawStack } from './stack';
 import type { HeldSummary } from './summary';
-import { byPrefix, metricName, onCluster, summariseHeld } from './summary';
-import { allUnknownText, amountText, formatterOf, isAllUnknown, labelText, measureName, nowText, peakText, titleText } from './words';
+import { allUnknownText, amountText, byPrefix, formatterOf, isAllUnknown, labelText, measureName, metricName, nowText, onCluster, peakText, summariseHeld, titleText } from './summary';
 
 const PLOT_PX = 140;
 /** Of a plot that says why there is none. */
@@ -247,3 +241,54 @@ export class CacheTrack extends PlotTrack {
     return prefixes.map(([prefix, amount]) => ({ prefix, colour: store.colour(store.tables.prefixId(prefix)), amount: format(amount) }));
   }
 }
+
+const MAX_LEGEND = 24;
+
+export interface CacheEntry {
+  readonly prefix: string;
+  readonly colour: string;
+  readonly amount: string;
+}
+
+export function CacheLegend({ entries }: { readonly entries: readonly CacheEntry[]; }): ComponentChildren {
+  return (
+    <ul class="tsk-cache-legend" aria-label={trans.__('Task types at the peak')}>
+      {entries.slice(0, MAX_LEGEND).map(({ prefix, colour, amount }) => (
+        <li>
+          <span class="tsk-cache-swatch" style={{ background: colour }} />
+          <span class="tsk-cache-legend-name" title={printable(prefix)}>{printable(prefix, 60)}</span>
+          <span>{amount}</span>
+        </li>
+      ))}
+      {entries.length > MAX_LEGEND && <li>{trans._n('%2 more task type', '%2 more task types', entries.length - MAX_LEGEND, formatCount(entries.length - MAX_LEGEND))}</li>}
+    </ul>
+  );
+}
+
+export const CACHE_CSS = `
+.tsk-cache .tsk-series-head { flex-basis: 110px; align-items: center; gap: 4px 12px; }
+.tsk-cache-now { flex: 1 1 180px; min-width: 0; color: var(--tsk-faint); overflow-wrap: anywhere; }
+.tsk-cache-measures button {
+  display: inline-flex; align-items: center; justify-content: center;
+  min-width: 26px; height: 24px; padding: 0 8px; max-width: 24ch;
+  border: 1px solid var(--tsk-line); border-radius: 3px;
+  background: transparent; color: var(--tsk-ink); font: inherit; cursor: pointer;
+}
+.tsk-cache-measures button span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.tsk-cache-measures button:hover { background: color-mix(in srgb, var(--tsk-ink) 8%, transparent); }
+.tsk-cache-measures button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
+.tsk-cache-measures button[aria-pressed='true'] {
+  border-color: var(--tsk-accent);
+  background: color-mix(in srgb, var(--tsk-accent) 16%, transparent);
+  font-weight: 600;
+}
+.tsk-cache-measures { display: flex; flex-wrap: wrap; gap: 4px; }
+.tsk-cache .tsk-cache-peak { color: var(--tsk-ink); }
+.tsk-cache-legend {
+  display: flex; flex-wrap: wrap; gap: 3px 16px; margin: 4px 0 0; padding: 0; list-style: none;
+  max-height: 8.9em; overflow: auto;
+}
+.tsk-cache-legend li { display: flex; align-items: center; gap: 6px; min-width: 0; max-width: 100%; }
+.tsk-cache-legend-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 24ch; color: var(--tsk-ink); }
+.tsk-cache-swatch { display: inline-block; flex: none; width: 11px; height: 11px; border-radius: 2px; forced-color-adjust: none; }
+`;

@@ -1,6 +1,6 @@
 /** What a timeline has more of where there is a cluster; only the pages of clusters have it. */
 import type { ClusterCharts } from '../tracks';
-import { ActivityLayer } from './activities';
+import { ActivityLayer } from './layer';
 import { WorkersTrack } from './workers';
 
 export const CLUSTER_CHARTS: ClusterCharts = {

@@ -5,11 +5,9 @@ import { clamp, pxAt, widthS } from '../../lib/span';
 import type { Span } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { Tables } from '../../store';
-import type { LaneLayout } from '../tasks/layout';
+import type { LaneLayout, Picture, Scene } from '../tasks/scene';
 import type { Row } from '../tasks/rows';
-import type { Picture, Scene } from '../tasks/scene';
-import type { Brush } from '../timeline/drawing/brush';
-import type { Plot } from '../timeline/drawing/plots';
+import type { Brush, Plot } from '../timeline/drawing';
 import type { Tip } from '../timeline/track';
 import type { TextTable } from '../ui/tables';
 

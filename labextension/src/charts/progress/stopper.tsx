@@ -3,7 +3,7 @@ import { formatCount, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import type { Run, StopWay } from '../../wire';
-import { runName } from '../ui/cell-link';
+import { runName } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 
 /** A compute that has not ended by then may be asked again. */

@@ -4,12 +4,10 @@ import { formatBytes, formatDuration } from '../../lib/format';
 import type { Span } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { ResourceStore } from '../../store';
-import type { Brush } from '../timeline/drawing/brush';
-import type { Plot } from '../timeline/drawing/plots';
-import { yAt } from '../timeline/drawing/plots';
+import type { Brush, Plot } from '../timeline/drawing';
+import { yAt } from '../timeline/drawing';
 import type { ResourceSummary } from './summary';
-import { continues, cpuShareOf } from './summary';
-import { formatCpu } from './words';
+import { continues, cpuShareOf, formatCpu } from './summary';
 
 const FILL = 0.22;
 

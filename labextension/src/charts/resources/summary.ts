@@ -1,7 +1,10 @@
 /** CPU and memory of some computes in numbers: now, most, limits, and where nothing was measured. */
+import { formatBytes, formatCount, formatDuration, formatPercent } from '../../lib/format';
 import type { Span } from '../../lib/span';
+import { trans } from '../../lib/translate';
 import type { ResourceStore, RunWindow, Tables } from '../../store';
 import { inWindow } from '../../store';
+import type { TextTable } from '../ui/tables';
 
 export interface ResourceSummary {
   readonly n: number;
@@ -88,4 +91,75 @@ export function summariseResources(store: ResourceStore, span: Span): ResourceSu
 /** Whether a sample continues the one before it: the first of a compute does not, nor one after a gap. */
 export function continues(store: ResourceStore, i: number): boolean {
   return !Number.isNaN(store.cpuPercent[i]) && store.gap[i] !== 1;
+}
+
+const MAX_SAMPLES = 10_000;
+
+/** CPU as a percentage, exact where `formatPercent` would only say that it is not quite all. */
+export function formatCpu(share: number | null): string {
+  return share === null || share <= 1 ? formatPercent(share) : `${Math.round(share * 100)}%`;
+}
+
+/** What 100% of CPU is. */
+export function coresText({ nCores }: Pick<ResourceSummary, 'nCores'>): string {
+  if (nCores === null) {
+    return trans.__('100% = one core');
+  }
+  return trans._n('100% = the one core available', '100% = all %2 cores available', nCores, formatCount(nCores));
+}
+
+/** What was not measured; empty where all was. */
+export function gapText({ nGaps, gapS }: ResourceSummary): string {
+  if (nGaps === 0) {
+    return '';
+  }
+  const length = formatDuration(gapS);
+  return trans._n(
+    '%2 gap of %3 without samples (striped); a memory peak in it was not seen',
+    '%2 gaps, %3 altogether, without samples (striped); a memory peak in one was not seen', nGaps, formatCount(nGaps), length
+  );
+}
+
+export function processText({ nProcesses }: ResourceSummary): string {
+  return nProcesses > 1 ? trans._n('%2 process; shared memory counted more than once', '%2 processes; shared memory counted more than once', nProcesses, formatCount(nProcesses)) : '';
+}
+
+/** The chart in one sentence, for those who do not see it. */
+export function labelText(summary: ResourceSummary, growing: boolean): string {
+  const keys = trans.__('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.');
+  return `${summaryText(summary, growing)}. ${keys}`;
+}
+
+/** What there is now, or at the end, with peaks and limits. */
+export function summaryText(summary: ResourceSummary, growing: boolean): string {
+  const { cpuShare, cpuPeak, rssBytes, rssPeak, limitBytes } = summary;
+  const cpu = trans.__('CPU %1, peak %2, %3', formatCpu(cpuShare), formatCpu(cpuPeak?.value ?? null), coresText(summary));
+  const memory = trans.__('memory %1, peak %2, limit %3', formatBytes(rssBytes), formatBytes(rssPeak.value), formatBytes(limitBytes));
+  return `${growing ? trans.__('Now') : trans.__('At the end')}: ${cpu}; ${memory}`;
+}
+
+/** Every sample, the latest where there are too many, in plain numbers. */
+export function sampleTable(store: ResourceStore, span: Span, zeroS: number): TextTable {
+  const [first, to] = store.within(span);
+  const from = Math.max(first, to - MAX_SAMPLES);
+  const number = (value: number | undefined): string => (value === undefined || Number.isNaN(value) ? '' : String(value));
+  const rows = Array.from({ length: to - from }, (_, k) => {
+    const i = from + k;
+    const timeS = (store.timeS[i] ?? NaN) - zeroS;
+    return [timeS.toFixed(3), number(store.cpuPercent[i]), number(store.rssBytes[i]), number(store.nProcesses[i]), store.gap[i] === 1 ? trans.__('yes') : trans.__('no')];
+  });
+  const columns = [trans.__('Time (s)'), trans.__('CPU (% of one core)'), trans.__('Resident memory (bytes)'), trans.__('Processes'), trans.__('After a gap')];
+  const all = to - first;
+  const caption = from > first ? trans.__('The last %1 of %2 samples', formatCount(rows.length), formatCount(all)) : trans._n('%2 sample', '%2 samples', all, formatCount(all));
+  return { caption, columns, rows };
+}
+
+/** The same as rows of a table. */
+export function tableRows(summary: ResourceSummary, zeroS: number): string[][] {
+  const { cpuShare, cpuPeak, rssBytes, rssPeak, limitBytes } = summary;
+  const at = (timeS: number | undefined): string => (timeS === undefined ? formatDuration(null) : formatDuration(timeS - zeroS));
+  return [
+    [trans.__('CPU, %1', coresText(summary)), formatCpu(cpuShare), formatCpu(cpuPeak?.value ?? null), at(cpuPeak?.timeS), '100%'],
+    [trans.__('Memory'), formatBytes(rssBytes), formatBytes(rssPeak.value), at(rssPeak.timeS), formatBytes(limitBytes)]
+  ];
 }

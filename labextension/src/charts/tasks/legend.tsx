@@ -2,7 +2,7 @@
 import { formatCount, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { PrefixProgress } from '../../wire';
-import { fold } from '../ui/fold';
+import { fold } from '../ui/tables';
 import type { ComponentChildren } from '../ui/render';
 import { Component } from '../ui/render';
 import { Button } from '../ui/toolbar';

@@ -1,13 +1,89 @@
-/** What the lanes of tasks show of a store, and all that one painting of them needs to know. */
+/** Where lanes and their bars go; pure geometry in CSS pixels. */
 import type { Span } from '../../lib/span';
 import { clamp, pxAt } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { LaneTasks, Look as CoverageQuery, OpenTask, RunRange, RunWindow, Sight as PrefixFilter, TaskStore } from '../../store';
 import { ALL_RUNS, inWindow } from '../../store';
 import type { RunningTask } from '../../wire';
-import type { TimeFrame } from '../timeline/time/time-frame';
-import type { LaneLayout } from './layout';
-import type { LaneView } from './rows';
+import type { PlotBox, Room } from '../timeline/drawing';
+import { MAX_BRIEF_PX, MAX_TRACK_PX } from '../timeline/drawing';
+import type { TimeFrame } from '../timeline/time';
+import type { Tip } from '../timeline/track';
+import type { CanvasPoint } from '../ui/dom';
+import type { ComponentChildren } from '../ui/render';
+import type { TextTable } from '../ui/tables';
+import type { LaneView, Row } from './rows';
+
+export interface RowBox {
+  readonly row: Row;
+  readonly topPx: number;
+}
+
+export interface LaneLayout extends PlotBox {
+  /** Height of the part with rows that is in sight. */
+  readonly plotHeightPx: number;
+  readonly rowPx: number;
+  /** How far the rows are scrolled. */
+  readonly scrollPx: number;
+  /** Height of a bar; the rest of the row is the gap below. */
+  readonly barPx: number;
+  /** Rows in sight, top to bottom; the first may begin above the edge. */
+  readonly boxes: readonly RowBox[];
+}
+
+type LaneRoom = PlotBox & Pick<Room, 'scrollPx'> & Partial<Pick<Room, 'isBrief'>>;
+
+const MIN_PLOT_PX = 36;
+const CHARACTER_PX = 6.3;
+
+/** How high all rows are together. */
+export function lanesHeightPx(rows: readonly Row[], isBrief = false): number {
+  return Math.max(rows.length * rowHeightPx(rows.length, isBrief), MIN_PLOT_PX);
+}
+
+export function layoutLanes(rows: readonly Row[], { plotLeftPx, plotWidthPx, scrollPx, isBrief = false }: LaneRoom): LaneLayout {
+  const rowPx = rowHeightPx(rows.length, isBrief);
+  const plotHeightPx = Math.min(lanesHeightPx(rows, isBrief), isBrief ? MAX_BRIEF_PX : MAX_TRACK_PX);
+  const first = Math.max(Math.floor(scrollPx / rowPx), 0);
+  const last = Math.ceil((scrollPx + plotHeightPx) / rowPx);
+  return {
+    plotLeftPx,
+    plotWidthPx,
+    plotHeightPx,
+    rowPx,
+    scrollPx,
+    barPx: rowPx - (rowPx >= 18 ? 4 : 2),
+    boxes: rows.slice(first, last).map((row, i) => ({ row, topPx: (first + i) * rowPx - scrollPx }))
+  };
+}
+
+/** Few rows are tall and easy to hit; many are as low as a label allows. */
+export function rowHeightPx(nRows: number, isBrief = false): number {
+  if (isBrief) {
+    return nRows <= 4 ? 22 : nRows <= 6 ? 18 : 14;
+  }
+  return nRows <= 4 ? 30 : nRows <= 8 ? 26 : nRows <= 16 ? 22 : nRows <= 32 ? 18 : 14;
+}
+
+/** How much room the labels ask for. */
+export function gutterPx(rows: readonly Row[], widthPx: number): number {
+  const longest = rows.reduce((most, row) => Math.max(most, charactersOf(row)), 0);
+  const most = Math.max(Math.min(260, widthPx * 0.3), 92);
+  return Math.round(Math.min(Math.max(longest * CHARACTER_PX + 18, 48), most));
+}
+
+/** How wide a label is: the row of a worker also has a mark that opens it and its number of lanes. */
+function charactersOf(row: Row): number {
+  return row.kind === 'lane' ? row.label.length + (row.inset ? 2 : 0) : row.label.length + 5 + `${row.lanes.length}`.length;
+}
+
+/** The row at a height of the canvas; null above, below and between the last row and the axis. */
+export function rowAt(layout: LaneLayout, yPx: number): RowBox | null {
+  if (yPx < 0 || yPx >= layout.plotHeightPx) {
+    return null;
+  }
+  return layout.boxes.find(box => yPx >= box.topPx && yPx < box.topPx + layout.rowPx) ?? null;
+}
 
 export type { CoverageQuery, PrefixFilter };
 
@@ -102,3 +178,32 @@ export function isShown(lane: LaneTasks, i: number, runs: RunRange, { hidden }: 
   const run = lane.run[i] ?? 0;
   return (runs === null || (run >= runs[0] && run <= runs[1])) && hidden?.[lane.prefix[i] ?? 0] !== 1;
 }
+
+/** What the tasks give a layer. */
+export interface LaneLayerContext {
+  readonly store: TaskStore;
+  readonly window: RunWindow;
+  /** Paint soon. */
+  request(): void;
+}
+
+/** The same words as a track has, without a room of its own. */
+export interface LaneLayer {
+  /** Whether what was drawn last is not exact yet. */
+  readonly isApproximate: boolean;
+  /** Is another text where words or pictures are others. */
+  version(): string;
+  /** Draw over the bars, in an image of `width` pixels a row, `ratio` to one of CSS. */
+  draw(pixels: Uint32Array, width: number, picture: Picture, ratio: number): void;
+  /** What there is at a point. `onTask`: a task is there too. */
+  hit(scene: Scene, layout: LaneLayout, point: CanvasPoint, onTask: boolean): Tip | null;
+  legend(theme: Theme): ComponentChildren;
+  tables(): readonly TextTable[];
+  /** What is waited for while no task is known yet; null: for the first task, as far as one can tell. */
+  waitsFor(nowS: number): string | null;
+  /** What there is to say of a span of some computes, a line each. */
+  linesIn(span: Span, runs: RunRange): readonly string[];
+}
+
+/** Null: there is nothing that could be drawn. */
+export type MakeLaneLayer = (context: LaneLayerContext) => LaneLayer | null;

@@ -1,10 +1,12 @@
 /** The chart as tables: prefixes, lanes, and the tasks in sight. */
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
-import type { TaskStore } from '../../store';
+import type { RunWindow, TaskStore } from '../../store';
 import { Coverage } from '../../store';
+import type { Run } from '../../wire';
+import { runName } from '../ui/keeping';
 import type { TextTable } from '../ui/tables';
-import { countTouching } from './finding/find-task';
+import { countTouching } from './find-task';
 import type { PrefixSummary } from './legend';
 import type { PrefixFilter, Scene } from './scene';
 import { coverageQuery, isShown } from './scene';
@@ -67,4 +69,21 @@ export function taskTable(store: TaskStore, { lanes, span, runs, zeroS }: Scene,
     columns: [trans.__('Key'), trans.__('Task type'), trans.__('Thread'), trans.__('Status'), trans.__('Start'), trans.__('Duration'), trans.__('CPU time'), trans.__('Result size'), trans.__('Error')],
     rows
   };
+}
+
+/** What is known of one compute, and how long it took, in the order in which it was done; as `taskscope.analysis.before_tasks` has it. */
+export function stepsOf(run: Run): [name: string, tookS: number][] {
+  const steps: [string, number | null][] = [
+    [trans.__('building the graph'), run.optimizeS], [trans.__('sending it'), run.sendS], [trans.__('making its tasks'), run.materializeS],
+    [trans.__('ordering them'), run.orderS], [trans.__('taking them in'), run.initializeS]
+  ];
+  return steps.flatMap(([name, tookS]) => tookS === null ? [] : [[name, tookS]]);
+}
+
+/** The same as text; no table where nothing of it is known. */
+export function beforeTables(store: TaskStore, window: RunWindow): readonly TextTable[] {
+  const runs = store.tables.runsIn(window);
+  const rows = runs.flatMap(run => stepsOf(run).map(([name, tookS]) => [runName(run) ?? String(run.run), name, formatDuration(tookS)]));
+  const columns = [trans.__('Compute'), trans.__('Step'), trans.__('Duration')];
+  return rows.length === 0 ? [] : [{ caption: trans.__('Before the first task'), columns, rows }];
 }

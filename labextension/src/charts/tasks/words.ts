@@ -5,11 +5,10 @@ import { trans } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import type { Group, PrefixProgress, Run, TaskStatus } from '../../wire';
 import type { Facts } from '../timeline/track';
-import { runName } from '../ui/cell-link';
-import type { Found, FoundOpen, FoundTask, FoundWorker } from './finding/find-task';
-import type { LaneLayer } from './lane-layer';
+import { runName } from '../ui/keeping';
+import type { Found, FoundOpen, FoundTask, FoundWorker } from './find-task';
+import type { LaneLayer, Scene } from './scene';
 import type { PrefixSummary } from './legend';
-import type { Scene } from './scene';
 
 /** What is counted: the computes of a chart, and how far each prefix of each is. */
 export interface Counted {

@@ -4,13 +4,12 @@ import type { CanvasPoint } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { ButtonSpec } from '../ui/toolbar';
-import type { Brush } from './drawing/brush';
+import type { Brush, Plot, PlotSpec } from './drawing';
+import { gutterPx, layoutPlots } from './drawing';
 import type { KeyBinding } from './keys';
 import { bind } from './keys';
-import type { LegendEntry } from './drawing/picture';
-import type { Plot, PlotSpec } from './drawing/plots';
-import { gutterPx, layoutPlots } from './drawing/plots';
-import type { TimeFrame } from './time/time-frame';
+import type { LegendEntry } from '../ui/export';
+import type { TimeFrame } from './time';
 import type { Drawn, Tip, Track, TrackContext } from './track';
 
 const keys = (): readonly KeyBinding<TrackContext>[] => [

@@ -3,9 +3,7 @@ import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { TaskStore } from '../../store';
 import type { Keeping } from '../ui/keeping';
-import type { Navigator } from './time/navigator';
-import type { ShownWindow } from './time/shown-window';
-import type { TimeAxis } from './time/time-axis';
+import type { Navigator, ShownWindow, TimeAxis } from './time';
 
 export interface SectionHost {
   readonly store: TaskStore;

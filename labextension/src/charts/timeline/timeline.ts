@@ -8,18 +8,13 @@ import type { RunWindow, TaskStore } from '../../store';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
 import type { Keeping } from '../ui/keeping';
-import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
-import { SHARED_CSS, adoptStyles } from '../ui/styles';
+import { SHARED_CSS, adoptStyles, prefersStill, readTheme, watchTheme } from '../ui/theme';
 import { TOOLBAR_CSS } from '../ui/toolbar';
 import { Section } from './section';
 import type { SectionHost } from './section-host';
 import { TIMELINE_CSS } from './style';
-import { Navigator } from './time/navigator';
-import type { Shows } from './time/shown-window';
-import { ShownWindow } from './time/shown-window';
-import { TimeAxis } from './time/time-axis';
-import type { View } from './time/time-frame';
-import { timeFrame } from './time/time-frame';
+import type { Shows, View } from './time';
+import { Navigator, ShownWindow, TimeAxis, timeFrame } from './time';
 import type { MakeTrack } from './track';
 
 export interface TimelineOptions {

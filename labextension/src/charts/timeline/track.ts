@@ -8,18 +8,13 @@
 import type { Theme } from '../../lib/theme';
 import type { TaskStore } from '../../store';
 import type { CanvasPoint } from '../ui/dom';
-import type { Exporter } from '../ui/export';
+import type { Exporter, LegendEntry } from '../ui/export';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { ButtonSpec } from '../ui/toolbar';
-import type { Brush } from './drawing/brush';
+import type { Brush, Room } from './drawing';
 import type { BoundKey } from './keys';
-import type { LegendEntry } from './drawing/picture';
-import type { Room } from './drawing/room';
-import type { Navigator } from './time/navigator';
-import type { ShownWindow } from './time/shown-window';
-import type { TimeAxis } from './time/time-axis';
-import type { TimeFrame } from './time/time-frame';
+import type { Navigator, ShownWindow, TimeAxis, TimeFrame } from './time';
 
 /** What is said of a place, beside it: facts of one thing, or what there is at a time, a line each. */
 export type Tip =

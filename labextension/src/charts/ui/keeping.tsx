@@ -2,7 +2,7 @@
 import { printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { RunWindow } from '../../store';
-import type { Explained } from '../../wire';
+import type { Explained, Run } from '../../wire';
 import type { Exporter } from './export';
 import { MAX_PATH_CHARS } from './export';
 import type { ComponentChildren } from './render';
@@ -82,4 +82,17 @@ export class Comparison {
     this.#html = html;
     this.changed();
   }
+}
+
+/** What shows a compute's cell to the person; null where the page has no such cell. */
+export type RevealCell = (run: Run) => (() => void) | null;
+
+const PROMPT = /^In \[\d+\]$/;
+const MAX_CHARS = 80;
+
+/** A compute by its label and the prompt of its cell, as `qr · In [5]`; null where it has neither. */
+export function runName({ label, cell, executionCount }: Run): string | null {
+  const prompt = executionCount !== null ? `In [${executionCount}]` : cell !== null && PROMPT.test(cell) ? cell : null;
+  const parts = [label === null ? null : printable(label, MAX_CHARS), prompt].filter(part => part !== null);
+  return parts.length === 0 ? null : parts.join(' · ');
 }

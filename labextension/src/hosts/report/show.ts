@@ -1,7 +1,7 @@
 /** Puts the interactive charts into a page that carries its own data. */
 import { mount } from '../../charts/dashboard';
 import { element } from '../../charts/ui/dom';
-import { adoptStyles } from '../../charts/ui/styles';
+import { adoptStyles } from '../../charts/ui/theme';
 import { DARK, LIGHT } from '../../lib/theme';
 import { type ClusterReader, storeFrom } from './data';
 import { followPage } from './frame';

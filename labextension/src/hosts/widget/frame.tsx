@@ -4,7 +4,7 @@ import type { LabIcon } from '@jupyterlab/ui-components';
 
 import type { ComponentChildren } from '../../charts/ui/render';
 import { render } from '../../charts/ui/render';
-import { adoptStyles } from '../../charts/ui/styles';
+import { adoptStyles } from '../../charts/ui/theme';
 import type { Feed } from '../lab/feed/feed';
 import { closeIcon, popOutIcon } from '../lab/panels/icons';
 import { describeState } from '../lab/feed/state';

@@ -4,7 +4,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { MakeStopper } from '../../charts/progress/stopper';
 import { stopWith } from '../../charts/progress/stopper';
-import type { RevealCell } from '../../charts/ui/cell-link';
+import type { RevealCell } from '../../charts/ui/keeping';
 import { Keeping } from '../../charts/ui/keeping';
 import type { RunWindow, TaskStore } from '../../store';
 import type { ICells } from '../lab/cells/cells';

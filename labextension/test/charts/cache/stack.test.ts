@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { HeldStacks } from '../../../src/charts/cache/stack';
 import type { HeldSummary } from '../../../src/charts/cache/summary';
-import { byPrefix, metricName, summariseHeld } from '../../../src/charts/cache/summary';
-import { amountText, nowText, peakText, unknownText } from '../../../src/charts/cache/words';
+import { amountText, byPrefix, metricName, nowText, peakText, summariseHeld, unknownText } from '../../../src/charts/cache/summary';
 import type { Measure } from '../../../src/store';
 import { ALL_RUNS, HeldMoments, TaskStore } from '../../../src/store';
 import type { HeldColumns } from '../../../src/wire';

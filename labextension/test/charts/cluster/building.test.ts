@@ -1,6 +1,6 @@
 /** What a compute of a cluster waits for before its tasks are known. */
 import { expect, it } from 'vitest';
-import { building } from '../../../src/charts/cluster/building';
+import { building } from '../../../src/charts/cluster/layer';
 import { ALL_RUNS, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { smallProgress, smallRun } from '../small-batch';

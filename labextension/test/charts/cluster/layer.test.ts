@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
-import { KIND_STYLES } from '../../../src/charts/cluster/kinds';
-import { paintStrip } from '../../../src/charts/cluster/strip';
+import { KIND_STYLES, paintStrip } from '../../../src/charts/cluster/kinds';
 import { mountTracks } from '../../../src/charts/tracks';
-import { layoutLanes } from '../../../src/charts/tasks/layout';
-import type { Scene } from '../../../src/charts/tasks/scene';
-import type { Picture } from '../../../src/charts/tasks/scene';
+import type { Picture, Scene } from '../../../src/charts/tasks/scene';
+import { layoutLanes } from '../../../src/charts/tasks/scene';
 import { readRecording } from '../../../src/files/recording';
 import type { CoverageColumns } from '../../../src/store';
 import { ClusterStore, TaskStore } from '../../../src/store';

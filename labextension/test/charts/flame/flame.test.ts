@@ -2,11 +2,10 @@
 import { expect, test } from 'vitest';
 
 import { type FlameData, decodeFlame } from '../../../src/charts/flame/data';
-import { readable } from '../../../src/charts/flame/draw';
-import { ROW_PX, barAt, layoutFlame, neighbour } from '../../../src/charts/flame/layout';
+import { ROW_PX, barAt, layoutFlame, neighbour, readable } from '../../../src/charts/flame/layout';
 import { binsByKey, keptBins, secondsByBin } from '../../../src/charts/flame/timeline';
-import { type FlameNode, findSame, growTree } from '../../../src/charts/flame/tree';
-import { describeAll, describeNode, nameOf, ownTimes } from '../../../src/charts/flame/words';
+import type { FlameNode } from '../../../src/charts/flame/tree';
+import { describeAll, describeNode, findSame, growTree, nameOf, ownTimes } from '../../../src/charts/flame/tree';
 import { contrast, parseColour } from '../../../src/lib/palette';
 import type { Rgb } from '../../../src/lib/palette';
 import { type Sample, wireOf } from './flame-data';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { mount } from '../../../src/charts/progress';
-import { TimeAxis } from '../../../src/charts/timeline/time/time-axis';
+import { TimeAxis } from '../../../src/charts/timeline/time';
 import { TaskStore } from '../../../src/store';
 import type { Run } from '../../../src/wire';
 import { smallBatch, smallProgress, smallRun } from '../small-batch';

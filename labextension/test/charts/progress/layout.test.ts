@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { ProgressInput, RunTimes } from '../../../src/charts/progress/layout';
 import { layoutProgress } from '../../../src/charts/progress/layout';
-import { headline } from '../../../src/charts/timeline/time/shown-window';
+import { headline } from '../../../src/charts/timeline/time';
 import type { PrefixProgress } from '../../../src/wire';
 
 const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads' };

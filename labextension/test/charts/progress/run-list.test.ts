@@ -3,7 +3,7 @@ import { h } from 'preact';
 import { expect, it } from 'vitest';
 
 import { RunList } from '../../../src/charts/progress/parts';
-import type { RevealCell } from '../../../src/charts/ui/cell-link';
+import type { RevealCell } from '../../../src/charts/ui/keeping';
 import { render } from '../../../src/charts/ui/render';
 import type { Run } from '../../../src/wire';
 import { smallRun } from '../small-batch';

@@ -1,8 +1,7 @@
 // @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
-import { sampleSpan, summariseResources } from '../../../src/charts/resources/summary';
-import { coresText, formatCpu, gapText, labelText, tableRows } from '../../../src/charts/resources/words';
+import { coresText, formatCpu, gapText, labelText, sampleSpan, summariseResources, tableRows } from '../../../src/charts/resources/summary';
 import { TaskStore } from '../../../src/store';
 import type { ResourceColumns, Run } from '../../../src/wire';
 import type { Sample } from '../../store/series';

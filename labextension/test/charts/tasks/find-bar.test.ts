@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-import type { FindHost } from '../../../src/charts/tasks/finding/find-bar';
-import { FindBar } from '../../../src/charts/tasks/finding/find-bar';
-import { TaskSearch } from '../../../src/charts/tasks/finding/search';
+import type { FindHost } from '../../../src/charts/tasks/search';
+import { FindBar, TaskSearch } from '../../../src/charts/tasks/search';
 import { render } from '../../../src/charts/ui/render';
 import { TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';

@@ -1,11 +1,10 @@
 // @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
-import { countTouching, findTask, hitTask } from '../../../src/charts/tasks/finding/find-task';
-import { layoutLanes } from '../../../src/charts/tasks/layout';
-import { sceneOf } from '../../../src/charts/tasks/scene';
+import { countTouching, findTask, hitTask } from '../../../src/charts/tasks/find-task';
+import { layoutLanes, sceneOf } from '../../../src/charts/tasks/scene';
 import { Folding, LaneList } from '../../../src/charts/tasks/rows';
-import { timeFrame } from '../../../src/charts/timeline/time/time-frame';
+import { timeFrame } from '../../../src/charts/timeline/time';
 import { ALL_RUNS, LaneTasks, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { smallRun } from '../small-batch';

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { adviceParts } from '../../../src/charts/tasks/why/words';
+import { adviceParts, findingsOf } from '../../../src/charts/tasks/why/findings';
 import { evidenceOf, evidenceOfPath } from '../../../src/charts/tasks/why/evidence';
-import { findingsOf } from '../../../src/charts/tasks/why/findings';
 import { mountTracks } from '../../../src/charts/tracks';
 import type { Keeper } from '../../../src/charts/ui/keeping';
 import { Keeping } from '../../../src/charts/ui/keeping';

@@ -2,11 +2,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 
-import { gutterPx, lanesHeightPx, layoutLanes, rowAt, rowHeightPx } from '../../../src/charts/tasks/layout';
+import { gutterPx, lanesHeightPx, layoutLanes, rowAt, rowHeightPx } from '../../../src/charts/tasks/scene';
 import type { LaneRow, Row } from '../../../src/charts/tasks/rows';
-import { fittingTicks } from '../../../src/charts/timeline/drawing/axis';
-import type { Room } from '../../../src/charts/timeline/drawing/room';
-import { roomOf } from '../../../src/charts/timeline/drawing/room';
+import type { Room } from '../../../src/charts/timeline/drawing';
+import { fittingTicks, roomOf } from '../../../src/charts/timeline/drawing';
 import { sharedCases } from '../../shared-cases';
 
 const rows = (n: number): LaneRow[] => Array.from({ length: n }, (_, i) => ({ kind: 'lane', id: i, label: `thread ${i + 1}`, inset: false }));

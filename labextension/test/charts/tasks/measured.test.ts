@@ -2,7 +2,7 @@
 /** What was measured is used again, and never shown for what it is not. */
 import { describe, expect, it } from 'vitest';
 
-import { MeasuredRows } from '../../../src/charts/tasks/drawing/measured';
+import { MeasuredRows } from '../../../src/charts/tasks/measured';
 import type { Row } from '../../../src/charts/tasks/rows';
 import type { CoverageColumns, Look } from '../../../src/store';
 import { TaskStore } from '../../../src/store';

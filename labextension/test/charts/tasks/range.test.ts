@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { activitiesIn, rangeLines, residentIn } from '../../../src/charts/cluster/range';
-import type { RangeNumbers } from '../../../src/charts/tasks/range/numbers';
-import { numbersOf } from '../../../src/charts/tasks/range/numbers';
+import { activitiesIn, rangeLines, residentIn } from '../../../src/charts/cluster/layer';
+import type { RangeNumbers } from '../../../src/charts/tasks/range';
+import { numbersOf } from '../../../src/charts/tasks/range';
 import { Folding, LaneList } from '../../../src/charts/tasks/rows';
 import { findingsOf } from '../../../src/charts/tasks/why/findings';
 import type { Scene } from '../../../src/charts/tasks/scene';
 import { sceneOf } from '../../../src/charts/tasks/scene';
-import { timeFrame } from '../../../src/charts/timeline/time/time-frame';
+import { timeFrame } from '../../../src/charts/timeline/time';
 import type { TracksOptions } from '../../../src/charts/tracks';
 import { mountTracks } from '../../../src/charts/tracks';
 import type { Span } from '../../../src/lib/span';

@@ -1,8 +1,7 @@
 // @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
-import { exactQuery, textQuery } from '../../../src/charts/tasks/finding/search';
-import { TaskSearch } from '../../../src/charts/tasks/finding/search';
+import { TaskSearch, exactQuery, textQuery } from '../../../src/charts/tasks/search';
 import type { Sight, TaskRef } from '../../../src/store';
 import { TaskStore } from '../../../src/store';
 import type { Row } from '../../store/rows';

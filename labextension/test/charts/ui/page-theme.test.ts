@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { readTheme, watchTheme } from '../../../src/charts/ui/page-theme';
+import { readTheme, watchTheme } from '../../../src/charts/ui/theme';
 
 afterEach(() => {
   vi.unstubAllGlobals();

@@ -1,18 +1,16 @@
 /** Findings as cards below the lanes, and the critical path: each lights up its evidence there. */
-import { printable } from '../../../lib/format';
+import { formatCount, formatDuration, printable } from '../../../lib/format';
 import { trans } from '../../../lib/translate';
 import type { RunWindow, TaskStore } from '../../../store';
-import type { Explanation, Finding, KnownPath } from '../../../wire';
+import type { CriticalPath, Explained, Explanation, Finding, KnownPath } from '../../../wire';
 import type { Keeper } from '../../ui/keeping';
 import type { ComponentChildren } from '../../ui/render';
 import type { ButtonSpec } from '../../ui/toolbar';
 import type { Picture } from '../scene';
 import type { Evidence } from './evidence';
-import { evidenceOf, evidenceOfPath } from './evidence';
-import { Explainer } from './explainer';
-import { paintEvidence } from './paint';
+import { evidenceOf, evidenceOfPath, paintEvidence } from './evidence';
+import { sumsOf, waitsText } from './path';
 import { FINDINGS_CSS } from './style';
-import { adviceParts, causeTitle, countText, pathText, worthText } from './words';
 
 const MAX_TEXT = 500;
 
@@ -181,6 +179,143 @@ export class Findings {
 
   #changed(): void {
     this.version += 1;
+    this.host.changed();
+  }
+}
+
+/** As `taskscope.analysis.explain.finding.Cause` names them. */
+export function causeTitle(cause: string): string {
+  const titles: Readonly<Record<string, string>> = {
+    'interpreter-lock': trans.__('Interpreter lock'),
+    oversubscribed: trans.__('More threads than cores'),
+    waiting: trans.__('Tasks wait'),
+    'short-tasks': trans.__('Short tasks'),
+    'few-tasks': trans.__('Few tasks'),
+    'long-chain': trans.__('Long chain'),
+    stragglers: trans.__('Stragglers'),
+    recomputed: trans.__('Computed again'),
+    'memory-pressure': trans.__('Memory pressure'),
+    transfers: trans.__('Transfers'),
+    serialization: trans.__('Serialization'),
+    'large-graph': trans.__('Large graph'),
+    'slow-worker': trans.__('Slow worker'),
+    'idle-workers': trans.__('Idle workers'),
+    'client-gaps': trans.__('Gaps between computes'),
+    'lost-work': trans.__('Lost work')
+  };
+  return titles[cause] ?? printable(cause, 40);
+}
+
+export function worthText({ worthS, lowS, highS }: Finding, makespanS: number): string {
+  const [worth, low, high, whole] = [worthS, lowS, highS, makespanS].map(formatDuration) as [string, string, string, string];
+  return lowS > 0 ? trans.__('about %1 (%2 to %3) of %4', worth, low, high, whole) : trans.__('up to %1 of %2', high, whole);
+}
+
+/** In one line, what is worth most named. */
+export function countText(findings: readonly Finding[], makespanS: number): string {
+  const [first] = findings;
+  const n = findings.length;
+  const most = first === undefined ? '' : `${causeTitle(first.cause)}, ${worthText(first, makespanS)}`;
+  return trans._n('%2 finding: %3', '%2 findings, the first: %3', n, formatCount(n), most);
+}
+
+/** Which tasks and waits a path is made of. */
+export function pathText(path: CriticalPath): string {
+  const { nTasks, taskS, waitsS } = sumsOf(path);
+  const tasks = trans._n('critical path: %2 task, %3', 'critical path: %2 tasks, %3', nTasks, formatCount(nTasks), formatDuration(taskS));
+  return waitsS.length === 0 ? tasks : trans.__('%1 · waits: %2', tasks, waitsText(waitsS));
+}
+
+const CODE = /(?:\w+ = )?[\w.]*\w\([^()]*\)|\b[A-Z][A-Z_]+=\d+|\bclient\.\w+/gu;
+
+/** The parts of an advice, calls apart from what is said of them. */
+export function adviceParts(advice: string): { readonly text: string; readonly isCode: boolean }[] {
+  const parts: { text: string; isCode: boolean }[] = [];
+  let from = 0;
+  for (const { 0: text, index } of advice.matchAll(CODE)) {
+    parts.push({ text: advice.slice(from, index), isCode: false }, { text, isCode: true });
+    from = index + text.length;
+  }
+  return [...parts, { text: advice.slice(from), isCode: false }].filter(({ text }) => text !== '');
+}
+
+const MAX_WAIT_S = 600;
+
+export interface ExplainerHost {
+  readonly store: TaskStore;
+  ask(window: RunWindow): Promise<Explained>;
+  /** Whether the chart is in sight at all. */
+  isSeen(): boolean;
+  /** There is something else to say, or to ask. */
+  changed(): void;
+}
+
+export class Explainer {
+  /** Null while nothing is known of what is shown. */
+  explanation: Explanation | null = null;
+  path: KnownPath;
+  #seen = '';
+  /** The computes that are shown, if they have ended. */
+  #shown: RunWindow | null = null;
+  #id = '';
+  #isAsked = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly host: ExplainerHost, private readonly signal: AbortSignal) {
+    this.path = { reason: trans.__('these computes have not ended') };
+    signal.addEventListener('abort', () => { clearTimeout(this.#timer); }, { once: true });
+  }
+
+  /** Find out which computes are shown now; true if they are others than before. */
+  refresh(window: RunWindow): boolean {
+    const isOther = this.#find(window);
+    if (this.#shown !== null && !this.#isAsked && this.host.isSeen()) {
+      this.#isAsked = true;
+      void this.#ask(this.#shown, this.#id);
+    }
+    return isOther;
+  }
+
+  #find(window: RunWindow): boolean {
+    const { store } = this.host;
+    const seen = `${store.epoch} ${store.version} ${window.firstRun} ${window.lastRun ?? ''}`;
+    if (this.#seen === seen) {
+      return false;
+    }
+    this.#seen = seen;
+    const runs = store.tables.runsIn(window);
+    const [first, last] = [runs[0], runs.at(-1)];
+    const isOver = first !== undefined && last !== undefined && runs.every(run => run.status !== 'running');
+    const id = isOver ? `${store.epoch} ${first.run} ${last.run} ${runs.length}` : '';
+    if (this.#id === id) {
+      return false;
+    }
+    this.#id = id;
+    this.#shown = isOver ? { firstRun: first.run, lastRun: last.run } : null;
+    this.#isAsked = false;
+    this.explanation = null;
+    this.path = { reason: isOver ? trans.__('the kernel has not answered yet') : trans.__('these computes have not ended') };
+    clearTimeout(this.#timer);
+    return true;
+  }
+
+  async #ask(window: RunWindow, id: string): Promise<void> {
+    const heard = await this.host.ask(window).catch((error: unknown): Explained => ({ kind: 'none', reason: error instanceof Error ? error.message : String(error) }));
+    if (this.#id !== id || this.signal.aborted) {
+      return;
+    }
+    if (heard.kind === 'explained') {
+      this.explanation = heard.explanation;
+      this.path = heard.explanation.path;
+    } else {
+      this.path = { reason: heard.kind === 'none' ? heard.reason : trans.__('the kernel rests: it is asked again in %1', formatDuration(heard.waitS)) };
+    }
+    if (heard.kind === 'later') {
+      this.#timer = setTimeout(() => {
+        this.#isAsked = false;
+        this.host.changed();
+      }, Math.min(heard.waitS, MAX_WAIT_S) * 1000);
+    }
     this.host.changed();
   }
 }

@@ -1,5 +1,7 @@
 /** What a critical path is made of, all of it or in a span; pure. */
+import { formatDuration, printable } from '../../../lib/format';
 import type { Span } from '../../../lib/span';
+import { trans } from '../../../lib/translate';
 import type { CriticalPath } from '../../../wire';
 
 export interface PathSums {
@@ -34,4 +36,28 @@ export function sumsOf(path: CriticalPath, span: Span = { startS: -Infinity, sto
 /** The rows of its tasks that are held. */
 export function rowsOf(path: CriticalPath): number[] {
   return path.flatMap(step => (step.kind === 'task' && step.row !== null ? [step.row] : []));
+}
+
+export function waitsText(waitsS: PathSums['waitsS']): string {
+  return waitsS.map(([cause, seconds]) => `${waitName(cause)} ${formatDuration(seconds)}`).join(', ');
+}
+
+/** As `taskscope.analysis.explain.critical_path.WaitCause` names them. */
+function waitName(cause: string): string {
+  const names: Readonly<Record<string, string>> = {
+    client: trans.__('no compute ran'),
+    graph: trans.__('before the first task'),
+    dispatch: trans.__('dispatch'),
+    queue: trans.__('queue for a worker'),
+    transfer: trans.__('transfer'),
+    'disk-read': trans.__('disk read'),
+    'disk-write': trans.__('disk write'),
+    deserialize: trans.__('deserialize'),
+    serialize: trans.__('serialize'),
+    other: trans.__('other work of workers'),
+    'failed-attempt': trans.__('failed attempt'),
+    results: trans.__('results'),
+    unknown: trans.__('unknown')
+  };
+  return names[cause] ?? printable(cause, 40);
 }

@@ -5,7 +5,7 @@ import { layoutOf } from '../../../charts/progress/layout';
 import { StateIcon } from '../../../charts/progress/parts';
 import { shortText } from '../../../charts/progress/words';
 import { render } from '../../../charts/ui/render';
-import { adoptStyles } from '../../../charts/ui/styles';
+import { adoptStyles } from '../../../charts/ui/theme';
 import { formatCount } from '../../../lib/format';
 import type { Execution, Mark } from './executions';
 

@@ -3,9 +3,9 @@ import type { Kernel } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
-import { TimeAxis } from '../../../charts/timeline/time/time-axis';
+import { TimeAxis } from '../../../charts/timeline/time';
 import { element } from '../../../charts/ui/dom';
-import { adoptStyles } from '../../../charts/ui/styles';
+import { adoptStyles } from '../../../charts/ui/theme';
 import type { RunWindow } from '../../../store';
 import { addBelowInput } from '../../private-names';
 import type { IFeeds } from '../feed/feeds';

@@ -4,7 +4,7 @@ import type { IConsoleTracker } from '@jupyterlab/console';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { Token } from '@lumino/coreutils';
 
-import type { RevealCell } from '../../../charts/ui/cell-link';
+import type { RevealCell } from '../../../charts/ui/keeping';
 import { flash } from './flash';
 
 export interface ICells {

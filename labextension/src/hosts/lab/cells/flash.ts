@@ -1,5 +1,5 @@
 /** Draws the eye to an element for a moment. */
-import { adoptStyles } from '../../../charts/ui/styles';
+import { adoptStyles } from '../../../charts/ui/theme';
 
 const FLASH_MS = 1_500;
 

@@ -5,7 +5,7 @@ import { CLUSTER_CHARTS } from '../../../charts/cluster';
 import { mount } from '../../../charts/dashboard';
 import type { ComponentChildren } from '../../../charts/ui/render';
 import { createRef, render } from '../../../charts/ui/render';
-import { adoptStyles } from '../../../charts/ui/styles';
+import { adoptStyles } from '../../../charts/ui/theme';
 import { EPOCH } from '../../../files/batch';
 import { DamagedFileError } from '../../../files/read';
 import type { FileRecording } from '../../../files/recording';

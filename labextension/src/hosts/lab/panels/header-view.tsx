@@ -3,7 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { ComponentChildren } from '../../../charts/ui/render';
 import { render } from '../../../charts/ui/render';
-import { adoptStyles } from '../../../charts/ui/styles';
+import { adoptStyles } from '../../../charts/ui/theme';
 import { pinIcon } from './icons';
 
 const CSS = `

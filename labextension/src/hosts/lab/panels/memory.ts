@@ -3,7 +3,7 @@ import type { IStateDB } from '@jupyterlab/statedb';
 import type { ReadonlyPartialJSONValue } from '@lumino/coreutils';
 
 import type { View } from '../../../charts/timeline';
-import { TimeAxis } from '../../../charts/timeline/time/time-axis';
+import { TimeAxis } from '../../../charts/timeline/time';
 import type { Pin } from './target';
 
 export interface ChartView {

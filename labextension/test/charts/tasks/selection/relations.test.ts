@@ -1,8 +1,8 @@
 // @vitest-environment node
 import { expect, it } from 'vitest';
 
-import type { FoundTask } from '../../../../src/charts/tasks/finding/find-task';
-import { MAX_LINES, linesText, relationsOf, unknownText } from '../../../../src/charts/tasks/selection/relations';
+import type { FoundTask } from '../../../../src/charts/tasks/find-task';
+import { MAX_LINES, linesText, relationsOf, unknownText } from '../../../../src/charts/tasks/selected';
 import type { Link, Links } from '../../../../src/store';
 import { TaskStore } from '../../../../src/store';
 import { batchOf } from '../../../store/rows';

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { pictureOf } from '../../../../src/charts/timeline/drawing/picture';
+import { pictureOf } from '../../../../src/charts/ui/export';
 import { LIGHT } from '../../../../src/lib/theme';
 
 afterEach(() => { vi.restoreAllMocks(); });

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mountTracks } from '../../../../src/charts/tracks';
-import { freePlace, layoutPlots } from '../../../../src/charts/timeline/drawing/plots';
-import { roomOf } from '../../../../src/charts/timeline/drawing/room';
-import { TimeAxis } from '../../../../src/charts/timeline/time/time-axis';
+import { freePlace, layoutPlots, roomOf } from '../../../../src/charts/timeline/drawing';
+import { TimeAxis } from '../../../../src/charts/timeline/time';
 import { TaskStore } from '../../../../src/store';
 import type { Batch } from '../../../../src/wire';
 import { heldColumns, resourceColumns } from '../../../store/series';

@@ -1,9 +1,8 @@
 /** Which computes a view of a session shows, whose axes and gauges are of these. */
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { ShownWindow } from '../../../../src/charts/timeline/time/shown-window';
-import { TimeAxis } from '../../../../src/charts/timeline/time/time-axis';
-import type { View } from '../../../../src/charts/timeline/time/time-frame';
+import type { View } from '../../../../src/charts/timeline/time';
+import { ShownWindow, TimeAxis } from '../../../../src/charts/timeline/time';
 import { TaskStore } from '../../../../src/store';
 import type { Run } from '../../../../src/wire';
 import { smallBatch, smallRun } from '../../small-batch';

@@ -1,9 +1,7 @@
 // @vitest-environment node
 import { expect, it, vi } from 'vitest';
 
-import { Navigator } from '../../../../src/charts/timeline/time/navigator';
-import { TimeAxis } from '../../../../src/charts/timeline/time/time-axis';
-import { timeFrame } from '../../../../src/charts/timeline/time/time-frame';
+import { Navigator, TimeAxis, timeFrame } from '../../../../src/charts/timeline/time';
 import { ALL_RUNS, TaskStore } from '../../../../src/store';
 import { smallBatch, smallRun } from '../../small-batch';
 

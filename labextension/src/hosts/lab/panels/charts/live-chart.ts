@@ -2,7 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 
-import type { RevealCell } from '../../../../charts/ui/cell-link';
+import type { RevealCell } from '../../../../charts/ui/keeping';
 import type { Feed } from '../../feed/feed';
 import type { Lease } from '../../feed/leases';
 import type { ChartName } from './charts';

@@ -4,9 +4,9 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { layoutOf } from '../../../../charts/progress/layout';
 import { StateIcon } from '../../../../charts/progress/parts';
 import { describeProgress, shortText } from '../../../../charts/progress/words';
-import { headline } from '../../../../charts/timeline/time/shown-window';
+import { headline } from '../../../../charts/timeline/time';
 import { render } from '../../../../charts/ui/render';
-import { adoptStyles } from '../../../../charts/ui/styles';
+import { adoptStyles } from '../../../../charts/ui/theme';
 import { ALL_RUNS, type TaskStore } from '../../../../store';
 
 const CSS = `

@@ -6,11 +6,11 @@
  * exact picture as soon as the gesture rests. Where even a picture that rests takes longer than a frame may, some rows are
  * measured in each of the next frames, and the others show what was measured before.
  */
-import type { Span } from '../../../lib/span';
-import type { CoverageColumns, LaneInSight, TaskStore } from '../../../store';
-import { Amounts, Coverage, resample } from '../../../store';
-import type { Row } from '../rows';
-import type { CoverageQuery, Scene } from '../scene';
+import type { Span } from '../../lib/span';
+import type { CoverageColumns, LaneInSight, TaskStore } from '../../store';
+import { Amounts, Coverage, resample } from '../../store';
+import type { Row } from './rows';
+import type { CoverageQuery, Scene } from './scene';
 
 /** Measuring may take as long as this in each frame, and the row that is being measured then. */
 const HASTE_MS = 8;

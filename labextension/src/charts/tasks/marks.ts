@@ -1,18 +1,18 @@
 /** What stands above the bars and left of them: names, flags of failures, outlines, labels of lanes. */
-import { formatCount } from '../../../lib/format';
-import type { Rgb } from '../../../lib/palette';
-import { inkOn, parseColour } from '../../../lib/palette';
-import type { Theme } from '../../../lib/theme';
-import type { CoverageColumns, LaneTasks, TaskStore } from '../../../store';
-import { MARK, STATUS_BITS } from '../../../store';
-import type { TextFitter } from '../../ui/canvas';
-import { clipped, line, shape } from '../../ui/canvas';
-import type { WorkerRow } from '../rows';
-import { rowOfLane } from '../rows';
-import type { BarPlace, Picture } from '../scene';
-import { barPx, isShown } from '../scene';
+import { formatCount } from '../../lib/format';
+import type { Rgb } from '../../lib/palette';
+import { inkOn, parseColour } from '../../lib/palette';
+import type { Theme } from '../../lib/theme';
+import type { CoverageColumns, LaneTasks, TaskStore } from '../../store';
+import { MARK, STATUS_BITS } from '../../store';
+import type { TextFitter } from '../ui/canvas';
+import { clipped, line, shape } from '../ui/canvas';
 import type { Failure } from './bars';
 import { lostFailures } from './bars';
+import type { WorkerRow } from './rows';
+import { rowOfLane } from './rows';
+import type { BarPlace, Picture } from './scene';
+import { barPx, isShown } from './scene';
 
 /** Narrower bars have no text. */
 const MIN_TEXT_PX = 42;

@@ -1,13 +1,11 @@
 /** Which task is under the pointer; binary searches only. */
-import { timeAt, widthS } from '../../../lib/span';
-import type { LaneTasks, RunRange, TaskDetail, TaskRef, TaskStore } from '../../../store';
-import { Coverage } from '../../../store';
-import type { CanvasPoint } from '../../ui/dom';
-import type { LaneLayout } from '../layout';
-import { rowAt } from '../layout';
-import type { WorkerRow } from '../rows';
-import type { OpenBar, PrefixFilter, Scene } from '../scene';
-import { coverageQuery, isShown } from '../scene';
+import { timeAt, widthS } from '../../lib/span';
+import type { LaneTasks, RunRange, TaskDetail, TaskRef, TaskStore } from '../../store';
+import { Coverage } from '../../store';
+import type { CanvasPoint } from '../ui/dom';
+import type { WorkerRow } from './rows';
+import type { LaneLayout, OpenBar, PrefixFilter, Scene } from './scene';
+import { coverageQuery, isShown, rowAt } from './scene';
 
 export interface FoundTask {
   readonly kind: 'ended';

@@ -1,0 +1,216 @@
+/** How each kind of activity looks: a colour, and a pattern for those who do not tell colours apart. */
+import { formatBytes, formatCount, formatDuration } from '../../lib/format';
+import type { Rgb } from '../../lib/palette';
+import { parseColour } from '../../lib/palette';
+import type { Theme } from '../../lib/theme';
+import { trans } from '../../lib/translate';
+import type { ActivitySum, CoverageColumns } from '../../store';
+import type { ActivityKind } from '../../wire';
+import { ACTIVITIES } from '../../wire';
+import type { ComponentChildren } from '../ui/render';
+import type { TextTable } from '../ui/tables';
+
+export interface KindStyle {
+  readonly light: Rgb;
+  readonly dark: Rgb;
+  /** Whether a pixel of CSS is of the colour, not of the paler one that it alternates with. */
+  readonly isOn: (xPx: number, yPx: number) => boolean;
+  /** The same for a swatch, of the custom properties `--on` and `--off`. */
+  readonly css: string;
+  /** Whether it is drawn as high as a bar: the thread did nothing else meanwhile. */
+  readonly isWhole: boolean;
+}
+
+type Pattern = Pick<KindStyle, 'isOn' | 'css'>;
+
+const place = (at: number, period: number): number => ((at % period) + period) % period;
+const every = (at: number, period: number): boolean => place(at, period) < period / 2;
+
+const DIAGONAL: Pattern = {
+  isOn: (x, y) => every(x + y, 6),
+  css: 'repeating-linear-gradient(135deg, var(--on) 0 2px, var(--off) 2px 4px)'
+};
+const BARS: Pattern = {
+  isOn: x => every(x, 4),
+  css: 'repeating-linear-gradient(90deg, var(--on) 0 2px, var(--off) 2px 4px)'
+};
+const CHECKS: Pattern = {
+  isOn: (x, y) => every(x, 4) !== every(y, 4),
+  css: 'repeating-conic-gradient(var(--on) 0 25%, var(--off) 0 50%) 0 0 / 4px 4px'
+};
+const DOTS: Pattern = {
+  isOn: (x, y) => every(x, 4) && every(y, 4),
+  css: 'repeating-conic-gradient(var(--on) 0 25%, var(--off) 0 100%) 0 0 / 4px 4px'
+};
+const CROSSES: Pattern = {
+  isOn: (x, y) => place(x + y, 8) < 2 || place(x - y, 8) < 2,
+  css: 'repeating-linear-gradient(135deg, var(--on) 0 1px, transparent 1px 4px), repeating-linear-gradient(45deg, var(--on) 0 1px, var(--off) 1px 4px)'
+};
+const PLAIN: Pattern = { isOn: () => true, css: 'var(--on)' };
+
+const RED = { light: [208, 16, 32], dark: [255, 88, 88] } as const;
+const ORANGE = { light: [214, 104, 0], dark: [255, 160, 64] } as const;
+const BLACK = { light: [48, 0, 8], dark: [255, 214, 214] } as const;
+const GREY = { light: [92, 99, 108], dark: [170, 178, 188] } as const;
+
+export const KIND_STYLES: Record<ActivityKind, KindStyle> = {
+  transfer: { ...RED, ...DIAGONAL, isWhole: false },
+  'disk-read': { ...ORANGE, ...BARS, isWhole: false },
+  'disk-write': { ...ORANGE, ...CHECKS, isWhole: false },
+  deserialize: { ...GREY, ...DOTS, isWhole: false },
+  serialize: { ...GREY, ...DOTS, isWhole: false },
+  other: { ...GREY, ...PLAIN, isWhole: false },
+  'failed-attempt': { ...BLACK, ...CROSSES, isWhole: true }
+};
+
+/** What stands between the marks of a pattern. */
+export function gapOf([red, green, blue]: Rgb, paper: Rgb): Rgb {
+  const pale = (from: number, to: number): number => Math.round(from + (to - from) * 0.72);
+  return [pale(red, paper[0]), pale(green, paper[1]), pale(blue, paper[2])];
+}
+
+/** The properties of a swatch. */
+export function swatchStyle(style: KindStyle, isDark: boolean, paper: Rgb | null): Record<string, string> {
+  const on = isDark ? style.dark : style.light;
+  return { background: style.css, '--on': cssColour(on), '--off': cssColour(gapOf(on, paper ?? on)) };
+}
+
+export function cssColour([red, green, blue]: Rgb): string {
+  return `rgb(${red} ${green} ${blue})`;
+}
+
+interface ActivityLegendProps {
+  readonly sums: readonly ActivitySum[];
+  /** How many activities are not here. */
+  readonly missing: number;
+  /** 1 for each kind that is hidden, by its code. */
+  readonly hidden: Uint8Array;
+  readonly theme: Theme;
+  readonly toggle: (code: number) => void;
+}
+
+export function ActivityLegend({ sums, missing, hidden, theme, toggle }: ActivityLegendProps): ComponentChildren {
+  const busy = trans.__('busy counts computing only');
+  return (
+    <ul class="tsk-gantt-legend tsk-activities" aria-label={trans.__('Activities of workers: press one to hide or show it')} hidden={sums.length === 0}>
+      {sums.map(({ kind, n, seconds, nbytes }) => {
+        const code = ACTIVITIES.indexOf(kind);
+        const isShown = hidden[code] === 0;
+        const took = formatDuration(seconds);
+        return (
+          <li key={kind}>
+            <button
+              type="button" data-kind={kind} aria-pressed={isShown} onClick={() => { toggle(code); }}
+              title={isShown ? trans.__('%1: %2 in all; press to hide', nameOf(kind), took) : trans.__('%1: hidden, press to show', nameOf(kind))}
+            >
+              <Swatch kind={kind} theme={theme} />
+              <span class="tsk-gantt-legend-name">{nameOf(kind)}</span>
+              <span class="tsk-gantt-legend-count">{nbytes > 0 ? trans.__('%1 · %2', formatCount(n), formatBytes(nbytes)) : formatCount(n)}</span>
+            </button>
+          </li>
+        );
+      })}
+      <li key="/note" class="tsk-gantt-legend-statuses">{missing > 0 ? trans.__('%1; the longest are shown, %2 are not', busy, formatCount(missing)) : busy}</li>
+    </ul>
+  );
+}
+
+/** Of the colours that the chart has. */
+function Swatch({ kind, theme }: { readonly kind: ActivityKind; readonly theme: Theme }): ComponentChildren {
+  return <span class="tsk-gantt-swatch" style={swatchStyle(KIND_STYLES[kind], theme.dark, parseColour(theme.paper))} />;
+}
+
+/** The same as a table of text. */
+export function activityTable(sums: readonly ActivitySum[]): TextTable {
+  return {
+    caption: trans.__('Activities of workers besides computing'),
+    columns: [trans.__('Activity'), trans.__('How often'), trans.__('In all'), trans.__('Bytes, where known')],
+    rows: sums.map(({ kind, n, seconds, nbytes }) => [
+      nameOf(kind), formatCount(n), formatDuration(seconds), nbytes > 0 ? formatBytes(nbytes) : trans.__('unknown')
+    ])
+  };
+}
+
+export function nameOf(kind: ActivityKind): string {
+  switch (kind) {
+    case 'transfer':
+      return trans.__('transfer');
+    case 'disk-read':
+      return trans.__('read from disk');
+    case 'disk-write':
+      return trans.__('written to disk');
+    case 'deserialize':
+      return trans.__('deserialized');
+    case 'serialize':
+      return trans.__('serialized');
+    case 'other':
+      return trans.__('other');
+    case 'failed-attempt':
+      return trans.__('failed attempt');
+  }
+}
+
+/** How much of a bar's height activities take. */
+const SHARE = 0.42;
+/** A column with any activity is at least so strong: a short transfer must not be lost. */
+const LEAST = 0.4;
+/** How strong activities are while a person looks for tasks. */
+const BACK = 0.3;
+
+export interface StripBox {
+  /** Pixel row of the bar's upper edge, and its height; the image may cut it. */
+  readonly top: number;
+  readonly height: number;
+  readonly ratio: number;
+}
+
+export interface StripColours {
+  readonly dark: boolean;
+  readonly paper: Rgb;
+  /** The kinds by their code. */
+  readonly styles: readonly KindStyle[];
+  /** Whether a person looks for tasks, which these are not. */
+  readonly isBack: boolean;
+}
+
+/** Where the strip of a bar begins. */
+export function stripTop({ top, height, ratio }: StripBox): number {
+  return top + height - Math.max(Math.round(height * SHARE), Math.round(3 * ratio));
+}
+
+/** Paint what a row has of activities over its bar, each column as strong as they took of its time. */
+export function paintStrip(
+  pixels: Uint32Array, width: number, box: StripBox, { cover, prefix: kind }: CoverageColumns, colours: StripColours
+): void {
+  const rows = Math.floor(pixels.length / width);
+  const first = stripTop(box);
+  const to = Math.min(box.top + box.height, rows);
+  for (let x = 0; x < width; x += 1) {
+    const share = cover[x] as number;
+    const style = share > 0 ? colours.styles[kind[x] as number] : undefined;
+    if (style === undefined) {
+      continue;
+    }
+    const on = colours.dark ? style.dark : style.light;
+    const off = gapOf(on, colours.paper);
+    const strength = colours.isBack ? BACK : 1;
+    const weight = Math.min(Math.max(share, LEAST), 1) * strength;
+    for (let y = Math.max(style.isWhole ? box.top : first, 0); y < to; y += 1) {
+      const place = y * width + x;
+      // A line of paper keeps it apart from a task of a colour like its own.
+      const isApart = !style.isWhole && y - first < box.ratio;
+      const colour = isApart ? colours.paper : style.isOn(x / box.ratio, (y - box.top) / box.ratio) ? on : off;
+      pixels[place] = over(pixels[place] as number, colour, y < first ? Math.min(share, 1) * strength : weight);
+    }
+  }
+}
+
+/** `share` of a colour on a pixel. */
+function over(pixel: number, colour: Rgb, share: number): number {
+  let mixed = 255 << 24;
+  for (let i = 0; i < 3; i += 1) {
+    const below = (pixel >>> (8 * i)) & 255;
+    mixed |= Math.round(below + ((colour[i] as number) - below) * share) << (8 * i);
+  }
+  return mixed >>> 0;
+}

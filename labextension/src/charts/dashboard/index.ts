@@ -1,2 +1,0 @@
-export type { Dashboard, DashboardOptions } from './view';
-export { mount } from './view';
