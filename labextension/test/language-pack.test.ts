@@ -6,7 +6,7 @@ import { Gettext } from '@jupyterlab/translation/lib/gettext';
 import ts from 'typescript';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { mount } from '../src/charts/progress';
+import { mount } from '../src/charts/progress/view';
 import { english, setTranslator } from '../src/lib/translate';
 import { TaskStore } from '../src/store';
 import { smallBatch, smallProgress, smallRun } from './charts/small-batch';

@@ -1,10 +1,10 @@
 /** Progress and the tracks of the same computes: one time axis, one cursor, one selection, one set of colours. */
 import { trans } from '../lib/translate';
 import type { RunWindow, TaskStore } from '../store';
-import type { ProgressChart, ProgressOptions } from './progress';
-import { mount as mountProgress } from './progress';
-import type { TimelineChart } from './timeline';
-import { TimeAxis } from './timeline';
+import type { ProgressChart, ProgressOptions } from './progress/view';
+import { mount as mountProgress } from './progress/view';
+import type { TimelineChart } from './timeline/timeline';
+import { TimeAxis } from './timeline/time';
 import type { TracksOptions } from './tracks';
 import { mountTracks } from './tracks';
 import { element } from './ui/dom';

@@ -5,8 +5,8 @@ import { ResourcesTrack } from './resources/track';
 import type { MakeLaneLayer } from './tasks/scene';
 import type { TasksOptions } from './tasks/track';
 import { TasksTrack } from './tasks/track';
-import type { TimelineChart, TimelineOptions } from './timeline';
-import { mountTimeline } from './timeline';
+import type { TimelineChart, TimelineOptions } from './timeline/timeline';
+import { mountTimeline } from './timeline/timeline';
 import type { MakeTrack } from './timeline/track';
 
 /** What only clusters have; pages without one need no more than this type. */

@@ -4,24 +4,25 @@ import type { Theme } from '../../lib/theme';
 import { trans } from '../../lib/translate';
 import type { BoundKey, KeyBinding } from '../timeline/keys';
 import { KeyHelp, bind, press } from '../timeline/keys';
-import { Exporter, Notice, maySaveFiles, pictureOf } from '../ui/export';
 import { TIMELINE_CSS } from '../timeline/style';
 import { TextFitter, fitCanvas, pixelRatio } from '../ui/canvas';
 import { element, keepKeys, pointOf } from '../ui/dom';
+import { Exporter, Notice, maySaveFiles, pictureOf } from '../ui/export';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
-import { SHARED_CSS, adoptStyles, readTheme, watchTheme } from '../ui/theme';
 import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import { Table } from '../ui/tables';
+import { SHARED_CSS, adoptStyles, readTheme, watchTheme } from '../ui/theme';
 import type { ToolbarSpec } from '../ui/toolbar';
 import { Button, TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
 import type { FlameData, FlameFunction } from './data';
 import type { Direction, FlameLayout } from './layout';
 import { barAt, drawFlame, layoutFlame, neighbour } from './layout';
 import { FLAME_CSS } from './style';
-import { type Bins, Timeline, keptBins } from './timeline';
+import type { Bins } from './timeline';
+import { Timeline, keptBins } from './timeline';
 import type { FlameNode } from './tree';
 import { describeAll, describeNode, findSame, growTree, nameOf, ownTimes, walk } from './tree';
 
@@ -413,3 +414,5 @@ class FlameView implements FlameChart, FlameKeys {
     return 'still';
   }
 }
+
+/** Which functions the tasks' time goes to. */

@@ -2,18 +2,18 @@
 import { trans } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
 import type { Run } from '../../wire';
-import type { Comparison, Keeping, RevealCell } from '../ui/keeping';
-import { FrameLoop } from '../ui/frames';
 import type { Shows } from '../timeline/time';
 import { ShownWindow, TimeAxis, headline } from '../timeline/time';
 import { element, keepKeys } from '../ui/dom';
 import { Exporter, Notice } from '../ui/export';
-import { SHARED_CSS, adoptStyles, readTheme, watchTheme } from '../ui/theme';
+import { FrameLoop } from '../ui/frames';
+import type { Comparison, Keeping, RevealCell } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
+import { SHARED_CSS, adoptStyles, readTheme, watchTheme } from '../ui/theme';
 import { TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
-import { Announcer } from './announcer';
-import { layoutProgress, type ProgressInput, type ProgressLayout } from './layout';
+import type { ProgressInput, ProgressLayout } from './layout';
+import { layoutProgress } from './layout';
 import { Errors, PrefixRows, RunList, Segments, StateIcon } from './parts';
 import type { MakeStopper, Stopper } from './stopper';
 import { PROGRESS_CSS } from './style';
@@ -330,3 +330,47 @@ function readTables(store: TaskStore, window: ShownWindow): Tables {
     failures: store.failures(wanted, except)
   };
 }
+
+const EVERY_MS = 5_000;
+
+export class Announcer {
+  /** Without changes the region stays silent. */
+  text = '';
+  #saidMs = -Infinity;
+  #due: string | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param changed is called when the text is another */
+  constructor(private readonly changed: () => void, private readonly signal: AbortSignal) {
+    signal.addEventListener('abort', () => { clearTimeout(this.#timer); }, { once: true });
+  }
+
+  /** Announce `text` `atOnce` or when it is time; of several texts within that time only the last is announced. */
+  say(text: string, atOnce = false): void {
+    if (this.signal.aborted || text === (this.#due ?? this.text)) {
+      return;
+    }
+    this.#due = text;
+    if (atOnce) {
+      clearTimeout(this.#timer);
+      this.#sayDue();
+    } else if (this.#timer === undefined) {
+      const waitMs = this.#saidMs + EVERY_MS - performance.now();
+      if (waitMs <= 0) {
+        this.#sayDue();
+      } else {
+        this.#timer = setTimeout(() => { this.#sayDue(); }, waitMs);
+      }
+    }
+  }
+
+  #sayDue(): void {
+    this.#timer = undefined;
+    this.#saidMs = performance.now();
+    this.text = this.#due ?? '';
+    this.#due = null;
+    this.changed();
+  }
+}
+
+export type { ProgressLayout, ProgressState } from './layout';

@@ -4,13 +4,7 @@ import { clamp, pxAt } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { Tick, ValueAxis } from '../../lib/ticks';
 import { timeTicks } from '../../lib/ticks';
-import type { TimeFrame } from './time';
-
-/** The part of a canvas on which time lies. */
-export interface PlotBox {
-  readonly plotLeftPx: number;
-  readonly plotWidthPx: number;
-}
+import type { PlotBox, TimeFrame } from './time';
 
 /** A track's part of its canvas: labels left of the plot, the axis below it. */
 export interface Room extends PlotBox {

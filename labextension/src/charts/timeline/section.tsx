@@ -14,20 +14,19 @@ import type { ToolbarSpec } from '../ui/toolbar';
 import { Toolbar } from '../ui/toolbar';
 import type { Room } from './drawing';
 import { AXIS_PX, Brush, paintPointed, paintTimeAxis, roomOf, trackWidthPx } from './drawing';
-import { Hint } from './hint';
 import type { Intents } from './gestures';
 import { listenToGestures } from './gestures';
 import type { BoundKey, TimeKeys } from './keys';
 import { KeyHelp, keyTable, press } from './keys';
-import type { SectionHost } from './section-host';
 import type { TimeFrame } from './time';
 import { TipBox } from './tip';
-import type { MakeTrack, Part, Tip, Track } from './track';
+import type { MakeTrack, Part, SectionHost, Tip, Track } from './track';
 
 /** Tables are for screen readers too, which should not be interrupted ten times a second. */
 const TABLE_MS = 5000;
 /** How much stands below a track that has no axis. */
 const FOOT_PX = 4;
+const HINT_MS = 1600;
 /** Steps of the cursor over all that is in sight. */
 const KEY_STEPS = 50;
 
@@ -39,7 +38,8 @@ export class Section implements Intents, TimeKeys {
   readonly #scroll: HTMLElement;
   readonly #tips: HTMLElement;
   readonly #notice: Notice;
-  readonly #hint = new Hint(() => { this.render(); });
+  /** Words that stand over the chart for a moment. */
+  readonly #hint: Notice;
   readonly #exporter: Exporter;
   readonly #keys: readonly BoundKey[];
   #part: Part = 'all';
@@ -70,6 +70,7 @@ export class Section implements Intents, TimeKeys {
   constructor(private readonly timeline: SectionHost, make: MakeTrack, private readonly leads: boolean) {
     const { signal, store, window, axis, navigator } = timeline;
     this.#notice = new Notice(() => { this.render(); }, signal);
+    this.#hint = new Notice(() => { this.render(); }, signal, HINT_MS);
     this.#exporter = new Exporter(this.#notice);
     this.track = make({
       store, window, axis, navigator, signal, exporter: this.#exporter,
@@ -95,13 +96,12 @@ export class Section implements Intents, TimeKeys {
     const { signal } = this.timeline;
     keepKeys(this.root, signal);
     this.#scroll.addEventListener('scroll', () => { this.timeline.request(); }, { signal, passive: true });
-    this.#canvas.addEventListener('focus', () => { this.#hint.hide(); }, { signal });
+    this.#canvas.addEventListener('focus', () => { this.#hint.say(''); }, { signal });
     listenToGestures(this.#canvas, this, from => this.track?.isBoxing?.() === true || this.#isOnAxis(from), signal);
   }
 
   stop(): void {
     this.#isOver = true;
-    this.#hint.stop();
     clearTimeout(this.#tableTimer);
     render(null, this.#tips);
     render(null, this.root);
@@ -190,7 +190,7 @@ export class Section implements Intents, TimeKeys {
     const tools = this.#tools(track);
     const room = this.#room;
     const seen = [
-      this.#part, this.#unfolds, this.timeline.isBrief, track.label, track.version(), this.#nothing, this.#hasPlot, this.#notice.text, this.#hint.isShown, this.#helping, this.#tabling, this.#tableMs, this.#description,
+      this.#part, this.#unfolds, this.timeline.isBrief, track.label, track.version(), this.#nothing, this.#hasPlot, this.#notice.text, this.#hint.text, this.#helping, this.#tabling, this.#tableMs, this.#description,
       room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.isDark,
       ...[...tools.buttons, ...tools.menu.items].flatMap(({ text, pressed, hidden }) => [text, pressed, hidden])
     ].join('\n');
@@ -225,7 +225,7 @@ export class Section implements Intents, TimeKeys {
             </div>
           </div>
           <div class={`tsk-track-empty ${prefix}-empty`} hidden={isShown}>{this.#nothing}</div>
-          <div class={`tsk-track-hint ${prefix}-hint`} aria-hidden="true" hidden={!this.#hint.isShown}>{trans.__('Click the chart first, or hold Ctrl, to zoom')}</div>
+          <div class={`tsk-track-hint ${prefix}-hint`} aria-hidden="true" hidden={this.#hint.text === ''}>{this.#hint.text}</div>
           <div class="tsk-track-tips" />
         </div>
         {track.foot()}
@@ -296,7 +296,7 @@ export class Section implements Intents, TimeKeys {
       // The wheel did something: it scrolled the track.
       return;
     }
-    this.#hint.show();
+    this.#hint.say(trans.__('Click the chart first, or hold Ctrl, to zoom'));
   }
 
   #step(direction: 1 | -1 | null): void {

@@ -3,7 +3,12 @@ import type { Span } from '../../lib/span';
 import { MIN_SPAN_S, clamp, padded, pan, timeAt, widthS, within, zoom } from '../../lib/span';
 import type { RunWindow, TaskStore } from '../../store';
 import type { Run } from '../../wire';
-import type { PlotBox } from './drawing';
+
+/** The part of a canvas on which time lies. */
+export interface PlotBox {
+  readonly plotLeftPx: number;
+  readonly plotWidthPx: number;
+}
 
 /** Computes closer together than this belong to one stretch of work. */
 const PAUSE_S = 2;

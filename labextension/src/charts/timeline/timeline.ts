@@ -11,11 +11,10 @@ import type { Keeping } from '../ui/keeping';
 import { SHARED_CSS, adoptStyles, prefersStill, readTheme, watchTheme } from '../ui/theme';
 import { TOOLBAR_CSS } from '../ui/toolbar';
 import { Section } from './section';
-import type { SectionHost } from './section-host';
 import { TIMELINE_CSS } from './style';
 import type { Shows, View } from './time';
 import { Navigator, ShownWindow, TimeAxis, timeFrame } from './time';
-import type { MakeTrack } from './track';
+import type { MakeTrack, SectionHost } from './track';
 
 export interface TimelineOptions {
   /** Unmounts it. */
@@ -273,7 +272,6 @@ interface Listeners {
   readonly onFollow?: (follow: boolean) => void;
   readonly onTimeRange?: (range: [startS: number, stopS: number] | null) => void;
   readonly onSelectedKey?: (key: string | null) => void;
-  readonly onHidden?: (hidden: readonly string[]) => void;
 }
 
 const SETTLE_MS = 250;
@@ -281,7 +279,6 @@ const SETTLE_MS = 250;
 export class Reporter {
   #follow: boolean | null = null;
   #key: string | null = null;
-  #hiddenVersion = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly listeners: Listeners) {}
@@ -302,13 +299,6 @@ export class Reporter {
     if (key !== this.#key) {
       this.#key = key;
       this.listeners.onSelectedKey?.(key);
-    }
-  }
-
-  hidden({ version, hidden }: { readonly version: number; readonly hidden: readonly string[] }): void {
-    if (version !== this.#hiddenVersion) {
-      this.#hiddenVersion = version;
-      this.listeners.onHidden?.(hidden);
     }
   }
 

@@ -5,10 +5,12 @@
  * itself, finds what is under a point, and has words for what it shows. To add one, write a class for this and name
  * it in `../tracks.ts`; `PlotTrack` is what most begin from.
  */
+import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { TaskStore } from '../../store';
 import type { CanvasPoint } from '../ui/dom';
 import type { Exporter, LegendEntry } from '../ui/export';
+import type { Keeping } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { ButtonSpec } from '../ui/toolbar';
@@ -90,16 +92,20 @@ export interface Track {
   cursor?(): string;
 }
 
-/** What the timeline gives a track. */
-export interface TrackContext {
+/** What a timeline and its tracks have in common. */
+export interface TimelineParts {
   readonly store: TaskStore;
   readonly window: ShownWindow;
   readonly axis: TimeAxis;
   readonly navigator: Navigator;
   readonly signal: AbortSignal;
-  readonly exporter: Exporter;
   /** Paint soon. */
   request(): void;
+}
+
+/** What the timeline gives a track. */
+export interface TrackContext extends TimelineParts {
+  readonly exporter: Exporter;
   /** Bring the elements up to date now, not with the next picture. */
   render(): void;
   theme(): Theme;
@@ -115,3 +121,25 @@ export interface TrackContext {
 }
 
 export type MakeTrack = (context: TrackContext) => Track | null;
+
+/** The timeline, as a section needs it. */
+export interface SectionHost extends TimelineParts {
+  readonly theme: Theme;
+  readonly isDark: boolean;
+  readonly isCleared: boolean;
+  readonly isLive: boolean;
+  /** Whether nothing can come any more. */
+  readonly isOver: boolean;
+  readonly isBrief: boolean;
+  /** Shows or hides what a brief view leaves out; null: nobody may here. */
+  readonly toggleBrief: (() => void) | null;
+  /** Writes files of what is shown; null: nobody does. */
+  readonly keeping: Keeping | null;
+  /** How often the store had news. */
+  readonly news: number;
+  /** A person chose a span: it is selected where a track tells what ran there, else shown. */
+  choose(span: Span | null): void;
+  togglePause(): void;
+  toggleClear(): void;
+  toggleAll(): void;
+}

@@ -15,7 +15,7 @@ export class Notice {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @param changed is called when the text is another */
-  constructor(private readonly changed: () => void, signal: AbortSignal) {
+  constructor(private readonly changed: () => void, signal: AbortSignal, private readonly shownMs = SHOWN_MS) {
     signal.addEventListener('abort', () => { clearTimeout(this.#timer); }, { once: true });
   }
 
@@ -26,7 +26,7 @@ export class Notice {
     this.#timer = setTimeout(() => {
       this.text = '';
       this.changed();
-    }, SHOWN_MS);
+    }, this.shownMs);
   }
 }
 

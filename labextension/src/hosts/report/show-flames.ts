@@ -1,5 +1,6 @@
 /** Puts the flame graph of the widget into a page that carries its profile, in the picture's place. */
-import { type FlameColours, mount } from '../../charts/flame';
+import type { FlameColours } from '../../charts/flame/view';
+import { mount } from '../../charts/flame/view';
 import { decodeFlame } from '../../charts/flame/data';
 import { element } from '../../charts/ui/dom';
 import { paletteColour } from '../../lib/palette';

@@ -3,11 +3,13 @@ import type { WidgetModel } from '@jupyter-widgets/base';
 
 import { CLUSTER_CHARTS } from '../../charts/cluster';
 import { mount as mountDashboard } from '../../charts/dashboard';
-import { type FlameColours, mount as mountFlame } from '../../charts/flame';
+import type { FlameColours } from '../../charts/flame/view';
+import { mount as mountFlame } from '../../charts/flame/view';
 import { decodeFlame } from '../../charts/flame/data';
 import { sourceOf } from '../../charts/flame/source';
-import { mount as mountProgress } from '../../charts/progress';
-import type { Shows, TimelineChart } from '../../charts/timeline';
+import { mount as mountProgress } from '../../charts/progress/view';
+import type { Shows } from '../../charts/timeline/time';
+import type { TimelineChart } from '../../charts/timeline/timeline';
 import type { TracksOptions } from '../../charts/tracks';
 import { mountTracks } from '../../charts/tracks';
 import { findingsOf } from '../../charts/tasks/why/findings';

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 
-import { mount } from '../../../src/charts/flame';
+import { mount } from '../../../src/charts/flame/view';
 import { decodeFlame } from '../../../src/charts/flame/data';
 import { wireOf } from './flame-data';
 

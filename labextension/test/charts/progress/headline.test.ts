@@ -1,7 +1,7 @@
 /** A live view of a session: what runs now is its headline, and what ran before is a list to select from. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-import { mount } from '../../../src/charts/progress';
+import { mount } from '../../../src/charts/progress/view';
 import { TimeAxis } from '../../../src/charts/timeline/time';
 import { TaskStore } from '../../../src/store';
 import type { Run } from '../../../src/wire';

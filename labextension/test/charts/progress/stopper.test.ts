@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { mount } from '../../../src/charts/progress';
+import { mount } from '../../../src/charts/progress/view';
 import type { StopRun } from '../../../src/charts/progress/stopper';
 import { stopWith } from '../../../src/charts/progress/stopper';
 import { TaskStore } from '../../../src/store';

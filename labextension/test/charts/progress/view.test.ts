@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { mount } from '../../../src/charts/progress';
+import { mount } from '../../../src/charts/progress/view';
 import { TaskStore } from '../../../src/store';
 import { countListeners } from '../listener-count';
 import { smallBatch, smallProgress, smallRun } from '../small-batch';

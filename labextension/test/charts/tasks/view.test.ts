@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import type { TimelineChart } from '../../../src/charts/timeline';
+import type { TimelineChart } from '../../../src/charts/timeline/timeline';
 import type { TracksOptions } from '../../../src/charts/tracks';
 import { mountTracks } from '../../../src/charts/tracks';
 import { Coverage, TaskStore } from '../../../src/store';

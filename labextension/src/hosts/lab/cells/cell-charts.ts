@@ -4,7 +4,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { CLUSTER_CHARTS } from '../../../charts/cluster';
 import { mount } from '../../../charts/dashboard';
 import { stopWith } from '../../../charts/progress/stopper';
-import type { TimeAxis } from '../../../charts/timeline';
+import type { TimeAxis } from '../../../charts/timeline/time';
 import { findingsOf } from '../../../charts/tasks/why/findings';
 import { Keeping } from '../../../charts/ui/keeping';
 import type { RunWindow } from '../../../store';

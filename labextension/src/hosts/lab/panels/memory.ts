@@ -2,7 +2,7 @@
 import type { IStateDB } from '@jupyterlab/statedb';
 import type { ReadonlyPartialJSONValue } from '@lumino/coreutils';
 
-import type { View } from '../../../charts/timeline';
+import type { View } from '../../../charts/timeline/time';
 import { TimeAxis } from '../../../charts/timeline/time';
 import type { Pin } from './target';
 

@@ -3,11 +3,11 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { CLUSTER_CHARTS } from '../../../../charts/cluster';
 import { mount as mountDashboard } from '../../../../charts/dashboard';
-import { mount as mountProgress } from '../../../../charts/progress';
+import { mount as mountProgress } from '../../../../charts/progress/view';
 import type { StopRun } from '../../../../charts/progress/stopper';
 import { stopWith } from '../../../../charts/progress/stopper';
 import { mountTracks } from '../../../../charts/tracks';
-import type { TimeAxis } from '../../../../charts/timeline';
+import type { TimeAxis } from '../../../../charts/timeline/time';
 import type { Keeper, RevealCell } from '../../../../charts/ui/keeping';
 import { Keeping } from '../../../../charts/ui/keeping';
 import { findingsOf } from '../../../../charts/tasks/why/findings';

@@ -1,3 +1,0 @@
-/** Which functions the tasks' time goes to. */
-export type { FlameChart, FlameColours, FlameOptions } from './view';
-export { mount } from './view';
