@@ -96,7 +96,7 @@ def svd_compressed(_: ExitStack) -> Work:
 
 def svd_of_blocks(_: ExitStack) -> Work:
     """`np.linalg.svd` in 4 tasks at a time, each of which has BLAS threads of its own."""
-    x = da.random.default_rng(5).random((7_200, 300), chunks=(300, 300)).persist()
+    x = da.random.default_rng(5).random((3_600, 300), chunks=(300, 300)).persist()
 
     def block(b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return np.stack([np.linalg.svd(b)[1] for _ in range(3)])

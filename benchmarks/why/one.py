@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import time
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 
@@ -57,10 +58,11 @@ def answered(prepare: Prepare, options: dict[str, bool]) -> Answer:
     blocks_for(1.0)
     with ExitStack() as stack:
         work, cores = prepare(stack), _Cores()
-        all_s, own_s = cores.of_all_s(), cores.of_own_s()
+        all_s, own_s, began_s = cores.of_all_s(), cores.of_own_s(), time.perf_counter()
         with taskscope.profile(display=False, **options) as block:  # type: ignore[arg-type]  # options are data
             work()
         all_s, own_s = cores.of_all_s() - all_s, cores.of_own_s() - own_s
+        took_s = time.perf_counter() - began_s
         explanation = block.recording.explain()
     text = str(explanation)
     if explanation.findings:
@@ -70,7 +72,7 @@ def answered(prepare: Prepare, options: dict[str, bool]) -> Answer:
         first, words = ("busy" if "busy" in text else "nothing"), ""
     if explanation.reason is not None:
         first = "cannot-say"
-    others = max(all_s - own_s, 0.0) / max(explanation.makespan_s, 1e-9)
+    others = max(all_s - own_s, 0.0) / took_s
     return Answer(first, words, text, explanation.makespan_s, round(others, 2))
 
 

@@ -103,7 +103,7 @@ def clean_records(_: ExitStack) -> Work:
 
     def load(i: int) -> list[str]:
         source = random.Random(i)
-        return [f"item-{source.randrange(999)} at {j}" for j in range(25_000)]
+        return [f"item-{source.randrange(999)} at {j}" for j in range(60_000)]
 
     def clean(lines: list[str]) -> list[tuple[str, int]]:
         return [(m[1].upper(), int(m[2])) for line in lines if (m := word.match(line))]
@@ -161,7 +161,7 @@ def grid_search_uneven(_: ExitStack) -> Work:
 def sort_all_at_the_end(_: ExitStack) -> Work:
     """Parts are sorted one by one, then all together in one task."""
     parts = [
-        dask.delayed(lambda i: np.random.default_rng(i).random(1_000_000), pure=False)(i) for i in range(12)
+        dask.delayed(lambda i: np.random.default_rng(i).random(3_000_000), pure=False)(i) for i in range(12)
     ]
     done = [dask.delayed(np.sort)(part) for part in parts]
     return lambda: dask.delayed(lambda xs: np.sort(np.concatenate(xs)).sum())(done).compute(num_workers=4)
