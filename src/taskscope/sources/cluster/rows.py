@@ -213,7 +213,7 @@ class Rows:
         lanes = [
             workers[w].coroutine_lane(thread, float(start[step]), float(stop[step]))
             if place in coroutines
-            else workers[w].lane(thread)
+            else workers[w].lane(thread, float(stop[step]))
             for place, (w, thread, step) in enumerate(
                 zip(worker.tolist(), executions.threads, executions.computed, strict=True)
             )

@@ -315,8 +315,8 @@ class TrackedRun:
         log.error = self.error or next(iter(self._failures), None)
         log.status = status
         over = now if self.over is None else self.over
-        if self.call is None and status == "finished" and self.last_stop:
-            # We look at futures now and then; the last task is when they were done.
+        if self.call is None and self.status is None and status != "interrupted" and self.last_stop:
+            # Futures are looked at now and then: they were done when the last task was.
             over = min(over, self.last_stop)
         log.stop = max(log.start, over)
 

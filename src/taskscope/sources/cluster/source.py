@@ -220,7 +220,8 @@ class ClusterSource:
         self._waiting = Waiting(self.schedulers, self.wanted, recorder)
         self._notice = ImportNotice(CLIENTS, self._imported)
         self._attached = False
-        self._n_caught_up = 0
+        self._caught_up: tuple[int, set[int]] = 0, set()
+        """How many calls had come back, and which runs were over, when it was last settled."""
         self.awaited: set[threading.Event] = set()
         """Set once what somebody is waiting for on another thread was read; no client closes before."""
 
@@ -307,15 +308,12 @@ class ClusterSource:
         return self._waiting.settle_in_background()
 
     def catch_up(self) -> None:
-        """Do what `settle` does, once for each call that has come back: who looks at numbers after it waits.
-
-        A scheduler that does not answer is waited for once.
-        """
-        n_returned = self._computes.n_returned
+        """Do what `settle` does, once for each call that has come back and each run that is over."""
         if self.patience_s is not None:
             return
-        if n_returned != self._n_caught_up:
-            self._n_caught_up = n_returned
+        known = self._computes.n_returned, self._computes.going() - self._computes.not_over()
+        if known[0] != self._caught_up[0] or not known[1] <= self._caught_up[1]:
+            self._caught_up = known
             self.settle()
 
     @property

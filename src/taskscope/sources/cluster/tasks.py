@@ -170,6 +170,8 @@ class Tasks:
 
     def end(self, run: TrackedRun) -> None:
         """Let go of a run that has ended; what others asked for too becomes theirs."""
+        if run.outcome == "interrupted":
+            self._place_interrupted(run)
         self._runs.pop(run, None)
         self._retried = {key: again for key, again in self._retried.items() if again is not run}
         for key in list(self._retried):
@@ -186,6 +188,28 @@ class Tasks:
                 task.also.remove(run)
             if task is not None and task.run is run and task.also:
                 self._give_to(key, task, task.also.pop(0))
+
+    def _place_interrupted(self, run: TrackedRun) -> None:
+        """Keep as many of the tasks that workers had as these have threads; the others had not begun."""
+        log, on = run.log, dict[str, list[tuple[float, Hashable]]]()
+        for key, (start, (address, _), _) in run.given_back.items():
+            on.setdefault(address, []).append((start, key))
+        for key, (address, _) in log.sent_to.items():
+            if address:
+                on.setdefault(address, []).append((log.submitted.get(key, math.inf), key))
+        for address, tasks in on.items():
+            worker = self._workers.get(address)
+            tasks.sort(key=lambda task: (task[1] not in log.running_on, task[0]))
+            n = worker.n_threads or len(tasks)
+            for _, key in tasks[n:]:
+                run.given_back.pop(key, None)
+                log.submitted.pop(key, None)
+                log.sent_to.pop(key, None)
+            unplaced = [task for task in tasks[:n] if task[1] not in log.running_on]
+            placed = {log.running_on[key][0] for _, key in tasks[:n] if key in log.running_on}
+            lanes = [lane for lane in worker.free_lanes(n) if lane[0] not in placed]
+            for (start, key), (lane, since) in zip(unplaced, lanes, strict=False):
+                log.running_on = {**log.running_on, key: (lane, max(start, since))}
 
     def warn_of(self, run: TrackedRun) -> None:
         """Say so if it is not known of tasks of a run that has ended whether they ran."""

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from distributed import Client, LocalCluster, fire_and_forget
+from distributed import Client, LocalCluster, fire_and_forget, wait
 
 import taskscope
 from taskscope.record import Recorder
@@ -24,9 +24,10 @@ from taskscope.sources.cluster.questions import Questions
 from taskscope.sources.cluster.runs import Computes, Origin, TrackedRun, announce
 from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
 from taskscope.sources.cluster.workers.poll import Wanted
-from tests.support.clusters.tasks import read_truth, work_after
+from tests.support.clusters.tasks import fail, read_truth, work, work_after
 from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import until
+from tests.unit.cluster.tasks.test_computes import rows
 
 
 def _runs(recording: Recording) -> list[tuple[int, str]]:
@@ -228,3 +229,38 @@ def test_where_the_scheduler_is_gone_what_the_client_has_is_finished_and_adds_no
     recorder.pull(1.0)
     (told,) = recorder.runs()
     assert (told.status, told.n_tasks, recorder.running(), recorder.cursor) == ("finished", 2, [], 0)
+
+
+def test_of_a_map_that_is_cancelled_as_many_tasks_have_a_bar_as_there_are_threads(
+    client: Client, truth: Path, tmp_path: Path
+) -> None:
+    signal, names = tmp_path / "go", [f"many{i}" for i in range(30)]
+    client.gather(client.map(work, [truth] * 16, [f"before{i}" for i in range(16)], [0.05] * 16, pure=False))
+    with taskscope.profile(display=False) as run:
+        futures = client.map(work_after, [signal] * 30, [truth] * 30, names, key=names)
+        until(lambda: len(list(truth.parent.glob("begun-many*"))) == 4)
+        client.cancel(futures)
+        until(lambda: _runs(run.recording) == [(30, "interrupted")])
+    signal.touch()
+    tasks = run.recording.table("tasks")
+    assert list(tasks["status"]) == ["interrupted"] * 4
+    begun = {path.name.removeprefix("begun-") for path in truth.parent.glob("begun-many*")}
+    assert set(tasks["key"]) == begun
+    labels = {lane.id: lane.label for lane in run.recording.lanes}
+    assert {labels[lane] for lane in tasks["lane"].tolist()} == {
+        f"worker {worker}, thread {n}" for worker in (0, 1) for n in (1, 2)
+    }
+
+
+def test_a_map_that_fails_is_over_with_its_last_task(client: Client) -> None:
+    with taskscope.profile(display=False) as run:
+        wait(client.map(fail, ["no"] * 3, pure=False))
+    recording = run.recording
+    assert rows(recording, "runs", "status") == [("erred",)]
+    assert rows(recording, "runs", "stop_s") == [max(rows(recording, "tasks", "stop_s"))]
+
+
+def test_right_after_wait_the_last_compute_is_over(client: Client) -> None:
+    with taskscope.profile(display=False):
+        wait(client.map(abs, range(4), pure=False))
+        assert taskscope.last().runs[0].status == "finished"

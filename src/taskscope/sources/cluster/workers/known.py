@@ -69,6 +69,8 @@ class Worker:
     n_threads: int
     clock: WorkerClock
     threads: dict[int, LaneKey] = field(default_factory=dict)
+    free_from: dict[int, float] = field(default_factory=dict)
+    """When the last task of each thread ended."""
     coroutines_until: list[float] = field(default_factory=list)
     """When the last coroutine of each of their lanes ended."""
     n_held: int = 0
@@ -81,8 +83,17 @@ class Worker:
         """What to call it on screen."""
         return self.name if self.name == self.address else f"worker {self.name}"
 
-    def lane(self, thread: int) -> LaneKey:
-        """Return the lane of a thread; threads are numbered as they appear."""
+    def free_lanes(self, n: int) -> list[tuple[LaneKey, float]]:
+        """Return the lanes of so many threads, and since when each was free, the longest free first."""
+        ended = sorted(self.free_from.items(), key=lambda thread: thread[1])
+        free = [(self.threads[thread], since) for thread, since in ended[:n]]
+        # Lower numbers than those of lanes whose worker alone is known.
+        return free + [(self.lane(-1_000 - number), 0.0) for number in range(len(free) + 1, n + 1)]
+
+    def lane(self, thread: int, stop: float = 0.0) -> LaneKey:
+        """Return the lane of a thread, whose last task ended then; threads are numbered as they appear."""
+        if stop:
+            self.free_from[thread] = max(stop, self.free_from.get(thread, 0.0))
         known = self.threads.get(thread)
         if known is None:
             label = f"{self.label}, thread {len(self.threads) + 1}"
