@@ -8,18 +8,10 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness.flashes import flashes, watch_flashes
 from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
 from tests.browser.workloads import LOAD
 
-DELETE = """(index) => {
-  window.jupyterapp.shell.currentWidget.content.activeCellIndex = index;
-  return window.jupyterapp.commands.execute('notebook:delete-cell').then(() => null);
-}"""
-EDIT = (
-    "(index) => window.jupyterapp.shell.currentWidget.content.widgets[index].model.sharedModel.setSource('1')"
-)
 CLUSTER = """
 from distributed import Client
 client = Client(n_workers=1, threads_per_worker=6, processes=False, dashboard_address=":0")
@@ -108,37 +100,6 @@ def test_a_badge_folds_its_charts_again_and_the_notebook_keeps_nothing_of_them(
     expect(badge(lab, 3)).to_be_focused()
 
 
-def test_charts_stay_with_their_cell_when_it_is_edited_runs_again_or_goes(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = computed(slow, n) if n else print('none')", "n = 5", "n = 7", "n = 0")
-    lab.run_cell(0)
-    lab.run_cell(2)
-    lab.run_cell(1)
-    badge(lab, 1).click()
-    charts(lab, 1).get_by_role("button", name="More charts").click()
-    expect(charts(lab, 1).locator("canvas")).not_to_have_count(1)
-    n_charts = charts(lab, 1).locator("canvas").count()
-    expect(counts(lab, 1)).to_have_text("5 of 5 tasks")
-    # Run again, they show what it computes now, as they did; without Dask there is nothing to show.
-    lab.run_cell(3)
-    lab.run_cell(1)
-    expect(counts(lab, 1)).to_have_text("7 of 7 tasks")
-    expect(charts(lab, 1).locator("canvas")).to_have_count(n_charts)
-    lab.run_cell(4)
-    lab.run_cell(1)
-    expect(charts(lab, 1)).to_have_count(0)
-    lab.run_cell(3)
-    lab.run_cell(1)
-    expect(counts(lab, 1)).to_have_text("7 of 7 tasks")
-    # Who edits the cell still looks at what it computed.
-    lab.page.evaluate(EDIT, 1)
-    expect(badge(lab, 1)).to_have_count(0)
-    expect(counts(lab, 1)).to_have_text("7 of 7 tasks")
-    lab.wait_feed("feed?.nListeners > 2")
-    lab.page.evaluate(DELETE, 1)
-    expect(lab.page.locator(".tsk-cell-view")).to_have_count(0)
-    lab.wait_feed("feed?.nListeners === 2")
-
-
 def test_charts_of_a_cell_show_what_it_left_to_a_cluster_and_no_other_cells_work(lab: LabPage) -> None:
     lab.open(LOAD, CLUSTER, BEGUN, OTHER, "client.gather(futures); client.shutdown()")
     for index in range(3):
@@ -154,36 +115,3 @@ def test_charts_of_a_cell_show_what_it_left_to_a_cluster_and_no_other_cells_work
     lab.run_cell(4)
     expect(counts(lab, 2)).to_have_text("4 of 4 tasks")
     expect(badge(lab, 2)).to_have_text(re.compile("Dask: finished in .*"))
-
-
-def test_the_badge_of_a_profiled_cell_leads_to_the_charts_that_it_has(lab: LabPage) -> None:
-    lab.open(LOAD, "%%profile\n_ = computed(held, 4)")
-    lab.run_cell(0)
-    lab.start_cell(1)
-    expect(cell(lab, 1).locator(".tsk-dashboard")).to_be_visible()
-    expect(badge(lab, 1)).to_have_attribute("title", "1 compute, 4 tasks. Go to its charts")
-    watch_flashes(lab.page)
-    badge(lab, 1).click()
-    flashes(lab.page, 1)
-    lab.release()
-    lab.wait_cell(1)
-    expect(cell(lab, 1).locator(".taskscope-result")).to_be_visible()
-    badge(lab, 1).click()
-    live, result = flashes(lab.page, 2)
-    assert (live["cell"], "tsk-dashboard" in live["classes"]) == ("1", True)
-    assert (result["cell"], "taskscope-result" in result["classes"]) == ("1", True)
-    expect(charts(lab, 1)).to_have_count(0)
-
-
-def test_charts_of_a_cell_say_that_the_kernel_was_restarted(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = computed(held, 4)")
-    lab.run_cell(0)
-    lab.start_cell(1)
-    badge(lab, 1).click()
-    expect(charts(lab, 1).locator(".tsk-progress-state")).to_have_text("Running")
-    lab.restart_kernel()
-    expect(charts(lab, 1).get_by_text("kernel restarted: this is what was there before")).to_be_visible()
-    expect(charts(lab, 1).locator(".tsk-progress-state")).to_have_text("Interrupted")
-    expect(badge(lab, 1)).to_have_count(0)
-    charts(lab, 1).get_by_role("button", name="Close").click()
-    expect(charts(lab, 1)).to_have_count(0)

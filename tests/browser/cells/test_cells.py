@@ -83,29 +83,6 @@ def test_a_badge_goes_when_its_cell_is_edited_or_cleared_or_the_kernel_restarts(
     expect(badges).to_have_count(0)
 
 
-def test_a_badge_is_of_the_latest_execution_also_while_it_runs(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = computed(slow, n) if n else gate.wait(600)", "n = 5", "n = 0")
-    lab.run_cell(0)
-    lab.run_cell(2)
-    lab.run_cell(1)
-    expect(badge(lab, 1)).to_have_attribute("title", "1 compute, 5 tasks. Show its charts")
-    lab.run_cell(3)
-    lab.start_cell(1)
-    expect(badge(lab, 1)).to_have_count(0)
-    assert not lab.is_done(1)
-
-
-def test_a_cell_that_runs_while_the_page_is_reloaded_has_its_badge_again(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = computed(wait, 4)", "import threading; threading.Timer(0.5, gate.set).start()")
-    lab.run_cell(0)
-    lab.start_cell(1)
-    expect(badge(lab, 1)).to_have_text("Dask: 0%")
-    lab.save()
-    lab.reload()
-    lab.ask_for_feed()
-    expect(badge(lab, 1)).to_have_text("Dask: 0%")
-
-
 def show_all_computes(lab: LabPage) -> Locator:
     """Have the timeline show earlier computes, too, and return its canvas."""
     lab.page.locator(".tsk-gantt").get_by_role("button", name="More actions").click()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.cells.test_badge import CLUSTER, badge, charts, counts
+from tests.browser.cells.test_badge import badge, charts, counts
 from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
 from tests.browser.workloads import LOAD
@@ -87,50 +87,3 @@ def test_a_cell_is_compared_with_its_run_before_in_the_page(lab: LabPage, shots:
     use_theme(lab.page, "light")
     progress.get_by_role("button", name="Close the comparison").click()
     expect(progress.locator("iframe")).to_have_count(0)
-
-
-def test_a_cell_on_a_cluster_is_saved_and_compared(lab: LabPage) -> None:
-    compute = "assert client.gather(client.map(slow, range(n), pure=False)) == list(range(n))"
-    lab.open(LOAD, CLUSTER, "n = 6", compute, "n = 8", "client.shutdown()")
-    for index in (0, 1, 2, 3, 4, 3):
-        lab.run_cell(index)
-    badge(lab, 3).click()
-    expect(counts(lab, 3)).to_have_text("8 of 8 tasks")
-    progress = charts(lab, 3).locator(".tsk-progress")
-    choose(progress, "Save the recording")
-    expect(progress.locator(".tsk-notice")).to_have_text(re.compile(r"saved /.*-In-6-.*\.taskscope"))
-    choose(progress, "Compare with the previous run of this cell")
-    compared = progress.frame_locator("iframe")
-    row = compared.get_by_role("row").filter(has=compared.get_by_role("rowheader", name="tasks", exact=True))
-    expect(row).to_contain_text(re.compile("6.*8"))
-    lab.run_cell(5)
-
-
-def test_each_run_of_a_cell_is_saved_and_compared_with_the_one_before(lab: LabPage) -> None:
-    compute = "try:\n    computed(function, n)\nexcept ValueError:\n    pass"
-    uses = ("slow, 3", "fail, 4", "slow, 5")
-    lab.open(LOAD, compute, *(f"function, n = {use}" for use in uses))
-    progress = charts(lab, 1).locator(".tsk-progress")
-    notice = progress.locator(".tsk-notice")
-    for is_restarted in (False, True):
-        if is_restarted:
-            lab.restart_kernel()
-        lab.run_cell(0)
-        for number, use in enumerate(uses):
-            lab.run_cell(2 + number)
-            lab.run_cell(1)
-            if number == 0 and not is_restarted:
-                badge(lab, 1).click()
-            choose(progress, "Save the recording")
-            expect(notice).to_have_text(re.compile(rf"saved /.*-In-{3 + 2 * number}-.*\.taskscope"))
-            choose(progress, "Compare with the previous run of this cell")
-            if number == 0:
-                expect(notice).to_contain_text("this cell has computed only once")
-                continue
-            compared = progress.frame_locator("iframe")
-            tasks = compared.get_by_role("row").filter(
-                has=compared.get_by_role("rowheader", name="tasks", exact=True)
-            )
-            expect(tasks.get_by_role("cell")).to_have_text([uses[number - 1][-1], use[-1], re.compile("× 1")])
-            progress.get_by_role("button", name="Close the comparison").click()
-            expect(progress.locator("iframe")).to_have_count(0)

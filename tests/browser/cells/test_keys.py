@@ -73,6 +73,32 @@ def test_after_a_click_on_a_badge_the_keys_are_the_notebooks(lab: LabPage) -> No
     assert reaches(lab, "d", "2 1 command")
 
 
+def test_after_a_click_on_any_button_of_a_widget_the_keys_are_the_notebooks(lab: LabPage) -> None:
+    lab.open(LOAD, "display(Dashboard(), FlameWidget()); _ = computed(slow, 40)", "1 + 1")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    charts = cell(lab, 1).locator(".tsk-widget")
+    expect(charts.first.locator(".tsk-progress-count")).to_have_text("40 of 40 tasks")
+    names: list[str] = charts.locator("button:visible:enabled").evaluate_all(_NUMBERED)
+    assert len(names) > 8, names
+    lost = []
+    for number, name in enumerate(names):
+        # A panel has the keys that opens, and whoever stops a compute is asked first.
+        if name not in {"Open as a tab of its own", "Stop"}:
+            charts.locator(f"[data-number='{number}']").click()
+            # What opened a menu, a search or a question has the keys until Escape.
+            lab.page.keyboard.press("Escape")
+            if not inserts(lab, "b", 2):
+                lost.append(name)
+    assert lost == []
+
+
+_NUMBERED = """buttons => buttons.map((button, number) => {
+  button.dataset.number = number;
+  return button.getAttribute('aria-label') ?? button.textContent.trim();
+})"""
+
+
 def test_the_shortcut_of_the_side_panel_leads_there_and_back(lab: LabPage) -> None:
     lab.open("1 + 1")
     side, shortcut = lab.page.locator("#taskscope-side-panel"), "ControlOrMeta+Shift+F8"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +15,6 @@ from playwright.sync_api import Browser, Page, expect
 import taskscope
 from taskscope.recording import Recording
 from taskscope.report import result_html
-from taskscope.report.page import chart_page
 from tests.browser.harness.axe import violations_of_document
 from tests.support.files.hostile import ELEMENTS, hostile
 from tests.support.files.payloads import PAYLOADS
@@ -123,7 +121,6 @@ def test_with_scripts_off_there_are_the_picture_and_the_table(
         expect(picture).to_be_visible()
         page.locator("summary", has_text="By task type").click()
         expect(page.get_by_role("cell", name="work", exact=True).first).to_be_visible()
-        expect(page.get_by_role("img", name="Flame graph")).to_be_visible()
         page.locator("summary", has_text="Functions by self time").click()
         expect(page.get_by_role("cell", name="inner", exact=True)).to_be_visible()
         page.screenshot(path=shots / "report-without-scripts.png")
@@ -155,113 +152,3 @@ def test_neither_page_nor_static_result_violates_a_rule_of_axe(
             expect(card.get_by_role("list", name="Depends on 1 task").get_by_role("button")).to_have_count(1)
             found = violations_of_document(page)
             assert (theme, [f"{name}: {nodes}" for name, nodes in found], said) == (theme, [], [])
-
-
-def test_a_browser_that_cannot_unpack_the_charts_says_so_below_the_picture(
-    chromium: Browser, tmp_path: Path
-) -> None:
-    rows = [Row(key=(f"work-{i % 3}", i), lane=i % 2, start_s=i / 2, stop_s=i / 2 + 0.9) for i in range(60)]
-    recording = recording_of(rows, [run_of(n_tasks=60, stop_s=31.0)])
-    context = chromium.new_context(offline=True)
-    # Before the scripts of a page, which is sure for none that is in a frame.
-    context.add_init_script("delete window.DecompressionStream")
-    page = context.new_page()
-    note = page.get_by_text(
-        "The interactive chart needs a newer browser (Chrome 80, Firefox 113, Safari 16.4)."
-        " The picture shows the same tasks."
-    )
-    page.goto(write("page", recording, tmp_path / "page.html").as_uri())
-    expect(note).to_be_visible()
-    expect(page.get_by_role("img", name="Gantt chart")).to_be_visible()
-    frame = tmp_path / "frame.html"
-    frame.write_text(chart_page(recording, None), "utf-8")
-    page.goto(frame.as_uri())
-    expect(note).to_be_visible()
-    context.close()
-
-
-@pytest.mark.parametrize("width", [500, 1400])
-def test_a_result_begins_low_and_more_charts_unfold(
-    chromium: Browser, tmp_path: Path, shots: Path, width: int
-) -> None:
-    names = [f"work-{i}" for i in range(12)]
-    rows = [Row(key=(names[i % 12], i), lane=i % 16, start_s=i / 4, stop_s=i / 4 + 3.9) for i in range(120)]
-    samples = [(i / 4, 90.0, 1e9 + 1e7 * i, 1, 0.0) for i in range(120)]
-    recording = recording_of(rows, [run_of(n_tasks=120, stop_s=34.0)], resources=samples)
-    with opened(chromium, write("result", recording, tmp_path / "a.html")) as (page, said):
-        page.set_viewport_size({"width": width, "height": 1500})
-        frame = page.locator("iframe")
-        inside = page.frame_locator("iframe")
-        expect(inside.locator(".tsk-gantt canvas")).to_be_visible()
-        expect(inside.locator(".tsk-resources").get_by_role("meter")).to_have_count(2)
-        expect(inside.locator(".tsk-resources canvas")).to_be_hidden()
-        page.screenshot(path=shots / f"result-brief-{width}.png")
-        assert frame.evaluate("frame => frame.clientHeight") <= 350
-        inside_px = inside.locator(".taskscope-view").evaluate("view => view.scrollHeight")
-        assert inside_px <= frame.evaluate("frame => frame.clientHeight")
-        page.locator("summary", has_text="More charts").click()
-        expect(inside.locator(".tsk-resources canvas")).to_be_visible()
-        page.screenshot(path=shots / f"result-all-{width}.png")
-        page.locator("summary", has_text="More charts").click()
-        expect(inside.locator(".tsk-resources canvas")).to_be_hidden()
-        assert said == []
-
-
-def test_a_result_of_a_hundred_tasks_takes_less_than_113_kb_of_its_notebook() -> None:
-    rows = [Row(key=(f"work-{i % 3}", i), lane=i % 4, start_s=i / 2, stop_s=i / 2 + 0.9) for i in range(101)]
-    html = result_html(recording_of(rows, [run_of(n_tasks=101, stop_s=52.0)]))
-    assert 90_000 < len(json.dumps(html)) < 113_000
-
-
-def test_the_pictures_give_way_to_charts(chromium: Browser, tmp_path: Path, shots: Path) -> None:
-    rows = [Row(key=(f"work-{i % 3}", i), lane=i % 2, start_s=i / 2, stop_s=i / 2 + 0.9) for i in range(60)]
-    recording = replace(recording_of(rows, [run_of(n_tasks=60, stop_s=31.0)]), stacks=STACKS)
-    path = write("page", recording, tmp_path / "a.html")
-    for theme in ("light", "dark"):
-        with opened(chromium, path, color_scheme=theme) as (page, said):
-            expect(page.locator(".taskscope-place .tsk-dashboard canvas").first).to_be_visible()
-            expect(page.locator(".taskscope-picture img")).to_be_hidden()
-            page.screenshot(path=shots / f"report-{theme}.png")
-            flame = page.locator(".tsk-flame")
-            expect(flame.locator(".tsk-flame-sum")).to_have_text("700 samples, about 7 s in tasks")
-            expect(page.get_by_role("img", name="Flame graph; the table")).to_be_hidden()
-            flame.locator("canvas").first.focus()
-            for key in ("ArrowDown", "ArrowDown", "Enter"):
-                page.keyboard.press(key)
-            expect(flame.locator(".tsk-flame-said")).to_contain_text("outer (outer.py:")
-            expect(flame.get_by_role("button", name="Zoom out")).to_be_enabled()
-            flame.screenshot(path=shots / f"report-flame-{theme}.png")
-            assert said == []
-
-
-def test_a_page_says_once_what_failed_with_charts_and_without(
-    chromium: Browser, tmp_path: Path, shots: Path
-) -> None:
-    error = "ValueError: the column 'price' is not in the table"
-    rows = [Row(key=("load", 0)), Row(key=("bad", 0), start_s=1.0, stop_s=2.0, status="erred", error=error)]
-    run = run_of(n_tasks=2, stop_s=2.0, status="erred", error=error)
-    path = write("page", recording_of(rows, [run]), tmp_path / "failed.html")
-    for scripts in (True, False):
-        with opened(chromium, path, java_script_enabled=scripts) as (page, said):
-            expect(page.locator(".tsk-dashboard")).to_have_count(int(scripts))
-            expect(page.get_by_text("the column 'price'").filter(visible=True)).to_have_count(1)
-            expect(page.get_by_text("1 task failed")).to_be_visible()
-            page.screenshot(path=shots / f"report-failed-{scripts}.png", full_page=True)
-            assert said == []
-
-
-@pytest.mark.parametrize("kind", ["page", "result"])
-def test_a_selected_time_has_the_chain_through_it_without_a_kernel(
-    chromium: Browser, tmp_path: Path, kind: str
-) -> None:
-    recording = recording_of(
-        [Row(key="a-1", stop_s=2.0), Row(key="b-1", start_s=2.5, stop_s=4.0)],
-        runs=(run_of(0, n_tasks=2, stop_s=4.0),),
-    )
-    with opened(chromium, write(kind, recording, tmp_path / "x.html")) as (page, said):
-        lanes = page.frames[-1].locator(".tsk-gantt")
-        lanes.locator("canvas").press("x")
-        selected = lanes.get_by_role("region", name="Selected time range")
-        expect(selected).to_contain_text("On the longest chain: 2 tasks for 3.5 s, waits of dispatch 500 ms.")
-        expect(selected.get_by_role("row").nth(1)).to_have_text("a2 s57%12 s")
-    assert said == []

@@ -77,20 +77,3 @@ def test_what_is_held_grows_while_a_cell_runs_and_its_peak_is_exact(lab: LabPage
     lab.run_cell(3)
     lab.page.get_by_role("button", name="Count").click()
     expect(peak).to_have_text(re.compile(r"^Peak 20 results at .*: block 20 \(100%\)$"))
-
-
-def test_a_recording_in_the_users_metric_is_shown_by_its_name(lab: LabPage, shots: Path) -> None:
-    record = (
-        "def megabytes(result): return len(result) / 1e6 if isinstance(result, bytes) else None\n"
-        "w.close()\n"
-        "with taskscope.profile(display=False, metric=megabytes) as run:\n"
-        "    dask.threaded.get(held_graph(5), 'total', num_workers=2)"
-    )
-    lab.open(LOAD, WIDGET, record, "r = CacheWidget(run.recording); display(r)", "assert r.peak_value == 5.0")
-    for cell in range(5):
-        lab.run_cell(cell)
-    expect(lab.page.locator(".tsk-cache-peak")).to_have_text(
-        re.compile(r"^Peak 5 megabytes at .*: block 5 \(100%\)$")
-    )
-    expect(lab.page.get_by_role("button", name="megabytes")).to_have_attribute("aria-pressed", "true")
-    lab.page.screenshot(path=shots / "cache-metric.png")

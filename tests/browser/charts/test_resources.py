@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.harness.lab_page import LabPage, use_theme
+from tests.browser.harness.lab_page import LabPage
 from tests.browser.workloads import LOAD
 
 WIDGET = """
@@ -67,32 +67,3 @@ def test_cpu_and_memory_grow_while_a_cell_runs_and_are_true(lab: LabPage, shots:
     canvas = lab.page.locator(".tsk-resources canvas")
     expect(canvas).to_have_attribute("aria-label", re.compile(r"^At the end: CPU .*all? ?.*core"))
     lab.page.screenshot(path=shots / "resources-done.png")
-
-
-def test_values_are_read_by_keys_and_follow_the_theme(lab: LabPage, shots: Path) -> None:
-    lab.open(LOAD, WIDGET, COMPUTE)
-    for cell in range(3):
-        lab.run_cell(cell)
-    lab.wait_feed("!feed.active")
-    canvas = lab.page.locator(".tsk-resources canvas")
-    canvas.focus()
-    for _ in range(12):
-        lab.page.keyboard.press("Shift+ArrowRight")
-    readout = lab.page.locator(".tsk-resources .tsk-series-readout")
-    expect(readout).to_contain_text(re.compile(r"^at .*sCPU \d+%memory .*B"))
-    use_theme(lab.page, "dark")
-    expect(lab.page.locator(".tsk-resources")).to_have_class(re.compile("tsk-dark"))
-    lab.page.screenshot(path=shots / "resources-dark.png")
-
-
-def test_a_recording_is_shown_without_the_live_feed(lab: LabPage) -> None:
-    record = "with taskscope.profile(display=False, dt=0.05) as run: _ = computed(hold, 2, 'synchronous')"
-    show = "display(ResourceWidget(run.recording))"
-    lab.open(LOAD, WIDGET, record, "w.close()", show)
-    for cell in range(5):
-        lab.run_cell(cell)
-    charts = lab.page.locator(".tsk-resources")
-    expect(charts).to_have_count(1)
-    expect(charts.locator("[role=meter]").nth(1)).to_have_attribute(
-        "aria-valuetext", re.compile(r"peak \d+ MB · limit")
-    )

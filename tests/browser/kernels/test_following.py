@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.flashes import flashes, watch_flashes
 from tests.browser.harness.lab_page import LabPage
-from tests.browser.harness.server import PYTHON3, WITHOUT_SUBSHELLS
+from tests.browser.harness.server import PYTHON3
 from tests.browser.workloads import LOAD
 
 NOT_LOADED = "taskscope is not loaded in this kernel yet"
@@ -143,51 +142,12 @@ def test_panels_stay_with_the_notebooks_they_are_pinned_to(lab: LabPage, shots: 
     shows(tab(lab, "progress"), "right.ipynb", 23)
 
 
-def test_each_state_of_a_kernel_is_named(lab: LabPage, shots: Path) -> None:
-    lab.open(LOAD, HOLD)
-    lab.command("taskscope:open-side-panel")
-    lab.run_cell(0)
-    lab.start_cell(1)
-    panel = side(lab)
-    expect(panel.locator(".tsk-progress")).to_contain_text("Running")
-    lab.page.evaluate(f"{CURRENT}.context.sessionContext.session.kernel.interrupt()")
-    expect(panel.locator(".tsk-progress")).to_contain_text("Interrupted")
-    lab.release()
-
-    lab.restart_kernel()
-    says(panel, "kernel restarted")
-    expect(panel.locator(".tsk-progress")).to_contain_text("Interrupted")
-    lab.page.screenshot(path=shots / "restarted.png")
-    load_button(panel).click()
-    says(panel, "")
-
-    lab.change_kernel(WITHOUT_SUBSHELLS)
-    says(panel, NOT_LOADED)
-    lab.change_kernel(PYTHON3)
-    says(panel, NOT_LOADED)
-    lab.page.evaluate(f"{CURRENT}.context.sessionContext.shutdown()")
-    says(panel, "no kernel")
-    lab.page.evaluate(f"{CURRENT}.dispose()")
-    says(panel, "open a notebook to see its Dask computations here")
-
-
-def test_loading_where_it_cannot_be_loaded_says_why(lab: LabPage) -> None:
-    lab.open("import os, sys; sys.path = [p for p in sys.path if not os.path.exists(p + '/taskscope')]")
-    lab.run_cell(0)
-    lab.command("taskscope:open-side-panel")
-    load_button(side(lab)).click()
-    advice = "install it there (pip install taskscope), then try again"
-    says(side(lab), f"taskscope is not installed where this kernel runs: {advice}")
-    expect(load_button(side(lab))).to_be_enabled()
-
-
-@pytest.mark.parametrize("kernel", [PYTHON3, WITHOUT_SUBSHELLS])
-def test_after_a_reload_panels_are_as_they_were(lab: LabPage, shots: Path, kernel: str) -> None:
-    lab.open(LOAD, "_ = in_groups(3, 20)", HOLD, kernel=kernel)
+def test_after_a_reload_panels_are_as_they_were(lab: LabPage, shots: Path) -> None:
+    lab.open(LOAD, "_ = in_groups(3, 20)", HOLD)
     lab.command("taskscope:open-side-panel")
     lab.run_cell(0)
     lab.run_cell(1)
-    lab.command("taskscope:open-layout")
+    lab.command("taskscope:open-task-stream")
     stream = tab(lab, "task-stream")
     pin_button(stream).click()
     (hidden := stream.get_by_role("button", name="group01")).click()
@@ -198,15 +158,12 @@ def test_after_a_reload_panels_are_as_they_were(lab: LabPage, shots: Path, kerne
     lab.start_cell(2)
     expect(side(lab).locator(".tsk-progress")).to_contain_text("Running")
     lab.reload()
-    if kernel == WITHOUT_SUBSHELLS:
-        # Nothing is heard until the cell ends.
-        lab.release()
-    else:
-        expect(side(lab).locator(".tsk-progress")).to_contain_text("0 of 40 tasks")
-        lab.wait_feed("feed.active")
-        lab.release()
+    expect(side(lab).locator(".tsk-progress")).to_contain_text("0 of 40 tasks")
+    lab.wait_feed("feed.active")
+    lab.release()
     lab.wait_feed("feed && !feed.active && feed.tasks === 100")
     expect(side(lab).locator(".tsk-progress")).to_contain_text("40 of 40 tasks")
+    lab.command("taskscope:open-task-stream")
     expect(stream.locator("canvas")).to_be_visible()
     # The chart is of what ran last, in which there is no such task.
     expect(hidden).to_have_count(0)
@@ -214,4 +171,4 @@ def test_after_a_reload_panels_are_as_they_were(lab: LabPage, shots: Path, kerne
     expect(hidden).to_have_attribute("aria-pressed", "false")
     expect(pin_button(stream)).to_have_attribute("aria-pressed", "true")
     assert lab.page.evaluate(VIEWS) == kept
-    lab.page.screenshot(path=shots / f"reloaded-{kernel}.png")
+    lab.page.screenshot(path=shots / "reloaded.png")

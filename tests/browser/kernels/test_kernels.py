@@ -9,12 +9,9 @@ from playwright.sync_api import expect
 
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import WITHOUT_SUBSHELLS
-from tests.browser.kernels.test_feed import LIVE, LOAD, UNDER_WAY
+from tests.browser.kernels.test_feed import LOAD, UNDER_WAY
 
 SHOW = "w = ProgressWidget(); display(w)"
-IGNORED = "_clean_thread_parent_frames"
-CELL = "window.jupyterapp.shell.currentWidget.content.widgets[1].model"
-ENDED_OR_SAID = f"n => {CELL}.executionState === 'idle' || {CELL}.outputs.length > n"
 FINISHED = "feed.state === 'live' && feed.tasks === 100 && !feed.active"
 
 
@@ -37,14 +34,6 @@ def test_a_crashed_kernel_is_said_to_be_gone_and_followed_again_once_it_loads_ta
     lab.wait_feed(FINISHED)
 
 
-def test_a_kernel_restarted_before_it_loads_taskscope_is_followed(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = work(100)")
-    lab.restart_kernel()
-    lab.run_cell(0)
-    lab.run_cell(1)
-    lab.wait_feed(FINISHED)
-
-
 def test_a_kernel_without_subshells_is_watched_while_its_cell_runs(lab: LabPage) -> None:
     lab.open(LOAD, "_ = work(400)", kernel=WITHOUT_SUBSHELLS)
     lab.run_cell(0)
@@ -53,33 +42,3 @@ def test_a_kernel_without_subshells_is_watched_while_its_cell_runs(lab: LabPage)
     lab.wait_feed(UNDER_WAY)
     assert not lab.is_done(1)
     lab.wait_feed("!feed.active && feed.tasks === 400")
-
-
-def test_stop_also_reaches_a_kernel_without_subshells(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = work(5000)", kernel=WITHOUT_SUBSHELLS)
-    lab.run_cell(0)
-    lab.wait_feed("feed?.state === 'live'")
-    lab.start_cell(1)
-    lab.wait_feed(UNDER_WAY)
-    # An interrupt that comes while Python collects garbage may be lost in ipykernel 6, which has a callback
-    # for that; Python says "Exception ignored in" it, in the cell. So it is without taskscope.
-    n_lost = 0
-    while not lab.is_done(1):
-        lab.stop()
-        lab.page.wait_for_function(ENDED_OR_SAID, arg=n_lost)
-        n_lost = len(lab.outputs(1))
-    *lost, error = lab.outputs(1)
-    assert [IGNORED in output["text"] for output in lost] == [True] * len(lost)
-    assert error["ename"] == "KeyboardInterrupt"
-
-
-def test_a_notebook_that_changes_its_kernel_has_the_feed_of_the_new_one(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = work(40)", "_ = work(100)")
-    lab.run_cell(0)
-    lab.run_cell(1)
-    lab.wait_feed(f"{LIVE} && feed.tasks === 40")
-    lab.change_kernel(WITHOUT_SUBSHELLS)
-    assert lab.feed() is None
-    lab.run_cell(0)
-    lab.run_cell(2)
-    lab.wait_feed(f"{FINISHED} && !feed.subshell")

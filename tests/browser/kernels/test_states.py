@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.cells.test_badge import HALF_DONE
-from tests.browser.conftest import OpenLab, opening_pages
+from tests.browser.conftest import opening_pages
 from tests.browser.harness.contexts import Contexts
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import running_server
@@ -98,103 +98,3 @@ def test_what_ran_when_its_kernel_restarted_is_cut_off_and_said_to_be_of_before(
     expect(lab.page.locator(".tsk-note:visible")).to_have_text(
         ["kernel restarted: this is what was there before"] * 4
     )
-
-
-# The page's timers are throttled to once a minute, so that it does not say in time that it is still there.
-HIDE = """feed => {
-  clearInterval(feed._step._renewal);
-  window.shown = window.requestAnimationFrame;
-  window.waiting = [];
-  window.requestAnimationFrame = callback => window.waiting.push(callback);
-  Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'hidden' });
-  document.dispatchEvent(new Event('visibilitychange'));
-}"""
-SHOW = """() => {
-  delete document.visibilityState;
-  document.dispatchEvent(new Event('visibilitychange'));
-  window.requestAnimationFrame = window.shown;
-  for (const callback of window.waiting) window.requestAnimationFrame(callback);
-}"""
-TEN_MINUTES_LATER = """
-from taskscope.jupyter.feed import current as feed
-pages = feed()._pages
-pages._clock = lambda: time.monotonic() + 600
-assert not feed().has_front_end()
-_ = computed(slow, 100)
-"""
-
-
-def test_a_tab_hidden_for_ten_minutes_has_everything_when_it_is_shown_again(lab: LabPage) -> None:
-    lab.open(LOAD, SHOW_EACH, "_ = computed(slow, 20)", TEN_MINUTES_LATER)
-    for cell in range(3):
-        lab.run_cell(cell)
-    count = lab.page.locator(".tsk-progress-count")
-    expect(count).to_have_text("20 of 20 tasks")
-    lab.wait_feed("!feed.active && feed.tasks === 20")
-    lab.on_feed(HIDE)
-    lab.run_cell(3)
-    # A page that has been silent for so long is not told anything.
-    feed = lab.feed()
-    assert feed is not None
-    assert (count.inner_text(), feed["tasks"]) == ("20 of 20 tasks", 20)
-    lab.page.evaluate(SHOW)
-    expect(count).to_have_text("100 of 100 tasks")
-    expect(lab.page.locator(".tsk-gantt-state")).to_contain_text("100 tasks")
-    expect(lab.page.locator(".tsk-note:visible")).to_have_count(0)
-
-
-def test_a_fine_screen_gets_fine_pictures_and_nothing_moves_where_that_is_unwanted(
-    open_lab: OpenLab, shots: Path
-) -> None:
-    lab = open_lab(device_scale_factor=2, reduced_motion="reduce")
-    lab.open(LOAD, SHOW_EACH, "_ = in_groups(3, 4); _ = computed(held, 4)")
-    lab.run_cell(0)
-    lab.run_cell(1)
-    lab.start_cell(2)
-    expect(lab.page.locator(CANVASES)).to_have_count(2)
-    expect(lab.page.locator(".tsk-progress-count")).to_have_text("0 of 4 tasks")
-    for canvas in lab.page.locator(CANVASES).all():
-        sizes = canvas.evaluate("c => [c.width, c.height, 2 * c.clientWidth, 2 * c.clientHeight]")
-        assert sizes[:2] == sizes[2:]
-    assert lab.page.evaluate(MOVING) == []
-    # Between two messages the picture stands, though tasks are in flight.
-    still = lab.page.evaluate(STILL)
-    assert still == [True, True]
-    lab.page.locator(".tsk-gantt").screenshot(path=shots / "states-fine-gantt.png")
-    lab.page.locator(".tsk-resources").screenshot(path=shots / "states-fine-resources.png")
-    lab.release()
-    lab.wait_cell(2)
-
-
-# In one step: what a chart has replaced meanwhile has no style any more.
-MOVING = """[...document.querySelectorAll('.tsk-chart *')].filter(one => {
-  const style = getComputedStyle(one);
-  return style.transitionDuration !== '0s' || style.animationName !== 'none';
-}).map(one => one.className)"""
-
-
-# Which pictures stand still until the next message, once that of the last one is painted, which may take some
-# frames. What moves all the time never stands, whichever of twenty messages it is looked at after.
-STILL = """async () => {
-  const feeds = window.jupyterapp.pluginRegistry._plugins.get('taskscope:plugin').service;
-  const { kernel } = window.jupyterapp.shell.currentWidget.context.sessionContext.session;
-  const feed = feeds.get(kernel.id);
-  const frames = async n => {
-    for (let i = 0; i < n; i++) await new Promise(done => requestAnimationFrame(done));
-  };
-  const seen = [...document.querySelectorAll('.tsk-widget canvas')].filter(one => one.checkVisibility());
-  const look = () => seen.map(one => one.toDataURL());
-  let stands = seen.map(() => false);
-  for (let tries = 0; tries < 20 && !stands.every(Boolean); tries++) {
-    const from = feed.nBatches;
-    while (feed.nBatches === from) await frames(1);
-    await frames(2);
-    for (const n = feed.nBatches; feed.nBatches === n && !stands.every(Boolean);) {
-      const before = look();
-      await frames(6);
-      const after = look();
-      stands = feed.nBatches === n ? before.map((picture, i) => picture === after[i]) : stands;
-    }
-  }
-  return stands;
-}"""

@@ -21,17 +21,6 @@ WHOLE = (FOLDER / "documents" / "busy.taskscope").read_bytes()
 KILLED = (FOLDER / "files" / "v1-killed.taskscope").read_bytes()
 
 CURRENT = ".jp-Document:not(.lm-mod-hidden) .tsk-document"
-DROP = """([selector, name, content]) => {
-  const bytes = Uint8Array.from(atob(content), c => c.charCodeAt(0));
-  const data = new DataTransfer();
-  data.items.add(new File([bytes], name));
-  const target = document.querySelector(selector);
-  const options = { bubbles: true, cancelable: true, dataTransfer: data };
-  const over = new DragEvent('dragover', options);
-  target.dispatchEvent(over);
-  target.dispatchEvent(new DragEvent('drop', options));
-  return over.defaultPrevented;
-}"""
 
 
 def put(server: Server, path: str, content: bytes) -> str:
@@ -71,31 +60,6 @@ def test_a_double_click_opens_the_dashboard_without_a_kernel(
     page.reload()
     expect(page.locator(CURRENT).locator("h1")).to_have_text("busy")
     assert server.request("GET", "sessions") == []
-
-
-def test_what_a_task_needed_is_told_from_the_file(lab: LabPage, server: Server) -> None:
-    put(server, "odd.taskscope", (FOLDER / "documents" / "odd.taskscope").read_bytes())
-    document = open_file(open_lab_page(lab, server, "links"), "odd.taskscope")
-    chart = document.locator(".tsk-gantt canvas").first
-    expect(chart).to_be_visible()
-    chart.press("n")
-    chart.press("n")
-    expect(document.get_by_role("list", name="Depends on 1 task").get_by_role("listitem")).to_have_count(1)
-
-
-def test_a_file_from_the_desktop_opens_wherever_it_is_dropped(lab: LabPage, server: Server) -> None:
-    page = open_lab_page(lab, server, "drop")
-    content = base64.b64encode(WHOLE).decode()
-    assert page.evaluate(DROP, ["#jp-main-dock-panel", "dropped.taskscope", content]) is True
-    document = page.locator(CURRENT)
-    expect(document.locator(".tsk-progress-count")).to_have_text("86 of 86 tasks")
-    expect(page.locator(".jp-DirListing-item", has_text="dropped.taskscope")).to_be_visible()
-    # Onto the document that is open, too; what is no recording is left to the browser.
-    page.evaluate(DROP, [CURRENT, "other.txt", content])
-    page.evaluate(DROP, [CURRENT, "second.taskscope", content])
-    expect(page.locator(".jp-DirListing-item", has_text="second.taskscope")).to_be_visible()
-    expect(page.locator(".lm-TabBar-tabLabel", has_text="second.taskscope").first).to_be_visible()
-    assert page.locator(".jp-DirListing-item", has_text="other.txt").count() == 0
 
 
 def flipped(content: bytes, place: int) -> bytes:

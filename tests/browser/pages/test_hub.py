@@ -82,13 +82,6 @@ def test_live_views_badges_and_the_picture_work_behind_a_prefix_a_policy_and_wit
     expect(image).to_be_visible()
     expect(lab.page.frame_locator("iframe").locator(".tsk-chart")).to_have_count(0)
     picture = image.screenshot(path=shots / "strict-policy.png")
-    # The room that was kept for the chart is given back, and the reason said.
-    expect(result).to_contain_text("a policy of this server keeps it from running")
-    expect(lab.page.locator("iframe")).to_be_hidden()
-    whole, seen = result.bounding_box(), image.bounding_box()
-    assert whole is not None
-    assert seen is not None
-    assert whole["height"] < seen["height"] + 40
     lab.page.screenshot(path=shots / "strict-policy-result.png")
     colours = Image.open(BytesIO(picture)).convert("RGB").getcolors(1_000_000)
     assert SECOND_COLOUR in {colour for _, colour in colours or []}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenLab
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import ECHO
 from tests.browser.workloads import LOAD
@@ -28,20 +27,6 @@ def test_charts_open_from_the_launcher_the_view_menu_and_the_palette(lab: LabPag
     lab.page.locator(".lm-CommandPalette-input").fill("Taskscope Dask CPU and Memory")
     lab.page.keyboard.press("Enter")
     expect(lab.page.locator("[id^=taskscope-panel-resources] canvas:visible")).to_be_visible()
-
-
-def test_each_page_of_a_kernel_has_panels_of_its_own(open_lab: OpenLab) -> None:
-    first, second = open_lab(), open_lab()
-    first.open(LOAD, "_ = in_groups(3, 20)")
-    first.run_cell(0)
-    second.join(first)
-    for lab in (first, second):
-        lab.command("taskscope:open-side-panel")
-        lab.wait_feed("feed?.state === 'live'")
-    first.run_cell(1)
-    for lab in (first, second):
-        expect(lab.page.locator(f"{SIDE} .tsk-progress-count")).to_have_text("60 of 60 tasks")
-        expect(lab.page.locator(f"{SIDE} .tsk-gantt canvas")).to_be_visible()
 
 
 def test_a_kernel_of_another_language_is_named_and_offered_nothing(lab: LabPage) -> None:

@@ -1,7 +1,7 @@
 /** The frame around a widget's charts: a line that says what is not as it should be and leads to a panel, and the charts. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { LabIcon } from '@jupyterlab/ui-components';
 
+import { trans } from '../../lib/translate';
 import type { ComponentChildren } from '../../charts/ui/render';
 import { render } from '../../charts/ui/render';
 import { adoptStyles } from '../../charts/ui/theme';
@@ -47,13 +47,12 @@ export type Source =
 export function mountFrame(
   el: HTMLElement,
   source: Source,
-  trans: TranslationBundle,
   signal: AbortSignal
 ): Frame {
   adoptStyles(el, CSS);
   el.classList.add('tsk-widget');
   const show = (): void => {
-    const text = describeSource(source, trans);
+    const text = describeSource(source);
     const { popOut, close } = source.kind === 'live' ? source : { popOut: null, close: null };
     el.classList.toggle('tsk-former', isFormer(source));
     render(
@@ -111,13 +110,13 @@ function isFormer(source: Source): boolean {
   return feed.state.kind === 'restarted' || (feed.recorder !== '' && feed.recorder !== recorder);
 }
 
-function describeSource(source: Source, trans: TranslationBundle): string | null {
+function describeSource(source: Source): string | null {
   switch (source.kind) {
     case 'live':
       if (isFormer(source)) {
         return trans.__('kernel restarted: this is what was there before');
       }
-      return describeState(source.feed.state, source.feed.silentMs, source.feed.active, trans);
+      return describeState(source.feed.state, source.feed.silentMs, source.feed.active);
     case 'recorded':
       return null;
     case 'saved':

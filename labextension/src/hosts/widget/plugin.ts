@@ -29,8 +29,7 @@ export const plugin: JupyterFrontEndPlugin<void> = {
     notebooks: INotebookTracker | null,
     consoles: IConsoleTracker | null
   ): void => {
-    const trans = (translator ?? nullTranslator).load('taskscope');
-    setTranslator(trans);
+    setTranslator((translator ?? nullTranslator).load('taskscope'));
     notebooks?.forEach(({ content }) => {
       addOutputRenderer(content.rendermime, liveModels);
     });
@@ -48,7 +47,7 @@ export const plugin: JupyterFrontEndPlugin<void> = {
       version: MODULE_VERSION,
       exports: async () => {
         const [{ widgetModule }] = await Promise.all([import('./module'), feeds.ready()]);
-        return widgetModule({ feeds, panels, trans, cells });
+        return widgetModule({ feeds, panels, cells });
       }
     });
   }

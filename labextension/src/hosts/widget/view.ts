@@ -1,6 +1,5 @@
 /** What all widget views do: take the shared store of their kernel and recorder, mount a chart, and let go. */
 import { DOMWidgetView, type WidgetModel } from '@jupyter-widgets/base';
-import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { MakeStopper } from '../../charts/progress/stopper';
 import { stopWith } from '../../charts/progress/stopper';
@@ -20,7 +19,6 @@ export interface Surroundings {
   feeds: IFeeds;
   /** Null where there are none. */
   panels: IPanels | null;
-  trans: TranslationBundle;
   cells: ICells | null;
 }
 
@@ -51,7 +49,7 @@ export function chartView(surroundings: Surroundings, chart: ChartName | null, m
       super.render();
       if (!this.model.comm_live) {
         // What a notebook saved, or a kernel that is gone: nothing of it is shown, whoever wrote it.
-        mountFrame(this.el, { kind: 'saved' }, surroundings.trans, new AbortController().signal);
+        mountFrame(this.el, { kind: 'saved' }, new AbortController().signal);
         return;
       }
       this._mount();
@@ -89,22 +87,22 @@ function mountChart(
   chart: ChartName | null,
   mount: MountChart
 ): void {
-  const { feeds, panels, trans } = surroundings;
+  const { feeds, panels } = surroundings;
   const recorded: unknown = model.get('recorded');
   if (recorded instanceof RecordingModel) {
-    const { body } = mountFrame(el, { kind: 'recorded' }, trans, signal);
+    const { body } = mountFrame(el, { kind: 'recorded' }, signal);
     mount({ el: body, store: recorded.store, signal, ...windowOf(model) }, model, surroundings);
     return;
   }
   const kernel = kernelOf(model.widget_manager);
   if (kernel === null) {
-    mountFrame(el, { kind: 'no-kernel' }, trans, signal);
+    mountFrame(el, { kind: 'no-kernel' }, signal);
     return;
   }
   const { value: feed, release } = feeds.lease(kernel);
   const popOut = panels === null || chart === null ? null : (): void => void panels.openFor(chart, kernel.id);
   const recorder = textOf(model.get('recorder_id'));
-  const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut, close: null }, trans, signal);
+  const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut, close: null }, signal);
   const held = feed.lease(recorder);
   signal.addEventListener('abort', () => {
     held.release();

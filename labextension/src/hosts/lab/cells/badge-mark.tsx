@@ -1,6 +1,6 @@
 /** What a badge says; loaded with the first compute, not when JupyterLab starts. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { trans } from '../../../lib/translate';
 import { layoutOf } from '../../../charts/progress/layout';
 import { StateIcon } from '../../../charts/progress/parts';
 import { shortText } from '../../../charts/progress/words';
@@ -40,13 +40,13 @@ const CSS = `
 .tsk-cell-badge[data-status='interrupted'] .tsk-badge-state { color: var(--jp-warn-color1, #a85400); }
 `;
 
-export function drawBadge(el: HTMLElement, mark: Mark, act: () => void, trans: TranslationBundle): void {
+export function drawBadge(el: HTMLElement, mark: Mark, act: () => void): void {
   const { execution, store, isOpen } = mark;
   adoptStyles(el, CSS);
   el.dataset.status = execution.status;
   const does = isOpen === null ? trans.__('Go to its charts') : isOpen ? trans.__('Hide its charts') : trans.__('Show its charts');
   render(
-    <button type="button" title={trans.__('%1. %2', countText(execution, trans), does)} aria-expanded={isOpen ?? undefined} onClick={act}>
+    <button type="button" title={trans.__('%1. %2', countText(execution), does)} aria-expanded={isOpen ?? undefined} onClick={act}>
       <span class="tsk-badge-state"><StateIcon state={execution.status} /></span>
       <span>{trans.__('Dask: %1', shortText(layoutOf(store, new Set(execution.runs))))}</span>
       {isOpen !== null && <svg viewBox="0 0 16 16" aria-hidden="true"><path d={isOpen ? 'M4 10l4 -4l4 4' : 'M4 6l4 4l4 -4'} /></svg>}
@@ -55,7 +55,7 @@ export function drawBadge(el: HTMLElement, mark: Mark, act: () => void, trans: T
   );
 }
 
-function countText({ runs, nTasks }: Execution, trans: TranslationBundle): string {
+function countText({ runs, nTasks }: Execution): string {
   const computes = trans._n('%2 compute', '%2 computes', runs.length, formatCount(runs.length));
   const tasks = trans._n('%2 task', '%2 tasks', nTasks, formatCount(nTasks));
   return trans.__('%1, %2', computes, tasks);

@@ -1,5 +1,4 @@
 /** A small button at a cell's input: how its Dask computes stand. It is part of the page, never of the notebook. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { element } from '../../../charts/ui/dom';
 import { inputOf } from '../../private-names';
@@ -12,7 +11,6 @@ export class Badge {
 
   /** @param _act is called when a person presses it */
   constructor(
-    private readonly _trans: TranslationBundle,
     private readonly _act: () => void,
     signal: AbortSignal
   ) {
@@ -36,7 +34,7 @@ export class Badge {
     }
     void import('./badge-mark').then(({ drawBadge }) => {
       if (this._mark !== null) {
-        drawBadge(this.el, this._mark, this._act, this._trans);
+        drawBadge(this.el, this._mark, this._act);
       }
     });
   }

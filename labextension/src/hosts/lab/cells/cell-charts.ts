@@ -1,5 +1,4 @@
 /** The charts of the computes of one cell; loaded with the first badge that is pressed. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { CLUSTER_CHARTS } from '../../../charts/cluster';
 import { mount } from '../../../charts/dashboard';
@@ -23,13 +22,12 @@ export interface CellChartsOptions {
   readonly brief: boolean;
   readonly onBrief: (brief: boolean) => void;
   readonly close: () => void;
-  readonly trans: TranslationBundle;
   readonly signal: AbortSignal;
 }
 
 export function mountCellCharts(el: HTMLElement, options: CellChartsOptions): CellCharts {
-  const { feed, recorder, window, onBrief, close, trans, signal } = options;
-  const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut: null, close }, trans, signal);
+  const { feed, recorder, window, onBrief, close, signal } = options;
+  const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut: null, close }, signal);
   const held = feed.lease(recorder);
   signal.addEventListener('abort', () => {
     held.release();

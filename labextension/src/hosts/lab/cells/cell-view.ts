@@ -1,6 +1,5 @@
 /** The charts of a cell's computes, unfolded below its input; part of the page, never of the notebook. */
 import type { Kernel } from '@jupyterlab/services';
-import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
 import { TimeAxis } from '../../../charts/timeline/time';
@@ -25,8 +24,7 @@ export class CellView {
   constructor(
     private readonly _cell: Widget,
     private readonly _feeds: IFeeds,
-    private readonly _closed: () => void,
-    private readonly _trans: TranslationBundle
+    private readonly _closed: () => void
   ) {}
 
   /** Show the computes of a window of the recorder that a kernel has now, which has a feed. */
@@ -82,7 +80,6 @@ export class CellView {
             this._isBrief = brief;
           },
           close: this._closed,
-          trans: this._trans,
           signal
         });
         if (isSought) {

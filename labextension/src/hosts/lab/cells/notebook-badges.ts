@@ -1,6 +1,5 @@
 /** The badges of one notebook and what they unfold: follow its kernel's feed, and go when they would say what is no longer so. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 
 import { crc32 } from '../../../wire/frames';
@@ -16,8 +15,7 @@ import { flash } from './flash';
 export class NotebookBadges implements IDisposable {
   constructor(
     private readonly _panel: NotebookPanel,
-    private readonly _feeds: IFeeds,
-    private readonly _trans: TranslationBundle
+    private readonly _feeds: IFeeds
   ) {
     this._follower = new FeedFollower(
       _feeds,
@@ -120,12 +118,12 @@ export class NotebookBadges implements IDisposable {
         flash(charts);
       }
     };
-    const badge = new Badge(this._trans, press, signal);
+    const badge = new Badge(press, signal);
     const close = (): void => {
       open(false);
       badge.focus();
     };
-    const view = new CellView(widget, this._feeds, close, this._trans);
+    const view = new CellView(widget, this._feeds, close);
     const cell: BadgedCell = { badge, view, stop, isOpen: false, floor: 0, witnessed: null, source: '', sourceCrc: 0 };
     signal.addEventListener('abort', () => {
       badge.el.remove();

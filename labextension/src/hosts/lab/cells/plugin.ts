@@ -23,10 +23,9 @@ export const plugin: JupyterFrontEndPlugin<ICells> = {
     consoles: IConsoleTracker | null,
     translator: ITranslator | null
   ): ICells => {
-    const trans = (translator ?? nullTranslator).load('taskscope');
-    setTranslator(trans);
+    setTranslator((translator ?? nullTranslator).load('taskscope'));
     const badge = (panel: NotebookPanel): void => {
-      new NotebookBadges(panel, feeds, trans);
+      new NotebookBadges(panel, feeds);
     };
     notebooks?.forEach(badge);
     notebooks?.widgetAdded.connect((_, panel) => {

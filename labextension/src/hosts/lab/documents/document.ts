@@ -1,16 +1,16 @@
 /** A document of a recording: its type, its icon, and its body, which is only ever read. */
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import { ABCWidgetFactory, DocumentWidget } from '@jupyterlab/docregistry';
-import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import { LabIcon } from '@jupyterlab/ui-components';
+import { trans } from '../../../lib/translate';
 
 export const FACTORY = 'taskscope';
 export const FILE_TYPE = 'taskscope';
 export const EXTENSION = '.taskscope';
 
 /** What a file of a recording is to JupyterLab; its content comes as base64. */
-export function fileType(trans: TranslationBundle): Partial<DocumentRegistry.IFileType> & { name: string } {
+export function fileType(): Partial<DocumentRegistry.IFileType> & { name: string } {
   return {
     name: FILE_TYPE,
     displayName: trans.__('Dask recording'),
@@ -23,9 +23,8 @@ export function fileType(trans: TranslationBundle): Partial<DocumentRegistry.IFi
 }
 
 export class RecordingFactory extends ABCWidgetFactory<DocumentWidget<RecordingContent>> {
-  private readonly _trans: TranslationBundle;
 
-  constructor(trans: TranslationBundle) {
+  constructor() {
     super({
       name: FACTORY,
       label: trans.__('Dask recording'),
@@ -34,11 +33,10 @@ export class RecordingFactory extends ABCWidgetFactory<DocumentWidget<RecordingC
       defaultFor: [FILE_TYPE],
       readOnly: true
     });
-    this._trans = trans;
   }
 
   protected createNewWidget(context: DocumentRegistry.Context): DocumentWidget<RecordingContent> {
-    const widget = new DocumentWidget({ content: new RecordingContent(context, this._trans), context });
+    const widget = new DocumentWidget({ content: new RecordingContent(context), context });
     widget.title.icon = recordingIcon;
     return widget;
   }
@@ -46,8 +44,7 @@ export class RecordingFactory extends ABCWidgetFactory<DocumentWidget<RecordingC
 
 export class RecordingContent extends Widget {
   constructor(
-    private readonly _context: DocumentRegistry.Context,
-    private readonly _trans: TranslationBundle
+    private readonly _context: DocumentRegistry.Context
   ) {
     super();
     this.addClass('tsk-document');
@@ -71,7 +68,7 @@ export class RecordingContent extends Widget {
     const { signal } = (this._shown = new AbortController());
     // Loaded when a file is first opened, as the widgets are when one is first shown.
     void import('./show').then(({ showFile }) =>
-      signal.aborted ? undefined : showFile(this.node, this._context.model.toString(), this._trans, signal)
+      signal.aborted ? undefined : showFile(this.node, this._context.model.toString(), signal)
     );
   };
 

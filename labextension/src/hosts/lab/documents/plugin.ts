@@ -5,7 +5,7 @@ import { WidgetTracker, showErrorMessage } from '@jupyterlab/apputils';
 import type { DocumentWidget } from '@jupyterlab/docregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { setTranslator } from '../../../lib/translate';
+import { setTranslator, trans } from '../../../lib/translate';
 import { lateService } from '../late-service';
 import { FACTORY, RecordingFactory, fileType, EXTENSION } from './document';
 
@@ -21,15 +21,14 @@ export const plugin: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null,
     restorer: ILayoutRestorer | null
   ): void => {
-    const trans = (translator ?? nullTranslator).load('taskscope');
-    setTranslator(trans);
-    const factory = new RecordingFactory(trans);
+    setTranslator((translator ?? nullTranslator).load('taskscope'));
+    const factory = new RecordingFactory();
     const tracker = new WidgetTracker<DocumentWidget>({ namespace: 'taskscope-documents' });
     factory.widgetCreated.connect((_, widget) => {
       void tracker.add(widget);
       widget.context.pathChanged.connect(() => void tracker.save(widget));
     });
-    app.docRegistry.addFileType(fileType(trans));
+    app.docRegistry.addFileType(fileType());
     app.docRegistry.addWidgetFactory(factory);
     void restorer?.restore(tracker, {
       command: OPEN,

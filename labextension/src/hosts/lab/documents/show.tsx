@@ -1,6 +1,6 @@
 /** What a document shows of a file: the charts of its recording, or why there are none. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { trans } from '../../../lib/translate';
 import { CLUSTER_CHARTS } from '../../../charts/cluster';
 import { mount } from '../../../charts/dashboard';
 import type { ComponentChildren } from '../../../charts/ui/render';
@@ -19,29 +19,29 @@ import { isOfOthers } from '../../../wire';
  *
  * A file that cannot be read is a message in `el`, and what stands before its damage is one click away.
  */
-export async function showFile(el: HTMLElement, base64: string, trans: TranslationBundle, signal: AbortSignal): Promise<void> {
+export async function showFile(el: HTMLElement, base64: string, signal: AbortSignal): Promise<void> {
   adoptStyles(el, DOCUMENT_CSS);
   const show = async (partial: boolean): Promise<void> => {
     render(<Note role="status" text={trans.__('Reading…')} />, el);
     try {
       const recording = await readRecording(bytesOf(base64), { partial });
       if (!signal.aborted) {
-        showRecording(el, recording, trans, signal);
+        showRecording(el, recording, signal);
       }
     } catch (error) {
       if (!(error instanceof DamagedFileError)) {
         throw error;
       }
       if (!signal.aborted) {
-        render(<Wrong error={error} readPart={partial ? null : () => void show(true)} trans={trans} />, el);
+        render(<Wrong error={error} readPart={partial ? null : () => void show(true)} />, el);
       }
     }
   };
   await show(false);
 }
 
-function showRecording(el: HTMLElement, recording: FileRecording, trans: TranslationBundle, signal: AbortSignal): void {
-  const { title, facts } = factsOf(recording, trans);
+function showRecording(el: HTMLElement, recording: FileRecording, signal: AbortSignal): void {
+  const { title, facts } = factsOf(recording);
   const body = createRef<HTMLDivElement>();
   render(
     <>
@@ -76,10 +76,9 @@ interface WrongProps {
   readonly error: DamagedFileError;
   /** Null: that has been tried. */
   readonly readPart: (() => void) | null;
-  readonly trans: TranslationBundle;
 }
 
-function Wrong({ error, readPart, trans }: WrongProps): ComponentChildren {
+function Wrong({ error, readPart }: WrongProps): ComponentChildren {
   return (
     <>
       <Note role="alert" text={trans.__('This file cannot be shown: %1.', error.message)} />
@@ -112,7 +111,7 @@ export interface Facts {
 }
 
 /** Say what a recording is of. */
-export function factsOf(recording: FileRecording, trans: TranslationBundle): Facts {
+export function factsOf(recording: FileRecording): Facts {
   const { metadata, batch: { runs } } = recording;
   const label = text(metadata.label) ?? text(runs.find(run => run.label !== null)?.label) ?? trans.__('Recording');
   const nComputes = runs.filter(run => !isOfOthers(run)).length;

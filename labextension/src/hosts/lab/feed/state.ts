@@ -1,5 +1,5 @@
+import { trans } from '../../../lib/translate';
 /** What a feed is doing, as views say it. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 
 export type FeedState =
   /** Asking the kernel for a subshell, or waiting for its first answer. */
@@ -28,8 +28,7 @@ export function isPython({ language }: { readonly language: string | null }): bo
 export function describeState(
   state: FeedState,
   silentMs: number,
-  active: boolean,
-  trans: TranslationBundle
+  active: boolean
 ): string | null {
   switch (state.kind) {
     case 'connecting':
@@ -37,7 +36,7 @@ export function describeState(
     case 'not-loaded':
       return isPython(state)
         ? trans.__('taskscope is not loaded in this kernel yet')
-        : trans.__('this kernel runs %1; Dask computes are watched in Python kernels', state.language);
+        : trans.__('this kernel runs %1; Dask computes are watched in Python kernels', state.language ?? '');
     case 'restarted':
       return trans.__('kernel restarted');
     case 'disconnected':
@@ -50,6 +49,6 @@ export function describeState(
       if (!active || silentMs < SILENT_AFTER_MS) {
         return null;
       }
-      return trans.__('last update %1 s ago', Math.round(silentMs / 1000));
+      return trans.__('last update %1 s ago', String(Math.round(silentMs / 1000)));
   }
 }

@@ -2,8 +2,8 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICommandPalette } from '@jupyterlab/apputils';
 import type { ILauncher } from '@jupyterlab/launcher';
-import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { trans } from '../../../lib/translate';
 import { CHARTS, chartOf } from './charts/charts';
 import { dashboardIcon } from './icons';
 import type { Panels } from './panels';
@@ -18,15 +18,14 @@ export function addCommands(
   app: JupyterFrontEnd,
   panels: Panels,
   palette: ICommandPalette | null,
-  setLoadWithDask: ((isOn: boolean) => Promise<void>) | null,
-  trans: TranslationBundle
+  setLoadWithDask: ((isOn: boolean) => Promise<void>) | null
 ): (launcher: ILauncher) => void {
   const { commands } = app;
   const offered = [
     ...CHARTS.map(chart => {
       const command = `taskscope:open-${chart}`;
       commands.addCommand(command, {
-        label: chartOf(chart).label(trans),
+        label: chartOf(chart).label(),
         caption: trans.__('Open it as a tab that follows the notebook in use'),
         icon: chartOf(chart).icon,
         execute: () => panels.open(chart)

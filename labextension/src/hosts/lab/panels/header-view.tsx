@@ -1,6 +1,6 @@
 /** The header of a panel in the page: whose kernel it shows, what is wrong with that; loaded with the first one that is seen. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { trans } from '../../../lib/translate';
 import type { ComponentChildren } from '../../../charts/ui/render';
 import { render } from '../../../charts/ui/render';
 import { adoptStyles } from '../../../charts/ui/theme';
@@ -64,7 +64,6 @@ export interface Shown extends Status {
 }
 
 interface HeaderProps extends Shown, HeaderActions {
-  readonly trans: TranslationBundle;
 }
 
 export function drawHeader(el: HTMLElement, props: HeaderProps): void {
@@ -72,7 +71,7 @@ export function drawHeader(el: HTMLElement, props: HeaderProps): void {
   render(<Header {...props} />, el);
 }
 
-function Header({ name, text, mayLoad, loading, pinned, mayPin, setPinned, load, loadAlways, trans }: HeaderProps): ComponentChildren {
+function Header({ name, text, mayLoad, loading, pinned, mayPin, setPinned, load, loadAlways }: HeaderProps): ComponentChildren {
   const pinLabel = trans.__('Pin to this notebook');
   return (
     <>

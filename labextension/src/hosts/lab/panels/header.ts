@@ -1,6 +1,6 @@
 /** The header of a panel: whose kernel it shows, what is wrong with that, and what it offers to do about it. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { trans } from '../../../lib/translate';
 import { element } from '../../../charts/ui/dom';
 import { type FeedState, describeState, isPython } from '../feed/state';
 import type { HeaderActions, Shown, Status } from './header-view';
@@ -14,8 +14,7 @@ export class PanelHeader {
 
   constructor(
     root: HTMLElement,
-    private readonly _actions: HeaderActions,
-    private readonly _trans: TranslationBundle
+    private readonly _actions: HeaderActions
   ) {
     root.classList.add('tsk-panel');
     root.append(this._el, this.body);
@@ -27,7 +26,7 @@ export class PanelHeader {
     this.body.classList.toggle('tsk-former', shown.former);
     void import('./header-view').then(({ drawHeader }) => {
       if (this._shown === shown) {
-        drawHeader(this._el, { ...shown, ...this._actions, trans: this._trans });
+        drawHeader(this._el, { ...shown, ...this._actions, });
       }
     });
   }
@@ -41,7 +40,7 @@ export interface FeedNews {
 }
 
 /** Say in words what is not as it should be. */
-export function statusOf(target: TargetState, feed: FeedNews | null, trans: TranslationBundle): Status {
+export function statusOf(target: TargetState, feed: FeedNews | null): Status {
   switch (target.kind) {
     case 'none':
       return said(trans.__('open a notebook to see its Dask computations here'));
@@ -55,7 +54,7 @@ export function statusOf(target: TargetState, feed: FeedNews | null, trans: Tran
       if (feed === null) {
         return said(trans.__('waiting for a kernel'));
       }
-      const text = describeState(feed.state, feed.silentMs, feed.active, trans);
+      const text = describeState(feed.state, feed.silentMs, feed.active);
       const closed = target.open ? null : trans.__('the notebook is closed, its kernel runs on');
       const { kind } = feed.state;
       return { text: text ?? closed, mayLoad: mayLoad(feed.state), former: kind === 'restarted' || kind === 'dead' };

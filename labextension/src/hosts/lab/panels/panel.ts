@@ -1,9 +1,9 @@
 /** A panel of JupyterLab with one chart of one kernel, mounted while it can be seen. */
 import type { Kernel, Session } from '@jupyterlab/services';
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
+import { trans } from '../../../lib/translate';
 import type { ICells } from '../cells/cells';
 import type { Feed } from '../feed/feed';
 import type { IFeeds } from '../feed/feeds';
@@ -27,7 +27,6 @@ export interface PanelContext {
   readonly cells: ICells | null;
   /** Have kernels load taskscope by themselves from now on; null: nothing keeps what a person sets. */
   readonly loadWithDask: (() => void) | null;
-  readonly trans: TranslationBundle;
 }
 
 export interface PanelSpec {
@@ -43,7 +42,7 @@ export class ChartPanel extends Widget {
     private readonly _context: PanelContext
   ) {
     super();
-    const { owners, sessions, kernels, trans } = _context;
+    const { owners, sessions, kernels } = _context;
     this.id = spec.id;
     this.node.tabIndex = -1;
     this.title.icon = chartOf(spec.chart).icon;
@@ -62,8 +61,7 @@ export class ChartPanel extends Widget {
         load: () => {
           void this._load();
         }
-      },
-      trans
+      }
     );
     this._refresh();
   }
@@ -159,14 +157,14 @@ export class ChartPanel extends Widget {
   }
 
   private async _hold(model: Kernel.IModel, views: Views): Promise<void> {
-    const { feeds, trans } = this._context;
+    const { feeds } = this._context;
     await feeds.ready();
     if (this._wish !== model.id || this._live !== null) {
       return;
     }
     const { chart, compact } = this.spec;
     const reveal = this._context.cells?.of(model.id) ?? (() => null);
-    this._live = showLive(this._header.body, feeds.lease(model), { chart, compact, views, reveal, trans });
+    this._live = showLive(this._header.body, feeds.lease(model), { chart, compact, views, reveal });
     this._live.feed.stateChanged.connect(this._say);
     this._looking = setInterval(() => {
       this._say();
@@ -190,7 +188,7 @@ export class ChartPanel extends Widget {
     this._loading = true;
     this._error = null;
     this._say();
-    const error = await loadTaskscope(feed, this._context.trans);
+    const error = await loadTaskscope(feed);
     this._loading = false;
     if (!this.isDisposed && feed === this._live?.feed) {
       this._error = error;
@@ -199,11 +197,10 @@ export class ChartPanel extends Widget {
   }
 
   private readonly _say = (): void => {
-    const { trans } = this._context;
     const { state, pin } = this._target;
     const name = state.kind === 'none' ? '' : state.name;
-    const status = statusOf(state, this._live?.feed ?? null, trans);
-    const label = chartOf(this.spec.chart).label(trans);
+    const status = statusOf(state, this._live?.feed ?? null);
+    const label = chartOf(this.spec.chart).label();
     // At the side there is room for an icon only.
     this.title.label = this.spec.compact ? '' : pin === null ? label : `${label}: ${name}`;
     this.title.caption = name === '' ? label : `${label}: ${name}`;
@@ -225,7 +222,7 @@ export class ChartPanel extends Widget {
 }
 
 /** Resolves to what went wrong, in words, or null. */
-async function loadTaskscope(feed: Feed, trans: TranslationBundle): Promise<string | null> {
+async function loadTaskscope(feed: Feed): Promise<string | null> {
   try {
     const error = await feed.load();
     if (error === null) {

@@ -55,8 +55,7 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
     translator: ITranslator | null,
     cells: ICells | null
   ): IPanels => {
-    const trans = (translator ?? nullTranslator).load('taskscope');
-    setTranslator(trans);
+    setTranslator((translator ?? nullTranslator).load('taskscope'));
     const trackers = [notebooks, consoles].filter(tracker => tracker !== null) as OwnerTracker[];
     const { kernels, sessions } = app.serviceManager;
     const memory = new Memory(stateDB);
@@ -68,8 +67,8 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
       ((): void => {
         void setLoadWithDask(true);
       });
-    const panels = new Panels(app.shell, labShell, { owners, sessions, kernels, feeds, memory, cells, loadWithDask, trans });
-    const offer = addCommands(app, panels, palette, setLoadWithDask, trans);
+    const panels = new Panels(app.shell, labShell, { owners, sessions, kernels, feeds, memory, cells, loadWithDask });
+    const offer = addCommands(app, panels, palette, setLoadWithDask);
     void lateService(app, async () => (await import('@jupyterlab/launcher')).ILauncher).then(launcher => {
       if (launcher !== null) {
         offer(launcher);
@@ -78,7 +77,7 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
     void lateService(app, async () => (await import('@jupyterlab/statusbar')).IStatusBar).then(statusBar => {
       if (statusBar !== null) {
         const open = (): void => { panels.openSidePanel(); };
-        const item = new StatusItem(new PanelTarget(owners, sessions, kernels), feeds, open, trans);
+        const item = new StatusItem(new PanelTarget(owners, sessions, kernels), feeds, open);
         const isActive = (): boolean => item.isActive;
         statusBar.registerStatusItem('taskscope:status', { item, align: 'middle', isActive, activeStateChanged: item.activeChanged });
       }

@@ -1,7 +1,7 @@
 /** Which charts a panel can show. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { LabIcon } from '@jupyterlab/ui-components';
 
+import { trans } from '../../../../lib/translate';
 import { cacheIcon, dashboardIcon, progressIcon, resourcesIcon, taskStreamIcon } from '../icons';
 
 export const CHARTS = ['dashboard', 'progress', 'task-stream', 'resources', 'cache'] as const;
@@ -9,15 +9,15 @@ export type ChartName = (typeof CHARTS)[number];
 
 interface Chart {
   readonly icon: LabIcon;
-  label(trans: TranslationBundle): string;
+  label(): string;
 }
 
 const SHOWN: Record<ChartName, Chart> = {
-  dashboard: { icon: dashboardIcon, label: trans => trans.__('Dask Dashboard') },
-  progress: { icon: progressIcon, label: trans => trans.__('Dask Progress') },
-  'task-stream': { icon: taskStreamIcon, label: trans => trans.__('Dask Tasks') },
-  resources: { icon: resourcesIcon, label: trans => trans.__('Dask CPU and Memory') },
-  cache: { icon: cacheIcon, label: trans => trans.__('Dask Results in Memory') }
+  dashboard: { icon: dashboardIcon, label: () => trans.__('Dask Dashboard') },
+  progress: { icon: progressIcon, label: () => trans.__('Dask Progress') },
+  'task-stream': { icon: taskStreamIcon, label: () => trans.__('Dask Tasks') },
+  resources: { icon: resourcesIcon, label: () => trans.__('Dask CPU and Memory') },
+  cache: { icon: cacheIcon, label: () => trans.__('Dask Results in Memory') }
 };
 
 export function chartOf(name: ChartName): Chart {

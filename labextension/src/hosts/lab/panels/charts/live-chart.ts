@@ -1,7 +1,7 @@
 /** The chart of whatever recorder a kernel has: mounted anew when that is another one, after a restart for example. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 
+import { trans } from '../../../../lib/translate';
 import type { RevealCell } from '../../../../charts/ui/keeping';
 import type { Feed } from '../../feed/feed';
 import type { Lease } from '../../feed/leases';
@@ -14,7 +14,6 @@ export interface LiveChartOptions {
   readonly compact: boolean;
   readonly views: Views;
   readonly reveal: RevealCell;
-  readonly trans: TranslationBundle;
 }
 
 export interface LiveChart extends IDisposable {
@@ -87,7 +86,7 @@ async function mountChart(name: ChartName, place: ChartPlace): Promise<void> {
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const { el, trans } = place;
+    const { el } = place;
     el.replaceChildren(trans.__('The chart could not be loaded: %1', reason));
   }
 }

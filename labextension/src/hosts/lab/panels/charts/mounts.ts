@@ -1,5 +1,4 @@
 /** How each chart of a panel is mounted; loaded with the first one, not when JupyterLab starts. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { CLUSTER_CHARTS } from '../../../../charts/cluster';
 import { mount as mountDashboard } from '../../../../charts/dashboard';
@@ -26,7 +25,6 @@ export interface ChartPlace {
   readonly stop: StopRun;
   readonly keeper: Keeper;
   readonly reveal: RevealCell;
-  readonly trans: TranslationBundle;
 }
 
 export const MOUNTS: Record<ChartName, (place: ChartPlace) => void> = {

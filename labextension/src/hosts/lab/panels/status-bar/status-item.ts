@@ -1,5 +1,4 @@
 /** An item of JupyterLab's status bar: how far the computes of the notebook in use are; it leads to the side panel. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 
@@ -13,8 +12,7 @@ export class StatusItem extends Widget {
   constructor(
     private readonly _target: PanelTarget,
     feeds: IFeeds,
-    private readonly _act: () => void,
-    private readonly _trans: TranslationBundle
+    private readonly _act: () => void
   ) {
     super();
     this.addClass('tsk-status');
@@ -48,7 +46,7 @@ export class StatusItem extends Widget {
     if (isActive) {
       void import('./status-text').then(({ drawStatus }) => {
         if (store === this._store()) {
-          drawStatus(this.node, store, this._act, this._trans);
+          drawStatus(this.node, store, this._act);
         }
       });
     }

@@ -1,6 +1,6 @@
 /** What the item of the status bar says; loaded with the first compute, not when JupyterLab starts. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { trans } from '../../../../lib/translate';
 import { layoutOf } from '../../../../charts/progress/layout';
 import { StateIcon } from '../../../../charts/progress/parts';
 import { describeProgress, shortText } from '../../../../charts/progress/words';
@@ -18,7 +18,7 @@ const CSS = `
 .tsk-status svg { width: 12px; height: 12px; flex: none; fill: none; stroke: currentColor; stroke-width: 2; }
 `;
 
-export function drawStatus(el: HTMLElement, store: TaskStore, act: () => void, trans: TranslationBundle): void {
+export function drawStatus(el: HTMLElement, store: TaskStore, act: () => void): void {
   adoptStyles(el, CSS);
   const runs = headline(store.tables.runsIn(ALL_RUNS));
   const layout = layoutOf(store, new Set(runs.map(({ run }) => run)));
