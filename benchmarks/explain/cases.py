@@ -448,7 +448,7 @@ CASES = (
     Case("waiting", "threads", waiting_to_load),
     Case("short-tasks", "threads", short_tasks),
     Case("few-tasks", "threads", few_tasks),
-    Case("few-tasks", "threads", few_after_many),
+    Case("serial-step", "threads", few_after_many),
     Case("long-chain", "threads", long_chain),
     Case("long-chain", "threads", reduced_one_by_one),
     Case("stragglers", "threads", stragglers),

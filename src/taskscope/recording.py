@@ -17,7 +17,7 @@ from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
 from taskscope.analysis.explain.finding import Explanation
 from taskscope.analysis.explain.findings import explain
-from taskscope.analysis.explain.replay import WhatIf, what_if
+from taskscope.analysis.explain.what_if import WhatIf, what_if
 from taskscope.analysis.memory import MemoryPeak, memory_peak
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.task_groups import GroupGraph, group_graph

@@ -228,13 +228,10 @@ def _why(recording: RecordedData) -> list[str]:
     if not recording.runs or count_tasks(recording) > MAX_EXPLAINED:
         return []
     explained = explain(recording)
-    felt = [finding for finding in explained.findings if finding.worth_s >= _FELT_S]
-    whole = format_duration(explained.makespan_s)
-    return [
-        f"{finding.cause}: {'about' if finding.low_s else 'up to'} {format_duration(finding.worth_s)} "
-        f"of {whole}: {finding.text}"
-        for finding in felt[:_MAX_FINDINGS]
-    ]
+    felt = [finding for finding in explained if finding.worth_s >= _FELT_S]
+    lines = [f"{f.cause}: {f.worth(explained.makespan_s)}: {f.text}" for f in felt[:_MAX_FINDINGS]]
+    verdict = explained.verdict if explained.makespan_s >= _FELT_S else None
+    return [*lines, *([verdict] if verdict else [])]
 
 
 def _outcomes(outcomes: Outcomes) -> list[str]:

@@ -58,7 +58,7 @@ class LogEnds:
     metered: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class RecordedData:
     """Everything recorded of one or more computes.
 

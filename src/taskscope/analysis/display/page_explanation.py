@@ -29,6 +29,7 @@ def explanation_for_page(
     path = critical_path(recording)
     return {
         "makespan_s": explanation.makespan_s,
+        "answer": explanation.answer,
         "findings": [_finding(recording, path, finding, rows_of) for finding in explanation.findings],
         "path": path_for_page(recording, path, rows_of, recording.zero_s),
     }

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.explain.evidence import Evidence
+from taskscope.analysis.explain.evidence import Computes, Evidence
 from taskscope.analysis.explain.finding import BAND, Finding, at_most, measured
 from taskscope.analysis.explain.replay import Workload, replayed_s
+from taskscope.analysis.explain.workers import lives_of
 from taskscope.analysis.memory import memory_peak
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
 
@@ -29,7 +30,7 @@ _BETWEEN_S = 2e-3
 
 
 def memory_pressure(known: Evidence) -> Iterator[Finding]:
-    """Say that tasks waited for results that had been written to disk."""
+    """Find that tasks waited for results that had been written to disk."""
     disk_s = known.waited_s("disk-read", "disk-write")
     if disk_s:
         spilled = max((sample.spilled_bytes or 0.0 for sample in known.recording.workers), default=0.0)
@@ -48,13 +49,13 @@ def memory_pressure(known: Evidence) -> Iterator[Finding]:
         )
 
 
-def transfers(known: Evidence) -> Iterator[Finding]:
-    """Say that tasks waited for results of other workers."""
+def transfers(known: Evidence, computes: list[Computes]) -> Iterator[Finding]:
+    """Find that tasks waited for results of other workers."""
     moved_s = known.waited_s("transfer")
     if moved_s:
         nbytes = sum(t.nbytes or 0.0 for t in known.recording.transfers if t.direction == "incoming")
-        # Threads that send and receive have cores that tasks then wait for, nobody has measured how much.
-        crowded_s = sum(known.saved_s(work, work.takes_s) for work in known.works)
+        # Threads that send and receive use cores that tasks then wait for; how much was not measured.
+        crowded_s = sum(of.saved_s(of.work.takes_s) for of in computes)
         yield Finding(
             "transfers",
             moved_s,
@@ -68,15 +69,16 @@ def transfers(known: Evidence) -> Iterator[Finding]:
         )
 
 
-def serialization(known: Evidence) -> Iterator[Finding]:
-    """Say that arguments and results were packed and unpacked, by workers or by a pool of processes."""
+def serialization(known: Evidence, computes: list[Computes]) -> Iterator[Finding]:
+    """Find that arguments and results were packed and unpacked, by workers or by a pool of processes."""
     packed_s = known.waited_s("serialize", "deserialize")
-    pools = [work for work in known.works if work.run.scheduler == "processes" and len(work.seconds)]
-    # A pool is handed arguments and gives results where its tasks are short, too: that is another cause.
+    # A pool receives arguments and returns results where its tasks are short, too: that is another cause.
     between_s = sum(
-        known.handed_over_s(work, np.ones(len(work.seconds), bool))
-        for work in pools
-        if work.seconds.mean() > _BETWEEN_S and np.median(work.lag_s) > _BETWEEN_S
+        of.handed_over_s(np.ones(len(of.work.seconds), bool))
+        for of in computes
+        if of.work.schedule.scheduler == "processes"
+        and of.work.seconds.mean() > _BETWEEN_S
+        and np.median(of.work.lag_s) > _BETWEEN_S
     )
     if packed_s or between_s:
         seconds = packed_s + between_s
@@ -90,16 +92,17 @@ def serialization(known: Evidence) -> Iterator[Finding]:
         )
 
 
-def lost_work(known: Evidence) -> Iterator[Finding]:
-    """Say that tasks ran more than once, for a worker was lost or they failed and were tried again."""
+def lost_work(known: Evidence, computes: list[Computes]) -> Iterator[Finding]:
+    """Find that tasks ran more than once, for a worker was lost or they failed and were tried again."""
     failed_s = known.waited_s("failed-attempt")
     worth_s, n_again, again_s = failed_s, 0, 0.0
-    for work in known.works:
+    for of in computes:
+        work = of.work
         is_again = _was_in_vain(work)
         if is_again.any():
             # It would have had to run once only: before, or later, whichever of the two is on the longer way.
             other = _ran_before(work)
-            worth_s += max(known.saved_s(work, np.where(one, 0.0, work.seconds)) for one in (is_again, other))
+            worth_s += max(of.saved_s(np.where(one, 0.0, work.seconds)) for one in (is_again, other))
             n_again += int(is_again.sum())
             again_s += float(work.seconds[is_again].sum())
     if worth_s:
@@ -120,23 +123,24 @@ def lost_work(known: Evidence) -> Iterator[Finding]:
 
 def _was_in_vain(work: Workload) -> NDArray[np.bool_]:
     """Return which executions were followed by another of the same task."""
-    last = np.zeros(int(work.task.max(initial=-1)) + 1, np.int64)
-    last[work.task] = np.arange(len(work.task))
-    found: NDArray[np.bool_] = last[work.task] != np.arange(len(work.task))
+    last = np.zeros(int(work.schedule.task.max(initial=-1)) + 1, np.int64)
+    last[work.schedule.task] = np.arange(len(work.schedule))
+    found: NDArray[np.bool_] = last[work.schedule.task] != np.arange(len(work.schedule))
     return found
 
 
 def _ran_before(work: Workload) -> NDArray[np.bool_]:
     """Return which executions came after another of the same task."""
-    n = len(work.task)
-    first = np.full(int(work.task.max(initial=-1)) + 1, n, np.int64)
-    np.minimum.at(first, work.task, np.arange(n))
-    found: NDArray[np.bool_] = first[work.task] != np.arange(n)
+    n = len(work.schedule)
+    first = np.full(int(work.schedule.task.max(initial=-1)) + 1, n, np.int64)
+    np.minimum.at(first, work.schedule.task, np.arange(n))
+    found: NDArray[np.bool_] = first[work.schedule.task] != np.arange(n)
     return found
 
 
-def slow_worker(known: Evidence, work: Workload) -> Iterator[Finding]:
-    """Say that one worker took longer than the others for tasks of the same prefixes."""
+def slow_worker(of: Computes) -> Iterator[Finding]:
+    """Find that one worker took longer than the others for tasks of the same prefixes."""
+    work = of.work
     if len(work.threads) < 2:
         return
     # Where other programs had the cores, workers did not get them alike.
@@ -153,7 +157,7 @@ def slow_worker(known: Evidence, work: Workload) -> Iterator[Finding]:
         return
     is_mine = (work.pool == slowest) & ~np.isnan(times)
     seconds = np.where(is_mine, work.seconds / ratio[slowest], work.seconds)
-    worth_s = known.saved_anew_s(work, seconds)
+    worth_s = of.saved_anew_s(seconds)
     name = work.workers[slowest]
     yield measured(
         "slow-worker",
@@ -162,11 +166,11 @@ def slow_worker(known: Evidence, work: Workload) -> Iterator[Finding]:
         "same tasks",
         "see what else runs on its machine, or leave it out: client.retire_workers([address])",
         {
-            "run": work.run.run,
+            "runs": of.runs,
             "worker": name,
             "times": float(ratio[slowest]),
             "n_tasks": int(n_tasks[slowest]),
-            "prefixes": known.most(work.prefix[is_mine], work.seconds[is_mine]),
+            "prefixes": of.most(is_mine),
         },
     )
 
@@ -183,11 +187,18 @@ def _usual_elsewhere_s(work: Workload) -> NDArray[np.float64]:
     return found
 
 
-def idle_workers(_known: Evidence, work: Workload) -> Iterator[Finding]:
-    """Say that some threads of a cluster got nothing to do though there were many tasks."""
-    n_threads = work.run.n_workers or 0
-    n_idle = n_threads - work.n_used
-    if not work.run.is_on_cluster or n_idle < _IDLE * n_threads or len(work.seconds) < 2 * n_threads:
+def idle_workers(of: Computes) -> Iterator[Finding]:
+    """Find that some threads of a cluster ran nothing though there were many tasks."""
+    work, schedule = of.work, of.work.schedule
+    recording = of.known.recording
+    begin_s, end_s = (recording.zero_s + float(t) / 1e9 for t in (schedule.start[0], schedule.stop.max()))
+    half_s = (end_s - begin_s) / 2
+    lives = lives_of(recording).values()
+    # Workers that an adaptive cluster had only for a while could not run tasks all the time.
+    n_there = sum(life.n_threads for life in lives if life.seconds(begin_s, end_s) >= half_s)
+    n_threads = n_there or max((run.n_workers or 0 for run in schedule.runs), default=0)
+    n_idle = n_threads - len(np.unique(schedule.lane))
+    if not schedule.is_on_cluster or n_idle < _IDLE * n_threads or len(work.seconds) < 2 * n_threads:
         return
     worth_s = max(work.recorded_s - replayed_s(work.with_workers(n_threads)), 0.0)
     yield at_most(
@@ -197,5 +208,5 @@ def idle_workers(_known: Evidence, work: Workload) -> Iterator[Finding]:
         f"{format_count(len(work.seconds))} tasks",
         "see whether tasks are bound to workers (workers=, resources=, allow_other_workers=False), or need "
         "data that one worker has: client.rebalance(), or scatter(…, broadcast=True)",
-        {"run": work.run.run, "n_idle": n_idle, "n_threads": n_threads, "n_tasks": len(work.seconds)},
+        {"runs": of.runs, "n_idle": n_idle, "n_threads": n_threads, "n_tasks": len(work.seconds)},
     )

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,24 +15,23 @@ from numpy.typing import NDArray
 from taskscope.analysis.explain.schedule import (
     NONE,
     Schedule,
-    own_runs,
-    saturated_ns,
-    schedule_of,
+    busy_ns,
+    key_texts,
+    schedules_of,
     to_ns,
 )
+from taskscope.analysis.explain.workers import without_workers
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
-from taskscope.model.frames import frame_of
+from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["CriticalPath", "PathStep", "WaitCause", "critical_path"]
 
 WaitCause: TypeAlias = Literal[
     "client",
     "graph",
+    "no-worker",
     "dispatch",
     "queue",
     "transfer",
@@ -48,10 +47,11 @@ WaitCause: TypeAlias = Literal[
 """Why nothing on the path ran.
 
 ``client``: no compute ran, the program did something else. ``graph``: a compute had been asked for, and no
-task of it had begun: its graph was built, sent, or put in order. ``dispatch``: the scheduler had to take in
-a result and hand over the next task. ``queue``: all workers were busy. ``results``: all tasks had ended, and
-the compute had not. ``failed-attempt``: a task with retries was tried in vain. The others are what a worker
-of a cluster did for the task. ``unknown``: the recording does not have what it was.
+task of it had begun: its graph was built, sent, or put in order. ``no-worker``: the cluster had no worker.
+``dispatch``: the scheduler had to take in a result and hand over the next task. ``queue``: all workers were
+busy. ``results``: all tasks had ended, and the compute had not. ``failed-attempt``: a task with retries was
+tried in vain. The others are what a worker of a cluster did for the task. ``unknown``: the recording does not
+have what it was.
 """
 
 _CAUSES: tuple[WaitCause, ...] = get_args(WaitCause)
@@ -90,10 +90,6 @@ class PathStep:
     after: str | None = None
     cause: WaitCause | None = None
 
-    def to_dict(self) -> dict[str, object]:
-        """Return it as plain values, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
@@ -114,7 +110,7 @@ _Steps: TypeAlias = list[NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CriticalPath:
+class CriticalPath(Result):
     """What set the makespan: tasks, and waits in between, that follow each other without a gap.
 
     Parameters
@@ -234,24 +230,19 @@ class CriticalPath:
         lanes = np.concatenate([np.empty(0, np.uint16), *(block.lane for block in recording.blocks)])
         tasks = np.flatnonzero(self._is_task())
         for run in np.unique(found.run[tasks]).tolist():
-            graph, places = recording.graphs[run], tasks[found.run[tasks] == run]
+            places = tasks[found.run[tasks] == run]
             numbers = found.task[places]
-            groups = [recording.groups[g] for g in graph.group[numbers].tolist()]
-            keys = graph.keys.take(numbers).iter_text([group.name for group in groups])
+            groups = recording.graphs[run].group[numbers].tolist()
             mine = lanes[found.row[places]].tolist()
-            for i, key, group, lane in zip(places.tolist(), keys, groups, mine, strict=True):
-                named[i] = key, group.prefix, lane
+            for i, key, group, lane in zip(
+                places.tolist(), key_texts(recording, run, numbers), groups, mine, strict=True
+            ):
+                named[i] = key, recording.groups[group].prefix, lane
         return named
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the steps as a pandas DataFrame, with the columns of `PathStep`.
-
-        Raises
-        ------
-        MissingDependencyError
-            If pandas is not installed.
-        """
-        return frame_of([step.to_dict() for step in self._steps()], list(PathStep.__slots__))
+    def table(self) -> dict[str, list[object]]:
+        """Return the steps as columns, those of `PathStep`."""
+        return columns_of(self.steps, *PathStep.__slots__)
 
     def to_dict(self) -> dict[str, object]:
         """Return it as plain values, ready for JSON; without the slack of every task."""
@@ -263,13 +254,14 @@ class CriticalPath:
             "prefix_s": self.prefix_s,
             "reason": self.reason,
             "notes": list(self.notes),
-            "steps": [step.to_dict() for step in self._steps()],
+            "steps": [{name: getattr(step, name) for name in PathStep.__slots__} for step in self._steps()],
         }
 
-    def __str__(self) -> str:
-        """Return it as text: what made up the makespan, the longest first."""
+    def sections(self) -> Iterator[Section]:
+        """Yield the parts of the makespan, the longest first."""
         if self.reason is not None:
-            return f"cannot say what set the makespan, because {self.reason}"
+            yield Section(f"cannot say what set the makespan, because {self.reason}")
+            return
         title = (
             f"critical path · {format_duration(self.makespan_s)} · {format_count(self.n_tasks)} "
             f"{plural('task', self.n_tasks)}"
@@ -279,15 +271,9 @@ class CriticalPath:
         parts.sort(key=lambda part: -part[1])
         rest = parts[_MAX_PARTS:]
         shown = parts[:_MAX_PARTS] + ([(f"{len(rest)} more", sum(s for _, s in rest))] if rest else [])
-        width = max((len(name) for name, _ in shown), default=0)
         whole_s = self.makespan_s or 1.0
-        lines = [
-            f"  {name:<{width}}  {format_duration(seconds):>12}  {format_percent(seconds / whole_s):>6}"
-            for name, seconds in shown
-        ]
-        return "\n".join([title, "", *lines, *([""] if self.notes else []), *(f"  {n}" for n in self.notes)])
-
-    __repr__ = __str__
+        rows = [(name, format_duration(s), format_percent(s / whole_s)) for name, s in shown]
+        yield Section(title, (), rows, self.notes)
 
 
 _MAX_PARTS = 12
@@ -295,29 +281,51 @@ _MAX_PARTS = 12
 
 def critical_path(recording: RecordedData, run: int | None = None) -> CriticalPath:
     """Return the tasks and waits that set how long a compute took, or all of them."""
-    runs = own_runs(recording, run)
-    n_rows = count_tasks(recording)
-    slack_s = np.full(n_rows, np.nan)
+    schedules = schedules_of(recording, run)
+    slack_s = np.full(count_tasks(recording), np.nan)
     found: _Steps = [np.empty((7, 0), np.int64)]
-    if not runs:
+    if not schedules:
         no_compute = "no Dask computation was recorded"
         nothing = _Columns(*found[0])
         return CriticalPath(run, nothing.start, 0, slack_s, no_compute, (), recording, nothing)
-    schedules = [schedule_of(recording, one) for one in runs]
-    for schedule in schedules:
-        slack_s[schedule.row] = _slack(schedule) / 1e9
-    begin, cursor = min(s.begin for s in schedules), max(s.end for s in schedules)
+    begin, cursor = schedules[0].begin, schedules[-1].end
     makespan_ns = cursor - begin
-    for schedule in sorted(schedules, key=lambda s: (-s.end, s.begin)):
-        # What began later ran beside, or inside of, a compute that is on the path.
-        if schedule.begin < cursor:
-            _add_wait(found, NONE, min(schedule.end, cursor), cursor, _CAUSES.index("client"))
-            cursor = min(schedule.end, cursor)
-            _Walk(recording, schedule, found).go(cursor)
-            cursor = schedule.begin
-    steps = _Columns(*np.concatenate(found, axis=1)[:, ::-1])
+    for schedule in reversed(schedules):
+        slack_s[schedule.row] = _slack(schedule) / 1e9
+        _add_wait(found, NONE, schedule.end, cursor, _CAUSES.index("client"))
+        cursor = schedule.begin
+        _Walk(recording, schedule, found).go()
+    steps = _without_workers(recording, np.concatenate(found, axis=1)[:, ::-1])
     notes = tuple(dict.fromkeys(note for schedule in schedules for note in _notes(recording, schedule)))
-    return CriticalPath(run, steps.stop - steps.start, makespan_ns, slack_s, None, notes, recording, steps)
+    columns = _Columns(*steps)
+    return CriticalPath(
+        run, columns.stop - columns.start, makespan_ns, slack_s, None, notes, recording, columns
+    )
+
+
+_WORKERLESS = tuple(_CAUSES.index(cause) for cause in ("graph", "dispatch", "queue", "unknown"))
+
+
+def _without_workers(recording: RecordedData, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return steps in which waits at a time without any worker are of that cause."""
+    is_cluster = {run.run: run.is_on_cluster for run in recording.runs}
+    parts: list[NDArray[np.int64]] = []
+    kept = 0
+    for i in np.flatnonzero(np.isin(steps[3], _WORKERLESS)).tolist():
+        run, start, stop = steps[:3, i].tolist()
+        ends = (start / 1e9 + recording.zero_s, stop / 1e9 + recording.zero_s)
+        gaps = without_workers(recording, *ends) if is_cluster.get(run) else []
+        if gaps:
+            cuts = [to_ns(end_s - recording.zero_s).item() for gap in gaps for end_s in gap]
+            times = [start, *(min(max(cut, start), stop) for cut in cuts), stop]
+            split = [
+                [run, first, last, _CAUSES.index("no-worker") if n % 2 else steps[3, i], NONE, NONE, 0]
+                for n, (first, last) in enumerate(pairwise(times))
+                if last > first
+            ]
+            parts += [steps[:, kept:i], np.array(split, np.int64).T]
+            kept = i + 1
+    return np.concatenate([*parts, steps[:, kept:]], axis=1)
 
 
 def _add_wait(found: _Steps, run: int, start: int, stop: int, cause: int) -> None:
@@ -328,63 +336,58 @@ def _add_wait(found: _Steps, run: int, start: int, stop: int, cause: int) -> Non
 def _notes(recording: RecordedData, schedule: Schedule) -> Iterator[str]:
     if not schedule.is_graph_known:
         yield "dependencies are not known: only the order in the lanes was followed"
-    elif schedule.n_missing and schedule.run.status == "finished":
+    elif schedule.n_missing and schedule.is_finished:
         yield (
             f"{format_count(schedule.n_missing)} {plural('task', schedule.n_missing)} of finished computes "
             "have no row: waits for them are of unknown cause"
         )
-    if recording.activities.dropped and schedule.run.is_on_cluster:
+    if recording.activities.dropped and schedule.is_on_cluster:
         yield "older transfers and reads are no longer kept: waits for them count as dispatch or queue"
 
 
 class _Walk:
-    """Goes through one compute from its end to its start."""
+    """Goes through computes that overlap from their end to their start."""
 
     def __init__(self, recording: RecordedData, schedule: Schedule, found: _Steps) -> None:
         self._recording = recording
         self._schedule = schedule
         self._found = found
-        self._run = schedule.run.run
 
-    def go(self, cursor: int) -> None:
-        """Append the steps between the compute's beginning and `cursor`, the last first."""
-        schedule = self._schedule
-        begun = int(np.searchsorted(schedule.start, cursor, side="right"))
-        if not begun:
-            _add_wait(self._found, self._run, schedule.begin, cursor, self._cause_without_tasks())
+    def go(self) -> None:
+        """Append the steps between the beginning of the computes and their end, the last first."""
+        schedule, end = self._schedule, self._schedule.end
+        if not len(schedule):
+            cause = "unknown" if schedule.n_missing else "graph"
+            _add_wait(self._found, schedule.runs[0].run, schedule.begin, end, _CAUSES.index(cause))
             return
-        until = np.minimum(schedule.stop[:begun], cursor)
-        last = begun - 1 - int(np.argmax(until[::-1]))
-        tail = "results" if schedule.run.status == "finished" and cursor == schedule.end else "unknown"
-        _add_wait(self._found, self._run, int(until[last]), cursor, _CAUSES.index(tail))
-        self._chain(last, int(until[last]))
-
-    def _cause_without_tasks(self) -> int:
-        is_over = self._schedule.run.status == "finished" and self._schedule.n_missing
-        return _CAUSES.index("unknown" if is_over or self._schedule.n_missing else "graph")
+        last = len(schedule) - 1 - int(np.argmax(schedule.stop[::-1]))
+        until = int(schedule.stop[last])
+        tail = "results" if schedule.is_finished else "unknown"
+        _add_wait(self._found, int(schedule.run[last]), until, end, _CAUSES.index(tail))
+        self._chain(last, until)
 
     def _chain(self, last: int, cursor: int) -> None:
-        schedule, found, run = self._schedule, self._found, self._run
+        schedule, found = self._schedule, self._found
         bound_to = schedule.bound_to.tolist()
         path = [last]
         while bound_to[path[-1]] != NONE:
             path.append(bound_to[path[-1]])
         places = np.array(path)
-        start = schedule.start[places]
+        start, run = schedule.start[places], schedule.run[places]
         stop = np.minimum(schedule.stop[places], np.concatenate(([cursor], start[:-1])))
         # The wait before each: since what it waited for ended, or since the first task or attempt began.
         first = min(int(schedule.start[0]), self._first_attempt(), int(start[-1]))
         since = np.concatenate((stop[1:], [first]))
         causes = self._causes(places, since, start)
         order = np.arange(len(places))
-        whole, none = np.full(len(places), run), np.full(len(places), NONE)
-        task, row = schedule.task[places], schedule.row[places]
-        tasks = np.stack((whole, start, stop, none, task, row, schedule.bound_by[places]))
-        waits = np.stack((whole, since, start, causes, none, none, np.zeros(len(places), np.int64)))
+        none = np.full(len(places), NONE)
+        task, row = schedule.number[places], schedule.row[places]
+        tasks = np.stack((run, start, stop, none, task, row, schedule.bound_by[places]))
+        waits = np.stack((run, since, start, causes, none, none, np.zeros(len(places), np.int64)))
         did = self._activities(places)
         split = [i for i, place in enumerate(path) if place in did] if did else []
         parts = [
-            (2 * i + 1, run, *part, NONE, NONE, 0)
+            (2 * i + 1, int(run[i]), *part, NONE, NONE, 0)
             for i in split
             for part in reversed(_split(int(since[i]), int(start[i]), int(causes[i]), did[path[i]]))
         ]
@@ -394,23 +397,28 @@ class _Walk:
         at = np.concatenate((2 * order, 2 * rest + 1, extra[0]))
         kept = np.flatnonzero((steps[3] == _TASK) | (steps[2] > steps[1]))
         found.append(steps[:, kept[np.argsort(at[kept], kind="stable")]])
-        _add_wait(found, run, schedule.begin, int(since[-1]), _CAUSES.index("graph"))
+        _add_wait(found, int(run[-1]), schedule.begin, int(since[-1]), _CAUSES.index("graph"))
 
     def _causes(
         self, places: NDArray[np.int64], since: NDArray[np.int64], start: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         schedule = self._schedule
         causes = np.full(len(places), _CAUSES.index("dispatch"))
-        is_queue = 2 * saturated_ns(schedule, since, start) >= start - since
+        n_workers = max((run.n_workers or 0 for run in schedule.runs), default=0)
+        full_ns = busy_ns(schedule, since, start, least=n_workers or len(schedule) + 1)
+        is_queue = 2 * full_ns >= start - since
         causes[is_queue] = _CAUSES.index("queue")
         is_known = ~schedule.is_partial[places] & schedule.is_graph_known
         causes[~is_known & ~is_queue] = _CAUSES.index("unknown")
         return causes
 
+    def _runs(self) -> list[int]:
+        return [run.run for run in self._schedule.runs]
+
     def _first_attempt(self) -> int:
         """Return when the first attempt of the compute began that failed; its end if there is none."""
         rows, schedule = self._recording.activities.rows, self._schedule
-        is_mine = (rows.run == self._run) & (rows.kind == FAILED_ATTEMPT)
+        is_mine = np.isin(rows.run, self._runs()) & (rows.kind == FAILED_ATTEMPT)
         start = to_ns(rows.start[is_mine] - self._recording.zero_s)
         return max(int(start.min(initial=schedule.end)), schedule.begin)
 
@@ -420,19 +428,20 @@ class _Walk:
         An attempt that failed had its lane to itself: the next task in it waited for it, whosever it was.
         """
         rows, schedule = self._recording.activities.rows, self._schedule
-        mine = np.flatnonzero(rows.run == self._run)
+        mine = np.flatnonzero(np.isin(rows.run, self._runs()))
         if not len(mine):
             return {}
-        place_of = dict(zip(schedule.task[places].tolist(), places.tolist(), strict=True))
+        names = zip(schedule.run[places].tolist(), schedule.number[places].tolist(), strict=True)
+        place_of = dict(zip(names, places.tolist(), strict=True))
         in_lane: defaultdict[int, list[int]] = defaultdict(list)
         for place in reversed(places.tolist()):
             in_lane[int(schedule.lane[place])].append(place)
         start = to_ns(rows.start[mine] - self._recording.zero_s)
         stop = start + to_ns(rows.duration[mine].astype(np.float64))
-        columns = (rows.task[mine], rows.kind[mine], rows.lane[mine], start, stop)
+        columns = (rows.run[mine], rows.task[mine], rows.kind[mine], rows.lane[mine], start, stop)
         did: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        for task, kind, lane, one, until in zip(*(c.tolist() for c in columns), strict=True):
-            found = {place_of[task]} if task in place_of else set()
+        for run, task, kind, lane, one, until in zip(*(c.tolist() for c in columns), strict=True):
+            found = {place_of[run, task]} if (run, task) in place_of else set()
             if kind == FAILED_ATTEMPT:
                 later = bisect_left(in_lane[lane], one, key=lambda place: int(schedule.start[place]))
                 found.update(in_lane[lane][later : later + 1])

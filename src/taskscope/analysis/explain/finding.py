@@ -1,21 +1,24 @@
-"""A cause of a compute's length, and what is said of it."""
+"""A cause of a compute's length, and the answer that it is part of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from taskscope.analysis.quantities import format_duration
+from taskscope.analysis.result import Result, Section, columns_of
 
 __all__ = ["BAND", "Cause", "Explanation", "Finding", "at_most", "measured"]
 
 Cause: TypeAlias = Literal[
     "interpreter-lock",
+    "lock",
     "oversubscribed",
     "waiting",
     "short-tasks",
     "few-tasks",
+    "serial-step",
     "long-chain",
     "stragglers",
     "recomputed",
@@ -23,6 +26,8 @@ Cause: TypeAlias = Literal[
     "transfers",
     "serialization",
     "large-graph",
+    "no-workers",
+    "pool-start",
     "slow-worker",
     "idle-workers",
     "client-gaps",
@@ -30,16 +35,17 @@ Cause: TypeAlias = Literal[
 ]
 """Why a compute took as long as it did.
 
-``interpreter-lock``: threads took turns in running Python. ``oversubscribed``: tasks started threads of their
-own, and together they were more than the cores. ``waiting``: tasks had no core for much of their time.
-``short-tasks``: handing tasks over took longer than running them. ``few-tasks``: fewer tasks than workers.
-``long-chain``: tasks that need each other. ``stragglers``: few tasks took far longer than their like.
-``recomputed``: the same tasks ran in several computes. ``memory-pressure``: results were written to disk and
-read again. ``transfers``: results went from worker to worker. ``serialization``: arguments and results were
-packed and unpacked. ``large-graph``: graphs were put in order, or sent. ``slow-worker``: one worker took
-longer than the others for the same. ``idle-workers``: some got nothing though there was work.
-``client-gaps``: the program did something else. ``lost-work``: tasks ran again, as a worker was lost or they
-failed.
+``interpreter-lock``: threads took turns in running Python. ``lock``: tasks took turns at a lock of the user's
+own. ``oversubscribed``: tasks started threads of their own, and together they were more than the cores.
+``waiting``: tasks waited for files, the network, sleep or others. ``short-tasks``: handing tasks over took
+longer than running them. ``few-tasks``: fewer tasks than workers. ``serial-step``: a step unlike all others
+ran alone. ``long-chain``: tasks that need each other. ``stragglers``: few tasks took far longer than those
+like them. ``recomputed``: the same tasks ran in several computes. ``memory-pressure``: results went to disk.
+``transfers``: results went from worker to worker. ``serialization``: arguments and results
+were packed and unpacked. ``large-graph``: graphs were put in order, or sent. ``no-workers``: the cluster had
+no worker. ``pool-start``: processes were started. ``slow-worker``: one worker took longer than the others for
+the same. ``idle-workers``: some workers ran nothing though there was work. ``client-gaps``: the program did
+something else. ``lost-work``: tasks ran again, as a worker was lost or they failed.
 """
 
 BAND = 0.25
@@ -48,7 +54,7 @@ BAND = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One cause, and what it is worth.
+    """One cause, and how many seconds it cost.
 
     Parameters
     ----------
@@ -58,7 +64,7 @@ class Finding:
         How many seconds of the makespan would be saved without it, an estimate, and between which it lies.
         Findings may overlap: they do not add up.
     text
-        What it is, in a sentence.
+        What happened, in a sentence.
     advice
         What to do about it.
     evidence
@@ -73,62 +79,71 @@ class Finding:
     advice: str
     evidence: Mapping[str, object]
 
-    def to_dict(self) -> dict[str, object]:
-        """Return it as plain values, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__} | {"evidence": dict(self.evidence)}
+    def worth(self, makespan_s: float, *, has_band: bool = False) -> str:
+        """Return how much of a makespan it cost, in words."""
+        worth, whole = format_duration(self.worth_s), format_duration(makespan_s)
+        if not self.low_s:
+            return f"up to {worth} of {whole}"
+        band = f" ({format_duration(self.low_s)} to {format_duration(self.high_s)})" if has_band else ""
+        return f"about {worth}{band} of {whole}"
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What was found, the most worth first.
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(Result):
+    """What was found, the most worth first: a sequence of findings that is true if there is any.
 
     Parameters
     ----------
     findings
-        The causes that are worth at least 5 % of the makespan and 50 ms.
+        The causes that cost at least 5 % of the makespan and 50 ms.
     makespan_s
-        The makespan that was looked at, in seconds.
+        The makespan that is explained, in seconds.
     reason
         Why nothing can be said; None where something can.
-    healthy
-        What there is to say where nothing was found.
-    busy
-        That other programs used the cores, which hides causes; None where they did not.
+    verdict
+        One sentence where nothing was found, or of a busy machine; None where there is nothing to say.
     """
 
     findings: tuple[Finding, ...]
     makespan_s: float
-    reason: str | None
-    healthy: str | None
-    busy: str | None = None
+    reason: str | None = None
+    verdict: str | None = None
 
-    def to_dict(self) -> dict[str, object]:
-        """Return it as plain values, ready for JSON."""
-        return {
-            "makespan_s": self.makespan_s,
-            "reason": self.reason,
-            "healthy": self.healthy,
-            "busy": self.busy,
-            "findings": [finding.to_dict() for finding in self.findings],
-        }
+    def __iter__(self) -> Iterator[Finding]:
+        """Iterate over the findings, the most worth first."""
+        return iter(self.findings)
 
-    def __str__(self) -> str:
-        """Return it as text."""
+    def __len__(self) -> int:
+        """Return the number of findings."""
+        return len(self.findings)
+
+    def __getitem__(self, place: int) -> Finding:
+        """Return a finding by its place."""
+        return self.findings[place]
+
+    @property
+    def answer(self) -> str:
+        """The explanation in one sentence."""
         if self.reason is not None:
             return f"cannot say why, because {self.reason}"
-        lines = [
-            f"{f.cause}: {_worth(f)} of {format_duration(self.makespan_s)}\n  {f.text}\n  {f.advice}"
-            for f in self.findings
-        ]
-        return "\n".join(filter(None, [*lines, self.healthy, self.busy]))
+        if not self.findings:
+            return self.verdict or "nothing to gain here"
+        first = self.findings[0]
+        return f"{first.cause}: {first.worth(self.makespan_s)}: {first.text}"
 
+    def table(self) -> dict[str, list[object]]:
+        """Return the findings as columns, without their evidence."""
+        return columns_of(self.findings, "cause", "worth_s", "low_s", "high_s", "text", "advice")
 
-def _worth(finding: Finding) -> str:
-    """Return a price in words."""
-    if not finding.low_s:
-        return f"up to {format_duration(finding.worth_s)}"
-    band = f"{format_duration(finding.low_s)} to {format_duration(finding.high_s)}"
-    return f"about {format_duration(finding.worth_s)} ({band})"
+    def sections(self) -> Iterator[Section]:
+        """Yield a card for each finding, then the verdict."""
+        for found in self.findings:
+            worth = found.worth(self.makespan_s, has_band=True)
+            yield Section(f"{found.cause}: {worth}", notes=(found.text, found.advice))
+        if not self.findings:
+            yield Section(self.answer)
+        elif self.verdict:
+            yield Section(self.verdict)
 
 
 def measured(cause: Cause, worth_s: float, text: str, advice: str, evidence: Mapping[str, object]) -> Finding:
@@ -137,5 +152,5 @@ def measured(cause: Cause, worth_s: float, text: str, advice: str, evidence: Map
 
 
 def at_most(cause: Cause, worth_s: float, text: str, advice: str, evidence: Mapping[str, object]) -> Finding:
-    """Return a finding whose worth is not known."""
+    """Return a finding of which only the most that it can have cost is known."""
     return Finding(cause, worth_s, 0.0, worth_s, text, advice, evidence)

@@ -1,17 +1,18 @@
-"""Why a compute took as long as it did: causes with evidence, each priced by a replay without it."""
+"""Why computes took as long as they did: causes with evidence, each priced by a replay without it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from taskscope.analysis.explain import causes, cluster_causes
+from taskscope.analysis.explain import between_causes, cluster_causes, core_causes, graph_causes
 from taskscope.analysis.explain.critical_path import critical_path
-from taskscope.analysis.explain.evidence import Evidence, usual_of
-from taskscope.analysis.explain.finding import Explanation, Finding
-from taskscope.analysis.explain.replay import makespan_of, replayed_s, why_not, workloads
-from taskscope.analysis.explain.schedule import own_runs
-from taskscope.analysis.quantities import format_percent, plural
+from taskscope.analysis.explain.evidence import Computes, Evidence
+from taskscope.analysis.explain.finding import Cause, Explanation, Finding
+from taskscope.analysis.explain.replay import quiet_s, why_not, workloads
+from taskscope.analysis.explain.what_if import makespan_of
+from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import number_prefixes
 
@@ -19,90 +20,158 @@ __all__ = ["explain"]
 
 _LEAST_SHARE = 0.05
 _LEAST_S = 0.05
-"""What is worth less of the makespan, or less than this, is not said: single turns at a core cost as much."""
+"""What costs less of the makespan, or less than this, is not said: single turns at a core cost as much."""
 _BUSY = 0.25
-_OF_ALL = (
-    causes.client_gaps,
-    causes.large_graph,
-    causes.recomputed,
-    cluster_causes.memory_pressure,
-    cluster_causes.transfers,
-    cluster_causes.serialization,
-    cluster_causes.lost_work,
-)
-"""Looked for in all computes together."""
+_WELL_USED = 0.7
+_MOSTLY = 0.5
 _OF_EACH = (
-    causes.interpreter_lock,
-    causes.oversubscribed,
-    causes.waiting,
-    causes.short_tasks,
-    causes.stragglers,
-    causes.few_tasks_or_long_chain,
+    core_causes.interpreter_lock,
+    core_causes.lock,
+    core_causes.oversubscribed,
+    core_causes.waiting,
+    graph_causes.short_tasks,
+    graph_causes.stragglers,
+    graph_causes.idle,
     cluster_causes.slow_worker,
     cluster_causes.idle_workers,
 )
-"""Looked for in each compute."""
+"""Looked for in computes that are one graph; the others in all computes together."""
+_PLACED: frozenset[Cause] = frozenset(
+    {"interpreter-lock", "stragglers", "serial-step", "few-tasks", "long-chain", "slow-worker"}
+)
+"""Causes whose sentence ends with the line that samples saw most."""
 
 
 def explain(recording: RecordedData, run: int | None = None) -> Explanation:
     """Return why computes took as long as they did."""
-    runs = own_runs(recording, run)
-    makespan_s, reason = makespan_of(recording, runs), why_not(recording, runs)
+    makespan_s, reason = makespan_of(recording, run), why_not(recording, run)
     if reason is not None:
-        return Explanation((), makespan_s, reason, None)
-    path, works = critical_path(recording, run), tuple(workloads(recording, runs))
+        return Explanation((), makespan_s, reason)
+    works = workloads(recording, run)
     known = Evidence(
-        recording,
-        makespan_s,
-        path,
-        works,
-        number_prefixes(recording.groups)[0],
-        base_s={work.run.run: replayed_s(work) for work in works},
-        usual={work.run.run: usual_of(work) for work in works},
+        recording, makespan_s, critical_path(recording, run), works, number_prefixes(recording.groups)[0]
     )
-    least_s = max(_LEAST_SHARE * known.makespan_s, _LEAST_S)
-    found = [_within(finding, makespan_s) for finding in _findings(known)]
-    found = [finding for finding in found if finding.worth_s >= least_s]
-    found.sort(key=lambda finding: -finding.worth_s)
-    healthy = None if found else _healthy(known)
-    return Explanation(tuple(found), known.makespan_s, None, healthy, _busy(known))
+    least_s = max(_LEAST_SHARE * makespan_s, _LEAST_S)
+    found = [_within(finding, makespan_s) for finding in _joined(_findings(known))]
+    found = sorted((f for f in found if f.worth_s >= least_s), key=lambda f: -f.worth_s)
+    others_s, note = _waited_for_others(recording, run, makespan_s)
+    if others_s >= _MOSTLY * makespan_s:
+        # What its own tasks did has little to do with how long it took.
+        return Explanation((), makespan_s, None, note)
+    notes = [*([note] if note else []), *_verdict(known, found)]
+    return Explanation(tuple(found), makespan_s, None, "; ".join(notes) or None)
 
 
 def _findings(known: Evidence) -> Iterator[Finding]:
-    for of_all in _OF_ALL:
-        yield from of_all(known)
-    for work in known.works:
-        if len(work.seconds):
-            for of_each in _OF_EACH:
-                yield from of_each(known, work)
+    computes = [Computes.of(known, work) for work in known.works if len(work.seconds)]
+    yield from between_causes.client_gaps(known)
+    yield from between_causes.no_workers(known)
+    yield from between_causes.pool_start(known)
+    yield from between_causes.large_graph(known)
+    yield from between_causes.recomputed(computes)
+    yield from cluster_causes.memory_pressure(known)
+    yield from cluster_causes.transfers(known, computes)
+    yield from cluster_causes.serialization(known, computes)
+    yield from cluster_causes.lost_work(known, computes)
+    for of in computes:
+        for of_each in _OF_EACH:
+            for finding in of_each(of):
+                yield _placed(of, finding)
+
+
+def _placed(of: Computes, finding: Finding) -> Finding:
+    """Return a finding with the function and line that most samples of its tasks saw."""
+    prefixes = finding.evidence.get("prefixes")
+    where = of.stacks.words(prefixes) if isinstance(prefixes, list) else ""
+    if not where:
+        return finding
+    text = f"{finding.text}; {where}" if finding.cause in _PLACED else finding.text
+    return replace(finding, text=text, evidence={**finding.evidence, "where": where})
+
+
+def _joined(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Return one finding a cause: of several computes the one that cost most, with what all of them cost."""
+    by_cause: defaultdict[Cause, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_cause[finding.cause].append(finding)
+    for same in by_cause.values():
+        most = max(same, key=lambda finding: finding.worth_s)
+        costly = [finding for finding in same if finding.worth_s >= 0.1 * most.worth_s]
+        if len(costly) > 1:
+            n = len(costly) - 1
+            runs: list[object] = []
+            for finding in costly:
+                numbers = finding.evidence.get("runs")
+                runs += numbers if isinstance(numbers, list) else []
+            most = replace(
+                most,
+                worth_s=sum(finding.worth_s for finding in costly),
+                low_s=sum(finding.low_s for finding in costly),
+                high_s=sum(finding.high_s for finding in costly),
+                text=f"{most.text} (and likewise in {format_count(n)} more {plural('compute', n)})",
+                evidence={**most.evidence, "runs": runs},
+            )
+        yield most
 
 
 def _within(finding: Finding, makespan_s: float) -> Finding:
-    """Return a finding worth no more than all: a replay takes longer where clocks of machines disagree."""
+    """Return a finding that cost no more than all: where clocks disagree a replay takes longer."""
     low_s, worth_s, high_s = (min(s, makespan_s) for s in (finding.low_s, finding.worth_s, finding.high_s))
     return replace(finding, low_s=low_s, worth_s=worth_s, high_s=high_s)
 
 
-def _healthy(known: Evidence) -> str:
-    """Return what there is to say where nothing was found."""
+def _waited_for_others(
+    recording: RecordedData, run: int | None, makespan_s: float
+) -> tuple[float, str | None]:
+    """Return for how long one compute waited for tasks of others that ran beside it, and that in words."""
+    own = next((one for one in recording.runs if one.run == run), None)
+    if own is None:
+        return 0.0, None
+    start_s = own.asked_s - recording.zero_s
+    stop_s = start_s + makespan_s
+    waited: defaultdict[int, float] = defaultdict(float)
+    for step in critical_path(recording).steps:
+        if step.run is not None and step.run != run and step.kind == "task":
+            shared_s = min(step.start_s + step.duration_s, stop_s) - max(step.start_s, start_s)
+            waited[step.run] += max(shared_s, 0.0)
+    whole_s = sum(waited.values())
+    if whole_s < max(_LEAST_SHARE * makespan_s, _LEAST_S):
+        return 0.0, None
+    others = [other for other in waited if waited[other]]
+    return whole_s, (
+        f"compute {run} waited {format_duration(whole_s)} of {format_duration(makespan_s)} for tasks of "
+        f"{plural('compute', len(others))} {', '.join(map(str, others))}, which ran beside it: explain() "
+        "looks at them as one graph"
+    )
+
+
+def _verdict(known: Evidence, found: Sequence[Finding]) -> Iterator[str]:
+    """Yield how busy the machine was, and where nothing was found, how well the workers were used."""
     task_s = sum(float(work.seconds.sum()) for work in known.works)
     able_s = sum(work.n_workers * work.recorded_s for work in known.works)
-    n = max((work.n_workers for work in known.works), default=0)
+    crowded = [work for work in known.works if work.load.is_crowded]
+    lacked_s = sum(float((work.seconds - work.takes_s).sum()) for work in crowded)
+    is_busy = bool(crowded) and lacked_s >= _BUSY * max(task_s, 1e-9)
+    if is_busy:
+        between_s = known.makespan_s - sum(work.recorded_s for work in known.works)
+        calm_s = min(between_s + sum(map(quiet_s, known.works)), known.makespan_s)
+        busy = (
+            f"the machine was busy: for {format_percent(lacked_s / task_s)} of their time tasks waited for "
+            f"cores that other programs used; on a quiet one it would take about {format_duration(calm_s)} "
+            f"instead of {format_duration(known.makespan_s)}"
+        )
+        yield busy if found else f"{busy}, and nothing else is to gain that is worth 5 %"
+    if found or is_busy:
+        return
     if not able_s:
-        return "nothing to gain here: no time was spent in computes"
-    busy = format_percent(min(task_s / able_s, 1.0))
-    workers = f"{n} {plural('worker', n)} ran tasks {busy} of the time"
-    return f"nothing to gain here that is worth 5 % of the wall time: {workers}"
-
-
-def _busy(known: Evidence) -> str | None:
-    """Return for which part of their time tasks lacked a core that others had, where it is much."""
-    works = [work for work in known.works if work.load.had_less_than_cores]
-    lacked_s = sum(float((work.seconds - work.takes_s).sum()) for work in works)
-    share = lacked_s / max(sum(float(work.seconds.sum()) for work in known.works), 1e-9)
-    if share < _BUSY:
-        return None
-    return (
-        f"the machine was busy: for {format_percent(share)} of their time tasks waited for cores that other "
-        "programs used, so some causes may not show"
-    )
+        yield "nothing to gain here: no time was spent in computes"
+        return
+    n = max(work.n_workers for work in known.works)
+    used = min(task_s / able_s, 1.0)
+    workers = f"{format_count(n)} {plural('worker', n)} ran tasks {format_percent(used)} of the time"
+    waits = list(known.path.wait_s.items())[:2]
+    if used >= _WELL_USED or not waits:
+        yield f"nothing to gain here that is worth 5 % of the wall time: {workers}"
+    else:
+        rest = ", ".join(f"{cause} {format_duration(seconds)}" for cause, seconds in waits)
+        yield f"no cause that is worth 5 % of the wall time was found: {workers}; waits of the path: {rest}"

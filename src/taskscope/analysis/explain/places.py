@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.explain.critical_path import CriticalPath, WaitCause
 from taskscope.analysis.explain.finding import Cause, Finding
+from taskscope.analysis.explain.schedule import stop_of
 from taskscope.model.recording import RecordedData
 
 __all__ = ["MAX_SPANS", "Place", "place_of"]
@@ -20,6 +21,7 @@ MAX_SPANS = 100
 
 _WAITS: Mapping[Cause, tuple[WaitCause, ...]] = {
     "client-gaps": ("client",),
+    "no-workers": ("no-worker",),
     "large-graph": ("graph",),
     "transfers": ("transfer",),
     "memory-pressure": ("disk-read", "disk-write"),
@@ -54,21 +56,17 @@ class Place:
 def place_of(recording: RecordedData, path: CriticalPath, finding: Finding) -> Place:
     """Return where the evidence of a finding is."""
     evidence: Mapping[str, Any] = finding.evidence
-    run, prefixes = evidence.get("run"), tuple(evidence.get("prefixes", ()))
-    if run is None:
+    runs, prefixes = evidence.get("runs", ()), tuple(evidence.get("prefixes", ()))
+    if not runs:
         waits = path.waits_s(*_WAITS.get(finding.cause, ()))
         return Place(None, _moved(_longest(waits), recording.zero_s), prefixes)
-    [span] = [
-        (one.asked_s, recording.now_s if one.stop_s is None else one.stop_s)
-        for one in recording.runs
-        if one.run == run
-    ]
+    spans = tuple((one.asked_s, stop_of(recording, one)) for one in recording.runs if one.run in runs)
     tasks: Mapping[int, NDArray[np.int32]] = {}
-    if finding.cause == "long-chain":
-        tasks = {number: of for number, of in path.tasks().items() if number == run}
+    if evidence.get("is_chain"):
+        tasks = {number: of for number, of in path.tasks().items() if number in runs}
     elif "tasks" in evidence:
-        tasks = {run: np.array(evidence["tasks"], np.int32)}
-    return Place(run, (span,), prefixes, tasks)
+        tasks = {run: np.array(numbers, np.int32) for run, numbers in evidence["tasks"].items()}
+    return Place(runs[0] if len(runs) == 1 else None, spans, prefixes, tasks)
 
 
 def _longest(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

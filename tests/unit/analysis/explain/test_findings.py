@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from dataclasses import replace
 from typing import get_args
 
@@ -9,13 +10,13 @@ import numpy as np
 import pytest
 
 from taskscope.analysis.explain.finding import Cause
-from taskscope.analysis.explain.load import Load
 from taskscope.model.keys import key_block
 from taskscope.model.tables.activities import ACTIVITIES, ActivityColumns, ActivityRows
-from taskscope.model.tables.records import CLUSTER, Lane
+from taskscope.model.tables.records import CLUSTER, Lane, Message
 from taskscope.recording import Recording
 from tests.support.recordings.schedules import with_dependencies
 from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
+from tests.support.recordings.stacks import Sample, stacks_of
 from tests.support.recordings.task_blocks import Row
 
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -32,6 +33,7 @@ def filled(
     ready: float = math.nan,
     active: float = math.nan,
     scheduler: str = "threads",
+    **of_run: object,
 ) -> Recording:
     """Return a recording of independent tasks, each on the worker that is free first.
 
@@ -46,6 +48,7 @@ def filled(
         free[lane] = start_s + own_s
         rows.append(Row(key=("x", i), lane=lane, start_s=start_s, stop_s=free[lane], cpu_s=own_s * cpu))
     run = run_of(n_tasks=len(rows), stop_s=max(free), n_workers=n_workers, scheduler=scheduler)
+    run = replace(run, **of_run)  # type: ignore[arg-type]  # columns of `Run`, by name
     samples = [(max(free) * i / 8, percent, 1e6, 1, 0.0, ready, active) for i in range(1, 9)]
     return recording_of(rows, [run], metadata={"n_cores": 4}, resources=samples)
 
@@ -134,13 +137,53 @@ def gap() -> Recording:
     )
 
 
+def at_lock(share: float) -> Recording:
+    """Return tasks that samples saw wait for a lock for a part of the time."""
+    recording = filled([1.0] * 16, 4, cpu=0.0 if share else 1.0)
+    samples = [Sample(("work", "acquire"), 3), Sample(("work",), 1)] if share else [Sample(("work",), 4)]
+    stacks = stacks_of([replace(sample, seconds=0.25 * sample.count) for sample in samples])
+    functions = [
+        replace(function, file=threading.__file__) if function.name == "acquire" else function
+        for function in stacks.functions
+    ]
+    return replace(recording, stacks=replace(stacks, functions=tuple(functions)))
+
+
+def step(own_s: float) -> Recording:
+    """Return eight tasks on two workers, and one that needs them all."""
+    rows = [Row(key=("x", i), lane=i % 2, start_s=i // 2, stop_s=i // 2 + 1.0) for i in range(8)]
+    rows.append(Row(key="all", start_s=4.0, stop_s=4.0 + own_s))
+    run = run_of(n_tasks=9, stop_s=4.0 + own_s, n_workers=2)
+    return with_dependencies(rows, {8: list(range(8))}, [run])
+
+
+def after_workers(late_s: float) -> Recording:
+    """Return tasks of a cluster whose first worker came so late."""
+    recording = filled([1.0] * 8, 4, late_s=late_s, scheduler=CLUSTER)
+    came = Message(ZERO_S + late_s, "info", "worker a: came", "tcp://10.0.0.1:1", "came")
+    lanes = tuple(replace(lane, worker="tcp://10.0.0.1:1") for lane in recording.lanes)
+    return replace(recording, messages=(came,), lanes=lanes)
+
+
 FAULTS = {
-    "interpreter-lock": (filled([1.0] * 40, 4, cpu=0.25), filled([1.0] * 40, 4, cpu=1.0), 7.5),
+    "interpreter-lock": (filled([1.0] * 40, 4, cpu=0.25, lock_share=0.9), filled([1.0] * 40, 4), 7.5),
+    "lock": (at_lock(0.75), at_lock(0.0), 3.0),
+    "serial-step": (step(4.0), step(0.0), 2.0),
+    "no-workers": (after_workers(2.0), after_workers(0.0), 2.0),
+    "pool-start": (
+        filled([1.0] * 8, 4, late_s=2.0, scheduler="processes", optimize_s=0.0, order_s=0.0),
+        filled([1.0] * 8, 4, scheduler="processes", optimize_s=0.0, order_s=0.0),
+        2.0,
+    ),
     "short-tasks": (filled([0.001] * 400, 4, lag_s=0.003), filled([0.1] * 40, 4, lag_s=0.003), 0.297),
     "few-tasks": (filled([1.0] * 2, 4), filled([0.25] * 8, 4), 0.5),
     "long-chain": (chain(), filled([1.0] * 8, 2), 3.5),
     "stragglers": (filled([0.25] * 15 + [8.0], 4), filled([0.25] * 16, 4), 7.75),
-    "large-graph": (filled([1.0] * 8, 4, late_s=1.0), filled([1.0] * 8, 4, late_s=0.0625), 1.0),
+    "large-graph": (
+        filled([1.0] * 8, 4, late_s=1.0, largest_argument="load-1", largest_argument_bytes=8e6),
+        filled([1.0] * 8, 4, late_s=1.0),
+        1.0,
+    ),
     "client-gaps": (gap(), filled([1.0] * 4, 2), 2.0),
     "waiting": (filled([1.0] * 8, 4, cpu=0.125), filled([1.0] * 8, 4), 1.75),
     "oversubscribed": (
@@ -170,18 +213,6 @@ def test_a_fault_is_the_first_finding_with_its_price_and_without_it_there_is_non
 
 def test_each_cause_has_a_fault_that_shows_it() -> None:
     assert sorted(FAULTS) == sorted(get_args(Cause))
-
-
-@pytest.mark.parametrize(
-    ("lock_wait_s", "cause"),
-    [(0.0002, "waiting"), (0.0008, "waiting"), (0.0014, "interpreter-lock"), (0.008, "interpreter-lock")],
-)
-def test_tasks_that_keep_one_core_busy_take_turns_only_if_their_lock_was_waited_for(
-    lock_wait_s: float, cause: str
-) -> None:
-    recording = filled([1.0] * 40, 4, cpu=0.25)
-    runs = tuple(replace(run, lock_wait_s=lock_wait_s) for run in recording.runs)
-    assert replace(recording, runs=runs).explain().findings[0].cause == cause
 
 
 def test_calls_that_are_not_pure_are_recomputed_where_their_very_keys_run_again() -> None:
@@ -227,22 +258,9 @@ def test_what_others_threads_compute_is_not_that_tasks_wait() -> None:
     assert [f.cause for f in found] == ["waiting"]
 
 
-def test_threads_that_are_ready_tell_turns_at_the_lock_from_waits() -> None:
-    """In all of these, four tasks at a time have one core together."""
-
-    def causes(ready: float, active: float) -> list[str]:
-        found = filled([1.0] * 40, 4, cpu=0.25, percent=100.0, ready=ready, active=active)
-        return [f.cause for f in found.explain().findings]
-
-    assert causes(ready=1.125, active=1.0) == ["interpreter-lock"]
-    assert causes(ready=1.0, active=0.5) == ["waiting"]
-    # They could have run: other programs had the cores.
-    assert causes(ready=4.0, active=1.0) == []
-
-
 def test_tasks_that_sleep_wait_however_many_other_threads_of_the_process_want_a_core() -> None:
     found = filled([1.0] * 8, 4, cpu=2.0**-10, percent=60.0, ready=4.0, active=1.0).explain()
-    assert ([f.cause for f in found.findings], found.busy) == (["waiting"], None)
+    assert ([f.cause for f in found], found.verdict) == (["waiting"], None)
 
 
 def crowded(rows: list[Row], needs: dict[int, list[int]], n_workers: int) -> Recording:
@@ -271,14 +289,18 @@ def test_a_long_chain_is_one_where_others_have_the_cores_and_that_is_said() -> N
     found = crowded(rows, {i: [i - 1] for i in range(1, 8)}, 2).explain()
     assert [f.cause for f in found.findings] == ["long-chain"]
     busy = (
-        "the machine was busy: for 88% of their time tasks waited for cores that other programs used, so "
-        "some causes may not show"
+        "the machine was busy: for 88% of their time tasks waited for cores that other programs used; on a "
+        "quiet one it would take about "
     )
-    assert (found.busy, found.to_dict()["busy"], str(found).splitlines()[-1]) == (busy, busy, busy)
+    assert (found.verdict or "").startswith(busy)
+    assert str(found).splitlines()[-1] == found.verdict
     alone = crowded(
         [replace(row, lane=i % 2, start_s=i // 2, stop_s=i // 2 + 1.0) for i, row in enumerate(rows)], {}, 2
     )
-    assert (alone.explain().findings, alone.explain().busy) == ((), busy)
+    assert alone.explain().findings == ()
+    assert alone.explain().answer == (
+        f"{busy}500 ms instead of 4 s, and nothing else is to gain that is worth 5 %"
+    )
 
 
 def test_a_task_that_only_lacked_a_core_is_no_straggler() -> None:
@@ -316,16 +338,6 @@ def test_nothing_is_said_of_waits_in_less_than_counts_can_tell() -> None:
     assert [f.cause for f in filled([0.25] * 4, 2, cpu=2.0**-5).explain().findings] == ["waiting"]
 
 
-def test_turns_at_the_lock_are_not_said_of_a_short_compute_in_which_nobody_asked_for_it() -> None:
-    def causes(seconds: float, lock_wait_s: float | None) -> list[str]:
-        recording = filled([seconds] * 8, 4, cpu=0.25)
-        runs = tuple(replace(run, lock_wait_s=lock_wait_s) for run in recording.runs)
-        return [f.cause for f in replace(recording, runs=runs).explain().findings]
-
-    assert causes(0.25, lock_wait_s=None) == []
-    assert causes(0.25, lock_wait_s=0.008) == causes(0.5, lock_wait_s=None) == ["interpreter-lock"]
-
-
 @pytest.mark.parametrize(("late_s", "causes"), [(0.03125, []), (0.0625, ["stragglers"])])
 def test_what_is_worth_less_than_a_twentieth_of_a_second_is_not_said(
     late_s: float, causes: list[str]
@@ -334,16 +346,9 @@ def test_what_is_worth_less_than_a_twentieth_of_a_second_is_not_said(
     assert [f.cause for f in found] == causes
 
 
-def test_nothing_is_said_of_waits_of_a_compute_that_no_count_fell_into_where_others_were_counted() -> None:
-    uncounted = filled([1.0] * 8, 4, cpu=0.125)
-    after = replace(filled([1.0], 1, ready=4.0).resources, time=np.full(8, ZERO_S + 100.0))
-    assert [f.cause for f in uncounted.explain().findings] == ["waiting"]
-    assert replace(uncounted, resources=after).explain().findings == ()
-
-
 def test_to_put_many_short_tasks_in_order_is_part_of_scheduling_them() -> None:
     (found, _) = filled([2.0**-11] * 1024, 2, lag_s=2.0**-12, late_s=0.5).explain().findings
-    assert (found.cause, found.evidence["outside_s"]) == ("short-tasks", 0.5)
+    assert (found.cause, found.evidence["outside_s"]) == ("short-tasks", pytest.approx(0.5))
 
 
 def test_short_tasks_are_too_short_where_a_quarter_of_the_workers_time_goes_into_handing_them_over() -> None:
@@ -389,7 +394,7 @@ def test_who_waits_for_threads_of_its_own_does_not_wait_while_those_compute() ->
 
 def test_more_threads_than_cores_are_too_many_where_tasks_own_threads_compute_too() -> None:
     def causes(cpu: float, ready: float) -> list[str]:
-        found = filled([1.0] * 8, 4, cpu=cpu, percent=300.0, ready=ready, active=1.0).explain().findings
+        found = filled([1.0] * 8, 4, cpu=cpu, percent=400.0, ready=ready, active=1.0).explain().findings
         return [f.cause for f in found]
 
     assert causes(0.5, 8.0) == ["oversubscribed"]
@@ -397,33 +402,20 @@ def test_more_threads_than_cores_are_too_many_where_tasks_own_threads_compute_to
     assert causes(0.0625, 8.0) == []
 
 
-def test_the_threads_of_one_worker_take_turns_like_those_of_this_process() -> None:
-    here = filled([1.0] * 40, 4, cpu=0.25, scheduler=CLUSTER)
-    lanes = tuple(replace(lane, worker="tcp://10.0.0.1:4000") for lane in here.lanes)
-    found = replace(here, lanes=lanes).explain().findings
-    assert [f.cause for f in found] == ["interpreter-lock"]
-    # The client's process knows nothing of the lock of a worker.
-    runs = tuple(replace(run, lock_wait_s=0.0002) for run in here.runs)
-    found = replace(here, lanes=lanes, runs=runs).explain().findings
-    assert [f.cause for f in found] == ["interpreter-lock"]
-    apart = tuple(replace(lane, worker=f"tcp://10.0.0.{lane.thread}:4000") for lane in here.lanes)
-    assert [f.cause for f in replace(here, lanes=apart).explain().findings] == ["waiting"]
-
-
-def test_a_task_that_runs_alone_after_many_is_too_few_tasks() -> None:
+def test_a_task_that_runs_alone_after_many_is_a_serial_step() -> None:
     rows = [
         Row(key=("x", i), lane=i % 2, start_s=i // 2 * 0.25, stop_s=i // 2 * 0.25 + 0.25) for i in range(8)
     ]
     rows.append(Row(key="all", start_s=1.0, stop_s=5.0))
     run = run_of(n_tasks=9, stop_s=5.0, n_workers=2)
     (found,) = with_dependencies(rows, {8: list(range(8))}, [run]).explain().findings
-    assert (found.cause, found.worth_s, found.evidence["tasks"]) == ("few-tasks", 2.0, [8])
+    assert (found.cause, found.worth_s, found.evidence["tasks"]) == ("serial-step", 2.0, {0: [8]})
 
 
 def test_on_a_cluster_tasks_wait_whose_workers_metered_little_on_the_cpu() -> None:
     (found,) = filled([1.0] * 8, 4, cpu=0.125, percent=400.0, scheduler=CLUSTER).explain().findings
     assert (found.cause, round(found.worth_s, 6)) == ("waiting", 1.75)
-    assert "give workers more threads" in found.advice
+    assert "LocalCluster(threads_per_worker=8)" in found.advice
     # That all cores of this machine were used says nothing of theirs.
     assert filled([1.0] * 8, 4, percent=400.0, scheduler=CLUSTER).explain().findings == ()
     assert filled([1.0] * 8, 4, cpu=math.nan, scheduler=CLUSTER).explain().findings == ()
@@ -453,13 +445,6 @@ def test_what_a_lost_worker_had_is_worth_the_time_in_which_another_one_ran_it_ag
     lanes = tuple(Lane(i, f"tcp://{i}", 50 + i, f"worker {i}, thread 1") for i in range(2))
     (found,) = [f for f in replace(recording, lanes=lanes).explain().findings if f.cause == "lost-work"]
     assert (found.worth_s, found.evidence["n_tasks"]) == (2.0, 1)
-
-
-def test_a_worker_of_whose_tasks_no_cpu_time_is_known_had_as_little_of_the_cores_as_the_others() -> None:
-    load = Load(2.0, 0.5, 0.25, 2, has_lock=False, is_lock_bound=False, ready=4.0, process_rate=1.0)
-    seconds, prefix = np.array([4.0, 4.0, 8.0, 2.0]), np.array([0, 0, 0, 1])
-    takes_s = load.takes_s(seconds, np.array([1.0, 1.0, np.nan, np.nan]), prefix)
-    assert takes_s.tolist() == [1.0, 1.0, 2.0, 2.0]
 
 
 def test_one_straggler_makes_no_slow_worker() -> None:
@@ -509,15 +494,16 @@ def test_a_finding_is_text_with_a_cure_and_plain_values() -> None:
     found = FAULTS["stragglers"][0].explain()
     assert str(found).splitlines() == [
         "stragglers: about 7.75 s (5.81 s to 8.75 s) of 8.75 s",
-        "  1 task of x took more than three times as long as their like, 8 s together",
-        "  split what they work on evenly (rechunk, repartition), or look what is different about them",
+        "  1 task of x took 8 s, where tasks like it take 250 ms each",
+        "  look what is different about them: the data they read, or the branch of the code they take",
     ]
     assert json.loads(json.dumps(found.to_dict()))["findings"][0]["evidence"] == {
-        "run": 0,
+        "runs": [0],
         "n_tasks": 1,
         "seconds": 8.0,
+        "usual_s": 0.25,
         "prefixes": ["x"],
-        "tasks": [15],
+        "tasks": {"0": [15]},
     }
 
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from taskscope.analysis.explain.load import Load, load_of
 from taskscope.analysis.explain.replay import replayed_s, workloads
-from taskscope.analysis.explain.schedule import schedule_of
 from taskscope.errors import OptionError, UnknownNameError
+from taskscope.model.keys import key_block
 from taskscope.model.tables.records import CLUSTER
 from taskscope.recording import Recording
 from tests.support.clusters.recordings import cluster_recording
@@ -45,7 +44,7 @@ def test_with_a_worker_for_each_task_it_takes_the_chain_and_with_one_all_the_wor
 @given(GRAPHS)
 def test_no_number_of_workers_beats_the_bounds_or_needs_more_than_graham_allows(plan: Plan) -> None:
     recording = recorded(lazy(plan))
-    (work,) = workloads(recording, recording.runs)
+    (work,) = workloads(recording, None)
     longest_s, work_s = chain_s(plan), sum(plan.seconds)
     for k in (1, 2, 3):
         makespan_s = replayed_s(work.with_workers(k))
@@ -61,7 +60,7 @@ def test_what_became_ready_last_runs_first_as_in_dasks_own_schedulers() -> None:
         Row(key="d", start_s=5.0, stop_s=6.0),
     ]
     recording = with_dependencies(rows, {1: [0], 3: [2]}, [run_of(n_tasks=4, stop_s=6.0, n_workers=1)])
-    (work,) = workloads(recording, recording.runs)
+    (work,) = workloads(recording, None)
     assert (replayed_s(work), replayed_s(work.with_workers(2))) == (6.0, 4.0)
 
 
@@ -84,7 +83,7 @@ def test_computes_follow_each_other_with_the_time_between_them() -> None:
 
 def test_on_a_cluster_tasks_stay_with_their_workers_while_there_are_as_many() -> None:
     recording = cluster_recording()
-    (work,) = workloads(recording, recording.runs)
+    (work,) = workloads(recording, None)
     assert (work.pool.tolist(), work.threads, work.is_stack) == ([0, 1, 0], (2, 1), False)
     assert work.with_workers(3).pool.tolist() == [0, 0, 0]
 
@@ -105,25 +104,20 @@ def busy(n: int, n_lanes: int, cpu_s: float, *, scheduler: str = "threads", n_co
     return recording_of(rows, [run], metadata={"n_cores": n_cores})
 
 
-def test_tasks_that_together_kept_one_core_busy_took_turns() -> None:
-    recording = busy(40, 4, 0.25)
-    assert load_of(recording, schedule_of(recording, recording.runs[0])) == Load(
-        4.0, 1.0, 0.25, 4, True, True
-    )
+def with_lock(recording: Recording, share: float) -> Recording:
+    return replace(recording, runs=tuple(replace(run, lock_share=share) for run in recording.runs))
+
+
+def test_tasks_that_took_turns_at_the_interpreters_lock_get_no_faster_with_more_threads() -> None:
+    recording = with_lock(busy(40, 4, 0.25), 0.9)
     more, fewer = recording.what_if(workers=8), recording.what_if(workers=1)
     assert (more.makespan_s, more.limited_by) == (10.0, "interpreter-lock")
     assert more.notes == ("tasks took turns in running Python: more threads do not make them faster",)
     # One at a time each takes its own CPU time only.
     assert fewer.makespan_s == 10.0
-
-
-@pytest.mark.parametrize(
-    "recording",
-    [busy(40, 4, 0.25, scheduler="processes"), busy(40, 4, 1.0), busy(40, 4, 0.1), busy(40, 1, 1.0)],
-    ids=["processes", "all on a core of their own", "waiting", "one at a time"],
-)
-def test_others_did_not(recording: Recording) -> None:
-    assert not load_of(recording, schedule_of(recording, recording.runs[0])).is_lock_bound
+    # Processes share no lock, whatever was measured of this one.
+    processes = with_lock(busy(40, 2, 1.0, scheduler="processes"), 0.9)
+    assert processes.what_if(workers=4).makespan_s == 10.0
 
 
 def test_tasks_that_burn_cpu_get_no_faster_beyond_the_cores() -> None:
@@ -134,32 +128,85 @@ def test_tasks_that_burn_cpu_get_no_faster_beyond_the_cores() -> None:
     assert (waiting.makespan_s, waiting.limited_by, waiting.notes) == (5.0, "workers", ())
 
 
-def test_where_the_lock_cannot_be_told_the_upper_end_is_as_if_it_were_held() -> None:
+def test_where_the_lock_was_not_measured_a_wide_band_is_no_answer_but_what_is_not_known() -> None:
     case = busy(40, 1, 1.0).what_if(workers=4)
-    assert (case.makespan_s, case.high_s) == (10.0, 40.0)
-    assert "upper end" in case.notes[0]
+    assert (case.makespan_s, case.low_s, case.high_s) == (None, None, None)
+    assert str(case) == (
+        "cannot say, because whether tasks release the interpreter's lock is not known: it would take 9.5 s "
+        "or 40 s"
+    )
+    released = with_lock(busy(40, 1, 1.0, n_cores=8), 0.05).what_if(workers=4)
+    assert (released.makespan_s, released.high_s, released.limited_by) == (10.0, 10.5, "workers")
 
 
 def test_tasks_that_had_a_core_for_a_part_of_their_time_may_have_waited_for_one() -> None:
-    case = busy(40, 2, 0.25, n_cores=16).what_if(workers=4)
+    case = with_lock(busy(40, 2, 0.25, n_cores=16), 0.0).what_if(workers=4)
     assert (case.makespan_s, case.high_s) == (10.0, 20.0)
-    assert "; ".join(case.notes) == (
-        "tasks had a core for 25% of their time: if they waited for one that others used, more workers gain "
-        "nothing, which is the upper end"
+    assert case.notes == (
+        "whether tasks waited for a core or for something else is not known: the upper end is the worse case",
     )
 
 
-def test_a_band_is_as_wide_as_computes_differ_from_run_to_run_and_as_the_machine_was_busy() -> None:
-    recording = busy(40, 2, 0.25)
+def test_of_a_busy_machine_there_is_an_estimate_for_one_as_busy_and_one_for_a_quiet_one() -> None:
+    recording = with_lock(busy(40, 2, 0.25), 0.0)
     (block,) = recording.blocks
     calm = replace(recording, blocks=(replace(block, cpu_s=np.zeros(40, np.float32)),)).what_if(workers=4)
-    assert (calm.low_s, calm.makespan_s, calm.high_s) == (9.5, 10.0, 10.5)
-    # Tasks queued for a core for three quarters of their time: without others, or as if there were more.
+    assert (calm.low_s, calm.makespan_s, calm.high_s, calm.quiet_s) == (9.5, 10.0, 10.5, None)
+    # Tasks queued for a core for three quarters of their time.
     samples = [(20.0 * i / 8, 50.0, 1e6, 1, 0.0, 2.0, 1.0) for i in range(1, 9)]
     rows = [Row(key="x", start_s=0.0, stop_s=20.0)]
     crowd = recording_of(rows, [run_of(n_tasks=1, stop_s=20.0)], resources=samples)
     case = replace(recording, resources=crowd.resources).what_if(workers=4)
-    assert (case.low_s, case.makespan_s, case.high_s) == (2.5 * 0.95, 10.0, 20.0)
+    assert (case.makespan_s, case.quiet_s) == (10.0, 2.5)
+    assert "10 s (9.5 s to 10.5 s) on a machine as busy as it was, 2.5 s on a quiet one" in str(case)
+
+
+def persisted(needs: list[int]) -> Recording:
+    """Return a compute that was asked for while another one ran, whose results its tasks need."""
+    token = "0123456789abcdef0123456789abcdef"
+    rows = [Row(key=(f"load-{token}", i), start_s=float(i), stop_s=i + 1.0) for i in range(4)]
+    rows.append(Row(key="total", run=1, start_s=4.0, stop_s=5.0))
+    runs = [
+        run_of(n_tasks=4, stop_s=4.0, n_workers=1, scheduler=CLUSTER),
+        run_of(1, n_tasks=1, start_s=0.5, stop_s=5.0, n_workers=1, scheduler=CLUSTER),
+    ]
+    recording = recording_of(rows, runs)
+    first, second = recording.graphs[0], recording.graphs[1]
+    keys = key_block(["total", *((f"load-{token}", i) for i in needs)])
+    graph = replace(
+        second,
+        keys=keys,
+        group=np.array([second.group[0], *first.group[needs]], "u4"),
+        n_dependencies=np.array([len(needs), *[0] * len(needs)], "u1"),
+        edges=np.arange(1, len(needs) + 1, dtype="i4"),
+        data=np.arange(1, len(needs) + 1, dtype="i4"),
+        data_sizes=np.full(len(needs), np.nan),
+        enter=np.full(1 + len(needs), np.nan),
+        kept=np.array([0], "i4"),
+    )
+    return replace(recording, graphs={0: first, 1: graph})
+
+
+def test_computes_that_need_each_others_results_are_one_graph() -> None:
+    recording = persisted([0, 1, 2, 3])
+    path = recording.critical_path()
+    assert [(step.run, step.prefix, step.after) for step in path.steps] == [
+        (0, "load", None),
+        *[(0, "load", "lane")] * 3,
+        (1, "total", "dependency"),
+    ]
+    case = recording.what_if(workers=4)
+    assert (case.makespan_s, case.chain_s, case.work_s) == (2.0, 2.0, 1.25)
+    assert recording.explain().reason is None
+    assert recording.explain(run=1).answer == (
+        "compute 1 waited 3.5 s of 4.5 s for tasks of compute 0, which ran beside it: explain() looks at "
+        "them as one graph"
+    )
+
+
+def test_tasks_of_a_compute_do_not_run_before_it_was_asked_for() -> None:
+    recording = persisted([])
+    assert recording.what_if(workers=8).makespan_s == 1.5
 
 
 def test_what_slows_down_tasks_that_run_beside_each_other_is_drawn_for_them_together() -> None:
@@ -191,15 +238,8 @@ ROWS = [Row(key="x", stop_s=1.0), Row(key="y", start_s=1.0, stop_s=2.0)]
             "a compute did not finish: what was still to do is not known",
         ),
         (recording_of(ROWS, [run_of(n_tasks=5, stop_s=2.0)]), "3 tasks of compute 0 have no row"),
-        (
-            recording_of(
-                [ROWS[0], replace(ROWS[1], run=1, start_s=0.5)],
-                [run_of(n_tasks=1), run_of(1, n_tasks=1, start_s=0.5, stop_s=2.0)],
-            ),
-            "computes ran beside each other; ask for one of them with run=",
-        ),
     ],
-    ids=["nothing", "interrupted", "dropped", "beside"],
+    ids=["nothing", "interrupted", "dropped"],
 )
 def test_what_cannot_be_replayed_says_why(recording: Recording, reason: str) -> None:
     case = recording.what_if(workers=2)
@@ -210,10 +250,10 @@ def test_it_is_text_and_plain_values_and_the_same_each_time() -> None:
     recording = busy(8, 2, math.nan)
     recording = replace(recording, runs=(replace(recording.runs[0], scheduler=CLUSTER),))
     case = recording.what_if(workers=4)
-    assert str(case) == (
-        "2 s (1.9 s to 2.1 s) instead of 4 s; limited by the number of workers; CPU time of tasks is not "
-        "known: it holds if further workers have cores of their own"
-    )
+    assert str(case).split("\n") == [
+        "2 s (1.9 s to 2.1 s) instead of 4 s; limited by the number of workers",
+        "  CPU time of tasks is not known: it holds if further workers have cores of their own",
+    ]
     assert json.loads(json.dumps(case.to_dict())) == recording.what_if(workers=4).to_dict()
 
 

@@ -94,8 +94,8 @@ def test_the_summary_says_why_it_took_so_long_in_three_lines_at_most() -> None:
     ]
     run = run_of(n_tasks=8, stop_s=4.0)
     text = (
-        "  waiting: about 3 s of 4 s: tasks of read had a core for 25% of their time: for the rest they "
-        "waited, for files, the network, a lock or sleep, or for a core that other programs used"
+        "  waiting: about 3 s of 4 s: tasks of read had a core for 25% of their time; for the rest they "
+        "waited for files, the network or other threads"
     )
     assert summary_text(recording_of(waits, [run])).splitlines()[-2:] == ["", text]
     # A person would not have felt it.
@@ -145,8 +145,9 @@ def test_what_was_dropped_is_said() -> None:
 
 def test_more_prefixes_than_fit_are_summed_up() -> None:
     rows = [Row(key=f"{chr(97 + i)}{chr(97 + i)}x", start_s=0.0, stop_s=1.0 + (i < 20)) for i in range(23)]
-    last = summary_text(recording_of(rows)).splitlines()[-1]
+    *_, last, _, verdict = summary_text(recording_of(rows)).splitlines()
     assert last.split() == ["3", "more", "3", "3", "s", "7%"]
+    assert verdict.startswith("  nothing to gain here that is worth 5 % of the wall time: ")
 
 
 def test_on_a_cluster_threads_are_counted_as_what_they_are() -> None:

@@ -289,7 +289,7 @@ def test_computes_are_explained_to_the_page_that_asks(world: World) -> None:
     assert (running["re"], running["request"], running["explanation"]) == ("explain", 3, None)
     end_run(log)
     world.session.recorder.pull()
-    assert control.ask(asked)["explanation"].keys() == {"makespan_s", "findings", "path"}
+    assert control.ask(asked)["explanation"].keys() == {"makespan_s", "answer", "findings", "path"}
 
 
 def test_a_file_is_written_for_a_page_and_what_cannot_be_is_said(

@@ -187,10 +187,12 @@ export class Findings {
 export function causeTitle(cause: string): string {
   const titles: Readonly<Record<string, string>> = {
     'interpreter-lock': trans.__('Interpreter lock'),
+    lock: trans.__('A lock of tasks'),
     oversubscribed: trans.__('More threads than cores'),
     waiting: trans.__('Tasks wait'),
     'short-tasks': trans.__('Short tasks'),
     'few-tasks': trans.__('Few tasks'),
+    'serial-step': trans.__('A step runs alone'),
     'long-chain': trans.__('Long chain'),
     stragglers: trans.__('Stragglers'),
     recomputed: trans.__('Computed again'),
@@ -198,6 +200,8 @@ export function causeTitle(cause: string): string {
     transfers: trans.__('Transfers'),
     serialization: trans.__('Serialization'),
     'large-graph': trans.__('Large graph'),
+    'no-workers': trans.__('No workers'),
+    'pool-start': trans.__('Processes start'),
     'slow-worker': trans.__('Slow worker'),
     'idle-workers': trans.__('Idle workers'),
     'client-gaps': trans.__('Gaps between computes'),

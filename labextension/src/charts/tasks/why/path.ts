@@ -47,6 +47,7 @@ function waitName(cause: string): string {
   const names: Readonly<Record<string, string>> = {
     client: trans.__('no compute ran'),
     graph: trans.__('before the first task'),
+    'no-worker': trans.__('no worker'),
     dispatch: trans.__('dispatch'),
     queue: trans.__('queue for a worker'),
     transfer: trans.__('transfer'),

@@ -1,0 +1,224 @@
+"""Where tasks of a prefix were, by samples of their call stacks, and which of it is waiting."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePath
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from taskscope.analysis.quantities import format_percent, printable
+from taskscope.model.recording import RecordedData
+from taskscope.model.source_lines import is_of_library, source_of
+from taskscope.model.tables.stacks import Function, StackColumns
+
+__all__ = ["CLIENT", "KINDS", "Kind", "Place", "Stacks", "code_place"]
+
+CLIENT = "(client)"
+"""The prefix of samples of the thread that ran the block, run -1."""
+
+Kind: TypeAlias = Literal["lock", "sleep", "network", "file", "process", "queue", "result", "event"]
+
+KINDS: dict[Kind, str] = {
+    "lock": "a lock",
+    "sleep": "sleep",
+    "network": "the network",
+    "file": "files",
+    "process": "other processes",
+    "queue": "a queue",
+    "result": "results of other computations",
+    "event": "other threads",
+}
+"""What tasks may wait for."""
+
+_CALLS: tuple[tuple[Kind, str], ...] = (
+    # A `with` statement that calls nothing and takes time waits for a lock.
+    ("lock", r"\bwith\s+[\w.\[\]'\"]+(\s+as\s+\w+)?\s*:|\.acquire\(|\bwith\b.*\block\b"),
+    ("sleep", r"\bsleep\("),
+    ("network", r"\.recv(_into|from)?\(|\burlopen\(|\.connect\(|\.getresponse\(|\.accept\(|\bhttpx?\."),
+    ("process", r"\bsubprocess\.|\.communicate\(|\bcheck_(output|call)\(|os\.(system|wait)"),
+    ("queue", r"\bqueue\.|\b\w*[qQ](ueue)?\.(get|put)\("),
+    ("result", r"\.result\(|\.gather\(|\.compute\("),
+    ("event", r"\.wait\(|\.join\(\s*(timeout.*)?\)"),
+    (
+        "file",
+        r"\.read(\w*)\(|\bos\.p?read\(|\.write(\w*)\(|\bopen\(|\bfsync\(|\bfromfile\(|\bread_\w+\(",
+    ),
+)
+_OF_TEXT = tuple((kind, re.compile(pattern)) for kind, pattern in _CALLS)
+_OF_FILE: tuple[tuple[Kind, str], ...] = (
+    ("process", "subprocess.py multiprocessing/popen_fork.py multiprocessing/pool.py"),
+    ("queue", "queue.py multiprocessing/queues.py"),
+    ("result", "concurrent/futures/_base.py distributed/client.py distributed/utils.py"),
+    ("network", "socket.py ssl.py http/client.py urllib3/ requests/ botocore/ aiohttp/ httpcore/"),
+    ("lock", "filelock/ xarray/backends/locks.py dask/utils.py portalocker/"),
+    ("event", "threading.py"),
+)
+_LOCKED = {"acquire", "__enter__"}
+_MOST_CALLERS = 8
+_ON_CPU = 0.5
+
+
+class Place(NamedTuple):
+    """A line, or a function where the line is not known, with the part of the samples that saw it."""
+
+    share: float
+    kind: Kind | None
+    """What was waited for; None: computing, or a wait that is not recognized."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """An innermost call: what it waits for, the function to name, and whether its own lines decide."""
+
+    kind: Kind | None
+    function: int
+    is_own: bool
+
+
+class Stacks:
+    """Samples of the tasks of some computes."""
+
+    def __init__(
+        self,
+        recording: RecordedData,
+        runs: Collection[int],
+        spans_s: Sequence[tuple[float, float]] | None = None,
+    ) -> None:
+        self._recording = recording
+        self._stacks = recording.stacks
+        rows, lines = self._stacks.rows, self._stacks.lines
+        is_in = np.isin(rows.run, list(runs))
+        if spans_s is not None:
+            cycle_s, began_s = self._stacks.cycle_s or 0.0, rows.start - recording.zero_s
+            within = [(began_s < stop_s) & (began_s + cycle_s > start_s) for start_s, stop_s in spans_s]
+            is_in &= np.logical_or.reduce(within) if within else False
+        self._rows = rows.part(is_in)
+        self._lines = lines.part(np.isin(lines.run, list(runs)))
+        self._found: dict[str, tuple[Place, ...]] = {}
+
+    def places(self, prefix: str) -> tuple[Place, ...]:
+        """Return where tasks of a prefix were, the largest part first; nothing where no sample saw one."""
+        if prefix not in self._found:
+            self._found[prefix] = tuple(self._places(prefix))
+        return self._found[prefix]
+
+    def waiting(self, prefix: str) -> dict[Kind, float]:
+        """Return which part of the samples of a prefix saw a wait, by what was waited for, most first."""
+        parts: defaultdict[Kind, float] = defaultdict(float)
+        for place in self.places(prefix):
+            if place.kind is not None:
+                parts[place.kind] += place.share
+        return dict(sorted(parts.items(), key=lambda part: -part[1]))
+
+    def words(self, prefixes: Sequence[str], kinds: Collection[Kind | None] | None = None) -> str:
+        """Return the place where most samples saw tasks of these prefixes; empty where there is none."""
+        for prefix in prefixes:
+            for place in self.places(prefix):
+                if kinds is None or place.kind in kinds:
+                    return f"{format_percent(min(place.share, 1.0))} of it in {place.text}"
+        return ""
+
+    def _places(self, prefix: str) -> Iterator[Place]:
+        stacks = self._stacks
+        if prefix not in stacks.prefixes:
+            return
+        rows = self._rows.part(self._rows.prefix == stacks.prefixes.index(prefix))
+        whole_s = float(rows.seconds.sum())
+        if not whole_s:
+            return
+        sums: defaultdict[tuple[Kind | None, str], float] = defaultdict(float)
+        for node in np.unique(rows.node[rows.node >= 0]).tolist():
+            seconds = float(rows.seconds[rows.node == node].sum())
+            for kind, text, part in self._of_call(prefix, _call_of(stacks, node)):
+                sums[kind, text] += seconds * part
+        for (kind, text), seconds in sorted(sums.items(), key=lambda item: -item[1]):
+            yield Place(seconds / whole_s, kind, text)
+
+    def _of_call(self, prefix: str, call: _Call) -> Iterator[tuple[Kind | None, str, float]]:
+        """Yield what the time of an innermost call is, and where."""
+        function = self._stacks.functions[call.function]
+        lines = self._lines.part(
+            (self._lines.function == call.function)
+            & (self._lines.prefix == self._stacks.prefixes.index(prefix))
+        )
+        weights = lines.self_seconds if call.is_own else lines.seconds
+        source = source_of(function.file, self._recording.started_at)
+        if not weights.sum():
+            # On a cluster lines are not known, but a lambda has one.
+            is_lambda = function.name == "<lambda>" and 0 < function.line <= len(source)
+            kind = call.kind or (_kind_of_text(source[function.line - 1]) if is_lambda else None)
+            yield kind, code_place(function, function.line if is_lambda else 0), 1.0
+            return
+        # The lines of a caller have all that it called: the longest one is taken to have this call.
+        places = np.flatnonzero(weights) if call.is_own else [np.argmax(weights)]
+        for i in map(int, places):
+            number = int(lines.line[i])
+            text = source[number - 1] if 0 < number <= len(source) else ""
+            is_busy = lines.cpu_s[i] > _ON_CPU * lines.cpu_known_s[i] > 0
+            kind = None if is_busy else call.kind or _kind_of_text(text)
+            part = float(weights[i] / weights.sum()) if call.is_own else 1.0
+            yield kind, code_place(function, number), part
+
+
+def _call_of(stacks: StackColumns, node: int) -> _Call:
+    """Return what an innermost call is, by it and by the calls that led to it."""
+    path: list[int] = []
+    while node >= 0 and len(path) < _MOST_CALLERS:
+        path.append(int(stacks.function[node]))
+        node = int(stacks.parent[node])
+    functions = [stacks.functions[place] for place in path]
+    own = next((i for i, function in enumerate(functions) if not is_of_library(function.file)), 0)
+    return _Call(_kind_of_calls(functions[:own]), path[own], own == 0)
+
+
+def _kind_of_calls(functions: Sequence[Function]) -> Kind | None:
+    """Return what calls of libraries wait for, the innermost first."""
+    found: Kind | None = None
+    for function in functions:
+        file = function.file.replace("\\", "/")
+        kind = next((k for k, files in _OF_FILE if any(f"/{part}" in file for part in files.split())), None)
+        if kind == "event" and function.name in _LOCKED:
+            kind = "lock"
+        # The caller says what an event of `threading` is for.
+        if kind is not None and (found is None or found == "event"):
+            found = kind
+    return found
+
+
+@cache
+def _kind_of_text(text: str) -> Kind | None:
+    return next((kind for kind, pattern in _OF_TEXT if pattern.search(text)), None)
+
+
+def code_place(function: Function, line: int) -> str:
+    """Return a function and a line as a person knows them: a cell by its number.
+
+    Examples
+    --------
+    >>> code_place(Function("read", "/home/me/pread.py", 12), 31)
+    '`read` of `pread.py:31`'
+    """
+    name = printable(function.name, 40)
+    cell = _cell_of(function.file)
+    if cell is not None:
+        return f"`{name}`, {cell}" + (f", line {line}" if line else "")
+    file = printable(PurePath(function.file.replace("\\", "/")).name, 40)
+    return f"`{name}` of `{file}:{line}`" if line else f"`{name}` of `{file}`" if file else f"`{name}`"
+
+
+def _cell_of(file: str) -> str | None:
+    """Return the cell that a file name of IPython stands for; None where it is another file."""
+    if "ipykernel_" not in file and not file.startswith("<ipython-input-"):
+        return None
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    named = shell.compile.format_code_name(file) if shell is not None else None
+    return "a cell" if named is None else str(named[1]).replace("In[", "In [")

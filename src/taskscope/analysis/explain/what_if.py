@@ -1,0 +1,340 @@
+"""How long recorded computes would have taken with other workers, or other durations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.explain.replay import Workload, longest_chain_s, replayed_s, why_not, workloads
+from taskscope.analysis.explain.schedule import own_runs, stop_of
+from taskscope.analysis.quantities import format_duration, plural
+from taskscope.analysis.result import Result, Section
+from taskscope.errors import OptionError, UnknownNameError, unknown_name
+from taskscope.model.recording import RecordedData
+from taskscope.model.tables.records import number_prefixes
+
+__all__ = ["Limit", "WhatIf", "makespan_of", "what_if"]
+
+Limit: TypeAlias = Literal["chain", "workers", "cores", "interpreter-lock", "lock", "outside"]
+"""What keeps a makespan from being shorter: the longest chain of tasks that need each other, the number of
+workers, that of cores, that threads take turns in running Python, or at a lock of the user's own, or what is
+outside of tasks."""
+
+_LIMITS: Mapping[Limit, str] = {
+    "chain": "the longest chain of tasks that need each other",
+    "workers": "the number of workers",
+    "cores": "the number of cores",
+    "interpreter-lock": "the interpreter's lock: threads take turns in running Python",
+    "lock": "a lock at which tasks take turns",
+    "outside": "what is outside of tasks: graphs, results, and the program between computes",
+}
+
+_MAX_REPLAYS = 200
+_MIN_REPLAYS = 10
+_MAX_STEPS = 400_000
+"""About so many tasks are replayed for a band: a second or two."""
+_RERUN = 0.05
+"""Where a compute runs again, it takes so much more or less, for no reason that a recording has."""
+_MIN_SAMPLES = 5
+"""Durations of a prefix with fewer tasks are not drawn again."""
+_NO_ANSWER = 4.0
+"""A band whose ends are this factor apart says nothing."""
+_CONTENDED = 0.85
+_CPU_HEAVY = 0.3
+_PARTLY = (0.15, 0.85)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WhatIf(Result):
+    """What the makespan would have been.
+
+    Parameters
+    ----------
+    workers
+        How many there are; None for as many as there were.
+    recorded_s
+        The makespan of the recording, in seconds.
+    makespan_s, low_s, high_s
+        The estimate for a machine that is as busy with other programs as it was, and between which it lies if
+        durations scatter as they did (four times in five); None where nothing can be said.
+    quiet_s
+        The estimate for a machine without other programs; None where none used its cores, or nobody counted.
+    chain_s, work_s
+        Bounds, in seconds: the longest chain of tasks that need each other, and all task time over the
+        workers; of several computes the sums.
+    limited_by
+        What keeps it from being shorter; see `Limit`.
+    n_replays
+        From how many replays the band is.
+    reason
+        Why nothing can be said.
+    notes
+        What it takes for granted.
+    """
+
+    workers: int | None
+    recorded_s: float
+    makespan_s: float | None
+    low_s: float | None
+    high_s: float | None
+    quiet_s: float | None
+    chain_s: float | None
+    work_s: float | None
+    limited_by: Limit | None
+    n_replays: int
+    reason: str | None
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def unknown(cls, workers: int | None, recorded_s: float, reason: str) -> WhatIf:
+        """Return that nothing can be said, and why."""
+        return cls(workers, recorded_s, None, None, None, None, None, None, None, 0, reason)
+
+    def table(self) -> dict[str, list[object]]:
+        """Return its values as one row."""
+        return {name: [value] for name, value in self.to_dict().items() if name != "notes"}
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the answer, and below it what it takes for granted."""
+        yield Section(self._answer(), notes=self.notes)
+
+    def _answer(self) -> str:
+        if self.makespan_s is None:
+            return f"cannot say, because {self.reason}"
+        text = (
+            f"{format_duration(self.makespan_s)} ({format_duration(self.low_s)} to "
+            f"{format_duration(self.high_s)})"
+        )
+        if self.quiet_s is not None:
+            quiet = format_duration(self.quiet_s)
+            text += f" on a machine as busy as it was, {quiet} on a quiet one,"
+        text += f" instead of {format_duration(self.recorded_s)}"
+        return text + (f"; limited by {_LIMITS[self.limited_by]}" if self.limited_by else "")
+
+
+def what_if(
+    recording: RecordedData,
+    workers: int | None = None,
+    speed: Mapping[str, float] | None = None,
+    without: str | Collection[str] | None = None,
+    run: int | None = None,
+) -> WhatIf:
+    """Return what the makespan would have been with other workers, or other durations."""
+    factors = _factors(recording, workers, speed or {}, without)
+    recorded_s, reason = makespan_of(recording, run), why_not(recording, run)
+    if reason is not None:
+        return WhatIf.unknown(workers, recorded_s, reason)
+    works = workloads(recording, run)
+    cases = [_Case.of(work, workers, factors[work.prefix]) for work in works]
+    between_s = recorded_s - sum(work.recorded_s for work in works)
+    takes = [case.seconds(is_quiet=False) for case in cases]
+    makespan_s = between_s + sum(map(_Case.makespan_s, cases, takes))
+    n_tasks = sum(len(work.seconds) for work in works)
+    n_replays = min(max(_MAX_STEPS // max(n_tasks, 1), _MIN_REPLAYS), _MAX_REPLAYS)
+    low_s, high_s = (between_s + end_s for end_s in _band_s(cases, takes, n_replays))
+    doubts = [doubt for case in cases for doubt in [case.doubt()] if doubt]
+    if doubts and high_s >= _NO_ANSWER * low_s:
+        ends = f"it would take {format_duration(low_s)} or {format_duration(high_s)}"
+        return WhatIf.unknown(workers, recorded_s, f"{doubts[0]}: {ends}")
+    quiet_s = None
+    if any(case.work.load.is_crowded for case in cases):
+        quiet_s = between_s + sum(c.quiet().makespan_s(c.seconds(is_quiet=True)) for c in cases)
+    chain_s = sum(longest_chain_s(case.work, s) for case, s in zip(cases, takes, strict=True))
+    work_s = sum(float(s.sum()) / case.work.n_workers for case, s in zip(cases, takes, strict=True))
+    has_lock = any(case.work.load.has_held_lock for case in cases)
+    cpu_s = sum(case.cpu_bound_s() for case in cases)
+    bounds: dict[Limit, float] = {
+        "workers": work_s,
+        "chain": chain_s,
+        # Tasks that share cores or a lock take longer, so that the workers seem to be too few as well.
+        "interpreter-lock" if has_lock else "cores": cpu_s * 1.01,
+        "lock": sum(case.work.load.lock_s for case in cases) * 1.01,
+        "outside": between_s + sum(work.outside_s for work in works),
+    }
+    limited_by = max(bounds, key=lambda name: bounds[name]) if n_tasks else "outside"
+    notes = tuple(dict.fromkeys(note for case in cases for note in case.notes()))
+    return WhatIf(
+        workers,
+        recorded_s,
+        makespan_s,
+        low_s,
+        high_s,
+        quiet_s,
+        chain_s,
+        work_s,
+        limited_by,
+        n_replays,
+        None,
+        notes,
+    )
+
+
+def _band_s(
+    cases: Sequence[_Case], takes: Sequence[NDArray[np.float64]], n_replays: int
+) -> tuple[float, float]:
+    """Return between which values computes take together, four times in five."""
+    guess_s = sum(map(_Case.makespan_s, cases, takes))
+    random = np.random.default_rng(0)
+    drawn_s = [
+        sum(
+            case.makespan_s(seconds, _drawn(case.work.prefix, random))
+            for case, seconds in zip(cases, takes, strict=True)
+        )
+        for _ in range(n_replays)
+    ]
+    low_s, high_s = (float(q) for q in np.quantile(drawn_s, (0.1, 0.9)))
+    # How far a replay of what was recorded is from it, is how far this one may be.
+    recorded_s = sum(case.recorded.recorded_s for case in cases)
+    error = abs(sum(replayed_s(case.recorded) for case in cases) - recorded_s) / max(recorded_s, 1e-9)
+    error = min(error + (_RERUN if any(case.is_other for case in cases) else 0.0), 1.0)
+    high_s = max(high_s, guess_s) * (1 + error)
+    return min(low_s, guess_s) * (1 - error), max(high_s, guess_s + sum(c.doubt_s(guess_s) for c in cases))
+
+
+def _factors(
+    recording: RecordedData,
+    workers: int | None,
+    speed: Mapping[str, float],
+    without: str | Collection[str] | None,
+) -> NDArray[np.float64]:
+    """Return for each prefix what durations of its tasks are multiplied by."""
+    if workers is not None and (type(workers) is not int or workers < 1):
+        raise OptionError(f"workers must be a positive whole number, got {workers!r}")
+    left_out = {without} if isinstance(without, str) else set(without or ())
+    prefixes = number_prefixes(recording.groups)[0]
+    for prefix in [*speed, *left_out]:
+        if prefix not in prefixes:
+            raise UnknownNameError(unknown_name("prefix", prefix, sorted(prefixes)))
+    for prefix, factor in speed.items():
+        if not 0 < factor < math.inf:
+            raise OptionError(f"speed of {prefix!r} must be a positive number, got {factor!r}")
+    return np.array([0.0 if name in left_out else 1.0 / speed.get(name, 1.0) for name in prefixes])
+
+
+def makespan_of(recording: RecordedData, run: int | None) -> float:
+    """Return how long computes took from the start of the first to the end of the last, in seconds."""
+    runs = own_runs(recording, run)
+    stops = [stop_of(recording, one) for one in runs]
+    return max(stops) - min(one.asked_s for one in runs) if runs else 0.0
+
+
+def _drawn(prefix: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
+    """Return for each task whose duration it gets: one of the same prefix, drawn with replacement.
+
+    Tasks that began one after the other are drawn together, as what slows down one slows down its neighbours.
+    """
+    drawn = np.arange(len(prefix))
+    order = np.argsort(prefix, kind="stable")
+    for mine in np.split(order, np.flatnonzero(np.diff(prefix[order])) + 1):
+        n = len(mine)
+        if n >= _MIN_SAMPLES:
+            together = math.isqrt(n)
+            firsts = random.integers(n, size=-(-n // together))
+            drawn[mine] = mine[(firsts[:, None] + np.arange(together)).ravel()[:n] % n]
+    return drawn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """Computes that overlap under other conditions."""
+
+    recorded: Workload
+    work: Workload
+    factor: NDArray[np.float64]
+    is_other: bool
+    """Whether there are more or fewer workers than there were."""
+    is_quiet: bool = False
+
+    @classmethod
+    def of(cls, work: Workload, workers: int | None, factor: NDArray[np.float64]) -> _Case:
+        is_other = workers is not None and workers != work.n_workers
+        changed = work.with_workers(workers) if is_other and workers is not None else work
+        # What takes no time needs no handing over either.
+        lag_s = np.where(factor == 0, 0.0, changed.lag_s)
+        return cls(work, replace(changed, lag_s=lag_s), factor, is_other)
+
+    def quiet(self) -> _Case:
+        return replace(self, work=self.work.undisturbed(), is_quiet=True)
+
+    def _cpu_sum_s(self) -> float:
+        return float(np.nansum(self.work.cpu_s * self.factor)) if self.work.load.cpu_share else 0.0
+
+    def cpu_bound_s(self) -> float:
+        """Return how long the CPU time of the tasks takes at least on the cores that they can use."""
+        return self._cpu_sum_s() / max(self.work.load.capacity(is_quiet=self.is_quiet), 1e-3)
+
+    def seconds(self, *, is_quiet: bool) -> NDArray[np.float64]:
+        """Return how long each task would take."""
+        load, work = self.work.load, self.work
+        if not self.is_other:
+            return (work.takes_s if is_quiet else work.seconds) * self.factor
+        capacity = load.capacity(is_quiet=is_quiet)
+        cpu_s = np.nan_to_num(work.cpu_s) * self.factor
+        alone = work.takes_s * self.factor
+        if load.has_held_lock or load.ready is None:
+            # Tasks that were in each other's way take less alone, and no less than their own CPU time.
+            slowed = max(load.concurrency / capacity, 1.0) if self._is_contended(capacity) else 1.0
+            alone = np.maximum(work.seconds * self.factor / slowed, np.minimum(cpu_s, alone))
+        if not is_quiet and load.is_crowded:
+            alone = alone + np.minimum(cpu_s, alone) * (1 / max(load.got, 1e-3) - 1)
+        alone = alone * (1 - work.at_lock)
+        cpu_sum_s, alone_s = self._cpu_sum_s(), max(float(alone.sum()), 1e-9)
+        if not cpu_sum_s or not math.isfinite(capacity):
+            return alone
+        concurrency = alone_s / max(replayed_s(work, alone) - work.outside_s, 1e-9)
+        return alone * max(concurrency * cpu_sum_s / alone_s / capacity, 1.0)
+
+    def _is_contended(self, capacity: float) -> bool:
+        load = self.work.load
+        return load.is_lock_bound or (load.cpu_rate or 0.0) >= _CONTENDED * capacity
+
+    def makespan_s(self, seconds: NDArray[np.float64], drawn: NDArray[np.int64] | None = None) -> float:
+        """Return how long it takes if tasks take so long, or as long as those that were drawn for them."""
+        bound_s = 0.0
+        if self.is_other or self.is_quiet:
+            bound_s = max(self.cpu_bound_s(), self.work.load.lock_s) + self.work.outside_s
+        if drawn is None:
+            return max(replayed_s(self.work, seconds), bound_s)
+        return max(replayed_s(self.work, seconds[drawn], self.work.lag_s[drawn]), bound_s)
+
+    def doubt(self) -> str | None:
+        """Return what is not known and decides how long tasks take on more workers."""
+        load, cores = self.work.load, self.work.load.n_cores or 1
+        if not self.is_other or self.work.n_workers <= load.concurrency or self._is_contended(cores):
+            return None
+        share = load.cpu_share or 0.0
+        if load.lock_share is None and load.shares_interpreter and share >= _CPU_HEAVY:
+            return "whether tasks release the interpreter's lock is not known"
+        is_seen = any(of for of in load.waiting.values())
+        if _PARTLY[0] <= share <= _PARTLY[1] and load.ready is None and not is_seen:
+            return "whether tasks waited for a core or for something else is not known"
+        return None
+
+    def doubt_s(self, guess_s: float) -> float:
+        """Return how much longer it takes at most because of that."""
+        return max(self.work.recorded_s - guess_s, 0.0) if self.doubt() else 0.0
+
+    def notes(self) -> Iterator[str]:
+        """Yield what an estimate for more or fewer workers takes for granted."""
+        if self.is_other:
+            yield from self._notes_of_cores()
+            if self.work.at_lock.any():
+                yield "tasks took turns at a lock: more workers do not make them faster"
+            if self.doubt():
+                yield f"{self.doubt()}: the upper end is the worse case"
+
+    def _notes_of_cores(self) -> Iterator[str]:
+        load = self.work.load
+        if load.cpu_share is None:
+            yield "CPU time of tasks is not known: it holds if further workers have cores of their own"
+        elif load.has_held_lock:
+            yield "tasks took turns in running Python: more threads do not make them faster"
+        elif load.cpu_share >= _CPU_HEAVY and load.n_cores is None:
+            yield "how many cores there are is not known: it holds if there are enough"
+        elif load.cpu_share >= _CPU_HEAVY and self.work.n_workers > (load.n_cores or 0):
+            yield f"tasks burn CPU, and there are {load.n_cores} {plural('core', load.n_cores)}"
