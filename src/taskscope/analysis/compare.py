@@ -27,13 +27,7 @@ _MACHINE = ("host", "platform", "n_cores", "memory_limit_bytes")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One quantity before and after; None is unknown.
-
-    Parameters
-    ----------
-    before, after
-        The quantity in the first and in the second recording.
-    """
+    """One quantity in the first and in the second recording; None is unknown."""
 
     before: float | None
     after: float | None
@@ -48,23 +42,9 @@ class Change:
 class Difference:
     """What changed for the tasks of one prefix.
 
-    Parameters
-    ----------
-    prefix
-        The prefix.
-    n_tasks
-        How many of its tasks came to an end.
-    time_s
-        The sum of their durations.
-    cpu_s
-        The sum of their CPU time, of the tasks for which it is known.
-    mean_ratio
-        How many times the mean duration before is the one after; None unless both have tasks.
-    low, high
-        The interval that holds that ratio with 95 % confidence, by bootstrap; None with fewer than two
-        tasks on either side.
-    kind
-        ``new`` (only after), ``gone`` (only before), or ``both``.
+    `mean_ratio` is the mean duration after over that before, `low` and `high` its interval of 95 %
+    confidence by bootstrap; None unless both recordings have tasks, two or more for the interval. `kind` is
+    ``new`` (only after), ``gone`` (only before), or ``both``.
     """
 
     prefix: str
@@ -86,21 +66,10 @@ class Difference:
 class ComparedData(Result):
     """Two recordings side by side.
 
-    Parameters
-    ----------
-    makespan_s, time_s, cpu_s, n_tasks, peak_rss_bytes
-        Quantities of the whole recordings; the memory is that of the recording process and its children.
-    worker_peak_bytes, transferred_bytes, spilled_bytes
-        The most resident memory of any worker of a cluster, what workers sent each other, and the most that
-        any one of them had spilled.
-    n_lost
-        Executions that ended with their worker.
-    prefixes
-        The same per prefix, largest change of time first.
-    warnings
-        Why the two may not be comparable.
-    recordings
-        The two.
+    `peak_rss_bytes` is of the recording process and its children, `worker_peak_bytes` and `spilled_bytes`
+    are the most of any one worker of a cluster, and `n_lost` counts executions that ended with their worker.
+    `prefixes` have the largest change of time first; `warnings` are reasons why the two may not be
+    comparable.
     """
 
     makespan_s: Change
@@ -229,8 +198,8 @@ def _difference(
         low, high = _interval(before.duration_s, after.duration_s, chance)
     return Difference(
         prefix=prefix,
-        n_tasks=Change(_count(before), _count(after)),
-        time_s=Change(_sum(before), _sum(after)),
+        n_tasks=Change(*(len(_durations(tasks)) for tasks in (before, after))),
+        time_s=Change(*(float(_durations(tasks).sum()) for tasks in (before, after))),
         cpu_s=Change(_cpu(before), _cpu(after)),
         mean_ratio=ratio,
         low=low,
@@ -239,12 +208,8 @@ def _difference(
     )
 
 
-def _count(tasks: _Tasks | None) -> float:
-    return 0 if tasks is None else len(tasks.duration_s)
-
-
-def _sum(tasks: _Tasks | None) -> float:
-    return 0.0 if tasks is None else float(tasks.duration_s.sum())
+def _durations(tasks: _Tasks | None) -> NDArray[np.float64]:
+    return np.empty(0) if tasks is None else tasks.duration_s
 
 
 def _cpu(tasks: _Tasks | None) -> float | None:
@@ -302,16 +267,12 @@ def _shown(value: object) -> str:
     return " + ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _row(row: Difference) -> tuple[str, str, str, str, str]:
+def _row(row: Difference) -> tuple[str, ...]:
     n = _n(row.n_tasks.after)
     if row.n_tasks.before != row.n_tasks.after:
         n = f"{_n(row.n_tasks.before)} → {n}"
-    times = _time(row.time_s, before=True), _time(row.time_s, before=False)
-    return printable(row.prefix, 36), n, *times, _verdict(row)
-
-
-def _time(change: Change, *, before: bool) -> str:
-    return format_duration(change.before if before else change.after)
+    times = (format_duration(seconds) for seconds in (row.time_s.before, row.time_s.after))
+    return (printable(row.prefix, 36), n, *times, _verdict(row))
 
 
 def _verdict(row: Difference) -> str:

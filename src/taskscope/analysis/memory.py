@@ -36,18 +36,10 @@ _MAX_LINES = 10
 
 @dataclass(frozen=True, slots=True)
 class AllocatedLine:
-    """What a source line had allocated for a task, and not yet freed.
+    """The bytes that a source line had allocated for a task, and not yet freed.
 
-    Parameters
-    ----------
-    key, prefix
-        The task; a key of None: several, as only the 20,000 largest rows are told apart. Both None: no task.
-    file, function, line
-        Where: the innermost line that is of no library, or, if all are, the innermost one.
-    source
-        What the line says; None where the file is not here, or has changed since.
-    nbytes, n_allocations
-        How much, and in how many pieces.
+    A key of None: several tasks, as only the 20,000 largest rows are told apart; key and prefix None: no
+    task. The line is the innermost one outside of libraries; `source` is None where its file has changed.
     """
 
     key: str | None
@@ -62,15 +54,10 @@ class AllocatedLine:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Allocations(Result):
-    """What was allocated, and not yet freed, when that was most, since recording it began.
+    """Allocations (``malloc``, ``mmap``) that were not yet freed when their sum was largest, measured.
 
-    It is what was asked for (``malloc``, ``mmap``), measured; what the process had in memory, or had
-    before, is something else.
-
-    Parameters
-    ----------
-    lines
-        By task and source line, the largest first; what no task had is the last.
+    `lines` are by task and source line, the largest first; those of no task are the last. The memory of the
+    process is another number.
     """
 
     lines: tuple[AllocatedLine, ...]
@@ -166,15 +153,8 @@ def _line(row: PeakLine, source: Sequence[str]) -> AllocatedLine:
 class PeakPart:
     """A part of the bytes at a peak.
 
-    Parameters
-    ----------
-    kind
-        ``"results"``: results in memory, as Dask measures them. ``"base"``: memory before the first task.
-        ``"rest"``: tasks that ran, and everything else.
-    prefix
-        Of results: whose; None where that is not known.
-    nbytes
-        How much.
+    `kind` is ``"results"`` in memory, as Dask measures them, with their `prefix` where known; ``"base"``:
+    memory before the first task; ``"rest"``: tasks that ran, and everything else.
     """
 
     kind: PeakKind
@@ -186,25 +166,10 @@ class PeakPart:
 class MemoryPeak(Result):
     """The most memory of one process and its parts, which add up to it.
 
-    Parameters
-    ----------
-    worker
-        The address of a worker of a cluster; None for this process.
-    peak_bytes, time_s
-        The peak, and the time of its sample in seconds after `Recording.started_at`; NaN where unknown.
-    is_exact
-        Whether the kernel measured it; else it is the largest sample, and the memory between two samples may
-        have been more.
-    parts
-        Results by prefix, the largest first; memory before the first task, where a sample has it; the rest.
-    workers
-        The peak of each worker of a cluster, the largest first.
-    reason
-        Why there is no peak; None where there is one.
-    notes
-        What is not known, and why.
-    allocated
-        Allocations of tasks and source lines at their peak, with ``memory=True``.
+    `worker` is the address of a worker of a cluster, and `workers` has the peak of each, the largest first.
+    `time_s` is the time of the sample in seconds after `Recording.started_at`. With `is_exact` the kernel
+    measured the peak; else it is the largest sample, and memory between two samples may have been more.
+    `reason` is why there is no peak. `allocated` are the allocations with ``memory=True``.
     """
 
     worker: str | None

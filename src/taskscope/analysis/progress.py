@@ -33,27 +33,11 @@ class PrefixCount:
 class Progress:
     """How far the computes of a window are.
 
-    Parameters
-    ----------
-    total, finished, running, erred, interrupted
-        Numbers of tasks.
-    fraction
-        `finished` of `total`, 0 without any tasks and while it is not known how many there are.
-    elapsed_s
-        Seconds during which at least one compute ran.
-    left
-        An estimate of the seconds that are left; None without evidence, and when nothing runs.
-    state
-        One word for all computes, see `taskscope.analysis.totals`.
-    prefixes
-        The same counts per prefix of which tasks have to run, by first appearance.
-    scheduled
-        What a cluster's scheduler said of the tasks that no worker has; None where that is not known.
-    skipped
-        Tasks that do not have to run, because a cluster has their results, or those of what needs them; they
-        are in no other number.
-    is_on_cluster
-        Whether the running ones were given to workers of a cluster, which may not have begun them.
+    `fraction` is `finished` of `total`, 0 while the total is not known; `elapsed_s` are the seconds during
+    which at least one compute ran; `left` is the estimate of the seconds that are left, None without evidence
+    and when nothing runs. `prefixes` have the same counts, by first appearance. `scheduled` is the state of
+    tasks without a worker as a cluster's scheduler reported it. `skipped` tasks do not have to run and are in
+    no other number. With `is_on_cluster` running tasks were given to workers, which may not have begun them.
     """
 
     total: int

@@ -27,24 +27,10 @@ _MAX_NEEDED = 4
 class GroupProgress:
     """One task group of one compute.
 
-    Parameters
-    ----------
-    run
-        The number of the compute.
-    group, prefix
-        Its name, and what its tasks are drawn and counted by.
-    n_tasks
-        How many tasks it has; without data that the graph holds.
-    n_finished, n_erred, n_running
-        How many of them are in which state, each task by its last end.
-    n_skipped
-        How many did not have to run, because a cluster had their results, or those of what needs them.
-    seconds
-        How long all that ran took, added up.
-    needs
-        The groups of which tasks of this one need results, without itself.
-    layer
-        How many groups there are at most on a way to it from one that needs no other.
+    `n_tasks` leaves out data that the graph holds; each task counts in the state of its last end. Skipped
+    tasks did not have to run, because a cluster had their results, or those of their dependents. `seconds`
+    is the sum of all executions, `needs` are other groups whose results its tasks need, and `layer` is the
+    longest way to it from a group without needs.
     """
 
     run: int
@@ -67,16 +53,9 @@ class GroupProgress:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GroupGraph(Result):
-    """The graphs of computes by task groups.
+    """The graphs of computes by task groups, each group after those that it needs.
 
-    Parameters
-    ----------
-    groups
-        The groups of each compute, each after those that it needs.
-    reason
-        Why nothing can be said; None where something can.
-    notes
-        What is not known, and why.
+    `reason` is why there is none.
     """
 
     groups: tuple[GroupProgress, ...]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -26,6 +26,7 @@ from taskscope.model.tables.records import (
     Run,
     TaskBlock,
     flag_codes,
+    join_progress,
     number_prefixes,
 )
 from taskscope.model.tables.workers import WorkerSample
@@ -115,48 +116,40 @@ def last_codes(recording: RecordedData, run: int, name: str) -> NDArray[np.uint8
 
 def prefix_progress(recording: RecordedData) -> list[PrefixProgress]:
     """Return one row per compute and prefix, in the order in which they began, as a live recorder does."""
-    return [row for run in recording.graphs for row in _rows(recording, run)]
+    return [row for run in recording.graphs for row in join_progress(_by_group(recording, run))]
 
 
-def _rows(recording: RecordedData, run: int) -> list[PrefixProgress]:
+def _by_group(recording: RecordedData, run: int) -> Iterator[PrefixProgress]:
     graph, n = recording.graphs[run], len(recording.groups)
-
-    def count(keys: NDArray[np.generic]) -> NDArray[np.int64]:
-        return np.bincount(graph.group[keys], minlength=n)
-
     statuses = task_statuses(recording, run)
-    counts = np.array([count(np.flatnonzero(statuses == code)) for code in range(len(STATUSES))])
+    of_status = [np.bincount(graph.group[statuses == code], minlength=n) for code in range(len(STATUSES))]
+    known = np.sum(of_status, axis=0)
     blocks = [block for block in recording.blocks if block.run == run]
-    task = np.concatenate([np.empty(0, np.int32), *(block.task for block in blocks)])
-    seconds = np.bincount(graph.group[task], np.concatenate([np.empty(0), *(b.duration for b in blocks)]), n)
+    group = graph.group[np.concatenate([np.empty(0, np.int32), *(block.task for block in blocks)])]
+    seconds = np.bincount(group, np.concatenate([np.empty(0), *(b.duration for b in blocks)]), n)
     first = np.full(n, np.inf)
-    np.minimum.at(first, graph.group[task], np.concatenate([np.empty(0), *(b.start for b in blocks)]))
+    np.minimum.at(first, group, np.concatenate([np.empty(0), *(b.start for b in blocks)]))
     is_skipped = np.zeros(len(graph.group), bool)
     is_skipped[graph.skipped] = True
-    skipped = count(np.flatnonzero(is_skipped & (statuses == NO_ROW)))
-    planned = np.bincount(graph.group, minlength=n) - count(graph.data)
-    total = planned - skipped if graph.known else np.maximum(planned - skipped, counts.sum(axis=0))
-    again = count(task) - counts.sum(axis=0)
-    places: dict[str, list[int]] = {}
+    skipped = np.bincount(graph.group[is_skipped & (statuses == NO_ROW)], minlength=n)
+    planned = np.bincount(graph.group, minlength=n) - np.bincount(graph.group[graph.data], minlength=n)
+    total = planned - skipped if graph.known else np.maximum(planned - skipped, known)
+    again = np.bincount(group, minlength=n) - known
     for i in np.flatnonzero(total + skipped).tolist():
-        places.setdefault(recording.groups[i].prefix, []).append(i)
-    rows = [
-        PrefixProgress(
+        counts = [int(of[i]) for of in of_status]
+        yield PrefixProgress(
             run,
-            prefix,
-            total=int(total[ids].sum()),
-            finished=int(counts[FINISHED, ids].sum()),
-            erred=int(counts[ERRED, ids].sum()),
-            running=int(counts[RUNNING, ids].sum()),
-            interrupted=int(counts[INTERRUPTED, ids].sum() + counts[LOST, ids].sum()),
-            duration_s=float(seconds[ids].sum()),
-            skipped=int(skipped[ids].sum()),
-            again=int(again[ids].sum()),
-            first_s=None if np.isinf(first[ids]).all() else float(first[ids].min()),
+            recording.groups[i].prefix,
+            total=int(total[i]),
+            finished=counts[FINISHED],
+            erred=counts[ERRED],
+            running=counts[RUNNING],
+            interrupted=counts[INTERRUPTED] + counts[LOST],
+            duration_s=float(seconds[i]),
+            skipped=int(skipped[i]),
+            again=int(again[i]),
+            first_s=None if np.isinf(first[i]) else float(first[i]),
         )
-        for prefix, ids in places.items()
-    ]
-    return sorted(rows, key=lambda row: row.order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,34 +199,20 @@ def _some(value: float | None) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Numbers of tasks.
+    """Numbers of tasks by what became of them.
 
-    Parameters
-    ----------
-    n_erred
-        Tasks that raised.
-    n_unfinished
-        Tasks that were interrupted, lost or never ran, and did not run again.
-    n_skipped
-        Tasks that did not have to run, because a cluster had their results, or those of what needs them; they
-        are in none of the other numbers.
-    n_done
-        Tasks of the computes that finished.
-    n_unrecorded
-        Those of them of which nothing is recorded, so that it is not known whether they ran.
-    n_background
-        Tasks that had not come to an end when the recording was taken, of computes that go on.
-    n_interrupted, n_lost, n_running, n_given, n_unstarted
-        Of the unfinished ones those that were interrupted, went down with their process, ran when the
-        recording was taken, had been given to a worker of a cluster, where they may have waited for a thread,
-        and never began; of computes whose graph is not known nobody can tell.
+    Unfinished tasks were interrupted, lost, running when the recording was taken, given to a worker (where
+    they may have waited for a thread), or not started; for computes without a known graph only their sum is
+    known. Skipped tasks did not have to run, because a cluster had their results, or those of their
+    dependents. Of `n_done`, the tasks of finished computes, `n_unrecorded` have no row. Tasks in the
+    background belong to computes that go on.
     """
 
-    n_erred: int
-    n_unfinished: int
-    n_skipped: int
-    n_done: int
-    n_unrecorded: int
+    n_erred: int = 0
+    n_unfinished: int = 0
+    n_skipped: int = 0
+    n_done: int = 0
+    n_unrecorded: int = 0
     n_background: int = 0
     n_interrupted: int = 0
     n_lost: int = 0
@@ -243,76 +222,53 @@ class Outcomes:
 
 
 def measure_outcomes(recording: RecordedData) -> Outcomes:
-    """Return what became of the tasks of a recording; those that are no longer held are not left over."""
+    """Return what became of the tasks of a recording; tasks whose rows were dropped are not unfinished."""
     runs = [_of_run(recording, run) for run in recording.runs]
-    n_unrecorded = sum(run.n_unrecorded for run in runs)
-    n_dropped_later = max(recording.dropped - n_unrecorded, 0)
-    return Outcomes(
-        n_erred=sum(run.n_erred for run in runs),
-        n_unfinished=max(sum(run.n_unfinished for run in runs) - n_dropped_later, 0),
-        n_background=sum(run.n_background for run in runs),
-        n_skipped=sum(run.n_skipped for run in runs),
-        n_done=sum(run.n_done for run in runs),
-        n_unrecorded=max(n_unrecorded - recording.dropped, 0),
-        n_interrupted=sum(run.n_interrupted for run in runs),
-        n_lost=sum(run.n_lost for run in runs),
-        n_running=sum(run.n_running for run in runs),
-        n_given=sum(run.n_given for run in runs),
-        n_unstarted=max(sum(run.n_unstarted for run in runs) - n_dropped_later, 0),
-    )
+    sums = {of.name: sum(getattr(run, of.name) for run in runs) for of in fields(Outcomes)}
+    n_dropped_later = max(recording.dropped - sums["n_unrecorded"], 0)
+    for name, n in (
+        ("n_unrecorded", recording.dropped),
+        ("n_unfinished", n_dropped_later),
+        ("n_unstarted", n_dropped_later),
+    ):
+        sums[name] = max(sums[name] - n, 0)
+    return Outcomes(**sums)
 
 
 def _of_run(recording: RecordedData, run: Run) -> Outcomes:
-    is_done = run.status == "finished"
-    in_background = run.status == "running"
+    is_done, in_background = run.status == "finished", run.status == "running"
     n_done = run.n_tasks if is_done else 0
     if run.run not in recording.graphs:
-        return Outcomes(
-            n_erred=0,
-            n_unfinished=0 if is_done or in_background else run.n_tasks,
-            n_background=run.n_tasks if in_background else 0,
-            n_skipped=0,
-            n_done=n_done,
-            n_unrecorded=n_done,
-        )
+        if in_background:
+            return Outcomes(n_background=run.n_tasks)
+        return Outcomes(n_unfinished=run.n_tasks - n_done, n_done=n_done, n_unrecorded=n_done)
     statuses = task_statuses(recording, run.run)
     n_recorded = int((statuses != NO_ROW).sum())
-    n_ended_well = int(np.isin(statuses, (FINISHED, ERRED)).sum())
     n_planned = n_recorded if is_done else max(run.n_tasks, n_recorded)
-    skipped = recording.graphs[run.run].skipped
-    n_left = n_planned - n_ended_well
-    seen = last_codes(recording, run.run, "observed_by") != OBSERVED_BY.index("scheduler")
-    is_open = np.isin(statuses, (RUNNING, INTERRUPTED))
-    return Outcomes(
+    n_left = n_planned - int(np.isin(statuses, (FINISHED, ERRED)).sum())
+    found = Outcomes(
         n_erred=int((statuses == ERRED).sum()),
-        n_unfinished=0 if in_background else n_left,
-        n_background=n_left if in_background else 0,
-        n_skipped=int((statuses[skipped] == NO_ROW).sum()),
+        n_skipped=int((statuses[recording.graphs[run.run].skipped] == NO_ROW).sum()),
         n_done=n_done,
         n_unrecorded=max(n_done - n_recorded, 0),
-        n_interrupted=0 if in_background else int(((statuses == INTERRUPTED) & seen).sum()),
-        n_lost=0 if in_background else int((statuses == LOST).sum()),
-        n_running=0 if in_background else int(((statuses == RUNNING) & seen).sum()),
-        n_given=0 if in_background else int((is_open & ~seen).sum()),
-        n_unstarted=0 if in_background else max(n_planned - n_recorded, 0),
+    )
+    if in_background:
+        return replace(found, n_background=n_left)
+    seen = last_codes(recording, run.run, "observed_by") != OBSERVED_BY.index("scheduler")
+    return replace(
+        found,
+        n_unfinished=n_left,
+        n_interrupted=int(((statuses == INTERRUPTED) & seen).sum()),
+        n_lost=int((statuses == LOST).sum()),
+        n_running=int(((statuses == RUNNING) & seen).sum()),
+        n_given=int((np.isin(statuses, (RUNNING, INTERRUPTED)) & ~seen).sum()),
+        n_unstarted=max(n_planned - n_recorded, 0),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixTotal:
-    """Totals of one prefix.
-
-    Parameters
-    ----------
-    prefix
-        The prefix.
-    n_tasks, n_erred
-        How many of its tasks were seen to run, and how many of those raised.
-    duration_s
-        Sum of their durations.
-    share
-        That sum as a share of all task time, 0 if there is none.
-    """
+    """The tasks of one prefix that were seen to run, the sum of their durations, and its share of all."""
 
     prefix: str
     n_tasks: int
@@ -323,20 +279,10 @@ class PrefixTotal:
 
 @dataclass(frozen=True, slots=True)
 class WorkersTotals:
-    """What a cluster's workers used and lost; None is unknown, as it is where none was seen.
+    """What a cluster's workers used and lost; None is unknown.
 
-    Parameters
-    ----------
-    peak
-        The sample of any worker with the most resident memory.
-    transferred_bytes
-        What workers sent each other, as far as their logs tell.
-    spilled_bytes
-        The most that any one worker had spilled.
-    n_lost
-        Executions that ended with their worker.
-    n_stolen
-        How often a task that waited on one worker went to another that had less to do.
+    `peak` is the sample of any worker with the most memory, `spilled_bytes` the most that any one worker had
+    spilled, and `n_stolen` how often a waiting task went to another worker.
     """
 
     peak: WorkerSample | None = None
@@ -373,45 +319,12 @@ def _measure_workers(recording: RecordedData) -> WorkersTotals:
 class Totals:
     """What a recording amounts to; None is unknown.
 
-    Parameters
-    ----------
-    state
-        One word for all computes.
-    schedulers
-        Names of the schedulers, by first appearance.
-    n_workers
-        The most workers that any compute had.
-    n_runs, n_tasks
-        Computes, and tasks of their graphs.
-    outcomes
-        What became of these tasks.
-    n_failed_attempts
-        Attempts of tasks with ``retries`` that raised and were followed by others: neither tasks nor in any
-        sum.
-    dropped
-        Tasks that are no longer held; sums below do not contain them.
-    makespan_s
-        From the first line of the block to its last, or to the end of its last compute; of a recording
-        without a block from the start of the first compute.
-    task_s
-        Sum of the durations of all tasks that were seen to run; not of those that have not ended and of which
-        a scheduler knows only that a worker was given them.
-    cpu_s
-        Sum of the CPU time of the tasks for which it is known.
-    n_cpu_unknown
-        Tasks of which the CPU time is not known.
-    busy_fraction
-        Share of the workers' time, while computes ran, in which they ran tasks. Threads inside of a task
-        (BLAS, for instance) do not count.
-    peak_rss_bytes
-        The most resident memory of this process and its children, in a sample or, where the kernel saw that,
-        between two.
-    prefixes
-        Totals per prefix, most time first.
-    errors
-        What went wrong, one text per compute.
-    workers
-        What a cluster's workers used and lost.
+    `n_workers` is the most that any compute had. `makespan_s` is from the first line of the block to its
+    last, or to the end of its last compute; without a block, from the start of the first compute. `task_s`,
+    `cpu_s` and `prefixes` are sums over the tasks that were seen to run, without `dropped` rows and
+    `n_failed_attempts` of tasks with retries. `busy_fraction` is the share of the workers' time, while
+    computes ran, in which they ran tasks; threads inside of a task (BLAS) do not count. `peak_rss_bytes` is
+    the most memory of this process and its children.
     """
 
     state: State

@@ -32,6 +32,7 @@ from taskscope.model.tables.records import (
     RunningTask,
     RunStatus,
     join_flags,
+    join_progress,
 )
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.cache_usage import Occupancy, metric_name
@@ -126,48 +127,49 @@ def prefix_progress(
     state: RunState, groups: Sequence[Group], in_flight: Mapping[int, int]
 ) -> list[PrefixProgress]:
     """Return one row per prefix of this run, in the order in which they began to run."""
-    run = state.run.run
-    off = state.deductions
-    ids = sorted({g for g, n in state.graph.totals.items() if n > 0} | set(state.ended) | set(in_flight))
-    is_old = state.log is not None and bool(state.log.sent_counts)
-    rows: dict[str, PrefixProgress] = {}
-    for group_id in ids:
-        prefix = groups[group_id].prefix
-        ended = state.ended.get(group_id) or GroupSums.zero()
-        # A row may be replaced before it was folded itself.
-        counts = [max(n - off.superseded(group_id, status), 0) for status, n in enumerate(ended.counts)]
-        finished, erred, interrupted, lost, _ = counts
-        running = in_flight.get(group_id, 0)
-        seen = finished + erred + interrupted + lost + running
-        # While a large graph is still being counted, a prefix has at least the tasks seen of it.
-        planned = max(state.graph.totals[group_id] - off.skipped[group_id], 0)
-        total = planned if state.graph.is_counted else max(planned, seen)
-        finished = min(finished, total)
-        erred = min(erred, total - finished)
-        if is_old:
-            # What has ended since the scheduler was asked is in flight no more.
-            running = min(running, total - finished - erred)
-        row = rows.get(prefix) or PrefixProgress(run, prefix, 0, 0, 0, 0, 0, 0.0)
-        rows[prefix] = PrefixProgress(
-            run=run,
-            prefix=prefix,
-            total=row.total + total,
-            finished=row.finished + finished,
-            erred=row.erred + erred,
-            running=row.running + running,
-            interrupted=row.interrupted + max(min(interrupted + lost, total - finished - erred - running), 0),
-            duration_s=row.duration_s + ended.duration_s,
-            skipped=row.skipped + off.skipped[group_id],
-            again=row.again + sum(ended.counts) - sum(counts),
-            first_s=min((s for s in (row.first_s, ended.first_s) if s is not None), default=None),
-        )
-    ordered = sorted(rows.values(), key=lambda row: row.order)
+    ordered = join_progress(_by_group(state, groups, in_flight))
     log = state.log
     if log is None or log.stop is not None or not log.scheduled:
         return ordered
     scheduled = log.scheduled
     # What has ended since the scheduler was asked does not wait any more.
     return [replace(row, scheduled=scheduled.get(row.prefix) if row.ahead else None) for row in ordered]
+
+
+def _by_group(
+    state: RunState, groups: Sequence[Group], in_flight: Mapping[int, int]
+) -> Iterator[PrefixProgress]:
+    off = state.deductions
+    is_old = state.log is not None and bool(state.log.sent_counts)
+    planned_groups = {group for group, n in state.graph.totals.items() if n > 0}
+    for group in sorted(planned_groups | set(state.ended) | set(in_flight)):
+        ended = state.ended.get(group) or GroupSums.zero()
+        # A row may be replaced before it was folded itself.
+        counts = [max(n - off.superseded(group, status), 0) for status, n in enumerate(ended.counts)]
+        finished, erred, interrupted, lost, _ = counts
+        running = in_flight.get(group, 0)
+        # While a large graph is still being counted, a prefix has at least the tasks seen of it.
+        planned = max(state.graph.totals[group] - off.skipped[group], 0)
+        seen = finished + erred + interrupted + lost + running
+        total = planned if state.graph.is_counted else max(planned, seen)
+        finished = min(finished, total)
+        erred = min(erred, total - finished)
+        if is_old:
+            # What has ended since the scheduler was asked is in flight no more.
+            running = min(running, total - finished - erred)
+        yield PrefixProgress(
+            state.run.run,
+            groups[group].prefix,
+            total,
+            finished,
+            erred,
+            running,
+            interrupted=max(min(interrupted + lost, total - finished - erred - running), 0),
+            duration_s=ended.duration_s,
+            skipped=off.skipped[group],
+            again=sum(ended.counts) - sum(counts),
+            first_s=ended.first_s,
+        )
 
 
 _MAX_RUNNING = 1_000

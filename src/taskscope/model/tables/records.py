@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -42,6 +42,7 @@ __all__ = [
     "flag_codes",
     "flag_of",
     "join_flags",
+    "join_progress",
     "number_prefixes",
     "split_flags",
 ]
@@ -342,6 +343,22 @@ class PrefixProgress:
         """What sorts prefixes by when they began: those of which no row says it are late, others last."""
         began_s = math.inf if self.first_s is None else self.first_s
         return self.first_s is None and not self.running, began_s
+
+
+_ADDED = ("total", "finished", "erred", "running", "interrupted", "duration_s", "skipped", "again")
+
+
+def join_progress(rows: Iterable[PrefixProgress]) -> list[PrefixProgress]:
+    """Return rows of groups of one run added up by prefix, in the order in which they began."""
+    joined: dict[str, PrefixProgress] = {}
+    for row in rows:
+        known = joined.get(row.prefix)
+        if known is not None:
+            sums = {name: getattr(known, name) + getattr(row, name) for name in _ADDED}
+            began = min((s for s in (known.first_s, row.first_s) if s is not None), default=None)
+            row = replace(known, **sums, first_s=began)  # noqa: PLW2901 - the row of all groups
+        joined[row.prefix] = row
+    return sorted(joined.values(), key=lambda row: row.order)
 
 
 @dataclass(frozen=True, slots=True)
