@@ -102,8 +102,8 @@ def large_graph(known: Evidence) -> Iterator[Finding]:
         fewer = "use larger chunks or partitions, so that there are fewer tasks"
         yield measured("large-graph", graph_s, text, fewer, evidence)
     elif before is not None and graph_s >= _LONG_FOR_FEW_S:
-        # Waiting for a worker is no property of the graph.
-        own_s = sum(seconds for phase, seconds in before.phases_s.items() if phase != "wait")
+        # Neither building a graph nor waiting for a worker is about what the tasks carry.
+        own_s = sum(before.phases_s.get(phase, 0.0) for phase in ("send", "travel", "materialize"))
         if own_s >= 0.5 * graph_s:
             yield measured(
                 "large-graph",

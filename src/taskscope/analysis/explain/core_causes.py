@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.explain.evidence import Computes, listed
+from taskscope.analysis.explain.evidence import Computes, is_of_shuffle, listed
 from taskscope.analysis.explain.finding import Finding, at_most, measured
 from taskscope.analysis.explain.load import COUNTED_S
 from taskscope.analysis.explain.replay import longest_chain_s
@@ -204,11 +204,13 @@ def _off_cpu_s(of: Computes) -> NDArray[np.float64]:
         mine = work.prefix == number
         seen = load.waiting.get(name, {})
         waited = sum(part for kind, part in seen.items() if kind != "lock")
-        if seen.get("lock", 0.0) >= _AT_LOCK:
+        if seen.get("lock", 0.0) >= _AT_LOCK or is_of_shuffle(name):
             off_s[mine] = 0.0
         elif waited >= _OFF_CPU:
-            # Samples saw it wait: no queue for a core explains that.
-            off_s[mine] = np.minimum(work.seconds - cpu_s, work.seconds * waited)[mine]
+            # Samples saw it wait: no queue for a core explains that. Programs that a task starts may compute.
+            part = waited - (1 - idle) * seen.get("process", 0.0)
+            part = part if part >= _OFF_CPU else 0.0
+            off_s[mine] = np.minimum(work.seconds - cpu_s, work.seconds * part)[mine]
         elif idle * (whole[number] - own[number]) < least * whole[number] or (
             load.is_crowded and of.stacks.places(name)
         ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,7 @@ from taskscope.analysis.explain.waits import Stacks
 from taskscope.analysis.quantities import format_percent, printable
 from taskscope.model.recording import RecordedData
 
-__all__ = ["Computes", "Evidence", "kinds_of", "listed"]
+__all__ = ["Computes", "Evidence", "is_of_shuffle", "kinds_of", "listed"]
 
 _STRAGGLER = 3.0
 _FEW = 0.1
@@ -74,6 +75,9 @@ class Computes:
             usual_s[mine] = float(np.median(work.seconds[mine]))
             # Not those that only had to wait longer for a core.
             is_late[mine] = _few_late(work.seconds[mine]) & _few_late(work.takes_s[mine])
+            if work.load.is_crowded:
+                is_late[mine] &= _few_late(np.nan_to_num(work.cpu_s[mine]))
+        is_late &= ~np.array([is_of_shuffle(name) for name in known.prefixes], bool)[work.prefix]
         stacks = Stacks(known.recording, [run.run for run in work.schedule.runs])
         return cls(known, work, replayed_s(work), kind, usual_s, is_late, stacks)
 
@@ -143,6 +147,14 @@ def _few_late(took_s: NDArray[np.float64]) -> NDArray[np.bool_]:
         n_few = max(n_few, 1)
         late &= took_s > _STRAGGLER * float(np.sort(took_s)[-1 - n_few])
     return late
+
+
+_SHUFFLE = re.compile(r"p2p|(^|-)(shuffle|barrier|transfer|unpack)(-|$)")
+
+
+def is_of_shuffle(prefix: str) -> bool:
+    """Return whether tasks of a prefix are those of distributed's shuffle, which wait for each other."""
+    return _SHUFFLE.search(prefix) is not None
 
 
 def listed(names: Sequence[str]) -> str:

@@ -233,7 +233,7 @@ def _serial_step(
             "return less from each of them"
         )
     elif n_inputs:
-        advice = "let it be several tasks, one a block, or hand it less data: reduce each block first"
+        advice = "hand it less: smaller blocks, or a reduction in a tree (split_every) before it"
     else:
         advice = "all other tasks wait for this one: split what it reads or makes into several tasks"
     worth_s = step_s * (1 - 1 / work.n_workers)
