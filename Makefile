@@ -22,9 +22,10 @@ IN_PAIRS := $(PYTEST) -p no:nbval -n 2 --dist loadfile
 UNIT := $(IN_PAIRS) --ignore=tests/browser --ignore=tests/faults --ignore=tests/packaging --ignore=tests/upstream
 FAULTS := $(IN_PAIRS) tests/faults
 UPSTREAM_OURS := $(PYTEST) -c tests/upstream/dask.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
-NOTEBOOKS := $(PYTEST) --nbval-lax notebooks
+NOTEBOOKS := $(PYTEST) --nbval-lax -n 2 --dist loadfile notebooks
 IPYKERNEL6 := build/ipykernel6
 VOILA := build/voila
+BROWSERS := $(STAMPS)/chromium $(STAMPS)/ipykernel6 $(STAMPS)/voila
 LAB42 := build/lab42
 LAB42_TESTS := charts/test_progress cells/test_saved
 # Neither wheel nor sdist of distributed has its tests: where its repository is, and which of its states if not that of the release.
@@ -53,7 +54,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum releases newest other-python binder packaging notebooks notebooks-public browser lab42 docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum releases newest unit-other binder packaging notebooks notebooks-public browser lab42 docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -63,16 +64,14 @@ demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless,
 	@cd build/demo && jupyter nbconvert --log-level=WARN --to html 01-quickstart.ipynb
 	@printf 'executed notebook: %s\nreport:            %s\n' build/demo/01-quickstart.ipynb build/demo/01-quickstart.html
 
-# Side by side what computes little, or would not notice; alone what times threads, builds from this tree, or takes both cores.
+# Unit tests of Python leave a third of both cores idle, because they wait for clusters and processes: other checks run beside
+# them. Browser and fault tests have the machine for themselves.
 test: setup ## check everything
-	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 $(STAMPS)/newest typecheck unit-frontend notebooks docs-check docs lint upstream
-	$(MAKE) unit-python
+	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 $(STAMPS)/newest unit-python typecheck unit-frontend lint docs-check docs upstream
+	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 newest notebooks packaging $(BROWSERS)
 	$(MAKE) faults
-	$(MAKE) newest
-	$(MAKE) packaging
 	$(MAKE) browser
 
-# Unit tests of Python leave a third of both cores idle: they wait for clusters and processes.
 quick: setup ## style, types and unit tests: what to run before each commit
 	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 unit-python typecheck unit-frontend lint
 
@@ -113,17 +112,12 @@ releases: setup $(RELEASES:%=$(STAMPS)/distributed-%) ## tests of clusters with 
 		build/distributed-$$release/bin/$(PYTEST) -p no:nbval tests/unit/cluster; done
 	@echo "distributed of $(VENV)"; $(PYTEST) -p no:nbval tests/unit/cluster
 
-newest: setup $(STAMPS)/newest ## unit, fault, upstream and notebook tests with the newest other Python on this machine, if there is one
+newest: setup $(STAMPS)/newest ## unit tests with the newest other Python on this machine, if there is one
 	@if [ ! -s $(STAMPS)/newest ]; then echo "nothing to run: this machine has no Python beside $$($(PYTHON) -V)"; else \
-		$(MAKE) other-python VENV=$(NEWEST); fi
+		$(NEWEST)/bin/python -VV; $(MAKE) unit-other VENV=$(NEWEST); fi
 
-other-python:
-	$(PYTHON) -VV
+unit-other:
 	$(UNIT)
-	$(FAULTS)
-	$(UPSTREAM_OURS)
-	$(NOTEBOOKS) -n 2 --dist loadfile
-
 
 binder: $(STAMPS)/python ## build what Binder would, without its container, and run notebook 01 there (not part of test)
 	rm -rf build/binder && mkdir -p build/binder/repository
@@ -134,7 +128,7 @@ binder: $(STAMPS)/python ## build what Binder would, without its container, and 
 		jupyter labextension list 2>&1 | grep 'taskscope.*enabled'
 
 packaging: setup ## build wheel and sdist, look inside, install without Node
-	$(IN_PAIRS) tests/packaging
+	$(IN_PAIRS) --timeout 900 tests/packaging
 
 notebooks-public: setup ## run notebooks that are not ours, plain and profiled: make notebooks-public PATHS=folder (not part of test)
 	$(PYTHON) -m tests.notebooks_public $(PATHS)
@@ -142,7 +136,7 @@ notebooks-public: setup ## run notebooks that are not ours, plain and profiled: 
 notebooks: setup ## run every notebook
 	$(NOTEBOOKS)
 
-browser: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 $(STAMPS)/voila ## JupyterLab, Notebook 7 and Voila in a real Chromium
+browser: setup $(BROWSERS) ## JupyterLab, Notebook 7 and Voila in a real Chromium
 	$(PYTEST) -n 2 --dist loadfile tests/browser
 
 lab42: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 $(STAMPS)/lab42 ## the oldest JupyterLab that we support (not part of test)
