@@ -23,6 +23,11 @@ function describe(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
+/** Whether a value is an object with names. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** A value and where it stands; `at` steps inside. */
 export class Field {
   constructor(
@@ -35,11 +40,11 @@ export class Field {
   }
 
   at(name: string): Field {
-    if (typeof this.value !== 'object' || this.value === null || Array.isArray(this.value)) {
+    const { value } = this;
+    if (!isRecord(value)) {
       this.fail('an object');
     }
-    const own = Object.hasOwn(this.value, name);
-    return new Field(own ? (this.value as Record<string, unknown>)[name] : undefined, `${this.path}.${name}`);
+    return new Field(Object.hasOwn(value, name) ? value[name] : undefined, `${this.path}.${name}`);
   }
 
   list(): Field[] {

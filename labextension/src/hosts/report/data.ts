@@ -4,6 +4,7 @@ import type { AskLinks, ClusterStore } from '../../store';
 import { TaskStore } from '../../store';
 import type { KnownPath, LinkRow, LinkRows } from '../../wire';
 import { Field, PageStream, WireError, decodePath, MAX_LINKS, inflate } from '../../wire';
+import { isRecord } from '../../wire/check';
 import { appendAll } from '../recorded';
 
 /** Shows and keeps what only clusters have. */
@@ -61,10 +62,6 @@ function askPage(packed: Record<string, unknown>, storeOf: () => TaskStore): Ask
       });
     return true;
   };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const UNKNOWN = 0xffffffff;

@@ -3,7 +3,6 @@ import type { WidgetModel } from '@jupyter-widgets/base';
 
 import { CLUSTER_CHARTS } from '../../charts/cluster';
 import { mount as mountDashboard } from '../../charts/dashboard';
-import type { FlameColours } from '../../charts/flame/view';
 import { mount as mountFlame } from '../../charts/flame/view';
 import { decodeFlame } from '../../charts/flame/data';
 import { sourceOf } from '../../charts/flame/source';
@@ -13,6 +12,7 @@ import type { TimelineChart } from '../../charts/timeline/timeline';
 import type { TracksOptions } from '../../charts/tracks';
 import { mountTracks } from '../../charts/tracks';
 import { findingsOf } from '../../charts/tasks/why/findings';
+import { coloursOf } from '../lab/panels/charts/live-flame';
 import { hearOthers, setBy } from '../private-names';
 import type { MountChart } from './view';
 
@@ -41,13 +41,7 @@ export const mountCacheOf: MountChart = ({ el, store, ...place }, model) => {
 export const mountFlameOf: MountChart = (place, model) => {
   const { el, store, signal } = place;
   const traits = new SharedTraits(model, place);
-  const colours: FlameColours = {
-    current: () => prefix => store.colour(store.tables.prefixId(prefix)),
-    subscribe: (changed, until) => {
-      store.subscribe(changed, until);
-    }
-  };
-  const chart = mountFlame(el, colours, {
+  const chart = mountFlame(el, coloursOf(store), {
     signal,
     onFunction: chosen => {
       traits.tell('function', chosen === null ? null : [chosen.name, chosen.file, chosen.line]);

@@ -19,6 +19,6 @@ export function widgetModule(surroundings: Surroundings): ExportMap {
     DashboardView: chartView(surroundings, 'dashboard', mountDashboardOf),
     ResourceView: chartView(surroundings, 'resources', mountResourcesOf),
     CacheView: chartView(surroundings, 'cache', mountCacheOf),
-    FlameView: chartView(surroundings, null, mountFlameOf)
+    FlameView: chartView(surroundings, 'flame', mountFlameOf)
   };
 }

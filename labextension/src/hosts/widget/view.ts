@@ -42,8 +42,8 @@ export interface Place {
 /** Mounts one chart; it goes when the place's signal aborts. */
 export type MountChart = (place: Place, model: WidgetModel, surroundings: Surroundings) => void;
 
-/** Make the class of a view that shows this chart; null: one that has no panel. */
-export function chartView(surroundings: Surroundings, chart: ChartName | null, mount: MountChart): typeof DOMWidgetView {
+/** Make the class of a view that shows this chart. */
+export function chartView(surroundings: Surroundings, chart: ChartName, mount: MountChart): typeof DOMWidgetView {
   return class ChartView extends DOMWidgetView {
     override render(): void {
       super.render();
@@ -84,7 +84,7 @@ function mountChart(
   model: WidgetModel,
   signal: AbortSignal,
   surroundings: Surroundings,
-  chart: ChartName | null,
+  chart: ChartName,
   mount: MountChart
 ): void {
   const { feeds, panels } = surroundings;
@@ -100,7 +100,7 @@ function mountChart(
     return;
   }
   const { value: feed, release } = feeds.lease(kernel);
-  const popOut = panels === null || chart === null ? null : (): void => void panels.openFor(chart, kernel.id);
+  const popOut = panels === null ? null : (): void => void panels.openFor(chart, kernel.id);
   const recorder = textOf(model.get('recorder_id'));
   const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut, close: null }, signal);
   const held = feed.lease(recorder);

@@ -5,8 +5,10 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
 import type { Keeper } from '../../../charts/ui/keeping';
+import type { RunWindow } from '../../../store';
 import type { TaskStore } from '../../../store/task-store';
 import { type Batch, type LinksAnswer, PageStream, WireError, decodeExplained, decodeLinks } from '../../../wire';
+import { isRecord } from '../../../wire/check';
 import { FEED_DEFAULTS, type FeedSettings } from './settings';
 import { InStep, RESUME_MS } from '../kernel/in-step';
 import { type Arrival, KernelLink, type LinkEvent } from '../kernel/link';
@@ -172,6 +174,12 @@ export class Feed implements IDisposable {
     compare: async ({ firstRun, lastRun }) => (await this._keep({ verb: 'compare', first_run: firstRun, last_run: lastRun })).html ?? '',
     explain: async ({ firstRun, lastRun }) => decodeExplained((await this._keep({ verb: 'explain', first_run: firstRun, last_run: lastRun })).data)
   };
+
+  /** Resolves to the call stacks of these computes, unchecked; the kernel samples stacks while a page requests them. */
+  async profile({ firstRun, lastRun }: RunWindow): Promise<unknown> {
+    const { data } = await this._keep({ verb: 'profile', first_run: firstRun, last_run: lastRun });
+    return isRecord(data) ? data.profile : null;
+  }
 
   private _keep(asked: JSONObject): Promise<Reply> {
     return new Promise((resolve, reject) => {

@@ -1,4 +1,5 @@
 /** What the kernel answers on the control comm, checked. */
+import { isRecord } from '../../../wire/check';
 
 export interface Reply {
   re: string | null;
@@ -21,10 +22,10 @@ export interface Reply {
 
 /** Return the reply, or null if it is none of ours. */
 export function parseReply(data: unknown): Reply | null {
-  if (typeof data !== 'object' || data === null) {
+  if (!isRecord(data)) {
     return null;
   }
-  const { re, recorder, epoch, cursor, lease_s: leaseS, subshell, error, run, request, path, html } = data as Record<string, unknown>;
+  const { re, recorder, epoch, cursor, lease_s: leaseS, subshell, error, run, request, path, html } = data;
   if (typeof recorder !== 'string' || typeof epoch !== 'string' || typeof cursor !== 'number') {
     return null;
   }
@@ -46,9 +47,9 @@ export function parseReply(data: unknown): Reply | null {
 
 /** Return the text of a refusal to talk to this page at all, which carries nothing else. */
 export function parseRefusal(data: unknown): string | null {
-  if (typeof data !== 'object' || data === null) {
+  if (!isRecord(data)) {
     return null;
   }
-  const { re, error } = data as Record<string, unknown>;
+  const { re, error } = data;
   return re === 'open' && typeof error === 'string' ? error : null;
 }

@@ -33,7 +33,6 @@ export function addCommands(
       return command;
     }),
     'taskscope:open-side-panel',
-    'taskscope:open-layout',
     ...(setLoadWithDask === null ? [] : [LOAD_WITH_DASK])
   ];
   commands.addCommand('taskscope:open-side-panel', {
@@ -43,11 +42,6 @@ export function addCommands(
     execute: () => {
       panels.toggleSidePanel();
     }
-  });
-  commands.addCommand('taskscope:open-layout', {
-    label: trans.__('Open the Default Layout'),
-    caption: trans.__('Open the panels that the settings name, where they say'),
-    execute: () => panels.openLayout()
   });
   if (setLoadWithDask !== null) {
     commands.addCommand(LOAD_WITH_DASK, {
@@ -67,9 +61,7 @@ export function addCommands(
   }
   return launcher => {
     offered.forEach((command, rank) => {
-      if (command !== 'taskscope:open-layout') {
-        launcher.add({ command, category, rank });
-      }
+      launcher.add({ command, category, rank });
     });
   };
 }

@@ -28,6 +28,7 @@ export const cacheIcon = icon(
   'cache',
   '<path d="M12 3 2 8l10 5 10-5zm0 2.200L17.500 8 12 10.800 6.500 8z"/><path d="m2 12 10 5 10-5-2.200-1.100L12 14.800l-7.800-3.900zm0 4 10 5 10-5-2.200-1.100L12 18.800l-7.800-3.900z"/>'
 );
+export const flameIcon = icon('flame', '<path d="M2 18h20v3H2zm0-5h13v4H2zm15 0h5v4h-5zM4 8h7v4H4zm14 0h3v4h-3zM5 3h4v4H5z"/>');
 export const pinIcon = icon('pin', '<path d="M8 3h8v2h-1v5l3 3v2h-5v6h-2v-6H6v-2l3-3V5H8z"/>');
 export const popOutIcon = icon(
   'pop-out',

@@ -4,6 +4,7 @@ import type { ReadonlyPartialJSONValue } from '@lumino/coreutils';
 
 import type { View } from '../../../charts/timeline/time';
 import { TimeAxis } from '../../../charts/timeline/time';
+import { isRecord } from '../../../wire/check';
 import type { Pin } from './target';
 
 export interface ChartView {
@@ -81,7 +82,7 @@ function parseView(saved: unknown): View | null {
 }
 
 function fields(saved: unknown): Record<string, unknown> {
-  return typeof saved === 'object' && saved !== null ? (saved as Record<string, unknown>) : {};
+  return isRecord(saved) ? saved : {};
 }
 
 function isFinite(value: unknown): value is number {

@@ -1,8 +1,8 @@
 /** All panels of this page: opened, found again, restored after a reload. */
 import type { ILabShell, JupyterFrontEnd } from '@jupyterlab/application';
 import { WidgetTracker } from '@jupyterlab/apputils';
+import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import { Token } from '@lumino/coreutils';
-import type { DockLayout } from '@lumino/widgets';
 
 import { type ChartName, isChartName } from './charts/charts';
 import { NOTHING } from './memory';
@@ -19,12 +19,6 @@ export interface IPanels {
 }
 
 export const IPanels = new Token<IPanels>('taskscope:IPanels', 'Opens panels with live Dask diagnostics.');
-
-/** Where a panel is put. */
-interface Where {
-  readonly mode?: DockLayout.InsertMode;
-  readonly ref?: string;
-}
 
 export class Panels implements IPanels {
   readonly tracker = new WidgetTracker<ChartPanel>({ namespace: 'taskscope' });
@@ -66,19 +60,16 @@ export class Panels implements IPanels {
   }
 
   /** Open a chart that looks at what is in use, or bring it to the front. */
-  async open(chart: ChartName, where: Where = {}): Promise<void> {
+  async open(chart: ChartName): Promise<void> {
     const owner = this._context.owners.current;
     if (this.settings.followMode === 'pinned' && owner !== null) {
       const kernelId = owner.session.session?.kernel?.id ?? '';
-      await this._openPinned(chart, { path: owner.session.path, kernelId }, where);
+      await this._openPinned(chart, { path: owner.session.path, kernelId }, {});
       return;
     }
     const id = idOf(chart, 1);
-    const there = this._find(id);
-    if (there === undefined) {
-      await this._add(id, chart, null, where);
-    } else if (where.mode !== undefined) {
-      this._put(there, where);
+    if (this._find(id) === undefined) {
+      await this._add(id, chart, null, {});
     }
     this._shell.activateById(id);
   }
@@ -86,13 +77,6 @@ export class Panels implements IPanels {
   async openFor(chart: ChartName, kernelId: string): Promise<void> {
     const owner = this._context.owners.byKernel(kernelId);
     await this._openPinned(chart, { path: owner?.session.path ?? '', kernelId }, { mode: 'split-right' });
-  }
-
-  async openLayout(): Promise<void> {
-    for (const { chart, mode, ref } of this.settings.defaultLayout) {
-      const beside = ref === null ? undefined : this._ofChart(ref)?.id;
-      await this.open(chart, { mode, ...(beside === undefined ? {} : { ref: beside }) });
-    }
   }
 
   /** A cell of this kernel asks to be shown. */
@@ -113,7 +97,7 @@ export class Panels implements IPanels {
     }
   }
 
-  private async _openPinned(chart: ChartName, pin: Pin, where: Where): Promise<void> {
+  private async _openPinned(chart: ChartName, pin: Pin, where: DocumentRegistry.IOpenOptions): Promise<void> {
     const there = this.tracker.find(
       panel => panel.spec.chart === chart && panel.pin !== null && (panel.pin.path === pin.path && pin.path !== '' || panel.kernelId === pin.kernelId)
     );
@@ -121,7 +105,7 @@ export class Panels implements IPanels {
     this._shell.activateById(panel.id);
   }
 
-  private async _add(id: string, chart: ChartName, pin: Pin | null, where: Where): Promise<ChartPanel> {
+  private async _add(id: string, chart: ChartName, pin: Pin | null, where: DocumentRegistry.IOpenOptions): Promise<ChartPanel> {
     const { memory } = this._context;
     const known = pin === null ? await memory.load(id) : { ...NOTHING, pin };
     const panel = new ChartPanel({ id, chart, compact: false }, this._context);
@@ -131,21 +115,13 @@ export class Panels implements IPanels {
       memory.forget(id);
     });
     await this.tracker.add(panel);
-    this._put(panel, where);
-    return panel;
-  }
-
-  private _put(panel: ChartPanel, where: Where): void {
     // Elsewhere the main area shows one document, and nothing that is added to it.
     this._shell.add(panel, this._labShell === null ? 'right' : 'main', { ...where, type: 'Taskscope' });
+    return panel;
   }
 
   private _find(id: string): ChartPanel | undefined {
     return this.tracker.find(panel => panel.id === id);
-  }
-
-  private _ofChart(chart: ChartName): ChartPanel | undefined {
-    return this.tracker.find(panel => panel.spec.chart === chart);
   }
 
   /** The first id is that of the panel that follows. */

@@ -102,8 +102,6 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
     feeds.panelAsked.connect((_, { model, ask }) => {
       if (ask === 'dock' || panels.settings.autoOpen === 'side-panel') {
         void panels.show(model.id);
-      } else if (panels.settings.autoOpen === 'layout') {
-        void panels.openLayout();
       }
     });
     return panels;

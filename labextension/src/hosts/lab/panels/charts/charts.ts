@@ -2,9 +2,9 @@
 import type { LabIcon } from '@jupyterlab/ui-components';
 
 import { trans } from '../../../../lib/translate';
-import { cacheIcon, dashboardIcon, progressIcon, resourcesIcon, taskStreamIcon } from '../icons';
+import { cacheIcon, dashboardIcon, flameIcon, progressIcon, resourcesIcon, taskStreamIcon } from '../icons';
 
-export const CHARTS = ['dashboard', 'progress', 'task-stream', 'resources', 'cache'] as const;
+export const CHARTS = ['dashboard', 'progress', 'task-stream', 'resources', 'cache', 'flame'] as const;
 export type ChartName = (typeof CHARTS)[number];
 
 interface Chart {
@@ -17,7 +17,8 @@ const SHOWN: Record<ChartName, Chart> = {
   progress: { icon: progressIcon, label: () => trans.__('Dask Progress') },
   'task-stream': { icon: taskStreamIcon, label: () => trans.__('Dask Tasks') },
   resources: { icon: resourcesIcon, label: () => trans.__('Dask CPU and Memory') },
-  cache: { icon: cacheIcon, label: () => trans.__('Dask Results in Memory') }
+  cache: { icon: cacheIcon, label: () => trans.__('Dask Results in Memory') },
+  flame: { icon: flameIcon, label: () => trans.__('Dask Profile') }
 };
 
 export function chartOf(name: ChartName): Chart {

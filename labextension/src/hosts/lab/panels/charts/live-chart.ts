@@ -54,6 +54,7 @@ export function showLive(el: HTMLElement, lease: Lease<Feed>, { chart, ...option
       },
       stop: (run, way) => feed.stop(run, way),
       keeper: feed.keeper,
+      profile: window => feed.profile(window),
       ...options
     });
   };

@@ -10,8 +10,9 @@ import type { TimeAxis } from '../../../../charts/timeline/time';
 import type { Keeper, RevealCell } from '../../../../charts/ui/keeping';
 import { Keeping } from '../../../../charts/ui/keeping';
 import { findingsOf } from '../../../../charts/tasks/why/findings';
-import type { TaskStore } from '../../../../store';
+import type { RunWindow, TaskStore } from '../../../../store';
 import type { ChartName } from './charts';
+import { mountLiveFlame } from './live-flame';
 
 export interface ChartPlace {
   readonly el: HTMLElement;
@@ -24,6 +25,8 @@ export interface ChartPlace {
   readonly onHidden: (hidden: readonly string[]) => void;
   readonly stop: StopRun;
   readonly keeper: Keeper;
+  /** Resolves to the call stacks of computes. */
+  readonly profile: (window: RunWindow) => Promise<unknown>;
   readonly reveal: RevealCell;
 }
 
@@ -39,6 +42,9 @@ export const MOUNTS: Record<ChartName, (place: ChartPlace) => void> = {
   },
   resources: ({ el, store, keeper, ...place }) => {
     mountTracks(el, store, ['workers', 'resources'], { ...place, keeping: new Keeping(keeper), shows: 'now', clusters: CLUSTER_CHARTS });
+  },
+  flame: ({ el, store, profile, signal }) => {
+    mountLiveFlame(el, store, profile, signal);
   },
   cache: ({ el, store, keeper, ...place }) => {
     mountTracks(el, store, ['cache'], { ...place, keeping: new Keeping(keeper), shows: 'now' });
