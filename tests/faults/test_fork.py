@@ -77,7 +77,6 @@ def test_a_child_forked_while_a_thread_holds_a_lock_does_not_wait_for_it(
 OF_ONE_PROCESS = {
     "cli/terminal.py": "a program's own terminal, which its children have nothing to show on",
     "jupyter/widgets/base.py": "a kernel's comms, which its children have none of",
-    "sources/cluster/adapter/counted.py": "of a worker, which a function sent there makes it in",
     "sources/cluster/adapter/remote.py": "of a worker, which a function sent there makes it in",
     "sources/local/shipped.py": "of one run, which nobody but the process that computes it reads",
 }

@@ -12,7 +12,7 @@ from taskscope.model.errortext import describe
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Message
 from taskscope.sources.cluster.adapter import default_client
-from taskscope.sources.cluster.workers.profiles import cluster_stacks, sampling_interval_s
+from taskscope.sources.cluster.workers.samples import cluster_stacks, sampling_interval_s
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -34,19 +34,7 @@ _MAX_SHOWN = 100_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """What was done for tasks, in each worker's order, by its clock and with distributed's correction.
-
-    Parameters
-    ----------
-    owner
-        The place of the execution that each belongs to, ascending.
-    kind
-        Codes into `taskscope.model.tables.activities.ACTIVITIES`, or `COMPUTE`.
-    start, stop
-        Wall-clock seconds.
-    source
-        The addresses that data came from; None for what is not a transfer.
-    """
+    """Steps of tasks, in each worker's order, by its clock and with distributed's correction."""
 
     owner: NDArray[np.int64]
     kind: NDArray[np.uint8]
@@ -57,34 +45,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Executions:
-    """Tasks that came to an end on workers.
-
-    Parameters
-    ----------
-    keys
-        Their keys.
-    workers
-        The addresses of the workers.
-    threads
-        The threads' numbers there; 0 where no thread ran it.
-    errors
-        What they raised, type and message, by place; those that are left out finished.
-    nbytes
-        Sizes of the results; NaN where unknown.
-    reported
-        When the worker reported it, by the worker's own clock and uncorrected; NaN where it did not say.
-    steps
-        What was done for them; at least one each.
-    computed
-        The place of the step that is the computing of each.
-    computed_stop
-        When the last computing of each stopped; NaN where there was none.
-    stepped
-        Places of those whose worker's clock was set back meanwhile, so that something stopped before it
-        started; that is told as having taken no time.
-    n_cut
-        How many had more steps than are kept of one task.
-    """
+    """Tasks that came to an end on workers."""
 
     keys: list[Hashable]
     workers: list[str]

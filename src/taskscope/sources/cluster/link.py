@@ -117,15 +117,7 @@ def _close_sockets() -> None:
 
 
 class Link:
-    """A connection to one scheduler; for coroutines of one event loop.
-
-    Parameters
-    ----------
-    address
-        Where the scheduler listens.
-    arguments
-        What a connection needs, as `taskscope.sources.cluster.adapter.connection_of` gives it.
-    """
+    """A connection to one scheduler; for coroutines of one event loop."""
 
     def __init__(self, address: str, arguments: Mapping[str, Any]) -> None:
         self.address = address
@@ -135,15 +127,7 @@ class Link:
         self._gone = asyncio.Event()
 
     async def ask(self, op: str, **arguments: Any) -> Any:
-        """Send a message to the scheduler and return its answer.
-
-        Raises
-        ------
-        OSError
-            If the scheduler cannot be reached.
-        Exception
-            What the scheduler raised, for instance because the message is blocked there.
-        """
+        """Send a message to the scheduler and return its answer."""
         if self._gone.is_set():
             raise ConnectionResetError("it is gone")
         if self._rpc is None:
@@ -173,13 +157,7 @@ class Link:
             asking.cancel()
 
     async def open(self) -> Any:
-        """Return another connection, as distributed has it; its messages are not unpickled either.
-
-        Raises
-        ------
-        OSError
-            If the scheduler cannot be reached.
-        """
+        """Return another connection, as distributed has it; its messages are not unpickled either."""
         from distributed.comm import connect
 
         return await connect(self.address, timeout=_CONNECT_S, deserialize=False, **self._arguments)
@@ -221,7 +199,7 @@ class ThreadSafeEvent:
             loop.call_soon_threadsafe(self._inner.set)
 
     def set_here(self) -> None:
-        """Do so at once, on the loop itself."""
+        """Set it on the loop itself."""
         self._inner.set()
 
     def clear(self) -> None:
@@ -249,11 +227,6 @@ class RateLimiter:
 
     A scheduler that answers slowly has much to do, so it is asked less often. What it has to say of all
     workers takes it longer the more there are: each such message has a limit of its own, see `limited`.
-
-    Parameters
-    ----------
-    now
-        The clock.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -305,13 +278,7 @@ class RateLimiter:
 
 
 class ClientRefs:
-    """Clients come and leave on any thread; once the last has left, nobody can come any more.
-
-    Parameters
-    ----------
-    lock
-        Held by who calls `join`.
-    """
+    """Clients come and leave on any thread; once the last has left, nobody can come any more."""
 
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock

@@ -21,7 +21,7 @@ takes its place: what is read of a task that came and ended since is its end. Th
 - ``steal``: key, moment, what became of it, from whom, to whom, and where that is known what it costs and how
   much work both had (`taskscope.model.tables.activities.Steal`);
 - ``life``: worker, moment, what happened to it, and what is known of that
-  (`taskscope.sources.cluster.workers.life`).
+  (`taskscope.sources.cluster.workers.known`).
 
 Where a scheduler does not let itself be observed (it blocks the message, or runs another Python), nothing
 that it computes is recorded.
@@ -395,15 +395,7 @@ def _end(name: str) -> Callable[[Any, Any], None]:
 
 
 class Observer:
-    """The observer on one scheduler, as seen from here; for coroutines of one event loop.
-
-    Parameters
-    ----------
-    link
-        Where the scheduler is.
-    recorder
-        Where it is told that a scheduler does not let itself be observed.
-    """
+    """The observer on one scheduler, as seen from here; for coroutines of one event loop."""
 
     def __init__(self, link: Link, recorder: Recorder) -> None:
         self._link = link
@@ -429,22 +421,7 @@ class Observer:
         self._listening = asyncio.get_running_loop().create_task(self._listen(comm))
 
     async def read(self, cursor: int, *, limit: int = _MOST_AT_ONCE, is_last: bool = False) -> News:
-        """Return the number of the first event that it has from `cursor` on, how many there were, and some.
-
-        Parameters
-        ----------
-        cursor
-            How many were read before; it forgets them.
-        limit
-            About how many at most; each task of a graph counts as one.
-        is_last
-            Whether nothing is asked for a while, so that it keeps few.
-
-        Raises
-        ------
-        OSError
-            If it is gone, and the scheduler with it.
-        """
+        """Return events from number `cursor` on; the observer forgets those before."""
         if self._listening is None or self._listening.done():
             raise ConnectionResetError("it is gone")
         most = _MOST_AT_REST if is_last else _MOST_EVENTS

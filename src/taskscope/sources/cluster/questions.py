@@ -26,10 +26,9 @@ from taskscope.sources.cluster.workers.clock_probe import ClockProbe
 from taskscope.sources.cluster.workers.counted import WorkerCounts
 from taskscope.sources.cluster.workers.executing import Executing
 from taskscope.sources.cluster.workers.known import Watched, WorkerSampler
-from taskscope.sources.cluster.workers.lines import WorkerLines
 from taskscope.sources.cluster.workers.metrics import WorkerMetrics
 from taskscope.sources.cluster.workers.poll import Wanted, WorkerPoll
-from taskscope.sources.cluster.workers.profiles import WorkerProfiles
+from taskscope.sources.cluster.workers.samples import WorkerLines, WorkerProfiles
 from taskscope.sources.cluster.workers.transfers import TransferLogs
 
 __all__ = ["Holdings", "Questions", "patience_ends"]
@@ -49,13 +48,6 @@ class Holdings:
 
     Less often where much is held (the scheduler is asked for a key every 200 µs at most), and where answers
     are slow (a twentieth of the time is spent awaiting them).
-
-    Parameters
-    ----------
-    watched
-        The cluster.
-    tasks
-        Whose they are.
     """
 
     def __init__(self, watched: Watched, tasks: Tasks) -> None:
@@ -194,27 +186,6 @@ class Questions:
     """Asked of one scheduler, by coroutines of one event loop, one at a time.
 
     What is not answered is raised as it comes: the scheduler is gone, or does not let itself be asked.
-
-    Parameters
-    ----------
-    watched
-        The cluster.
-    samples
-        Told when a worker is gone.
-    told
-        Told when a run of other clients begins or ends.
-    admit
-        Called for what was handed over by now to be let in, right before events are told.
-    is_handed_work
-        Asked whether a client may be about to hand something over, or has.
-    retried
-        Asked for what failed and may be tried again by that.
-    client_refs
-        Asked whose clients are there still: workers go with the last.
-    wanted
-        What is wanted.
-    limiter
-        Tells when it is time.
     """
 
     def __init__(
@@ -290,18 +261,11 @@ class Questions:
         for run, submission in arrived:
             self.tasks.expect(run, submission)
 
-    async def what_became(self, runs: Sequence[TrackedRun], *, at_end: bool) -> None:
+    async def end_released(self, runs: Sequence[TrackedRun], *, at_end: bool) -> None:
         """End the runs of which nobody waits for anything, and nothing is needed any more.
 
         A client does not hear of a task any more whose future was let go or cancelled. It runs on where
         anybody needs it: ``fire_and_forget`` does, and tasks that were handed over since.
-
-        Parameters
-        ----------
-        runs
-            Runs that go on.
-        at_end
-            Whether nobody asks again, so that what was let go only now must have been heard of by then.
         """
         runs = [run for run in runs if run.over is None and run.answered is not None]
         now = self._recorder.clock.perf_counter
@@ -311,12 +275,12 @@ class Questions:
             await asyncio.sleep(max(since + _HEARD_S - now(), 0.0))
             await self._read(())
         for run in runs:
-            while run.given_up and await self._let_go(run):
+            while run.given_up and await self._drop_released(run):
                 pass
             if not run.given_up:
                 run.over = now()
 
-    async def _let_go(self, run: TrackedRun) -> bool:
+    async def _drop_released(self, run: TrackedRun) -> bool:
         """Take out some tasks that are not needed; True if these are all that were looked at."""
         keys = list(islice(run.given_up, _AT_ONCE))
         unknown = [key for key in keys if self.tasks.state(key) in (None, "processing")]
@@ -339,19 +303,7 @@ class Questions:
     async def look(
         self, runs: Sequence[TrackedRun], over: Sequence[TrackedRun], *, at_end: bool, until: float
     ) -> None:
-        """Ask for what is new.
-
-        Parameters
-        ----------
-        runs
-            Those that go on.
-        over
-            Those of them that are over for their users.
-        at_end
-            Whether a thread of the user's waits for all there is by now.
-        until
-            When workers are waited for no longer; see `patience_ends`.
-        """
+        """Read what happened, and request what is due of workers until a moment."""
         self._was_too_long = False
         if not self._client_refs.have_left:
             await self._probe.look(self._limiter)
@@ -443,15 +395,7 @@ class Questions:
                     run.log.note_lock(_LOOKS, round(share * _LOOKS))
 
     async def finish_samples(self, runs: Sequence[TrackedRun], *, until: float) -> None:
-        """Ask for all samples there are by now; `runs` go on, and are asked for again.
-
-        Parameters
-        ----------
-        runs
-            Those that go on.
-        until
-            See `look`.
-        """
+        """Read the last samples of runs that are over; those of `runs`, which go on, are read again."""
         if not self._client_refs.have_left:
             async with self._waiting(until):
                 await self._profiles.finish(self._limiter, [run.log for run in runs])
@@ -473,7 +417,7 @@ class Questions:
         await self._holdings.ask(at_end=False)
 
     def end(self, run: TrackedRun) -> None:
-        """Tell of what was still to be told of a run that has ended."""
+        """Record the rest of a run that has ended."""
         self.tasks.end(run)
         self._holdings.end(run)
 
@@ -483,7 +427,7 @@ class Questions:
         self._fold(knows_all=not self._is_handed_work())
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop."""
         self._holdings.close()
         about_workers = (self._executing, self._transfers, self._metrics, self._profiles)
         about_lines = (self._lines, self._counts)

@@ -30,15 +30,7 @@ _DONE = ("finished", "error", "cancelled", "lost")
 
 
 class CountedRows:
-    """Tells the recorder which rows count no more, because their task has a later one or is in flight again.
-
-    Parameters
-    ----------
-    log
-        Where the run is recorded.
-    landed
-        Its tasks that have finished at least once, as far as it was told.
-    """
+    """Takes rows out of the counts whose task has a later row or is in flight again."""
 
     def __init__(self, log: RunLog, landed: Mapping[Hashable, object]) -> None:
         self._log = log
@@ -51,12 +43,12 @@ class CountedRows:
         return self._others.get(key) == LOST
 
     def send(self, key: Hashable) -> None:
-        """Note that a worker has been given a task."""
+        """Register that a task was sent to a worker."""
         if self._replace(key, ()):
             self._others[key] = None
 
     def lose(self, key: Hashable) -> None:
-        """Note that a task went down with its worker, before its row is told."""
+        """Register that a task was lost with its worker, before its row is recorded."""
         self._replace(key, ())
         self._others[key] = LOST
 
@@ -104,25 +96,7 @@ class _Returned(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class TrackedRun:
-    """One run while it goes on.
-
-    Parameters
-    ----------
-    log
-        Where it is recorded.
-    client
-        Whose it is.
-    call
-        The call that waits for it; None if nobody does, and its futures tell when it is over.
-    collects
-        Whether tasks of ``submit`` and ``map`` join it.
-    wake
-        Has its scheduler looked at soon.
-    waiting
-        What the client knows of the requested keys that are not done, in the order they were asked for.
-    keys
-        All keys of its graph as far as they are known.
-    """
+    """One run while it goes on."""
 
     log: RunLog
     client: Any
@@ -198,15 +172,7 @@ class TrackedRun:
         self.error = None if error is None else describe(error)
 
     def look(self, now: float, released: MutableMapping[Any, LetGo]) -> None:
-        """See whether the requested keys are done; looks at few of them as long as they are not.
-
-        Parameters
-        ----------
-        now
-            The time.
-        released
-            What was known of futures that were let go, by what the client knew of them; ours are taken out.
-        """
+        """Check whether the requested keys are done, as far as the first that is not."""
         if self.call is not None or self.answered is not None:
             return
         while self.waiting:
@@ -232,7 +198,7 @@ class TrackedRun:
             self.released.add(key)
 
     def send(self, key: Hashable, place: tuple[str, str], now: float) -> None:
-        """Note that a worker has been given a task."""
+        """Register that a task was sent to a worker."""
         self.given_back.pop(key, None)
         self.rows.send(key)
         self.need((key,))
@@ -247,7 +213,7 @@ class TrackedRun:
             self.given_back[key] = _Returned(start, place, now)
 
     def lose(self, key: Hashable, place: tuple[str, str], moment: float, why: str) -> None:
-        """Tell the recorder that a task went down with its worker."""
+        """Record that a task was lost with its worker."""
         log, returned = self.log, self.given_back.pop(key, None)
         self.rows.lose(key)
         self.need((key,))
@@ -256,20 +222,20 @@ class TrackedRun:
         log.end_unreported(key, max(moment, start), "lost", why)
 
     def is_seen(self, key: Hashable) -> bool:
-        """Return whether anything is known of a task's running."""
+        """Return whether a task was seen to run, or to be sent to a worker."""
         return key in self.landed or key in self.failed or self._was_sent(key)
 
     def _was_sent(self, key: Hashable) -> bool:
         return key in self.log.submitted or key in self.given_back or self.rows.is_lost(key)
 
     def skip(self, keys: Iterable[Hashable]) -> None:
-        """Tell the recorder that tasks do not have to run."""
+        """Record that tasks do not have to run."""
         new = [key for key in keys if key in self.keys and key not in self.skipped]
         self.skipped.update(new)
         self._record_skipped(new, are_skipped=True)
 
     def need(self, keys: Iterable[Hashable]) -> None:
-        """Tell the recorder of those of these tasks that have to run after all."""
+        """Record which of these tasks have to run after all."""
         back = [key for key in keys if key in self.skipped] if self.skipped else []
         if back:
             self.skipped.difference_update(back)
@@ -280,7 +246,7 @@ class TrackedRun:
         self.count()
 
     def count(self) -> None:
-        """Tell the recorder how many tasks have to run."""
+        """Record how many tasks have to run."""
         self.log.n_tasks = len(self.keys) + len(self.coming) - len(self.skipped)
 
     @property
@@ -289,7 +255,7 @@ class TrackedRun:
 
     @property
     def outcome(self) -> str:
-        """How it has ended, once it is over."""
+        """The status of a run that is over."""
         if self.status is not None:
             return self.status
         if self._failures:
@@ -298,7 +264,7 @@ class TrackedRun:
         return "interrupted" if unfinished else "finished"
 
     def end(self, now: float, *, is_gone: bool = False) -> None:
-        """Tell the recorder how it ended, once all that the scheduler knows was read, or that `is_gone`."""
+        """Record the end of the run, after the last events were read or the scheduler `is_gone`."""
         log, status = self.log, self.outcome
         if not self.lacks_records and status == "finished" and not is_gone:
             left = self.keys.difference(self.landed, self.failed)
@@ -321,7 +287,7 @@ class TrackedRun:
         log.stop = max(log.start, over)
 
     def _end_cancelled(self) -> None:
-        """Tell of what was cancelled while a worker had it: no record does."""
+        """Record tasks that were cancelled while a worker had them, which no event contains."""
         log = self.log
         for key, (start, place, seen) in self.given_back.items():
             if key not in self.failed:
@@ -370,15 +336,7 @@ class Origin(NamedTuple):
 
 
 class Computes:
-    """Begins runs, and knows when one is over for its user.
-
-    Parameters
-    ----------
-    recorder
-        Where they are recorded.
-    on_stop
-        Called when a run has ended, with what stands for it.
-    """
+    """The runs of this process's clients: which there are, and which are over for their users."""
 
     def __init__(self, recorder: Recorder, on_stop: Callable[[object], None]) -> None:
         self._recorder = recorder
@@ -398,13 +356,13 @@ class Computes:
         """What clients know of futures that were let go, and what of their tasks until then."""
 
     def handing_over(self, failed: frozenset[Hashable] = frozenset()) -> None:
-        """Know that a client is about to hand work to its scheduler, or to have it retry what failed."""
+        """Register that a client is about to submit work, or to retry what failed."""
         with self._lock:
             self._n_handed_over += 1
             self.retried |= failed
 
     def handed_over(self) -> None:
-        """Know that by such a call nothing is on its way any more."""
+        """Register the end of such a call."""
         with self._lock:
             # Whoever began to watch in between did not hear that it was.
             self._n_handed_over = max(self._n_handed_over - 1, 0)
@@ -412,7 +370,7 @@ class Computes:
                 self.retried = frozenset()
 
     def part(self) -> None:
-        """Have nothing join the runs that there are."""
+        """Let no submission join the existing runs."""
         with self._lock:
             self._joinable.clear()
 
@@ -439,7 +397,7 @@ class Computes:
         return [run for run in self._going if run.log.run == number]
 
     def not_over(self) -> set[int]:
-        """Return those of them that are not over, for of some that are, not all is known yet."""
+        """Return the numbers of the runs that are not over for their users."""
         now = self._recorder.clock.perf_counter()
         with self._lock:
             for run in self._going:
@@ -447,7 +405,7 @@ class Computes:
             going = {run.log.run: run.over for run in self._going}
         return {number for number, over in going.items() if over is None}
 
-    def are_coming(self) -> bool:
+    def is_submitting(self) -> bool:
         """Return whether a client may be about to hand something over."""
         return self._n_handed_over > 0
 
@@ -459,19 +417,7 @@ class Computes:
     def take(
         self, submission: Submission, origin: Origin, n_threads: int | None, wake: Callable[[], None]
     ) -> tuple[TrackedRun, bool]:
-        """Return the run that a submission is part of, and whether it begins it.
-
-        Parameters
-        ----------
-        submission
-            What was handed over.
-        origin
-            Where that was.
-        n_threads
-            How many tasks the workers run at a time, None where that is not known.
-        wake
-            Has the scheduler of a new run looked at soon.
-        """
+        """Return the run that a submission is part of, and whether it begins it."""
         place = (id(submission.client), origin.label, origin.cell)
         states = adapter.future_states(submission.client, submission.keys)
         with self._lock:
@@ -515,13 +461,13 @@ class Computes:
             return max((run.log.run for run in runs), default=None)
 
     def released(self, key: Hashable, state: Any) -> None:
-        """Know that a future was let go; takes no lock, on the client's event loop."""
+        """Register that a future was released; takes no lock, on the client's event loop."""
         # There may be very many that nobody waits for.
         if any(run.waits_for(key) for run in tuple(self._going)):
             self._released[state] = LetGo(state.status, state.exception if state.status == "error" else None)
 
     def returned(self, call: Call, error: BaseException | None) -> None:
-        """Know that the runs of a call are over, for it has come back."""
+        """End the runs of a call that has returned."""
         now = self._recorder.clock.perf_counter()
         with self._lock:
             runs = self._calls.get(id(call), [])
@@ -534,14 +480,14 @@ class Computes:
         self._calls.pop(id(call), None)
 
     def look(self, runs: Sequence[TrackedRun]) -> None:
-        """See whose futures nobody waits for any more."""
+        """Check the futures of these runs."""
         now = self._recorder.clock.perf_counter()
         with self._lock:
             for run in runs:
                 run.look(now, self._released)
 
     def ended(self, run: TrackedRun) -> None:
-        """Let go of a run that has ended, and tell so."""
+        """Forget a run that has ended, and report that."""
         with self._lock:
             self._joinable = self._joinable_without(run)
             self._going.discard(run)
@@ -553,7 +499,7 @@ class Computes:
         return {place: run for place, run in self._joinable.items() if run is not ended}
 
     def clear(self) -> None:
-        """Let go of all runs."""
+        """Forget all runs."""
         with self._lock:
             self._joinable.clear()
             self._calls.clear()
@@ -563,7 +509,7 @@ class Computes:
             self.retried = frozenset()
 
     def renew_lock(self) -> None:
-        """Start over in a child process, where nobody holds the lock."""
+        """Start over in a child process, where no thread holds the lock."""
         self._lock = threading.Lock()
 
 

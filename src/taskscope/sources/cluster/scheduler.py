@@ -29,23 +29,6 @@ class WatchedScheduler:
     """Asks a scheduler, and tells the recorder.
 
     Everything but `client_refs`, `leave`, `add`, `wake` and `abandon` happens on the loop's thread.
-
-    Parameters
-    ----------
-    address, arguments
-        How to reach it.
-    client_refs
-        The clients for which it is asked.
-    recorder
-        Where runs are recorded.
-    computes
-        Asked which runs are over, and told of each that has ended.
-    wanted
-        What is wanted of it.
-    told
-        Told that the recorder was told something while nothing runs.
-    left
-        Told that it is asked no more: its last client was closed, or it is gone.
     """
 
     def __init__(
@@ -89,7 +72,7 @@ class WatchedScheduler:
             samples,
             on_change,
             self._admit,
-            lambda: computes.are_coming() or bool(self._incoming),
+            lambda: computes.is_submitting() or bool(self._incoming),
             lambda: computes.retried.union(
                 *(submission.keys for _, submission in self._incoming if submission.is_retry)
             ),
@@ -128,7 +111,7 @@ class WatchedScheduler:
         self._incoming.append((run, submission))
 
     def wake(self) -> None:
-        """Have it look soon; called on any thread."""
+        """Have it read soon; called on any thread."""
         self._event.set()
 
     def abandon(self) -> None:
@@ -201,7 +184,7 @@ class WatchedScheduler:
         self._admit()
         async with self._stepping:
             self._computes.look(self._runs)
-            await self._questions.what_became(self._runs, at_end=at_end)
+            await self._questions.end_released(self._runs, at_end=at_end)
             over = [run for run in self._runs if run.over is not None]
             until = patience_ends()
             await self._questions.look(self._runs, over, at_end=at_end, until=until)
@@ -212,7 +195,7 @@ class WatchedScheduler:
                 await self._questions.finish_samples(self._runs, until=until)
 
     def _admit(self) -> None:
-        """Let in what was handed over by now."""
+        """Take in the submissions that arrived."""
         if self._incoming and self._questions.is_fresh and self.has_early_work:
             self.has_early_work = False
             self._recorder.warn(
@@ -271,13 +254,7 @@ _T = TypeVar("_T")
 
 
 class Schedulers:
-    """One for each address that a client is connected to; the thread ends with the last.
-
-    Parameters
-    ----------
-    recorder, computes, wanted, told
-        What each of them needs; see `WatchedScheduler`.
-    """
+    """One for each address that a client is connected to; the thread ends with the last."""
 
     def __init__(
         self, recorder: Recorder, computes: Computes, wanted: Wanted, on_change: Callable[[], None]

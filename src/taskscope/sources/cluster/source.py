@@ -37,17 +37,7 @@ _LOOK_S = 0.2
 
 
 class Waiting:
-    """Waits for schedulers, and tells what may be missing where one did not answer in time.
-
-    Parameters
-    ----------
-    schedulers
-        Which.
-    wanted
-        What is wanted of them.
-    recorder
-        Where to tell.
-    """
+    """Waits for schedulers, and warns of what may be missing where one did not answer in time."""
 
     def __init__(self, schedulers: Schedulers, wanted: Wanted, recorder: Recorder) -> None:
         self._schedulers = schedulers
@@ -101,13 +91,7 @@ class Waiting:
         return 0.0 if self._schedulers.run_here else min(SETTLE_S, SETTLE_IN_LOOP_S)
 
     def settle(self) -> float:
-        """Wait until what has ended on clusters was read.
-
-        Returns
-        -------
-        float
-            For how many more seconds schedulers may be waited for, 0 if who was asked did not answer in time.
-        """
+        """Wait until the records of ended tasks were read; return the seconds left to wait."""
         if self._schedulers.are_asked_here:
             return SETTLE_S
         began = self._now()
@@ -187,15 +171,6 @@ def _turns(loop: asyncio.AbstractEventLoop, timeout_s: float) -> bool:
 class ClusterSource:
     """Feeds a recorder from the schedulers of the clients in this process.
 
-    Parameters
-    ----------
-    recorder
-        Where to.
-    on_start, on_stop
-        Called when a run starts, on the user's thread, and when it has ended, with what stands for it.
-    on_news
-        Called when the recorder was told something between runs.
-
     Notes
     -----
     The user's threads wait for a scheduler in two moments only, and not for long: the first time that it is
@@ -226,7 +201,7 @@ class ClusterSource:
         """Set once what somebody is waiting for on another thread was read; no client closes before."""
 
     def attach(self) -> None:
-        """See what clients hand to their schedulers from now on, also those that are made later."""
+        """Record the work of clients, also of clients that are made later."""
         self._attached = True
         if adapter.watch(self):
             client = adapter.default_client()
@@ -236,7 +211,7 @@ class ClusterSource:
             self._notice.wait()
 
     def detach(self) -> None:
-        """See nothing that comes from now on; connections are closed and the thread ends."""
+        """Record nothing more; connections are closed and the thread ends."""
         self._attached = False
         self._notice.cancel()
         adapter.release(self)
@@ -254,7 +229,7 @@ class ClusterSource:
         await self._waiting.ready()
 
     def watch(self, client: Any) -> None:
-        """Connect to a client's scheduler, and record what the client waits for already."""
+        """Connect to a client's scheduler, and record the work that the client waits for."""
         try:
             scheduler = self._scheduler_of(client)
             keys = adapter.unfinished_keys(client)
@@ -286,7 +261,7 @@ class ClusterSource:
         self._computes.cancel(run)
 
     def not_over(self) -> set[int]:
-        """Return those of them that are not over for their users, either."""
+        """Return the numbers of the runs that are not over for their users."""
         return self._computes.not_over()
 
     def run_of(self, submission: Call | Submission) -> int | None:
@@ -294,13 +269,7 @@ class ClusterSource:
         return self._computes.run_of(submission)
 
     def settle(self) -> float:
-        """Wait until what has ended on clusters was read, two seconds at most.
-
-        Returns
-        -------
-        float
-            For how many more seconds schedulers may be waited for, 0 if who was asked did not answer in time.
-        """
+        """Wait until the records of ended tasks were read, two seconds at most; return what is left."""
         return self._waiting.settle()
 
     def settle_in_background(self) -> float:
@@ -366,7 +335,7 @@ class ClusterSource:
             self._add(scheduler, submission)
 
     def handed_over(self) -> None:
-        """Know that by the call that was `submitting` nothing is on its way any more."""
+        """Register the end of the call that was `submitting`."""
         self._computes.handed_over()
 
     def returned(self, call: Call, error: BaseException | None) -> None:
@@ -374,7 +343,7 @@ class ClusterSource:
         self._computes.returned(call, error)
 
     def released(self, key: Hashable, state: Any) -> None:
-        """Know that nobody waits for a future any more, and what was known of its task."""
+        """Register that a future was released, with the last state of its task."""
         self._computes.released(key, state)
 
     def closing(self, client: Any) -> None:

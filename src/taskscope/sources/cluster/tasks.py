@@ -19,8 +19,7 @@ from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.workers.known import DAY_S, Watched, WorkerSampler, is_possible
-from taskscope.sources.cluster.workers.life import WorkersLife
+from taskscope.sources.cluster.workers.known import DAY_S, Watched, WorkerSampler, WorkersLife, is_possible
 
 __all__ = ["TO_RUN", "Tasks"]
 
@@ -76,19 +75,7 @@ class _Graph:
 
 
 class Tasks:
-    """The tasks of one scheduler; for coroutines of one event loop.
-
-    Parameters
-    ----------
-    watched
-        The cluster.
-    rows
-        Told what workers did.
-    samples
-        What records how many threads workers have.
-    is_ours
-        Asked whether a client, by its id, is one of this process.
-    """
+    """The tasks of one scheduler; for coroutines of one event loop."""
 
     def __init__(  # noqa: PLR0915 - an attribute a line
         self, watched: Watched, rows: Rows, samples: WorkerSampler, is_ours: Callable[[str], bool]
@@ -129,7 +116,7 @@ class Tasks:
     # What is asked for --------------------------------------------------------------------------------------
 
     def expect(self, run: TrackedRun, submission: Submission) -> None:
-        """Be ready for a graph that was handed to the scheduler."""
+        """Expect the graph of a submission among the next events."""
         self._runs.setdefault(run)
         run.count()
         if submission.is_retry:
@@ -144,15 +131,15 @@ class Tasks:
             self._expected.setdefault(name, deque()).append(run)
 
     def _retry(self, run: TrackedRun, keys: Collection[Hashable]) -> None:
-        """Learn of tasks that are tried again; how they failed may still be to be told of who asked first."""
+        """Register tasks that are tried again; their failures may still be among the next events."""
         announce(run, dict.fromkeys(keys, ()), keys)
         run.lacks_records |= run.handed_over < self.opened
         for key in keys:
             self._retried[key] = run
-            self._give_what_is_retried(key)
+            self._retry_failed(key)
 
-    def _give_what_is_retried(self, key: Hashable) -> None:
-        """Make a task that is tried again that of who asked for it, once it has been told that it failed."""
+    def _retry_failed(self, key: Hashable) -> None:
+        """Give a retried task to the run that retries it, once its failure was recorded."""
         if key in self._retried:
             task = self._tasks.get(key)
             if task is None or task.run not in self._runs or task.run.rows.has_failed(key):
@@ -169,13 +156,13 @@ class Tasks:
         return None if task is None else task.run
 
     def end(self, run: TrackedRun) -> None:
-        """Let go of a run that has ended; what others asked for too becomes theirs."""
+        """Forget a run that has ended; tasks that other runs need too become theirs."""
         if run.outcome == "interrupted":
             self._place_interrupted(run)
         self._runs.pop(run, None)
         self._retried = {key: again for key, again in self._retried.items() if again is not run}
         for key in list(self._retried):
-            self._give_what_is_retried(key)
+            self._retry_failed(key)
         for waiting in self._expected.values():
             while run in waiting:
                 waiting.remove(run)
@@ -212,7 +199,7 @@ class Tasks:
                 log.running_on = {**log.running_on, key: (lane, max(start, since))}
 
     def warn_of(self, run: TrackedRun) -> None:
-        """Say so if it is not known of tasks of a run that has ended whether they ran."""
+        """Warn if it is unknown whether tasks of an ended run ran."""
         if not run.lacks_records or run.outcome == "finished":
             return
         n_unknown = sum(not run.is_seen(key) for key in run.keys.difference(run.skipped))
@@ -223,14 +210,14 @@ class Tasks:
             )
 
     def lack(self) -> None:
-        """Know that records of what goes on may be missing."""
+        """Mark all runs as lacking records."""
         for run in self._runs:
             run.lacks_records = True
 
     # What happened ------------------------------------------------------------------------------------------
 
     def take(self, news: News) -> None:
-        """Take events in, to be told by `fold`; those that were read before are left out."""
+        """Queue events for `fold`; those that were read before are left out."""
         lost = news.first - self.cursor
         if lost > 0 and any(run.keys or run.n_expected for run in self._runs):
             # What was handed over since comes with its own graph.
@@ -248,15 +235,7 @@ class Tasks:
         self._held.extend(new)
 
     def fold(self, *, knows_all: bool, retried: frozenset[Hashable] = frozenset()) -> None:
-        """Tell runs what was read.
-
-        Parameters
-        ----------
-        knows_all
-            Whether all is known that was handed over by now: what is nobody's is another client's then.
-        retried
-            What may have been tried again by then, of which no graph tells.
-        """
+        """Apply the events that were read to runs; `knows_all`: no submission is on its way."""
         self._rows.compare_clocks()
         coming = {event[1] for event in self._held if event[0] == "early"}
         self._begin_early(set(self._early_runs.values()) - coming)
@@ -301,7 +280,7 @@ class Tasks:
                 key = _field(record, "key")
                 if key in self._ending:
                     self._flush()
-                self._give_what_is_retried(key)
+                self._retry_failed(key)
                 self._ended.append(record)
                 self._ending.add(key)
             case "attempt":
@@ -330,7 +309,7 @@ class Tasks:
             return
         if key in self._ending:
             self._flush()
-        self._give_what_is_retried(key)
+        self._retry_failed(key)
         self._change(event)
 
     def _begin_graph(self, event: Event, *, knows_all: bool) -> bool:
@@ -450,7 +429,7 @@ class Tasks:
                 )
 
     def _ask_for(self, run: TrackedRun, key: Hashable, state: str | None) -> None:
-        """Note that a run asked for a task that was in this state then."""
+        """Register that a run needs a task, which was in this state at that time."""
         task = self._tasks.get(key)
         if task is None:
             task = self._tasks[key] = _Task(run)
@@ -528,7 +507,7 @@ class Tasks:
         return moment - self._workers.clocks.scheduler_ahead_s + self._recorder.clock.shift_s()
 
     def _flush(self) -> None:
-        """Tell of tasks that ended, and of what became of them since."""
+        """Record tasks that ended, and the events of them since."""
         records, self._ended = self._ended, []
         self._ending.clear()
         if records and not self._rows.record(records, self._end_each):
@@ -538,7 +517,7 @@ class Tasks:
             self._change(event)
 
     def _end_each(self, keys: Sequence[Hashable], failed: Collection[int]) -> list[TrackedRun | None]:
-        """Note that tasks have ended, some of them badly; return the run of each."""
+        """Register that tasks ended, some of them with errors; return the run of each."""
         return [
             self._end_task(key, "erred" if place in failed else "memory") for place, key in enumerate(keys)
         ]
@@ -562,26 +541,26 @@ class Tasks:
         return run if run in self._runs else None
 
     def _need(self, run: TrackedRun, key: Hashable) -> None:
-        """Note that a task is to run, or has run."""
+        """Register that a task is to run, or has run."""
         if run in self._unsettled:
             self._unsettled[run].discard(key)
         run.need((key,))
 
     def _settle(self) -> None:
-        """Tell which tasks of graphs do not have to run: the scheduler has gone through them by now."""
+        """Record which tasks of new graphs do not have to run."""
         unsettled, self._unsettled = self._unsettled, {}
         for run, keys in unsettled.items():
             if keys:
                 run.skip(keys)
 
     def _forget_ended(self) -> None:
-        """Let go of tasks of runs that have ended: what became of them was not told."""
+        """Forget tasks of runs that have ended: events of them were lost."""
         self._tasks = {key: task for key, task in self._tasks.items() if task.run in self._runs}
 
     # What waits ---------------------------------------------------------------------------------------------
 
     def _count(self, task: _Task, key: Hashable, state: str | None) -> None:
-        """Note the state of a task, and count what waits."""
+        """Set the state of a task, and count the waiting tasks."""
         before, task.state = task.state, state
         if before in _WAITING or state in _WAITING:
             counts = task.run.waiting_for.setdefault(split_key(key)[1], Counter())

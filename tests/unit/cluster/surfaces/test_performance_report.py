@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster
 
 import taskscope
 from taskscope.diagnostics import performance_report
-from taskscope.sources.cluster.workers.profiles import cluster_stacks, sampling_interval_s
+from taskscope.sources.cluster.workers.samples import cluster_stacks, sampling_interval_s
 from tests.support.waiting import until
 
 

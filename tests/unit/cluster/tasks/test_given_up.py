@@ -119,14 +119,14 @@ def test_a_run_goes_on_while_one_of_its_tasks_is_needed_and_few_are_asked_about(
     async def looks() -> None:
         questions = questions_of(fake_clock, link)
         run = _run(questions._recorder, 1_000)
-        await questions.what_became([run], at_end=False)
+        await questions.end_released([run], at_end=False)
         assert (link.asked, run.over, len(run.given_up)) == ([200, 200, 200], None, 401)
-        await questions.what_became([run], at_end=False)
+        await questions.end_released([run], at_end=False)
         # The one is looked for again, and what it was asked with is gone by now.
         assert (link.asked[3:], run.over, run.given_up.keys() >= {500}) == ([200], None, True)
         del link.states[500]
         fake_clock.advance(3.0)
-        await questions.what_became([run], at_end=False)
+        await questions.end_released([run], at_end=False)
         assert (run.over, run.given_up) == (103.0, {})
         assert run.unfinished == set(range(1_000)) - {700}
 
@@ -149,7 +149,7 @@ def test_of_what_the_observer_has_told_nothing_is_asked(fake_clock: FakeClock) -
         states = [("state", 0, "memory"), ("state", 1, "queued"), ("state", 2, "released")]
         tasks.take(News(0, 3, [(*state, None, 0.0, False) for state in states]))
         tasks.fold(knows_all=True)
-        await questions.what_became([run], at_end=False)
+        await questions.end_released([run], at_end=False)
         assert (link.asked, run.over, set(run.given_up), run.unfinished) == ([], None, {1}, {2})
 
     asyncio.run(looks())
@@ -182,7 +182,7 @@ def test_what_was_let_go_once_it_had_finished_is_finished_whoever_computed_it(fa
             computes.released("x-1", state)
             state.status = "cancelled"
             computes.look([run])
-            await questions.what_became([run], at_end=False)
+            await questions.end_released([run], at_end=False)
             told.append((run.outcome, set(run.unfinished), run.over))
             computes.ended(run)
         return told
@@ -207,7 +207,7 @@ def test_where_the_scheduler_does_not_tell_nobody_waits_and_that_it_is_gone_is_n
         questions = questions_of(fake_clock, link)
         run = _run(questions._recorder, 1)
         with nullcontext() if over else pytest.raises(OSError, match="gone"):
-            await questions.what_became([run], at_end=False)
+            await questions.end_released([run], at_end=False)
         return run
 
     run = asyncio.run(look())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from taskscope.sources.cluster.corrections import Corrections
+from taskscope.sources.cluster.rows import Corrections
 from tests.support.clusters.scheduler_events import record
 from tests.unit.cluster.tasks.test_records import executions
 

@@ -20,7 +20,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.profiling.cluster_profile import wait_for_profile
 from taskscope.session import current
 from taskscope.sources.cluster import questions, scheduler
-from taskscope.sources.cluster.workers import poll, profiles
+from taskscope.sources.cluster.workers import poll, samples
 from taskscope.sources.cluster.workers.poll import Answers, WorkerPoll
 from tests.support.clusters.tasks import work, work_after
 from tests.support.waiting import PATIENCE_S, until
@@ -127,7 +127,7 @@ def test_questions_do_not_pile_up_on_the_scheduler(
     client, other = hung
     monkeypatch.setattr(poll, "_EVERY_S", 0.0)
     monkeypatch.setattr(poll, "_PAUSE_S_PER_WORKER", 0.0)
-    monkeypatch.setattr(profiles, "_EVERY_S", 0.0)
+    monkeypatch.setattr(samples, "_EVERY_S", 0.0)
     monkeypatch.setattr(poll, "_BACK_OFF_S", (3600.0,))
     current().cluster.wanted.avoided.clear()
     looks: list[list[str]] = []

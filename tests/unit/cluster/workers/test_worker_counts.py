@@ -16,7 +16,7 @@ from distributed import Client, LocalCluster
 import taskscope
 from taskscope.options import Named
 from taskscope.recording import Recording
-from taskscope.sources.cluster.adapter.counted import counted_lines
+from taskscope.sources.cluster.adapter.remote import counted_lines
 from taskscope.sources.cluster.workers.poll import Answers, WorkerPoll
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
 from tests.support.waiting import PATIENCE_S, until

@@ -16,10 +16,10 @@ from taskscope.model.tables.stacks import StackColumns
 from taskscope.record import GraphSource, Recorder
 from taskscope.session import current
 from taskscope.sources.cluster.link import RateLimiter
-from taskscope.sources.cluster.workers import profiles
+from taskscope.sources.cluster.workers import samples
 from taskscope.sources.cluster.workers.known import Workers
 from taskscope.sources.cluster.workers.poll import WorkerPoll
-from taskscope.sources.cluster.workers.profiles import WorkerProfiles
+from taskscope.sources.cluster.workers.samples import WorkerProfiles
 from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import until
 from tests.unit.cluster.surfaces.test_performance_report import spend
@@ -41,7 +41,7 @@ def samples_of(prefix: str) -> StackColumns:
 def test_what_workers_do_is_known_while_they_do_it_each_sample_once(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(profiles, "_EVERY_S", 0.1)
+    monkeypatch.setattr(samples, "_EVERY_S", 0.1)
     with taskscope.profile(display=False) as run:
         futures = client.map(spend, [tmp_path / "end"] * 8, key=[f"live-{i}" for i in range(8)])
         # Several looks at cycles of a second.

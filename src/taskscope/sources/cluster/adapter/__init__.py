@@ -11,6 +11,9 @@ never imports distributed: without a client there is nothing to watch.
 """
 
 from taskscope.sources.cluster.adapter.clients import (
+    Call,
+    Observer,
+    Submission,
     all_workers,
     cancel,
     connection_of,
@@ -23,7 +26,6 @@ from taskscope.sources.cluster.adapter.clients import (
     unfinished_keys,
 )
 from taskscope.sources.cluster.adapter.methods import release, watch
-from taskscope.sources.cluster.adapter.observer import Call, Observer, Submission
 
 __all__ = [
     "Call",

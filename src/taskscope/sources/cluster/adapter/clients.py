@@ -1,27 +1,95 @@
-"""Ask a client about itself."""
+"""What clients do, and what is read of them and of the graphs that they send."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import sys
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import dask
 
+from taskscope.model.keys import key_text
+
 __all__ = [
+    "Call",
+    "Observer",
+    "Submission",
     "all_workers",
     "cancel",
     "connection_of",
     "default_client",
     "future_states",
     "is_client",
+    "largest_argument",
     "loop_of_scheduler",
     "may_have_clients",
     "runs_in_this_loop",
     "unfinished_keys",
 ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """One call of ``Client.get`` that waits for its result."""
+
+    client: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Submission:
+    """Work that a client has sent to its scheduler."""
+
+    client: Any
+    keys: frozenset[Hashable]
+    call: Call | None
+    single: bool
+    began: float = math.inf
+    is_known: bool = False
+    is_retry: bool = False
+    graph_bytes: float | None = None
+    largest_argument: tuple[str, float] | None = None
+    before: Mapping[str, float | None] = field(default_factory=dict)
+
+
+class Observer(Protocol):
+    """Who is told, on the thread of the user's that does it."""
+
+    def opened(self, client: object) -> None:
+        """Hear that a client that blocks has its scheduler, in its event loop, which must not wait."""
+
+    async def opened_in_loop(self, client: object) -> None:
+        """Hear that an asynchronous client has its scheduler, in its event loop."""
+
+    def submitting(self, client: object, failed: frozenset[Hashable] = frozenset()) -> None:
+        """Be ready: a client is about to hand work to its scheduler, or to have it retry what failed."""
+
+    def submitted(self, submission: Submission) -> None:
+        """Hear that a client has handed work to its scheduler."""
+
+    def handed_over(self) -> None:
+        """Hear that what it was told to be ready for is over, whether or not work was handed over."""
+
+    def returned(self, call: Call, error: BaseException | None) -> None:
+        """Hear that a call that waited for its result has come back with it, or with an error."""
+
+    def released(self, key: Hashable, state: Any) -> None:
+        """Hear that nobody has a future any more, of which the client knew this until now."""
+
+    def closing(self, client: object) -> None:
+        """Hear that a client will be closed, perhaps its scheduler with it."""
+
+    async def closing_in_loop(self, client: object) -> None:
+        """Hear that about an asynchronous client, in its event loop."""
+
+    def closed(self, client: object) -> None:
+        """Hear that a client was closed, on the thread of its event loop."""
+
+    def fault(self, where: str, error: BaseException) -> None:
+        """Hear that one of the above has failed, which the user's computation must never see."""
 
 
 def may_have_clients() -> bool:
@@ -103,3 +171,64 @@ def cancel(client: Any, keys: Iterable[Any]) -> None:
 def unfinished_keys(client: Any) -> list[Hashable]:
     """Return the keys that the client waits for."""
     return [key for key, state in list(client.futures.items()) if state.status == "pending"]
+
+
+_MOST_PARTS = 20_000
+_TASK = ("args", "kwargs", "value")
+_LAYER = ("layers", "mapping")
+
+
+def largest_argument(graph: object) -> tuple[str, float] | None:
+    """Return the key of the task with the largest value in a graph, and the value's bytes.
+
+    A graph is walked as it was handed over, without making tasks of it, and 20,000 parts of it at most.
+    """
+    found: tuple[str, float] | None = None
+    walk: list[tuple[object, str]] = [(graph, "")]
+    for _ in range(_MOST_PARTS):
+        if not walk:
+            break
+        part, key = walk.pop()
+        n_bytes = _value_bytes(part)
+        if n_bytes > (0.0 if found is None else found[1]):
+            found = key, n_bytes
+        walk += _parts(part, key)
+    return found
+
+
+def _is_dask(thing: object) -> bool:
+    return type(thing).__module__.partition(".")[0] in ("dask", "distributed")
+
+
+def _value_bytes(value: Any) -> float:
+    if isinstance(value, bytes | bytearray | str):
+        return float(len(value))
+    # Expressions wrap a dataframe, and pass its attributes on.
+    if type(value).__name__.lstrip("_") in ("DataFrame", "BackendData"):
+        return float(value.memory_usage().sum())
+    if _is_dask(value):
+        return 0.0
+    n_bytes = getattr(value, "nbytes", 0)
+    return float(n_bytes) if isinstance(n_bytes, int) else 0.0
+
+
+def _parts(whole: Any, key: str) -> Iterator[tuple[object, str]]:
+    if isinstance(whole, Mapping):
+        # Names of arguments within a task are no keys.
+        yield from ((part, key or key_text(name)) for name, part in whole.items())
+    elif isinstance(whole, list | tuple | set | frozenset):
+        yield from ((part, key) for part in whole)
+    elif _is_dask(whole):
+        yield from _parts_of_dask(whole, key)
+
+
+def _parts_of_dask(whole: Any, key: str) -> Iterator[tuple[object, str]]:
+    for operand in getattr(whole, "operands", ()):
+        # An expression without keys of its own names its tasks after its class, that of `map` as it was told.
+        name = str(whole.key) if hasattr(whole, "iterables") else type(whole).__name__.lower()
+        has_keys = hasattr(operand, "operands") or hasattr(operand, "layers") or isinstance(operand, Mapping)
+        yield operand, "" if has_keys else name
+    for name in _LAYER:
+        yield getattr(whole, name, None), key
+    if hasattr(type(whole), "func") or hasattr(type(whole), "value"):
+        yield from ((getattr(whole, name, None), key or key_text(whole.key)) for name in _TASK)

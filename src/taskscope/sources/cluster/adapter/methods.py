@@ -12,8 +12,7 @@ from types import FrameType
 from typing import Any
 
 from taskscope.model.forklock import ForkLock
-from taskscope.sources.cluster.adapter.arguments import largest_argument
-from taskscope.sources.cluster.adapter.observer import Call, Observer, Submission
+from taskscope.sources.cluster.adapter.clients import Call, Observer, Submission, largest_argument
 from taskscope.sources.local.adapter import building
 
 __all__ = ["release", "watch"]

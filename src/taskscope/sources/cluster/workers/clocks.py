@@ -22,13 +22,7 @@ _LATEST = 9
 
 
 class HostClocks:
-    """The clocks of the machines of one cluster, and of this one.
-
-    Parameters
-    ----------
-    scheduler
-        The scheduler's address.
-    """
+    """The clocks of the machines of one cluster, and of this one."""
 
     def __init__(self, scheduler: str) -> None:
         self._scheduler = host_of(scheduler)
@@ -54,15 +48,7 @@ class HostClocks:
 
 
 class WorkerClock:
-    """The clock of one worker.
-
-    Parameters
-    ----------
-    hosts
-        The clocks of all machines.
-    address
-        The worker's address.
-    """
+    """The clock of one worker."""
 
     def __init__(self, hosts: HostClocks, address: str) -> None:
         self._hosts = hosts
@@ -128,17 +114,7 @@ MAX_DRIFT = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A message there and back, all in wall-clock seconds.
-
-    Parameters
-    ----------
-    sent
-        By the clock of who asked.
-    stamped
-        By the clock of who answered.
-    received
-        `sent` and how long it took, by a clock that is never set.
-    """
+    """A message there and back, all in wall-clock seconds."""
 
     sent: float
     stamped: float
@@ -164,21 +140,7 @@ class ClockFilter:
         self._at = 0.0
 
     def note(self, exchanges: Iterable[Exchange], at: float) -> float | None:
-        """Learn from exchanges that were made together.
-
-        Parameters
-        ----------
-        exchanges
-            At least one.
-        at
-            When, by a clock that is never set.
-
-        Returns
-        -------
-        float or None
-            By how many seconds the distance has jumped, None if it has not: no drift explains both the best
-            exchange so far and the best of these.
-        """
+        """Take in exchanges that were made together; return by how much the clock was set, if it was."""
         before, best = self.best, min(exchanges, key=lambda e: e.bound_s)
         if before is None:
             self.best, self._at = best, at

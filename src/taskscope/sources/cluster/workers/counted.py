@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from taskscope.record import Recorder
 from taskscope.sources import line_meter
-from taskscope.sources.cluster.adapter.counted import counted_lines
+from taskscope.sources.cluster.adapter.remote import counted_lines
 from taskscope.sources.cluster.link import RateLimiter
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
@@ -31,19 +31,7 @@ _MOST_ROWS = 100_000
 
 
 class WorkerCounts:
-    """What workers have counted of lines of the computes that are watched.
-
-    Parameters
-    ----------
-    poll
-        Who asks the workers.
-    recorder
-        Where to tell.
-    sought
-        Asked for the functions; None: none are named.
-    knows_all
-        Asked whether the tasks of all computes are known, so that others are of other clients.
-    """
+    """Lines that workers count in tasks of the recorded computes."""
 
     def __init__(
         self,
@@ -83,26 +71,14 @@ class WorkerCounts:
         return self._asked is not None and not self._refused
 
     async def begin(self, limiter: RateLimiter) -> None:
-        """Wait until workers count, if that is wanted.
-
-        Raises
-        ------
-        OSError
-            If the scheduler cannot be reached.
-        """
+        """Wait until workers count, if that is wanted."""
         if self.is_wanted and self._is_possible():
             self._take_all(await self._question.answers(wait=True))
             self._ask(limiter, self._runs)
             self._take_all(await self._question.answers(wait=True))
 
     async def look(self, limiter: RateLimiter, going: Iterable[TrackedRun]) -> None:
-        """Take what came, and have workers go on where that is wanted and it is time.
-
-        Raises
-        ------
-        OSError
-            If the scheduler cannot be reached.
-        """
+        """Read answers, and have workers go on counting where that is wanted and due."""
         is_wanted, going = self.is_wanted and self._is_possible(), list(going)
         if is_wanted:
             self._runs.update(dict.fromkeys(going))
@@ -111,13 +87,7 @@ class WorkerCounts:
             self._ask(limiter, going)
 
     async def finish(self, limiter: RateLimiter, going: Iterable[TrackedRun]) -> None:
-        """Ask for all there is by now, and have workers count no more where nothing is named.
-
-        Raises
-        ------
-        OSError
-            If the scheduler cannot be reached.
-        """
+        """Read the last counts, and end the counting where no function is named any more."""
         going = list(going)
         if self.owes:
             self._take_all(await self._question.answers(wait=True))
@@ -126,7 +96,7 @@ class WorkerCounts:
         self._runs = {run: None for run in self._runs if run in going}
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop."""
         self._runs.clear()
         self._unknown.clear()
         self._asked = None

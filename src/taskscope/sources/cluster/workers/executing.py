@@ -24,15 +24,7 @@ _Executing: TypeAlias = list[tuple[int, Hashable, float | None]]
 
 
 class Executing:
-    """Tells the recorder in which lanes tasks run that have not ended.
-
-    Parameters
-    ----------
-    poll
-        Who asks the workers.
-    recorder
-        What tells the time.
-    """
+    """Records in which lanes tasks run that have not ended."""
 
     def __init__(self, poll: WorkerPoll, recorder: Recorder) -> None:
         self._workers = poll.workers
@@ -44,15 +36,7 @@ class Executing:
         self._refused = False
 
     async def ask(self, limiter: RateLimiter, sent: Mapping[Hashable, TrackedRun]) -> None:
-        """Ask next to everything else, if it is time and a worker has had something for long.
-
-        Parameters
-        ----------
-        limiter
-            Tells when it is time.
-        sent
-            What workers have, and whose it is.
-        """
+        """Request the running tasks in the background, if that is due and a task is at a worker for long."""
         answers = await self._question.answers(wait=False)
         if answers is not None:
             self._take(answers)
@@ -65,7 +49,7 @@ class Executing:
             self._question.begin(limiter)
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop."""
         self._question.close()
 
     def _take(self, answers: Answers) -> None:

@@ -1,11 +1,23 @@
-"""The workers of a cluster: what they are called, what becomes of their times, their CPU and memory."""
+"""The workers of a cluster: what they are called, what becomes of their times, their CPU and memory.
+
+Of a ``life`` event, what happened is one of
+
+- ``came``: its name, the address of its nanny where it has one, and how many threads it has;
+- ``status``: which it had, and which it has;
+- ``killed``: how many bytes it had when its nanny killed it for that;
+- ``timed out``: after how many seconds without a word the scheduler gave it up;
+- ``closing``: why, as the worker itself says;
+- ``gone``: whether that was expected, as it is of a worker that says goodbye.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeVar
 
+from taskscope.model.tables.records import WorkerEvent
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneKey, Recorder
 from taskscope.sources.cluster.link import Link
@@ -17,6 +29,7 @@ __all__ = [
     "Worker",
     "WorkerSampler",
     "Workers",
+    "WorkersLife",
     "amount",
     "is_possible",
     "name_and_nanny",
@@ -50,19 +63,7 @@ def thread_id(number: Any) -> int:
 
 @dataclass(slots=True, eq=False)
 class Worker:
-    """One worker.
-
-    Parameters
-    ----------
-    address
-        Where it listens; never used for two workers.
-    name
-        What its cluster calls it.
-    n_threads
-        How many tasks it runs at a time.
-    clock
-        Its clock.
-    """
+    """One worker."""
 
     address: str
     name: str
@@ -110,15 +111,7 @@ class Worker:
 
 
 class Workers:
-    """All workers that were ever seen of a cluster.
-
-    Parameters
-    ----------
-    scheduler
-        The scheduler's address.
-    seen
-        Told of each worker, with what the scheduler says of it.
-    """
+    """All workers that a cluster has had."""
 
     def __init__(
         self, scheduler: str, seen: Callable[[Worker, Mapping[str, Any]], None] = lambda *_: None
@@ -176,13 +169,7 @@ def _n_held(facts: Mapping[str, Any]) -> int:
 
 
 class WorkerSampler:
-    """Tells the recorder of each worker's own measurements, each once.
-
-    Parameters
-    ----------
-    recorder
-        Where to tell.
-    """
+    """Records each worker's own measurements, each once."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
@@ -266,18 +253,114 @@ def _number(value: object) -> float | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Watched:
-    """A cluster that is watched.
-
-    Parameters
-    ----------
-    link
-        Where to ask.
-    workers
-        Who works there.
-    recorder
-        Where to tell.
-    """
+    """A cluster that is watched."""
 
     link: Link
     workers: Workers
     recorder: Recorder
+
+
+_T = TypeVar("_T")
+_MOST_KNOWN = 1_000
+_RETIRED = "retired"
+_MOMENT = re.compile(r"-\d+(\.\d+)?$")
+"""What ends the name of a stimulus."""
+
+
+class WorkersLife:
+    """Records what happens to each worker, and why tasks are lost that it had."""
+
+    def __init__(
+        self, workers: Workers, recorder: Recorder, samples: WorkerSampler, is_computing: Callable[[], bool]
+    ) -> None:
+        self._samples = samples
+        self._workers = workers
+        self._recorder = recorder
+        self._is_computing = is_computing
+        self._why: dict[str, str] = {}
+        """Why a worker is going, by address."""
+        self._alone: dict[str, None] = {}
+        """Nannies whose worker is gone."""
+
+    def take(self, address: str, moment: float, what: str, details: Any) -> None:
+        """Take an event, at a moment on the clock's axis."""
+        match what, details:
+            case "came", [str(name), str(nanny), int(n_threads)]:
+                self._come(address, moment, name, nanny)
+                self._samples.come(self._workers.get(address), moment, n_threads)
+            case "status", [str(before), str(status)]:
+                self._change(address, moment, before, status)
+            case "killed", float(n_bytes):
+                why = f"killed because of its memory ({n_bytes / 2**20:,.0f} MiB)"
+                self._note(address, why)
+                self._add(address, moment, f"was {why}", "killed")
+            case "timed out", float(seconds):
+                why = f"timed out: the scheduler had not heard of it for {seconds:g} s"
+                self._note(address, why)
+                self._add(address, moment, why, "timed out")
+            case "closing", str(reason) if address not in self._why:
+                self._note(address, f"closed ({_MOMENT.sub('', reason)})")
+            case "gone", bool(is_expected):
+                self._samples.leave(self._workers.get(address), moment)
+                self._go(address, moment, is_expected=is_expected)
+
+    def why_gone(self, address: str, *, is_expected: bool) -> str:
+        """Return why tasks are lost that a worker had which is gone."""
+        label, why = self._workers.get(address).label, self._why.get(address)
+        return f"{label} {'left' if is_expected else 'died'}" + ("" if why is None else f": {why}")
+
+    def _come(self, address: str, moment: float, name: str, nanny: str) -> None:
+        worker = self._workers.get(address)
+        worker.name, worker.nanny = name, nanny
+        if nanny in self._alone:
+            del self._alone[nanny]
+            self._add(address, moment, "was restarted by its nanny", "restarted", "info")
+        else:
+            self._add(address, moment, "came", "came", "info")
+
+    def _change(self, address: str, moment: float, before: str, status: str) -> None:
+        if before == "closing_gracefully":
+            # Its data could not be moved to others: it stays.
+            self._why.pop(address, None)
+        if status == "closing_gracefully":
+            self._note(address, _RETIRED)
+        elif status == "paused":
+            self._add(address, moment, "paused: it begins no task until it has memory again", "paused")
+        elif (before, status) == ("paused", "running"):
+            self._add(address, moment, "runs again", "resumed", "info")
+
+    def _go(self, address: str, moment: float, *, is_expected: bool) -> None:
+        nanny, why = self._workers.get(address).nanny, self._why.get(address)
+        if nanny:
+            _remember(self._alone, nanny, None)
+        if why == _RETIRED:
+            self._add(address, moment, "was retired", "retired", "info")
+        elif why is not None and why.startswith("closed"):
+            self._add(address, moment, why, "left", "info")
+        elif why is None and is_expected:
+            self._add(address, moment, "left", "left", "info")
+        elif why is None:
+            self._add(address, moment, "died", "died")
+
+    def _note(self, address: str, why: str) -> None:
+        _remember(self._why, address, why)
+
+    def _add(
+        self,
+        address: str,
+        moment: float,
+        text: str,
+        event: WorkerEvent,
+        level: Literal["info", "warning"] = "warning",
+    ) -> None:
+        if level == "info" and not self._is_computing():
+            return
+        label = self._workers.get(address).label
+        log, time_s = self._recorder.messages_log, self._recorder.seconds(moment)
+        log.add_event(time_s, level, f"{label} {text}", address, event)
+
+
+def _remember(known: dict[str, _T], name: str, value: _T) -> None:
+    known[name] = value
+    while len(known) > _MOST_KNOWN:
+        del known[next(iter(known))]

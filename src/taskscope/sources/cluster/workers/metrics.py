@@ -46,19 +46,7 @@ def _checked(entry: Sequence[Any]) -> _Entry:
 
 
 class Ended(NamedTuple):
-    """A task that finished in a thread of a worker.
-
-    Parameters
-    ----------
-    log
-        Where its run is recorded; None if that is not recorded.
-    key, start
-        Which row it is.
-    seconds
-        How long it took.
-    reported
-        When its worker reported it, by the worker's own clock; NaN where that is not known.
-    """
+    """A task that finished in a thread of a worker."""
 
     log: RunLog | None
     key: Hashable
@@ -177,15 +165,7 @@ def _give(seconds: Mapping[str, float], tasks: Sequence[Ended]) -> None:
 
 
 class WorkerMetrics:
-    """What the workers of one scheduler meter, for coroutines of one event loop.
-
-    Parameters
-    ----------
-    poll
-        Who asks the workers.
-    recorder
-        Where to tell.
-    """
+    """Seconds that the workers of one scheduler meter; for coroutines of one event loop."""
 
     def __init__(self, poll: WorkerPoll, recorder: Recorder) -> None:
         self._workers = poll.workers
@@ -209,26 +189,14 @@ class WorkerMetrics:
                 self._tasks.end(worker, task)
 
     async def open(self, limiter: RateLimiter) -> None:
-        """Ask what there is before anything is recorded.
-
-        Raises
-        ------
-        OSError
-            If the scheduler cannot be reached.
-        """
+        """Read the sums from before the first record, to be taken off later ones."""
         self._old = frozenset(self._workers.present)
         if self._old and self._question.is_due(limiter):
             self._question.begin(limiter)
             self._take_all(await self._question.answers(wait=True))
 
     async def ask(self, limiter: RateLimiter, runs: Sequence[TrackedRun], *, at_once: bool) -> None:
-        """Take what came, and ask anew if it is time; with `at_once` now, and wait for it.
-
-        Raises
-        ------
-        OSError
-            If the scheduler cannot be reached.
-        """
+        """Read answers, and request sums if that is due; with `at_once` now, and wait for them."""
         self._take_all(await self._question.answers(wait=False))
         if runs and not self._refused and (at_once or self._question.is_due(limiter)):
             self._question.begin(limiter)
@@ -239,7 +207,7 @@ class WorkerMetrics:
         self._record(runs)
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop."""
         self._question.close()
 
     def _take_all(self, answers: Answers | None, *, at_once: bool = False) -> None:

@@ -47,19 +47,7 @@ _MAX_ANSWER_BYTES = 32_000_000
 
 
 class Answers(NamedTuple):
-    """What a function gave on workers.
-
-    Parameters
-    ----------
-    given
-        That, by worker.
-    refusal
-        Why nobody can be asked: the scheduler passes nothing on, or no worker runs it; None otherwise.
-    silent
-        Those that did not answer in time, or of which others did not that were asked with them.
-    failed
-        Why it gave nothing that can be read on others.
-    """
+    """Results of a function that was called on workers."""
 
     given: dict[str, Any]
     refusal: str | None = None
@@ -85,20 +73,7 @@ class _Open:
 
 
 class WorkerPoll:
-    """Asks the workers of one cluster one thing at a time; for coroutines of one event loop.
-
-    Parameters
-    ----------
-    link
-        Where the scheduler is asked to pass questions on.
-    workers
-        Those that are asked.
-    recorder
-        Where it is told that one gave something that cannot be read.
-    avoided
-        Workers that hung when earlier connections to their schedulers ended: whether they have answered since
-        nobody knows, so they are asked again after 5, 10, 20 s only.
-    """
+    """Calls functions on the workers of one cluster, one at a time; for coroutines of one event loop."""
 
     def __init__(
         self, link: Link, workers: Workers, recorder: Recorder, avoided: dict[str, Avoided] | None = None
@@ -121,21 +96,6 @@ class WorkerPoll:
         longer than 0.4 s (more than eighty workers are given 5 ms each), they are asked anew, each on its
         own, or in sixteen groups where they are more; who does not answer then is left alone, see above. Of a
         group it is not known who hangs: after 5, 10, 20 s it is asked in parts.
-
-        Parameters
-        ----------
-        function
-            What to call; it gets the worker as ``dask_worker``. It travels as code where its ``__module__``
-            is ``__main__``, and as a name otherwise. What it returns must be what msgpack can hold.
-        arguments
-            What else it gets.
-        workers
-            The addresses of those that are asked; all by default.
-
-        Raises
-        ------
-        OSError
-            If the scheduler cannot be reached.
         """
         async with self._turn:
             asked = self.workers.present if workers is None else frozenset(workers)
@@ -263,17 +223,6 @@ class Question:
     """One question to all workers, asked next to the polling loop, which goes on meanwhile.
 
     Asked every two seconds at most, and more seldom where there are more than 40 workers.
-
-    Parameters
-    ----------
-    poll
-        Who asks.
-    name
-        What `RateLimiter` knows it by, and messages call it.
-    function
-        What is called there; see `WorkerPoll.call`.
-    sent_once
-        What it gets last: None, and this on workers that answered None, as they do not have it so far.
     """
 
     def __init__(
@@ -297,13 +246,7 @@ class Question:
         self._asking = asyncio.get_running_loop().create_task(self._ask(limiter, arguments))
 
     async def answers(self, *, wait: bool) -> Answers | None:
-        """Return what came, once; None if nothing was asked, or no answer is there and none is to `wait` for.
-
-        Raises
-        ------
-        OSError
-            If the scheduler cannot be reached.
-        """
+        """Return the answers once; None if there are none and none are to `wait` for."""
         asking = self._asking
         if asking is None or not (wait or asking.done()):
             return None
@@ -477,19 +420,7 @@ def _unpacked(answer: Mapping[str, Any]) -> Any:
 
 @dataclass(slots=True)
 class Wanted:
-    """Changed by the session, and read wherever schedulers are asked.
-
-    Parameters
-    ----------
-    samples
-        Whether anybody wants samples of what workers do.
-    lines_s
-        Seconds between samples of the lines of tasks on workers; None: nobody wants lines.
-    sought
-        The functions whose lines are to be counted; None: none are.
-    avoided
-        Workers that are not asked anything for a while.
-    """
+    """Options of the session that schedulers and workers are read by."""
 
     samples: bool = False
     lines_s: float | None = None

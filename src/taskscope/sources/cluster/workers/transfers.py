@@ -54,15 +54,7 @@ class _Entry(NamedTuple):
 
 
 class TransferLogs:
-    """The transfers whose bytes are not known yet, and the logs that tell them.
-
-    Parameters
-    ----------
-    poll
-        Who asks the workers.
-    recorder
-        Where to tell.
-    """
+    """The transfers whose bytes are not known yet, and the workers' logs that contain them."""
 
     def __init__(self, poll: WorkerPoll, recorder: Recorder) -> None:
         self._workers = poll.workers
@@ -106,7 +98,7 @@ class TransferLogs:
             self._take_all(await self._question.answers(wait=True), at_once=True)
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop."""
         self._question.close()
 
     def _take_all(self, answers: Answers | None, *, at_once: bool = False) -> None:

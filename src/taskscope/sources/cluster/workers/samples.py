@@ -1,13 +1,18 @@
 """Read the calls of their tasks that workers have counted.
 
 Each worker samples its own threads, by prefix of the task, in cycles of a second.
+
+Where lines are wanted a small sampler of taskscope is put on each worker instead, by the request for its
+samples, and ends by itself when the requests do. Workers count by prefix: samples of tasks of other clients
+are left out where no compute here has their prefix.
 """
 
 from __future__ import annotations
 
 import math
+import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -17,12 +22,14 @@ from dask.utils import parse_timedelta
 from taskscope.model.keys import key_text
 from taskscope.model.tables.stacks import Function, StackColumns
 from taskscope.record import CountedCalls, Recorder, RunLog, StackLog
-from taskscope.sources.cluster.adapter.remote import counted_calls
+from taskscope.sources.cluster.adapter.remote import counted_calls, sampled_lines
 from taskscope.sources.cluster.link import RateLimiter
-from taskscope.sources.cluster.workers.known import DAY_S
+from taskscope.sources.cluster.workers.known import DAY_S, amount
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
+from taskscope.sources.sampled import SentFunctions, counted_cycles
 
-__all__ = ["WorkerProfiles", "cluster_stacks", "own_calls", "sampling_interval_s"]
+__all__ = ["WorkerLines", "WorkerProfiles", "cluster_stacks", "own_calls", "sampling_interval_s"]
+
 
 _INTERVAL = "distributed.worker.profile.interval"
 _PLUMBING = ("dask/_task_spec.py", "dask/optimization.py", "dask/core.py")
@@ -44,20 +51,7 @@ def cluster_stacks(
     worker: str,
     interval_s: float,
 ) -> StackColumns:
-    """Return samples of what `distributed.Client.profile` gave.
-
-    Parameters
-    ----------
-    trees
-        Its answer for each prefix.
-    seconds
-        How long the tasks of each prefix took, as measured: its samples stand for that, in equal parts, for
-        workers take fewer of them than one each `interval_s` where threads hold the interpreter's lock.
-    run, start_s, worker
-        What the samples are counted for.
-    interval_s
-        How often samples are meant to be taken.
-    """
+    """Return the samples in answers of `distributed.Client.profile`."""
     log = StackLog(lambda: start_s)
     for prefix, tree in trees.items():
         name, counted = key_text(prefix), list(own_calls(tree))
@@ -152,17 +146,7 @@ class _Profile:
 
 
 class WorkerProfiles:
-    """The samples that workers have taken of the computes that are watched.
-
-    Parameters
-    ----------
-    poll
-        Who asks the workers.
-    recorder
-        Where to tell, and what says which prefixes a compute has.
-    wanted
-        Asked whether anybody wants samples.
-    """
+    """Samples that workers take of tasks of the recorded computes."""
 
     def __init__(self, poll: WorkerPoll, recorder: Recorder, wanted: Callable[[], bool]) -> None:
         self._workers = poll.workers
@@ -185,15 +169,10 @@ class WorkerProfiles:
         return bool(self._runs) and not self._refused
 
     async def look(self, limiter: RateLimiter, going: Iterable[RunLog]) -> None:
-        """Take what came, and ask for samples of computes that go on, if anybody wants them and it is time.
+        """Read answers, and request samples of computes that go on, if they are wanted and due.
 
         Nobody waits for the answers: what a worker, which may hold the interpreter, does not give in time, it
         gives the next time.
-
-        Raises
-        ------
-        OSError
-            If the scheduler cannot be reached.
         """
         self._take_all(await self._question.answers(wait=False))
         going = list(going)
@@ -205,13 +184,7 @@ class WorkerProfiles:
             self._question.begin(limiter, self._until(), False)
 
     async def finish(self, limiter: RateLimiter, going: Iterable[RunLog]) -> None:
-        """Ask for all there is by now, but of workers that do not answer in time; `going` go on.
-
-        Raises
-        ------
-        OSError
-            If the scheduler cannot be reached.
-        """
+        """Read the last samples of workers that answer in time; computes in `going` go on."""
         if self.owes:
             self._question.begin(limiter, self._until(), True)
             self._take_all(await self._question.answers(wait=True), at_end=True)
@@ -221,7 +194,7 @@ class WorkerProfiles:
         self._early.clear()
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop."""
         self._runs.clear()
         self._over.clear()
         self._early.clear()
@@ -262,7 +235,7 @@ class WorkerProfiles:
         if at_end:
             # Whose prefixes these are is known once graphs were looked at.
             self._recorder.pull(_FOLD_S)
-        owners = self._owners()
+        owners = _owners(self._recorder, self._runs)
         early, self._early = self._early, []
         for address, stop, samples in early:
             self._record(address, stop, samples, owners)
@@ -281,14 +254,6 @@ class WorkerProfiles:
 
     def _of(self, address: str) -> _Profile:
         return self._profiles.setdefault(address, _Profile(self._since))
-
-    def _owners(self) -> Mapping[str, list[tuple[float, int]]]:
-        """Return by prefix when computes that have it began, and their numbers, the last one at the end."""
-        owners: dict[str, list[tuple[float, int]]] = {}
-        for run, start in self._runs.items():
-            for row in self._recorder.progress(run, run):
-                owners.setdefault(row.prefix, []).append((start, run))
-        return owners
 
     def _take(
         self,
@@ -349,3 +314,108 @@ def _tree(rows: _Rows) -> dict[str, Any]:
             above[-1]["children"].append(call)
         above.append(call)
     return above[0] if above else {"children": []}
+
+
+_LASTS_S = 5.0
+_S_PER_WORKER = 0.2
+"""Where workers are many they are asked less often, and go on for longer."""
+
+
+class WorkerLines:
+    """Lines that workers sample in tasks of the recorded computes."""
+
+    def __init__(self, poll: WorkerPoll, recorder: Recorder, interval_s: Callable[[], float | None]) -> None:
+        self._workers = poll.workers
+        self._recorder = recorder
+        self._interval_s = interval_s
+        self._sent = SentFunctions()
+        self._asked_s = 0.0
+        self._name = uuid.uuid4().hex
+        self._runs: dict[int, float] = {}
+        """The computes that samples may be of, by number, and when they began."""
+        self._complete_runs: set[int] = set()
+        """Those of them that were over when workers were asked last."""
+        self._question = Question(poll, "lines", sampled_lines)
+        self._refused = False
+
+    @property
+    def owes(self) -> bool:
+        """Whether workers sample, and have samples that were not asked for."""
+        return bool(self._runs) and not self._refused
+
+    async def look(self, limiter: RateLimiter, going: Iterable[RunLog]) -> None:
+        """Read answers, and request samples of computes that go on, if they are wanted and due."""
+        self._take_all(await self._question.answers(wait=False))
+        interval_s, going = self._interval_s(), list(going)
+        if interval_s is not None and not self._refused:
+            self._asked_s = interval_s
+            for log in going:
+                if not self._runs:
+                    self._recorder.stacks.note(interval_s, _CYCLE_S)
+                self._runs.setdefault(log.run, log.start)
+        if self.owes and self._question.is_due(limiter, _EVERY_S):
+            self._complete_runs = self._runs.keys() - {log.run for log in going}
+            lasts_s = _LASTS_S + _S_PER_WORKER * len(self._workers.present)
+            self._question.begin(limiter, self._name, self._asked_s, lasts_s)
+
+    async def finish(self, limiter: RateLimiter, going: Iterable[RunLog]) -> None:
+        """Read the last samples, and end the sampling where no compute goes on."""
+        numbers = {log.run for log in going}
+        if self.owes:
+            # What was asked last is not given up: what is in its answer is in no other.
+            self._take_all(await self._question.answers(wait=True))
+            lasts_s = _LASTS_S if numbers else 0.0
+            self._question.begin(limiter, self._name, self._asked_s, lasts_s)
+            self._take_all(await self._question.answers(wait=True))
+        self._runs = {run: start for run, start in self._runs.items() if run in numbers}
+
+    def close(self) -> None:
+        """Stop."""
+        self._runs.clear()
+        self._question.close()
+
+    def _take_all(self, answers: Answers | None) -> None:
+        if answers is None:
+            return
+        if answers.refusal is not None:
+            self._refused = True
+            self._recorder.warn(
+                f"lines are not sampled on workers, which run no code of ours: {answers.refusal}"
+            )
+            return
+        # Whose prefixes these are is known once graphs were looked at.
+        self._recorder.pull(_FOLD_S)
+        owners = _owners(self._recorder, self._runs)
+        self._question.take_each(answers, lambda address, given: self._take(address, given, owners))
+        for run in self._complete_runs:
+            self._runs.pop(run, None)
+        self._complete_runs = set()
+
+    def _take(
+        self, address: str, given: Mapping[str, Any], owners: Mapping[str, list[tuple[float, int]]]
+    ) -> None:
+        now = self._recorder.clock.perf_counter()
+        rows: dict[tuple[int, str], list[Sequence[Any]]] = {}
+        for prefix, ago_s, *counted in given["stacks"]:
+            at = now - amount(ago_s)
+            any(map(amount, counted[1:]))
+            name = key_text(prefix)
+            found = (run for start, run in reversed(owners.get(name, [])) if start <= at + _CYCLE_S)
+            run = next(found, None)
+            if run is not None:
+                # On whole seconds, so that the cycles of all workers are of one time.
+                rows.setdefault((run, name), []).append((self._recorder.seconds(at) // 1.0, *counted))
+        for (run, name), stacks in rows.items():
+            cycles = counted_cycles(self._sent, given["functions"], stacks, run, name, address)
+            began_s = self._recorder.seconds(self._runs[run])
+            for at_s, counted in cycles.items():
+                self._recorder.hand_over_samples(max(at_s, began_s), run, counted)
+
+
+def _owners(recorder: Recorder, runs: Mapping[int, float]) -> Mapping[str, list[tuple[float, int]]]:
+    """Return by prefix when computes that have it began, and their numbers, the last one at the end."""
+    owners: dict[str, list[tuple[float, int]]] = {}
+    for run, start in runs.items():
+        for row in recorder.progress(run, run):
+            owners.setdefault(row.prefix, []).append((start, run))
+    return owners
