@@ -5,6 +5,7 @@ import { inkOn, parseColour } from '../../lib/palette';
 import type { Theme } from '../../lib/theme';
 import type { CoverageColumns, LaneTasks, TaskStore } from '../../store';
 import { MARK, STATUS_BITS } from '../../store';
+import type { Box } from '../timeline/drawing';
 import type { TextFitter } from '../ui/canvas';
 import { clipped, line, shape } from '../ui/canvas';
 import type { Failure } from './bars';
@@ -91,35 +92,29 @@ function flag(context: CanvasRenderingContext2D, x: number, top: number, { kind 
   }
 }
 
-export function paintOutlines(context: CanvasRenderingContext2D, picture: Picture): void {
-  const { layout, theme, hovered, selected } = picture;
-  clipped(context, [layout.plotLeftPx - 2, 0, layout.plotWidthPx + 4, layout.plotHeightPx], () => {
-    outline(context, picture, hovered, theme.ink, 1.5);
-    outline(context, picture, selected, theme.accent, 2.5);
-  });
+export function paintSelected(context: CanvasRenderingContext2D, picture: Picture): void {
+  const { layout, theme, selected } = picture;
+  const box = selected === null ? null : outlineOf(picture, selected);
+  if (box !== null) {
+    clipped(context, [layout.plotLeftPx - 2, 0, layout.plotWidthPx + 4, layout.plotHeightPx], () => {
+      context.strokeStyle = theme.accent;
+      context.lineWidth = 2.5;
+      context.strokeRect(box.leftPx + 0.5, box.topPx + 0.5, box.widthPx - 1, box.heightPx - 1);
+      context.lineWidth = 1;
+    });
+  }
 }
 
-function outline(
-  context: CanvasRenderingContext2D,
-  picture: Picture,
-  bar: BarPlace | null,
-  colour: string,
-  widthPx: number
-): void {
+/** The box around a bar; null: its row is not in sight. */
+export function outlineOf(picture: Pick<Picture, 'layout' | 'scene'>, bar: BarPlace): Box | null {
   const { layout } = picture;
-  const row = bar === null ? -1 : rowOfLane(layout.boxes.map(box => box.row), bar.lane);
-  const box = layout.boxes[row];
-  if (box === undefined || bar === null) {
-    return;
+  const box = layout.boxes[rowOfLane(layout.boxes.map(({ row }) => row), bar.lane)];
+  if (box === undefined) {
+    return null;
   }
   const { leftPx, rightPx } = barPx(picture, bar.startS, bar.stopS);
-  const top = box.topPx + (layout.rowPx - layout.barPx) / 2;
-  context.strokeStyle = colour;
-  context.lineWidth = widthPx;
-  context.strokeRect(leftPx - 0.5, top + 0.5, Math.max(rightPx - leftPx, 2) + 1, layout.barPx - 1);
-  context.lineWidth = 1;
+  return { leftPx: leftPx - 1, topPx: box.topPx + (layout.rowPx - layout.barPx) / 2, widthPx: Math.max(rightPx - leftPx, 2) + 2, heightPx: layout.barPx };
 }
-
 
 export function paintGutter(context: CanvasRenderingContext2D, { layout, theme }: Picture, texts: TextFitter): void {
   clipped(context, [0, 0, layout.plotLeftPx, layout.plotHeightPx], () => {

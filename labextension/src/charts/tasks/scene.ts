@@ -163,7 +163,6 @@ export interface Picture {
   readonly matches: Matches | null;
   /** Lines between the selected task and others. */
   readonly relations: readonly Relation[];
-  readonly hovered: BarPlace | null;
   readonly selected: BarPlace | null;
 }
 

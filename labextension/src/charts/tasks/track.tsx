@@ -2,7 +2,7 @@
 import type { Span } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { KnownPath } from '../../wire';
-import type { Brush, Room } from '../timeline/drawing';
+import type { Box, Brush, Room } from '../timeline/drawing';
 import { bind } from '../timeline/keys';
 import type { LegendEntry } from '../ui/export';
 import type { TimeFrame } from '../timeline/time';
@@ -14,7 +14,7 @@ import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { ButtonSpec } from '../ui/toolbar';
 import { Card, SelectedTask, WorkerButtons, colourOf, paintRelations } from './selected';
-import { paintBarTexts, paintFlags, paintGutter, paintOutlines } from './marks';
+import { outlineOf, paintBarTexts, paintFlags, paintGutter, paintSelected } from './marks';
 import { Plot } from './bars';
 import { Emphasis } from './legend';
 import { FindBar, TaskSearch } from './search';
@@ -187,7 +187,6 @@ export class TasksTrack implements Track, TaskKeys {
     }
     const { context, room, theme, ratio } = brush;
     const { store } = this.context;
-    const hovered = this.#found;
     const selected = this.#picker.selected(scene);
     const picture = {
       layout: this.#lay(scene, room),
@@ -197,7 +196,6 @@ export class TasksTrack implements Track, TaskKeys {
       matches: (this.#findings?.evidence ?? this.#findBar).matches,
       prefixColour: (prefix: number) => store.colour(prefix),
       relations: this.#selected.relations,
-      hovered: hovered === null || hovered.kind === 'worker' ? null : placeOfBar(hovered, scene.nowS),
       selected: selected === null ? null : placeOfBar(selected, scene.nowS)
     };
     const measured = this.#plot.paint(context, store, picture, room.ticks, ratio);
@@ -205,9 +203,14 @@ export class TasksTrack implements Track, TaskKeys {
     paintFlags(context, picture, measured, ratio);
     this.#findings?.paint(context, picture);
     paintRelations(context, picture);
-    paintOutlines(context, picture);
+    paintSelected(context, picture);
     paintGutter(context, picture, this.#texts);
     return this.#plot.drawn;
+  }
+
+  hovered(room: Room): Box | null {
+    const [scene, found] = [this.#scene, this.#found];
+    return scene === null || found === null || found.kind === 'worker' ? null : outlineOf({ layout: this.#lay(scene, room), scene }, placeOfBar(found, scene.nowS));
   }
 
   title(): string {

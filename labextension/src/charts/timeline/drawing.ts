@@ -301,52 +301,26 @@ export function paintTimeAxis(brush: Brush): void {
   });
 }
 
-/** What moves over a track. */
-export interface Pointed {
-  /** In seconds after the recorder's zero; null: the pointer is nowhere. */
-  readonly cursorS: number | null;
-  readonly bandPx: readonly [number, number] | null;
-  /** The time that is selected. */
-  readonly range: Span | null;
-}
-
-export function paintPointed(brush: Brush, { cursorS, bandPx, range }: Pointed, hasAxis: boolean): void {
+/** The present, and the time that is selected. */
+export function paintSpans(brush: Brush, range: Span | null, hasAxis: boolean): void {
   const { context, room, frame, theme } = brush;
   const { plotLeftPx: left, plotWidthPx: width, heightPx: bottom } = room;
-  const upright = (timeS: number, colour: string): void => {
-    const px = pxAt(frame.span, width, timeS);
-    if (px >= 0 && px <= width) {
-      context.strokeStyle = colour;
-      const x = Math.round(left + px) + 0.5;
-      brush.line(x, 0, x, bottom);
-    }
-  };
-  if (frame.growing) {
-    upright(frame.nowS, theme.accent);
+  context.fillStyle = context.strokeStyle = theme.accent;
+  const nowPx = pxAt(frame.span, width, frame.nowS);
+  if (frame.growing && nowPx >= 0 && nowPx <= width) {
+    const x = Math.round(left + nowPx) + 0.5;
+    brush.line(x, 0, x, bottom);
   }
-  if (cursorS !== null) {
-    context.globalAlpha = 0.5;
-    upright(cursorS, theme.faint);
-    context.globalAlpha = 1;
-  }
-  const box = (from: number, to: number, strength: number): void => {
-    context.fillStyle = context.strokeStyle = theme.accent;
-    context.globalAlpha = strength;
+  if (range !== null && range.startS < frame.span.stopS && range.stopS > frame.span.startS) {
+    const [from, to] = [range.startS, range.stopS].map(timeS => left + clamp(pxAt(frame.span, width, timeS), 0, width)) as [number, number];
+    context.globalAlpha = 0.08;
     context.fillRect(from, 0, to - from, bottom);
     context.globalAlpha = 1;
     context.strokeRect(from, 0.5, to - from, bottom - 1);
-  };
-  if (range !== null && range.startS < frame.span.stopS && range.stopS > frame.span.startS) {
-    const [from, to] = [range.startS, range.stopS].map(timeS => left + clamp(pxAt(frame.span, width, timeS), 0, width)) as [number, number];
-    box(from, to, 0.08);
     if (hasAxis) {
       // What was dragged on the ruler is seen on it.
       context.fillRect(from, bottom, to - from, 4);
     }
-  }
-  if (bandPx !== null) {
-    const [from, to] = bandPx.map(px => clamp(px, left, left + width)) as [number, number];
-    box(Math.min(from, to), Math.max(from, to), 0.18);
   }
 }
 

@@ -13,13 +13,13 @@ import { Table } from '../ui/tables';
 import type { ToolbarSpec } from '../ui/toolbar';
 import { Toolbar } from '../ui/toolbar';
 import type { Room } from './drawing';
-import { AXIS_PX, Brush, paintPointed, paintTimeAxis, roomOf, trackWidthPx } from './drawing';
+import { AXIS_PX, Brush, paintSpans, paintTimeAxis, roomOf, trackWidthPx } from './drawing';
 import type { Intents } from './gestures';
 import { listenToGestures } from './gestures';
 import type { BoundKey, TimeKeys } from './keys';
 import { KeyHelp, keyTable, press } from './keys';
 import type { TimeFrame } from './time';
-import { TipBox } from './tip';
+import { Over, TipBox } from './tip';
 import type { MakeTrack, Part, SectionHost, Tip, Track } from './track';
 
 /** Tables are for screen readers too, which should not be interrupted ten times a second. */
@@ -37,6 +37,7 @@ export class Section implements Intents, TimeKeys {
   readonly #context: CanvasRenderingContext2D | null;
   readonly #scroll: HTMLElement;
   readonly #tips: HTMLElement;
+  readonly #over: HTMLElement;
   readonly #notice: Notice;
   /** Words that stand over the chart for a moment. */
   readonly #hint: Notice;
@@ -89,6 +90,7 @@ export class Section implements Intents, TimeKeys {
     this.#canvas = this.root.querySelector('canvas') ?? element('canvas');
     this.#scroll = part('.tsk-track-scroll');
     this.#tips = part('.tsk-track-tips');
+    this.#over = part('.tsk-track-moving');
     this.#context = this.track === null ? null : this.#canvas.getContext('2d', { alpha: false });
   }
 
@@ -104,6 +106,7 @@ export class Section implements Intents, TimeKeys {
     this.#isOver = true;
     clearTimeout(this.#tableTimer);
     render(null, this.#tips);
+    render(null, this.#over);
     render(null, this.root);
     this.root.remove();
   }
@@ -220,6 +223,7 @@ export class Section implements Intents, TimeKeys {
             <div class="tsk-track-content">
               <div class={`tsk-track-view ${prefix}-view`}>
                 <canvas tabIndex={0} role="application" aria-roledescription={trans.__('chart')} aria-label={this.#description} />
+                <div class="tsk-track-moving" aria-hidden="true" />
                 {room !== null && track.overlay?.(room)}
               </div>
             </div>
@@ -292,11 +296,10 @@ export class Section implements Intents, TimeKeys {
   }
 
   hint(): void {
-    if (this.#scroll.scrollHeight > this.#scroll.clientHeight) {
-      // The wheel did something: it scrolled the track.
-      return;
+    // Else the wheel did something: it scrolled the track.
+    if (this.#scroll.scrollHeight <= this.#scroll.clientHeight) {
+      this.#hint.say(trans.__('Click the chart first, or hold Ctrl, to zoom'));
     }
-    this.#hint.say(trans.__('Click the chart first, or hold Ctrl, to zoom'));
   }
 
   #step(direction: 1 | -1 | null): void {
@@ -411,6 +414,8 @@ export class Section implements Intents, TimeKeys {
       this.#canvas.style.cursor = cursor;
     }
     this.#tell(this.#clicked && tip?.kind === 'facts' ? null : tip, at);
+    const band = this.#bandPx?.map(px => clamp(px, room.plotLeftPx, room.plotLeftPx + room.plotWidthPx)) as [number, number] | undefined;
+    render(<Over room={room} cursorPx={atCursor?.xPx ?? null} bandPx={band ?? null} box={track.hovered?.(room) ?? null} />, this.#over);
   }
 
   #tell(tip: Tip | null, at: CanvasPoint | null): void {
@@ -426,9 +431,9 @@ export class Section implements Intents, TimeKeys {
     const { span, nowS, growing } = frame;
     const drawn = [
       track.version(), news, span.startS, span.stopS, growing ? nowS : '', room.widthPx, room.heightPx, room.plotLeftPx, room.scrollPx,
-      hasAxis, ratio, theme.paper, theme.accent, axis.cursorS, axis.pausedAtS, this.#bandPx, axis.range?.startS, axis.range?.stopS
+      hasAxis, ratio, theme.paper, theme.accent, axis.pausedAtS, axis.range?.startS, axis.range?.stopS
     ].join(' ');
-    if (this.#context === null || (drawn === this.#drawn && this.#pointer === null)) {
+    if (this.#context === null || drawn === this.#drawn) {
       return 'still';
     }
     const context = this.#context;
@@ -441,8 +446,8 @@ export class Section implements Intents, TimeKeys {
     if (hasAxis) {
       paintTimeAxis(brush);
     }
-    paintPointed(brush, { cursorS: axis.cursorS, bandPx: this.#bandPx, range: axis.range }, hasAxis);
-    this.#drawn = outcome === 'exact' && this.#pointer === null ? drawn : '';
+    paintSpans(brush, axis.range, hasAxis);
+    this.#drawn = outcome === 'exact' ? drawn : '';
     return outcome === 'exact' ? 'still' : outcome;
   }
 }

@@ -24,6 +24,11 @@ export const TIMELINE_CSS = `
 .tsk-track-view canvas { display: block; touch-action: pan-y; cursor: default; user-select: none; }
 .tsk-track-view canvas:focus { outline: none; }
 .tsk-series .tsk-track-view canvas { cursor: crosshair; }
+.tsk-track-over { position: absolute; top: 0; overflow: hidden; pointer-events: none; }
+.tsk-track-over > div { position: absolute; }
+.tsk-over-cursor { background: var(--tsk-faint); opacity: 0.5; }
+.tsk-over-band { border: 1px solid var(--tsk-accent); background: color-mix(in srgb, var(--tsk-accent) 18%, transparent); }
+.tsk-over-box { border: 1.5px solid var(--tsk-ink); }
 .tsk-track-empty {
   display: flex; align-items: center; justify-content: center;
   min-height: 96px; padding: 16px; color: var(--tsk-faint); text-align: center;

@@ -3,6 +3,7 @@ import { clamp } from '../../lib/span';
 import type { CanvasPoint } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
 import { Component } from '../ui/render';
+import type { Box, Room } from './drawing';
 import type { Facts, Tip } from './track';
 
 /** Facts as a list; the first row carries the colour, where there is one. */
@@ -19,6 +20,30 @@ export function FactList({ facts: { key, rows }, colour }: { readonly facts: Fac
         ))}
       </dl>
     </>
+  );
+}
+
+interface OverProps {
+  readonly room: Room;
+  /** On the canvas; null: nowhere. */
+  readonly cursorPx: number | null;
+  /** A span that is being chosen. */
+  readonly bandPx: readonly [number, number] | null;
+  /** What the pointer is on. */
+  readonly box: Box | null;
+}
+
+/** What moves with the pointer, as elements over the canvas: a move paints no chart anew. */
+export function Over({ room: { plotLeftPx, plotWidthPx, heightPx }, cursorPx, bandPx, box }: OverProps): ComponentChildren {
+  const place = (leftPx: number, widthPx: number, topPx = 0, heightOfPx = heightPx): Record<string, string> => ({
+    left: `${leftPx - plotLeftPx}px`, width: `${widthPx}px`, top: `${topPx}px`, height: `${heightOfPx}px`
+  });
+  return (
+    <div class="tsk-track-over" style={{ left: `${plotLeftPx}px`, width: `${plotWidthPx}px`, height: `${heightPx}px` }}>
+      {cursorPx !== null && <div class="tsk-over-cursor" style={place(Math.round(cursorPx), 1)} />}
+      {bandPx !== null && <div class="tsk-over-band" style={place(Math.min(...bandPx), Math.abs(bandPx[1] - bandPx[0]))} />}
+      {box !== null && <div class="tsk-over-box" style={place(box.leftPx, box.widthPx, box.topPx, box.heightPx)} />}
+    </div>
   );
 }
 

@@ -14,7 +14,7 @@ import type { Keeping } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { ButtonSpec } from '../ui/toolbar';
-import type { Brush, Room } from './drawing';
+import type { Box, Brush, Room } from './drawing';
 import type { BoundKey } from './keys';
 import type { Navigator, ShownWindow, TimeAxis, TimeFrame } from './time';
 
@@ -57,7 +57,7 @@ export interface Track {
   heightPx(isBrief: boolean): number;
   /** Draw onto an empty canvas; the time axis and the cursor are the timeline's. */
   draw(brush: Brush): Drawn;
-  /** What there is at a point; null: the pointer is elsewhere, or on nothing. Called before each drawing. */
+  /** What there is at a point; null: the pointer is elsewhere, or on nothing. Changes nothing that is drawn. */
   hit(point: CanvasPoint | null, timeS: number | null, room: Room, frame: TimeFrame): Tip | null;
 
   /** In a line, for a picture of it. */
@@ -88,6 +88,8 @@ export interface Track {
   /** Whether a drag chooses a span even without shift. */
   isBoxing?(): boolean;
   click?(point: CanvasPoint): void;
+  /** What the pointer is on, after `hit`; null: nothing that could be outlined. */
+  hovered?(room: Room): Box | null;
   /** How the pointer looks after `hit`. */
   cursor?(): string;
 }

@@ -72,6 +72,25 @@ describe('mounting', () => {
 });
 
 describe('painting', () => {
+  it('paints no bars anew when the pointer moves: what is under it stands in elements above', () => {
+    const painted = { bars: 0 };
+    vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockImplementation((() => new Proxy({
+      putImageData: () => { painted.bars += 1; },
+      measureText: (words: string) => ({ width: words.length * 6 }),
+      createImageData: (width: number, height: number) => ({ width, height, data: new Uint8ClampedArray(width * height * 4) })
+    }, { get: (target, name) => target[name] ?? (() => undefined), set: () => true })) as never);
+    const { el } = mounted(filled());
+    vi.runAllTimers();
+    const before = painted.bars;
+    const seen = [90, 100, 110].map(clientX => {
+      el.querySelector('canvas')?.dispatchEvent(new MouseEvent('pointermove', { clientX, clientY: 10, bubbles: true }));
+      vi.runAllTimers();
+      return [el.querySelector<HTMLElement>('.tsk-over-cursor')?.style.left, el.querySelectorAll('.tsk-over-box').length];
+    });
+    expect([before > 0, painted.bars - before, seen]).toEqual([true, 0, [['22px', 1], ['32px', 1], ['42px', 1]]]);
+    vi.restoreAllMocks();
+  });
+
   it('rests when nothing changes, and goes on while tasks grow', () => {
     const still = filled();
     mounted(still);
