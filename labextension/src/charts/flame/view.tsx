@@ -2,8 +2,8 @@
 import { formatCount } from '../../lib/format';
 import type { Theme } from '../../lib/theme';
 import { trans } from '../../lib/translate';
-import type { BoundKey, KeyBinding } from '../timeline/keys';
-import { KeyHelp, bind, press } from '../timeline/keys';
+import type { Key } from '../timeline/keys';
+import { KeyHelp, press } from '../timeline/keys';
 import { TIMELINE_CSS } from '../timeline/style';
 import { TextFitter, fitCanvas, pixelRatio } from '../ui/canvas';
 import { element, keepKeys, pointOf } from '../ui/dom';
@@ -28,26 +28,7 @@ import { describeAll, describeNode, findSame, growTree, nameOf, ownTimes, walk }
 
 const GROUND = '#8b949e';
 
-/** What the keys of the graph ask for. */
-interface FlameKeys {
-  move(direction: Direction): void;
-  zoomIn(): void;
-  zoomOut(): void;
-  zoomAll(): void;
-  find(): void;
-  help(): void;
-}
-
 const ARROWS: Readonly<Record<string, Direction>> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' };
-
-const flameKeys = (): readonly KeyBinding<FlameKeys>[] => [
-  { keys: Object.keys(ARROWS), shown: '← → ↑ ↓', does: trans.__('move to the next call'), act: (to, key) => { to.move(ARROWS[key] ?? 'up'); } },
-  { keys: ['Enter', ' '], shown: trans.__('Enter'), does: trans.__('zoom in to the call'), act: to => { to.zoomIn(); } },
-  { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('zoom out by one call'), act: to => { to.zoomOut(); } },
-  { keys: ['Home'], shown: trans.__('Home'), does: trans.__('show everything'), act: to => { to.zoomAll(); } },
-  { keys: ['/'], shown: '/', does: trans.__('find a function'), act: to => { to.find(); } },
-  { keys: ['?'], shown: '?', does: trans.__('this list'), act: to => { to.help(); } }
-];
 
 /** Says which colours prefixes have: those of the charts beside this one. */
 export interface FlameColours {
@@ -82,12 +63,19 @@ export function mount(el: HTMLElement, colours: FlameColours, options: FlameOpti
   return view;
 }
 
-class FlameView implements FlameChart, FlameKeys {
+class FlameView implements FlameChart {
   readonly el = element('div', { class: 'tsk-chart tsk-flame', role: 'group' });
   readonly #signal: AbortSignal;
   readonly #frames: FrameLoop;
   readonly #texts = new TextFitter();
-  readonly #keys: readonly BoundKey[];
+  readonly #keys: readonly Key[] = [
+    { keys: Object.keys(ARROWS), shown: '← → ↑ ↓', does: trans.__('move to the next call'), act: key => { this.#move(ARROWS[key] ?? 'up'); } },
+    { keys: ['Enter', ' '], shown: trans.__('Enter'), does: trans.__('zoom in to the call'), act: () => { this.#zoom(this.#cursor ?? this.#focus); } },
+    { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('zoom out by one call'), act: () => { this.#zoom(this.#focus?.parent ?? this.#root); } },
+    { keys: ['Home'], shown: trans.__('Home'), does: trans.__('show everything'), act: () => { this.#zoom(this.#root); } },
+    { keys: ['/'], shown: '/', does: trans.__('find a function'), act: () => { this.#find(); } },
+    { keys: ['?'], shown: '?', does: trans.__('this list'), act: () => { this.#help(); } }
+  ];
   readonly #timeline: Timeline;
   #canvas: HTMLCanvasElement | null = null;
   #input: HTMLInputElement | null = null;
@@ -125,7 +113,6 @@ class FlameView implements FlameChart, FlameKeys {
     this.#frames = new FrameLoop(() => this.#paint(), signal);
     this.#notice = new Notice(() => { this.#render(); }, signal);
     this.#exporter = new Exporter(this.#notice);
-    this.#keys = bind(flameKeys(), this);
     this.#timeline = new Timeline(bins => {
       this.#bins = bins;
       this.#grow();
@@ -173,33 +160,21 @@ class FlameView implements FlameChart, FlameKeys {
     this.#render();
   }
 
-  move(direction: Direction): void {
+  #move(direction: Direction): void {
     const at = this.#cursor ?? this.#focus;
     if (this.#layout !== null && at !== null) {
       this.#point(neighbour(this.#layout, at, direction));
     }
   }
 
-  zoomIn(): void {
-    this.#zoom(this.#cursor ?? this.#focus);
-  }
-
-  zoomOut(): void {
-    this.#zoom(this.#focus?.parent ?? this.#root);
-  }
-
-  zoomAll(): void {
-    this.#zoom(this.#root);
-  }
-
-  find(): void {
+  #find(): void {
     this.#finding = true;
     this.#render();
     this.#input?.focus();
     this.#input?.select();
   }
 
-  help(): void {
+  #help(): void {
     this.#helping = !this.#helping;
     this.#render();
   }
@@ -280,8 +255,8 @@ class FlameView implements FlameChart, FlameKeys {
       label: trans.__('View'),
       hidden: this.#data === null,
       buttons: [
-        { text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), act: () => { this.zoomAll(); } },
-        { text: trans.__('Find'), label: trans.__('Find a function (/)'), act: () => { this.find(); } }
+        { text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), act: () => { this.#zoom(this.#root); } },
+        { text: trans.__('Find'), label: trans.__('Find a function (/)'), act: () => { this.#find(); } }
       ],
       menu: {
         text: trans.__('More'), label: trans.__('More actions'),
@@ -289,7 +264,7 @@ class FlameView implements FlameChart, FlameKeys {
           { text: this.#tabling ? trans.__('Hide the table') : trans.__('Show as a table'), act: act(() => { this.#tabling = !this.#tabling; }) },
           { text: trans.__('Copy as a table'), act: () => { this.#exporter.copy(text === null ? [] : [text]); } },
           { text: trans.__('Save as PNG'), act: () => { this.#savePicture(); }, hidden: !maySaveFiles() },
-          { text: trans.__('Keyboard shortcuts'), act: () => { this.help(); } }
+          { text: trans.__('Keyboard shortcuts'), act: () => { this.#help(); } }
         ]
       }
     };

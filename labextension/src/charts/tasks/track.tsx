@@ -1,9 +1,8 @@
 /** Tasks over time, a row for each thread: a track of lanes. */
-import type { Span } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { KnownPath } from '../../wire';
 import type { Box, Brush, Room } from '../timeline/drawing';
-import { bind } from '../timeline/keys';
+import type { OwnKeys } from '../timeline/keys';
 import type { LegendEntry } from '../ui/export';
 import type { TimeFrame } from '../timeline/time';
 import type { Drawn, Tip, Track, TrackContext } from '../timeline/track';
@@ -20,8 +19,6 @@ import { Emphasis } from './legend';
 import { FindBar, TaskSearch } from './search';
 import type { Found } from './find-task';
 import { findTask } from './find-task';
-import type { TaskKeys } from './keys';
-import { taskKeys, taskMoves } from './keys';
 import type { LaneLayer, LaneLayout, MakeLaneLayer, Scene } from './scene';
 import { gutterPx, lanesHeightPx, layoutLanes, sceneOf } from './scene';
 import type { PrefixSummary } from './legend';
@@ -36,6 +33,8 @@ import type { Findings, MakeFindings } from './why/findings';
 import { emptyText, labelText, stateText, tipOf } from './words';
 
 const MAX_LEGEND = 60;
+const PAGE_ROWS = 12;
+const ROWS: Readonly<Record<string, number>> = { ArrowUp: -3, ArrowDown: 3, PageUp: -PAGE_ROWS, PageDown: PAGE_ROWS };
 
 export interface TasksOptions {
   /** Prefixes that are hidden at first. */
@@ -54,13 +53,13 @@ export interface TasksOptions {
   readonly joined?: boolean;
 }
 
-export class TasksTrack implements Track, TaskKeys {
+export class TasksTrack implements Track {
   readonly name = 'gantt';
   readonly label: string;
   readonly classes = ['tsk-gantt'] as const;
   readonly inBrief = 'all';
   readonly tellsRange = true;
-  readonly keys;
+  readonly keys: OwnKeys;
   readonly #folding = new Folding();
   readonly #lanes: LaneList;
   readonly #emphasis: Emphasis;
@@ -93,7 +92,6 @@ export class TasksTrack implements Track, TaskKeys {
     const { store, window, signal } = context;
     const request = (): void => { context.request(); };
     this.label = trans.__('Tasks');
-    this.keys = { moves: bind(taskMoves(), this), others: bind(taskKeys(options.findings !== undefined), this) };
     this.#lanes = new LaneList(store, this.#folding);
     this.#emphasis = new Emphasis(() => { this.#onEmphasis(); }, options.hidden);
     this.#picker = new Picker(store);
@@ -123,6 +121,7 @@ export class TasksTrack implements Track, TaskKeys {
       signal
     );
     this.#findings = options.findings?.({ store, isSeen: () => context.isSeen(), changed: request }, signal) ?? null;
+    this.keys = this.#keyTable();
   }
 
   get css(): string { return TASKS_CSS + (this.#findings?.css ?? ''); }
@@ -256,7 +255,7 @@ export class TasksTrack implements Track, TaskKeys {
   buttons(): readonly ButtonSpec[] {
     return [
       ...(this.#findings === null ? [] : [this.#findings.button()]),
-      { text: trans.__('Find'), label: trans.__('Find tasks (/)'), act: () => { this.find(); } }
+      { text: trans.__('Find'), label: trans.__('Find tasks (/)'), act: () => { this.#findBar.open(); } }
     ];
   }
 
@@ -265,7 +264,7 @@ export class TasksTrack implements Track, TaskKeys {
     return [
       { text: this.#boxing ? trans.__('Drag moves the chart') : trans.__('Drag selects a time range (Shift+drag)'), act: () => { this.#toggleBox(); } },
       {
-        text: isFolded(rows) ? trans.__('Show the threads of workers (Shift+C)') : trans.__('Collapse workers (Shift+C)'), act: () => { this.toggleLanes(); },
+        text: isFolded(rows) ? trans.__('Show the threads of workers (Shift+C)') : trans.__('Collapse workers (Shift+C)'), act: () => { this.#toggleLanes(); },
         hidden: !rows.some(row => row.kind === 'worker')
       }
     ];
@@ -304,8 +303,8 @@ export class TasksTrack implements Track, TaskKeys {
             this.#steps.goToFound(task);
             this.context.focus();
           }}
-          toggleRelations={() => { this.toggleRelations(); }}
-          zoom={() => { this.zoomToSelected(); }}
+          toggleRelations={() => { this.#toggleRelations(); }}
+          zoom={() => { this.#zoomToSelected(); }}
           close={() => {
             this.#picker.select(null);
             this.context.focus();
@@ -334,51 +333,47 @@ export class TasksTrack implements Track, TaskKeys {
     }
   }
 
-  scrollRows(rows: number): void {
-    if (this.#layout !== null) {
-      this.context.scrollTo(this.#layout.scrollPx + rows * this.#layout.rowPx);
-    }
+  #keyTable(): OwnKeys {
+    const [steps, range, findings, findBar] = [this.#steps, this.#range, this.#findings, this.#findBar];
+    return {
+      moves: [{
+        keys: Object.keys(ROWS), shown: trans.__('↑ ↓, Page Up, Page Down'), does: trans.__('scroll the threads'),
+        act: key => { this.context.scrollTo((this.#layout?.scrollPx ?? 0) + (ROWS[key] ?? 0) * (this.#layout?.rowPx ?? 0)); }
+      }],
+      others: [
+        { keys: ['n', 'N', 'p', 'P'], shown: 'N P', does: trans.__('select the next or previous task of the thread'), act: key => { steps.stepTask(/n/i.test(key) ? 1 : -1); } },
+        { keys: ['j', 'J', 'k', 'K'], shown: 'J K', does: trans.__('select in the thread below or above'), act: key => { steps.stepLane(/j/i.test(key) ? 1 : -1); } },
+        { keys: ['z', 'Z'], shown: 'Z', does: trans.__('zoom to the selected task, or time'), act: () => { this.#zoomToSelected(); } },
+        { keys: ['r', 'R'], shown: 'R', does: trans.__('draw the dependencies and dependents of the selected task'), act: () => { this.#toggleRelations(); } },
+        { keys: ['/'], shown: '/', does: trans.__('find tasks'), act: () => { findBar.open(); } },
+        { keys: ['g', 'G'], shown: trans.__('G, Shift+G'), does: trans.__('next or previous match'), act: key => { findBar.go(key === 'g' ? 1 : -1); } },
+        ...(findings === null ? [] : [{ keys: ['c', 'C'], shown: 'C', does: trans.__('light up the critical path'), act: () => { findings.togglePath(); } }]),
+        { keys: ['Shift+c', 'Shift+C'], shown: trans.__('Shift+C'), does: trans.__('collapse or show the threads of workers'), act: () => { this.#toggleLanes(); } },
+        { keys: ['x', 'X'], shown: 'X', does: trans.__('select the time in sight: what ran there'), act: () => { range.selectInSight(); } },
+        { keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('move the end of the selected time'), act: key => { range.moveEdge('stopS', key === 'ArrowLeft' ? -1 : 1); } },
+        { keys: ['Shift+a', 'Shift+A', 'Shift+d', 'Shift+D'], shown: trans.__('Shift+A D'), does: trans.__('move its beginning'), act: key => { range.moveEdge('startS', /a/i.test(key) ? -1 : 1); } },
+        { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('light up nothing, then select no time, then no task'), act: () => { this.#clearSelection(); } }
+      ]
+    };
   }
 
-  stepTask(direction: 1 | -1): void {
-    this.#steps.stepTask(direction);
-  }
-
-  stepLane(direction: 1 | -1): void {
-    this.#steps.stepLane(direction);
-  }
-
-  zoomToSelected(): void {
+  #zoomToSelected(): void {
     if (this.context.store.selection.current !== null || !this.#range.zoom()) {
       this.#steps.zoomToSelected();
     }
   }
 
-  selectInSight(): void {
-    this.#range.selectInSight();
-  }
-
-  moveEdge(edge: keyof Span, direction: 1 | -1): void {
-    this.#range.moveEdge(edge, direction);
-  }
-
-  toggleRelations(): void {
+  #toggleRelations(): void {
     this.#selected.isRelating = !this.#selected.isRelating;
     this.context.request();
   }
 
-  find(): void { this.#findBar.open(); }
-
-  nextMatch(direction: 1 | -1): void { this.#findBar.go(direction); }
-
-  toggleLanes(): void {
+  #toggleLanes(): void {
     this.#folding.setAll(!isFolded(this.#scene?.rows ?? []));
     this.context.request();
   }
 
-  togglePath(): void { this.#findings?.togglePath(); }
-
-  clearSelection(): void {
+  #clearSelection(): void {
     if (this.#findings?.clear() !== true && !this.#range.clear()) {
       this.#picker.select(null);
     }

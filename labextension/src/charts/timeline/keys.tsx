@@ -1,15 +1,15 @@
-/** Keys, what a person reads about them, and what they do: one table. A track has keys of its own besides. */
+/** Keys, what a person reads about them, and what they do: one table. */
 import { trans } from '../../lib/translate';
 import type { ComponentChildren } from '../ui/render';
 import { Fragment } from '../ui/render';
 
-export interface KeyBinding<Target> {
+export interface Key {
   /** As events name them; with `Shift+` before those that need it. */
   readonly keys: readonly string[];
   /** As a person reads them. */
   readonly shown: string;
   readonly does: string;
-  act(target: Target, key: string): void;
+  act(key: string): void;
 }
 
 /** What the keys of every track ask for. */
@@ -23,43 +23,38 @@ export interface TimeKeys {
   help(): void;
 }
 
+/** What a track adds: `moves` stand beside those in time. */
+export interface OwnKeys {
+  readonly moves?: readonly Key[];
+  readonly others?: readonly Key[];
+}
+
 const PAN_PX = 80;
 const ZOOM = 1.5;
 
-const moves = (): readonly KeyBinding<TimeKeys>[] => [
-  { keys: ['ArrowLeft', 'a', 'A', 'ArrowRight', 'd', 'D'], shown: trans.__('← → or A D'), does: trans.__('move in time'), act: (to, key) => { to.pan(['ArrowLeft', 'a', 'A'].includes(key) ? -PAN_PX : PAN_PX); } },
-  { keys: ['w', 'W', '+', '=', 's', 'S', '-', '_'], shown: trans.__('+ − or W S'), does: trans.__('zoom'), act: (to, key) => { to.zoom(['w', 'W', '+', '='].includes(key) ? 1 / ZOOM : ZOOM, null); } }
-];
-const views = (): readonly KeyBinding<TimeKeys>[] => [
-  { keys: ['Home', '0'], shown: trans.__('Home'), does: trans.__('show everything'), act: to => { to.fit(); } },
-  { keys: ['f', 'F', 'End'], shown: 'F', does: trans.__('follow the present'), act: to => { to.toggleFollow(); } }
-];
-const help = (): readonly KeyBinding<TimeKeys>[] => [
-  { keys: ['?'], shown: '?', does: trans.__('this list'), act: to => { to.help(); } }
-];
-
-/** A binding that knows what it acts on. */
-export type BoundKey = KeyBinding<undefined>;
-
-export function bind<Target>(bindings: readonly KeyBinding<Target>[], target: Target): BoundKey[] {
-  return bindings.map(binding => ({ ...binding, act: (_, key) => { binding.act(target, key); } }));
-}
-
-/** All keys of a track, in the order in which they are listed; `moves` of its own stand beside those in time. */
-export function keyTable(to: TimeKeys, own: { readonly moves?: readonly BoundKey[]; readonly others?: readonly BoundKey[] } = {}): BoundKey[] {
-  return [...bind(moves(), to), ...(own.moves ?? []), ...bind(views(), to), ...(own.others ?? []), ...bind(help(), to)];
+/** All keys of a track, in the order in which they are listed. */
+export function keyTable(to: TimeKeys, { moves = [], others = [] }: OwnKeys = {}): Key[] {
+  return [
+    { keys: ['ArrowLeft', 'a', 'A', 'ArrowRight', 'd', 'D'], shown: trans.__('← → or A D'), does: trans.__('move in time'), act: key => { to.pan(['ArrowLeft', 'a', 'A'].includes(key) ? -PAN_PX : PAN_PX); } },
+    { keys: ['w', 'W', '+', '=', 's', 'S', '-', '_'], shown: trans.__('+ − or W S'), does: trans.__('zoom'), act: key => { to.zoom(['w', 'W', '+', '='].includes(key) ? 1 / ZOOM : ZOOM, null); } },
+    ...moves,
+    { keys: ['Home', '0'], shown: trans.__('Home'), does: trans.__('show everything'), act: () => { to.fit(); } },
+    { keys: ['f', 'F', 'End'], shown: 'F', does: trans.__('follow the present'), act: () => { to.toggleFollow(); } },
+    ...others,
+    { keys: ['?'], shown: '?', does: trans.__('this list'), act: () => { to.help(); } }
+  ];
 }
 
 /** Do what a key stands for; false if it stands for nothing. */
-export function press(table: readonly Pick<BoundKey, 'keys' | 'act'>[], key: string, shift = false): boolean {
+export function press(table: readonly Pick<Key, 'keys' | 'act'>[], key: string, shift = false): boolean {
   const named = (name: string): (typeof table)[number] | undefined => table.find(({ keys }) => keys.includes(name));
   const found = (shift ? named(`Shift+${key}`) : undefined) ?? named(key);
-  found?.act(undefined, key);
+  found?.act(key);
   return found !== undefined;
 }
 
 interface KeyHelpProps {
-  readonly keys: readonly Pick<BoundKey, 'shown' | 'does'>[];
+  readonly keys: readonly Pick<Key, 'shown' | 'does'>[];
   readonly class: string;
   readonly hidden: boolean;
 }

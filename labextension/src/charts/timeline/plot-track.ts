@@ -6,30 +6,24 @@ import type { TextTable } from '../ui/tables';
 import type { ButtonSpec } from '../ui/toolbar';
 import type { Brush, Plot, PlotSpec } from './drawing';
 import { gutterPx, layoutPlots } from './drawing';
-import type { KeyBinding } from './keys';
-import { bind } from './keys';
+import type { OwnKeys } from './keys';
 import type { LegendEntry } from '../ui/export';
 import type { TimeFrame } from './time';
 import type { Drawn, Tip, Track, TrackContext } from './track';
-
-const keys = (): readonly KeyBinding<TrackContext>[] => [
-  {
-    keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('read values'),
-    act: (to, key) => { to.stepCursor(key === 'ArrowLeft' ? -1 : 1); }
-  },
-  { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('read no values'), act: to => { to.stepCursor(null); } }
-];
 
 export abstract class PlotTrack implements Track {
   abstract readonly name: string;
   abstract readonly label: string;
   readonly inBrief?: 'head';
   readonly css: string = '';
-  readonly keys;
+  readonly keys: OwnKeys = {
+    others: [
+      { keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('read values'), act: key => { this.context.stepCursor(key === 'ArrowLeft' ? -1 : 1); } },
+      { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('read no values'), act: () => { this.context.stepCursor(null); } }
+    ]
+  };
 
-  constructor(protected readonly context: TrackContext) {
-    this.keys = { others: bind(keys(), context) };
-  }
+  constructor(protected readonly context: TrackContext) {}
 
   get classes(): readonly [string, string] {
     return ['tsk-series', `tsk-${this.name}`];

@@ -16,7 +16,7 @@ import type { Room } from './drawing';
 import { AXIS_PX, Brush, paintSpans, paintTimeAxis, roomOf, trackWidthPx } from './drawing';
 import type { Intents } from './gestures';
 import { listenToGestures } from './gestures';
-import type { BoundKey, TimeKeys } from './keys';
+import type { Key, TimeKeys } from './keys';
 import { KeyHelp, keyTable, press } from './keys';
 import type { TimeFrame } from './time';
 import { Over, TipBox } from './tip';
@@ -42,7 +42,7 @@ export class Section implements Intents, TimeKeys {
   /** Words that stand over the chart for a moment. */
   readonly #hint: Notice;
   readonly #exporter: Exporter;
-  readonly #keys: readonly BoundKey[];
+  readonly #keys: readonly Key[];
   #part: Part = 'all';
   #unfolds = false;
   #nothing: string | null = '';

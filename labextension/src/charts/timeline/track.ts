@@ -15,7 +15,7 @@ import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { ButtonSpec } from '../ui/toolbar';
 import type { Box, Brush, Room } from './drawing';
-import type { BoundKey } from './keys';
+import type { OwnKeys } from './keys';
 import type { Navigator, ShownWindow, TimeAxis, TimeFrame } from './time';
 
 /** What is said of a place, beside it: facts of one thing, or what there is at a time, a line each. */
@@ -78,7 +78,7 @@ export interface Track {
   /** Whether it is not in the page at all, for there never was anything of the kind. */
   isAbsent?(): boolean;
 
-  readonly keys?: { readonly moves?: readonly BoundKey[]; readonly others?: readonly BoundKey[] };
+  readonly keys?: OwnKeys;
   /** What can be copied from the menu; and buttons of its own, beside the menu and in it. */
   copies(): readonly ButtonSpec[];
   buttons?(): readonly ButtonSpec[];

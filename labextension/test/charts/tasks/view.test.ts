@@ -74,11 +74,13 @@ describe('mounting', () => {
 describe('painting', () => {
   it('paints no bars anew when the pointer moves: what is under it stands in elements above', () => {
     const painted = { bars: 0 };
-    vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockImplementation((() => new Proxy({
+    const known: Record<string | symbol, unknown> = {
       putImageData: () => { painted.bars += 1; },
       measureText: (words: string) => ({ width: words.length * 6 }),
       createImageData: (width: number, height: number) => ({ width, height, data: new Uint8ClampedArray(width * height * 4) })
-    }, { get: (target, name) => target[name] ?? (() => undefined), set: () => true })) as never);
+    };
+    const context = new Proxy(known, { get: (target, name) => target[name] ?? (() => undefined), set: () => true });
+    vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(context as never);
     const { el } = mounted(filled());
     vi.runAllTimers();
     const before = painted.bars;
@@ -113,6 +115,13 @@ describe('painting', () => {
 });
 
 describe('the person', () => {
+  it('reads of every key of the chart what it does', () => {
+    const { el } = mounted(filled());
+    expect([...el.querySelectorAll('.tsk-track-help dt')].map(dt => dt.textContent)).toEqual([
+      '← → or A D', '+ − or W S', '↑ ↓, Page Up, Page Down', 'Home', 'F', 'N P', 'J K', 'Z', 'R', '/', 'G, Shift+G', 'Shift+C', 'X', 'Shift+← →', 'Shift+A D', 'Esc', '?'
+    ]);
+  });
+
   it('finds a thread by the same name in the tip, the card and the table', () => {
     const store = new TaskStore({ clockMs: () => performance.now() });
     store.append(batchOf([{ start: 0, stop: 5, key: 'a' }], {

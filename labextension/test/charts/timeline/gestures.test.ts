@@ -2,28 +2,19 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import type { Intents } from '../../../src/charts/timeline/gestures';
 import { listenToGestures } from '../../../src/charts/timeline/gestures';
-import type { BoundKey, TimeKeys } from '../../../src/charts/timeline/keys';
-import { bind, keyTable, press } from '../../../src/charts/timeline/keys';
-import type { TaskKeys } from '../../../src/charts/tasks/keys';
-import { taskKeys, taskMoves } from '../../../src/charts/tasks/keys';
+import type { TimeKeys } from '../../../src/charts/timeline/keys';
+import { keyTable, press } from '../../../src/charts/timeline/keys';
 
 let log: unknown[][] = [];
 
-const NAMES = [
-  'zoom', 'pan', 'scrollRows', 'fit', 'toggleFollow', 'hover', 'click', 'clearSelection', 'hint', 'band', 'choose', 'selectInSight', 'moveEdge', 'stepTask', 'stepLane',
-  'zoomToSelected', 'toggleRelations', 'find', 'nextMatch', 'togglePath', 'toggleLanes', 'help'
-] as const satisfies (keyof (Intents & TimeKeys & TaskKeys))[];
+const NAMES = ['zoom', 'pan', 'fit', 'toggleFollow', 'hover', 'click', 'hint', 'band', 'choose', 'help'] as const satisfies (keyof (Intents & TimeKeys))[];
 
-function intents(): Intents & TimeKeys & TaskKeys {
+function intents(): Intents & TimeKeys {
   const note = (name: string) => (...args: unknown[]): void => {
     log.push([name, ...args]);
   };
-  const all = Object.fromEntries(NAMES.map(name => [name, note(name)])) as unknown as Intents & TimeKeys & TaskKeys;
-  return Object.assign(all, { press: (key: string, shift: boolean) => press(tableOf(all), key, shift) });
-}
-
-function tableOf(to: TimeKeys & TaskKeys): readonly BoundKey[] {
-  return keyTable(to, { moves: bind(taskMoves(), to), others: bind(taskKeys(true), to) });
+  const all = Object.fromEntries(NAMES.map(name => [name, note(name)])) as unknown as Intents & TimeKeys;
+  return Object.assign(all, { press: (key: string, shift: boolean) => press(keyTable(all), key, shift) });
 }
 
 let boxByDrag = false;
@@ -125,32 +116,16 @@ describe('keys', () => {
   it.each([
     ['ArrowLeft', ['pan', -80]], ['a', ['pan', -80]], ['ArrowRight', ['pan', 80]], ['D', ['pan', 80]], ['w', ['zoom', 1 / 1.5, null]],
     ['+', ['zoom', 1 / 1.5, null]], ['=', ['zoom', 1 / 1.5, null]], ['s', ['zoom', 1.5, null]], ['-', ['zoom', 1.5, null]],
-    ['ArrowUp', ['scrollRows', -3]], ['ArrowDown', ['scrollRows', 3]], ['PageUp', ['scrollRows', -12]], ['PageDown', ['scrollRows', 12]],
-    ['Home', ['fit']], ['0', ['fit']], ['f', ['toggleFollow']], ['n', ['stepTask', 1]], ['P', ['stepTask', -1]], ['j', ['stepLane', 1]],
-    ['k', ['stepLane', -1]], ['z', ['zoomToSelected']], ['r', ['toggleRelations']], ['/', ['find']], ['g', ['nextMatch', 1]], ['G', ['nextMatch', -1]],
-    ['c', ['togglePath']], ['X', ['selectInSight']], ['Escape', ['clearSelection']], ['?', ['help']]
+    ['Home', ['fit']], ['0', ['fit']], ['f', ['toggleFollow']], ['?', ['help']]
   ])('%s', (key, intent) => {
-    expect([press(tableOf(intents()), key), log]).toEqual([true, [intent]]);
+    expect([press(keyTable(intents()), key), log]).toEqual([true, [intent]]);
   });
 
-  it.each([
-    ['ArrowLeft', ['moveEdge', 'stopS', -1]], ['ArrowRight', ['moveEdge', 'stopS', 1]],
-    ['A', ['moveEdge', 'startS', -1]], ['D', ['moveEdge', 'startS', 1]], ['G', ['nextMatch', -1]], ['C', ['toggleLanes']]
-  ])('Shift+%s', (key, intent) => {
-    expect([press(tableOf(intents()), key, true), log]).toEqual([true, [intent]]);
-  });
-
-  it('without a kernel nobody knows a critical path', () => {
-    const table = bind(taskKeys(false), intents());
-    expect([table.some(({ shown }) => shown === 'C'), press(table, 'c'), press(table, 'C', true), log]).toEqual([false, false, true, [['toggleLanes']]]);
-  });
-
-  it('other keys do nothing, and those that do something are listed for people', () => {
-    expect(['y', 'toString', 'Enter', ' '].map(key => press(tableOf(intents()), key))).toEqual([false, false, false, false]);
-    expect(tableOf(intents()).map(({ shown }) => shown)).toEqual([
-      '← → or A D', '+ − or W S', '↑ ↓, Page Up, Page Down', 'Home', 'F', 'N P', 'J K', 'Z', 'R', '/', 'G, Shift+G', 'C', 'Shift+C', 'X',
-      'Shift+← →', 'Shift+A D', 'Esc', '?'
-    ]);
+  it('with Shift are others where a track has such, and what is none does nothing', () => {
+    const own = { others: [{ keys: ['Shift+A'], shown: '', does: '', act: (key: string) => { log.push(['own', key]); } }] };
+    const table = keyTable(intents(), own);
+    expect([press(table, 'A', true), press(table, 'A'), press(table, 'y'), press(table, 'toString'), press(table, 'Enter'), log])
+      .toEqual([true, true, false, false, false, [['own', 'A'], ['pan', -80]]]);
   });
 });
 
