@@ -7,13 +7,11 @@ import sys
 import threading
 from types import TracebackType
 
-from taskscope.analysis.calls.lines import lines_text
 from taskscope.cli.program import Module, Program, Script
 from taskscope.cli.terminal import TerminalProgress
 from taskscope.errors import OptionError
-from taskscope.options import functions_named, given_options
+from taskscope.options import given_options
 from taskscope.profiling import Block, BlockOptions
-from taskscope.profiling.output import Terminal
 from taskscope.session import current
 
 __all__ = ["run"]
@@ -39,12 +37,7 @@ def run(given: argparse.Namespace) -> int:
         )
     status = _status(error)
     recording = block.stop(None if isinstance(error, SystemExit) else error)
-    if options.display:
-        terminal = Terminal()
-        terminal.finish(recording)
-        functions = functions_named(options.lines)
-        if functions is not None:
-            terminal.show_text(lines_text(recording, functions))
+    block.show(recording)
     if isinstance(error, KeyboardInterrupt):
         sys.excepthook = _say_nothing
         raise KeyboardInterrupt

@@ -99,7 +99,7 @@ class performance_report(BlockContext):  # noqa: N801 - its name in distributed
         if self._block is not None:
             raise TaskscopeError("this report was used before; make a new one for each block")
         self._code = _source(_outwards(caller, self._stacklevel - 1))
-        self._block = Block(current(), BlockOptions())
+        self._block = Block(current(), BlockOptions(display=False))
         self._block.start()
 
     def _close(self) -> None:

@@ -1,10 +1,7 @@
 """Profile a block of code: the context manager, and what it shares with the magics."""
 
-from taskscope.profiling.block import Block
-from taskscope.profiling.context import BlockContext
+from taskscope.profiling.block import Block, BlockOptions
 from taskscope.profiling.history import last, runs
-from taskscope.profiling.options import BlockOptions
-from taskscope.profiling.profile import profile
-from taskscope.profiling.profiled import ProfiledBlock
+from taskscope.profiling.profile import BlockContext, profile
 
-__all__ = ["Block", "BlockContext", "BlockOptions", "ProfiledBlock", "last", "profile", "runs"]
+__all__ = ["Block", "BlockContext", "BlockOptions", "last", "profile", "runs"]

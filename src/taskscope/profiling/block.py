@@ -1,4 +1,4 @@
-"""A window of the recorder that opens where a block of code starts and closes where it ends."""
+"""One profiled block of code: from its start to the last row that arrives after its end."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ import logging
 import math
 import threading
 from asyncio import CancelledError
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from taskscope.analysis.calls.lines import lines_text
 from taskscope.analysis.calls.proportion import in_proportion, lacks_profile
 from taskscope.analysis.clip import clipped
 from taskscope.analysis.quantities import format_count, plural
-from taskscope.export import FileStream, save
+from taskscope.analysis.redaction import Redaction
+from taskscope.export import FileStream, check_target, save
 from taskscope.model.errortext import describe
 from taskscope.model.tables.records import Message
+from taskscope.options import ProfileOptions, functions_named
 from taskscope.profiling.background import Background
 from taskscope.profiling.cluster_profile import wait_for_profile
-from taskscope.profiling.options import BlockOptions
+from taskscope.profiling.output import Output, Terminal
 from taskscope.recording import Recording
 from taskscope.session import Session
-from taskscope.sources.cell import current_execution
+from taskscope.sources.cell import current_execution, in_kernel
+from taskscope.sources.local.memory import check_memory
 from taskscope.sources.local.source import run_label
 
-__all__ = ["Block"]
+__all__ = ["Block", "BlockOptions"]
 
 _log = logging.getLogger("taskscope")
 
@@ -34,10 +38,24 @@ _Ending: TypeAlias = Mapping[str, object]
 """What a recording says of how its block ended."""
 
 
-class Block:
-    """One profiled block."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockOptions(ProfileOptions):
+    """Options of a profiled block that can work here and now."""
 
-    def __init__(self, session: Session, options: BlockOptions) -> None:
+    def __post_init__(self) -> None:
+        """Check the values, and that the files can be written."""
+        ProfileOptions.__post_init__(self)
+        Redaction.of(self.redact)
+        if self.memory:
+            check_memory()
+        for path in self.files:
+            check_target(path, overwrite=self.overwrite)
+
+
+class Block:
+    """A window of the recorder, and where it is shown: nothing in either ever reaches the user's code."""
+
+    def __init__(self, session: Session, options: BlockOptions) -> None:  # noqa: PLR0915 - one line for each attribute
         self.session = session
         self.options = options
         self.first_run = 0
@@ -68,9 +86,10 @@ class Block:
         self._streams: list[FileStream] = []
         self._finished: set[Path] = set()
         """The files that were written while recording, and completed."""
+        self._output = Output()
 
     def start(self) -> None:
-        """Open the window; whatever comes of it, `stop` or `close` has to be called."""
+        """Open the window and show it; whatever comes of it, `leave`, `stop` or `close` has to be called."""
         # Before it is held: what a client waits for already becomes a compute of this block.
         self.first_run = self.session.recorder.next_run
         self._start_s = self.session.recorder.now_s()
@@ -85,6 +104,10 @@ class Block:
             target = Path(path).expanduser()
             if target.suffix.lower() == ".taskscope":
                 self._write_while_recording(target)
+        with self.session.recorder.guard("showing a block"):
+            output = _choose_output(self.options)
+            output.start(self)
+            self._output = output
 
     def _write_while_recording(self, path: Path) -> None:
         stream = FileStream(
@@ -115,36 +138,40 @@ class Block:
         """The first compute to show while it lasts: what clusters were going on with is shown, too."""
         return min(self._going_before, default=self.first_run)
 
-    def leave(
-        self,
-        error: BaseException | None,
-        left_s: float | None = None,
-        *,
-        can_wait: bool = False,
-        due: Callable[[], None] = lambda: None,
-        left: Callable[[Recording], None] = lambda _recording: None,
-        over: Callable[[Recording], None] = lambda _recording: None,
-    ) -> Recording:
-        """End the block, which a cluster may have to tell more of, or go on with; once more changes nothing.
+    def leave(self, error: BaseException | None, left_s: float | None = None) -> Recording | None:
+        """End the block, save, and show the result; None if that failed. Idempotent.
 
-        Where neither is so it is stopped. Else what is returned has, or waits for, what is known by now; when
-        all is over the block is stopped by itself, and the recording's ``completion`` has all of it.
-
-        Parameters
-        ----------
-        error
-            What the block raised.
-        left_s
-            For how many more seconds schedulers may be waited for, where they were; None where they were not.
-        can_wait
-            Whether nothing but the recording shows what clusters were not asked for yet.
-        due
-            Called if the block does not wait, before anything happens on another thread.
-        left
-            Called after that with what was recorded by the end, on another thread, if computes go on.
-        over
-            Called with the complete recording, on another thread, if it was not complete when this returned.
+        If a cluster has rows yet to send, or goes on with its computes, that happens when all has arrived,
+        and the recording's ``completion`` then has all of it. `left_s` is the number of seconds for which
+        schedulers may still be waited for; None where they were not waited for yet.
         """
+        if not self.has_begun:
+            return None
+        recording: Recording | None = None
+        try:
+            with self.session.recorder.guard("showing a result"):
+                recording = self._leave(error, left_s)
+                if not self.completes_itself():
+                    self._output.finish(recording)
+                elif not self.is_due:
+                    self._output.go_on(recording)
+                self._show_lines(recording)
+        finally:
+            self.close()
+        return recording
+
+    def show(self, recording: Recording) -> None:
+        """Show the result of a block that was stopped."""
+        self._output.finish(recording)
+        self._show_lines(recording)
+
+    def _show_lines(self, recording: Recording) -> None:
+        functions = functions_named(self.options.lines)
+        if functions is not None:
+            self._output.show_text(lines_text(recording, functions))
+
+    def _leave(self, error: BaseException | None, left_s: float | None) -> Recording:
+        """End the block, or begin to wait for what completes it."""
         if self._left is not None:
             return self._left
         self._leave_label()
@@ -152,14 +179,14 @@ class Block:
         ending = _ending(error)
         so_far, complete = functools.partial(self._window, ending), functools.partial(self._complete, ending)
         self._background = background = Background(
-            self.session, lambda: self._going(last_run), so_far, complete, left, self._completed
+            self.session, lambda: self._going(last_run), so_far, complete, self._output.go_on, self._completed
         )
-        background.then(over)
-        if left_s is None and self._may_return(can_wait=can_wait):
+        background.then(self._show_complete)
+        if left_s is None and self._may_return():
             self._go_on(last_run)
             self._ended_s = self._left_s
             self.is_due = True
-            due()
+            self._output.keep_place()
             self._left = recording = Recording.due(background)
             background.begin(recording)
             return recording
@@ -173,12 +200,20 @@ class Block:
         self._left = recording
         return recording
 
-    def _may_return(self, *, can_wait: bool) -> bool:
+    def _show_complete(self, recording: Recording) -> None:
+        try:
+            self._output.finish(recording)
+        finally:
+            self._output.close()
+
+    def _may_return(self) -> bool:
         """Return whether the block's thread need not wait for what clusters have yet to tell."""
         cluster = self.session.cluster
         if cluster.patience_s is not None:
             # Nor could it: they may need it to answer.
             return cluster.owes_answers
+        # Lines are shown below the result, now or never.
+        can_wait = self._output.can_wait and functions_named(self.options.lines) is None
         # A file is expected to be there after the block.
         if not can_wait or self.options.files:
             return False
@@ -249,10 +284,16 @@ class Block:
         return self._background is not None and not self._background.withdraw()
 
     def close(self) -> None:
-        """Close the window as it stands, if it is open; nothing is saved. Once more changes nothing.
+        """Close the window as it stands, if it is open; nothing is saved or shown. Idempotent.
 
         A block that was left goes on, and completes itself.
         """
+        if not self.completes_itself():
+            with self.session.recorder.guard("showing a result"):
+                self._output.close()
+            self._close_window()
+
+    def _close_window(self) -> None:
         if self.completes_itself():
             return
         self._left = None
@@ -292,7 +333,7 @@ class Block:
         try:
             self.result = self._cut(ending, left_s)
         finally:
-            self.close()
+            self._close_window()
         self.result = self._saved(self.result)
         return self.result
 
@@ -406,3 +447,14 @@ def _ending(error: BaseException | None) -> _Ending:
         return {}
     is_interrupt = isinstance(error, KeyboardInterrupt | CancelledError)
     return {"error": describe(error), "interrupted": is_interrupt}
+
+
+def _choose_output(options: BlockOptions) -> Output:
+    """Return where a block that starts here and now shows itself."""
+    if not options.display:
+        return Output()
+    if not in_kernel():
+        return Terminal()
+    from taskscope.profiling.cell_output import CellOutput
+
+    return CellOutput(options.panel)

@@ -11,25 +11,25 @@ from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
 from taskscope.jupyter.widgets.values import live_progress
 from taskscope.jupyter.widgets.window import Window
 from taskscope.options import Panel
-from taskscope.profiling.block import Block
+from taskscope.profiling.output import Output, Shown
 from taskscope.recording import Recording
 from taskscope.report import live_bundle, result_bundle
 
 __all__ = ["CellOutput"]
 
 
-class CellOutput:
+class CellOutput(Output):
     """The output of one block."""
 
     def __init__(self, panel: Panel | None = None, feed: Feed | None = None) -> None:
         self._feed = feed or current_feed()
         self._panel = panel
         self._is_inline = True
-        self._block: Block | None = None
+        self._block: Shown | None = None
         self._dashboard: Dashboard | None = None
         self._output = WidgetOutput(self._feed, self._widget, self._picture, moves=True)
 
-    def start(self, block: Block) -> None:
+    def start(self, block: Shown) -> None:
         """Show it where it was asked for: in the panel if a page has one, else under the cell."""
         self._block = block
         has_panel = self._panel != "inline" and self._feed.ask_for_panel(self._panel)
@@ -38,7 +38,7 @@ class CellOutput:
             self._output.start()
 
     @property
-    def can_wait(self) -> bool:
+    def can_wait(self) -> bool:  # type: ignore[override]  # here it depends on the page
         """Whether a page is there that shows it live.
 
         Who runs a notebook without one, as nbconvert does, takes nothing more once its last cell has ended.

@@ -1,30 +1,37 @@
-"""Where a block's picture goes: under its cell, on a terminal, or nowhere."""
+"""Where a block is shown: under its cell, on a terminal, or nowhere."""
 
 from __future__ import annotations
 
 import sys
 from typing import Protocol
 
-from taskscope.options import Panel
-from taskscope.profiling.block import Block
 from taskscope.recording import Recording
-from taskscope.sources.cell import in_kernel
+from taskscope.session import Session
 
-__all__ = ["Output", "Silent", "Terminal", "choose_output"]
+__all__ = ["Output", "Shown", "Terminal"]
 
 
-class Output(Protocol):
-    """Shows a block while it runs and what it amounted to."""
+class Shown(Protocol):
+    """A block, as far as an output shows it."""
+
+    session: Session
+    last_run: int | None
 
     @property
-    def can_wait(self) -> bool:
-        """Whether what it shows at the end of the block can be replaced later by what is complete."""
+    def first_shown(self) -> int: ...
 
-    def start(self, block: Block) -> None:
+
+class Output:
+    """Shows nothing; other outputs show a block while it runs, and its result."""
+
+    can_wait = True
+    """Whether the result can be replaced later by the complete one."""
+
+    def start(self, block: Shown) -> None:
         """Show that the block has started."""
 
     def keep_place(self) -> None:
-        """Know that the block has ended, and that what comes next comes on another thread."""
+        """Keep a place for the result of a block that has ended, which comes from another thread."""
 
     def go_on(self, recording: Recording) -> None:
         """Show that the block has ended, and that a cluster goes on with what it began."""
@@ -36,71 +43,24 @@ class Output(Protocol):
         """Show text below the result."""
 
     def close(self) -> None:
-        """Have nothing live any more; once more changes nothing."""
+        """Have nothing live any more; idempotent."""
 
 
-class Silent:
-    """Shows nothing."""
-
-    can_wait = True
-
-    def keep_place(self) -> None:
-        """Do nothing."""
-
-    def start(self, block: Block) -> None:
-        """Do nothing."""
-
-    def go_on(self, recording: Recording) -> None:
-        """Do nothing."""
-
-    def finish(self, recording: Recording) -> None:
-        """Do nothing."""
-
-    def show_text(self, text: str) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class Terminal:
+class Terminal(Output):
     """Writes the summary to standard error, which keeps a script's own output clean."""
 
     can_wait = False
-    """It would come in the middle of what the script writes next."""
-
-    def keep_place(self) -> None:
-        """Do nothing."""
-
-    def start(self, block: Block) -> None:
-        """Do nothing."""
+    """It would be in the middle of what the script writes next."""
 
     def go_on(self, recording: Recording) -> None:
-        """Write how far it is."""
         self.finish(recording)
 
     def finish(self, recording: Recording) -> None:
-        """Write the summary."""
         self.show_text(recording.summary())
 
     def show_text(self, text: str) -> None:
-        """Write text, in what the stream can encode."""
         stream = sys.stderr
         if stream is None:
             return
         encoding = getattr(stream, "encoding", None) or "utf-8"
         stream.write(f"{text.encode(encoding, 'replace').decode(encoding)}\n")
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-def choose_output(*, display: bool, panel: Panel | None) -> Output:
-    """Return where a block that starts here and now shows itself."""
-    if not display:
-        return Silent()
-    if not in_kernel():
-        return Terminal()
-    from taskscope.profiling.cell_output import CellOutput
-
-    return CellOutput(panel)

@@ -1,20 +1,79 @@
-"""The context manager that profiles a block of code."""
+"""The context managers that profile a block of code."""
 
 from __future__ import annotations
 
+import sys
+from abc import ABC, abstractmethod
 from inspect import cleandoc
-from types import FrameType
-from typing import Any
+from types import FrameType, TracebackType
+from typing import Any, Self
 
 from taskscope.errors import TaskscopeError
 from taskscope.options import parameters_section, takes_options
-from taskscope.profiling.context import BlockContext
-from taskscope.profiling.options import BlockOptions
-from taskscope.profiling.profiled import ProfiledBlock
+from taskscope.profiling.block import Block, BlockOptions
 from taskscope.recording import Recording
 from taskscope.session import current
 
-__all__ = ["profile"]
+__all__ = ["BlockContext", "profile"]
+
+
+class BlockContext(ABC):
+    """What every context manager has that profiles a block.
+
+    Notes
+    -----
+    ``async with`` waits, at the beginning and at the end, for clusters' schedulers while the caller's event
+    loop goes on, where one may live.
+    """
+
+    @abstractmethod
+    def _begin(self, caller: FrameType) -> None:
+        """Begin; `caller` is the frame that the block is in."""
+
+    @abstractmethod
+    def _close(self) -> None:
+        """End what `_begin` began and `_end` has not ended, as it stands; it never raises."""
+
+    @abstractmethod
+    def _end(self, error: BaseException | None, left_s: float | None) -> None:
+        """End."""
+
+    async def _end_in_loop(self, error: BaseException | None, left_s: float) -> None:
+        """End where the caller's event loop may go on meanwhile."""
+        self._end(error, left_s)
+
+    def __enter__(self) -> Self:
+        try:
+            self._begin(sys._getframe(1))
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._end(error, None)
+        finally:
+            self._close()
+
+    async def __aenter__(self) -> Self:
+        try:
+            self._begin(sys._getframe(1))
+            await current().cluster.ready()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._end_in_loop(error, await current().cluster.settled())
+        finally:
+            self._close()
 
 
 class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.profile() as run
@@ -50,7 +109,7 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
     @takes_options(BlockOptions)
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - typed by the decorator
         self._options = BlockOptions(**options)
-        self._block: ProfiledBlock | None = None
+        self._block: Block | None = None
 
     @property
     def recording(self) -> Recording:
@@ -73,18 +132,18 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
         """Return the summary, or why there is none."""
         if self._block is None:
             return "taskscope.profile: not started yet"
-        result = self._block.result
+        result = self._block.ended
         return "taskscope.profile: not finished yet" if result is None else result.summary()
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Return what its recording shows in a notebook, or why there is none."""
-        result = None if self._block is None else self._block.result
+        result = None if self._block is None else self._block.ended
         return {"text/plain": repr(self)} if result is None else result._repr_mimebundle_()
 
     def _begin(self, caller: FrameType) -> None:
         if self._block is not None:
             raise TaskscopeError("this profile was used before; make a new one for each block")
-        self._block = ProfiledBlock(current(), self._options)
+        self._block = Block(current(), self._options)
         self._block.start()
 
     def _close(self) -> None:
@@ -93,7 +152,7 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
 
     def _end(self, error: BaseException | None, left_s: float | None) -> None:
         assert self._block is not None
-        self._block.stop(error, left_s)
+        self._block.leave(error, left_s)
 
 
 if profile.__doc__:

@@ -13,7 +13,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from taskscope.jupyter.magics.cells import CellStack
 from taskscope.jupyter.magics.options import MagicOptions, parse_options, split_statement
 from taskscope.options import arguments
-from taskscope.profiling import ProfiledBlock, runs
+from taskscope.profiling import Block, runs
 from taskscope.recording import Recording
 from taskscope.session import current as current_session
 
@@ -79,14 +79,14 @@ class ProfileMagics(Magics):
     def begin(self, line: str) -> None:
         """Start profiling the cell that is being run, up to its end."""
         options = self._parse(line)
-        block = ProfiledBlock(current_session(), options.block)
+        block = Block(current_session(), options.block)
 
         def end(result: ExecutionResult | None) -> None:
             error = None if result is None else result.error_before_exec or result.error_in_exec
             if result is None:
                 # A cell with await that was interrupted is cancelled, and has no result.
                 error = KeyboardInterrupt()
-            self._bind(options, block.stop(error))
+            self._bind(options, block.leave(error))
 
         # Before it starts: whatever comes of that, the cell ends it.
         self._cells.at_end(end)
@@ -118,7 +118,7 @@ class ProfileMagics(Magics):
         __tracebackhide__ = True
         source = self.shell.transform_cell(statement)
         is_expression = _is_expression(source)
-        block = ProfiledBlock(current_session(), options.block)
+        block = Block(current_session(), options.block)
         error: BaseException | None = None
         try:
             block.start()
@@ -127,7 +127,7 @@ class ProfileMagics(Magics):
             error = raised
             raise
         finally:
-            self._bind(options, block.stop(error))
+            self._bind(options, block.leave(error))
 
 
 def _is_expression(source: str) -> bool:
