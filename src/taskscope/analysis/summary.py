@@ -46,7 +46,6 @@ NO_DASK = "no Dask computation ran here"
 
 _MAX_PREFIXES = 20
 _NAME_WIDTH = 36
-_MAX_FINDINGS = 3
 _FELT_S = 0.1
 _MANY_BYTES = 50e6
 _MOST_BAD = 10
@@ -58,13 +57,14 @@ MAX_EXPLAINED = 100_000
 class Summary:
     """What the faces of a recording say of it, found out once for all of them.
 
-    `facts` are the measured totals as pairs of a name and a text, `remarks` errors, causes and messages;
-    `cpu_s` is the CPU time by prefix that workers of a cluster metered.
+    `facts` are the measured totals as pairs of a name and a text, `why` is the answer of `explain`, `remarks`
+    are errors and messages; `cpu_s` is the CPU time by prefix that workers of a cluster metered.
     """
 
     title: str
     totals: Totals
     facts: tuple[tuple[str, str], ...]
+    why: str | None
     remarks: tuple[str, ...]
     cpu_s: Mapping[str, float]
 
@@ -76,6 +76,7 @@ class Summary:
             title(recording, totals),
             totals,
             tuple(_facts(recording, totals)),
+            _why(recording),
             tuple(_remarks(recording, totals)),
             cpu_by_prefix(recording),
         )
@@ -83,8 +84,9 @@ class Summary:
     def text(self) -> str:
         """Return the text face."""
         lines = [self.title]
-        if self.facts:
-            lines += ["", *(f"  {name:<13}  {value}" for name, value in self.facts)]
+        facts = [*self.facts, *([("why", self.why)] if self.why else [])]
+        if facts:
+            lines += ["", *(f"  {name:<13}  {value}" for name, value in facts)]
         if self.totals.n_runs:
             lines += ["", *_table(self.totals.prefixes, self.cpu_s)]
         return "\n".join([*lines, *([""] if self.remarks else []), *(f"  {note}" for note in self.remarks)])
@@ -199,7 +201,6 @@ def _remarks(recording: RecordedData, totals: Totals) -> list[str]:
     errors = dict.fromkeys([*totals.errors, *([str(ended_by)] if ended_by else [])])
     notes = [f"error: {printable(error, 500)}" for error in errors]
     notes += _outcomes(totals.outcomes)
-    notes += _why(recording)
     if totals.n_failed_attempts:
         attempts = _counted(totals.n_failed_attempts, "attempt")
         notes.append(f"{attempts} failed and the task was tried again; times above do not contain them")
@@ -223,15 +224,13 @@ def _said(messages: Sequence[Message]) -> list[str]:
     return notes + ([f"info: workers: {counts}"] if counts else [])
 
 
-def _why(recording: RecordedData) -> list[str]:
-    """Return what made it slow, where that can be told at once and a person would have felt it."""
+def _why(recording: RecordedData) -> str | None:
+    """Return the answer of `explain`, where it is quick to find and a person would have felt the cause."""
     if not recording.runs or count_tasks(recording) > MAX_EXPLAINED:
-        return []
+        return None
     explained = explain(recording)
-    felt = [finding for finding in explained if finding.worth_s >= _FELT_S]
-    lines = [f"{f.cause}: {f.worth(explained.makespan_s)}: {f.text}" for f in felt[:_MAX_FINDINGS]]
-    verdict = explained.verdict if explained.makespan_s >= _FELT_S else None
-    return [*lines, *([verdict] if verdict else [])]
+    is_felt = not explained.findings or explained.findings[0].worth_s >= _FELT_S
+    return explained.answer if explained.reason is None and is_felt else None
 
 
 def _outcomes(outcomes: Outcomes) -> list[str]:

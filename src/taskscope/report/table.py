@@ -25,8 +25,8 @@ def facts_html(summary: Summary) -> str:
 def remarks_html(recording: RecordedData, summary: Summary) -> str:
     """Return errors and messages as a list; nothing where there are none."""
     thinned = thinned_note(recording, len(few_samples(recording.workers)))
-    said = [*summary.remarks, *([] if thinned is None else [thinned])]
-    notes = [f"<li>{escape(note)}</li>" for note in said]
+    said = [summary.why, *summary.remarks, thinned]
+    notes = [f"<li>{escape(note)}</li>" for note in said if note]
     return f"<ul>{''.join(notes)}</ul>" if notes else ""
 
 
