@@ -27,7 +27,7 @@ from benchmarks.harness import Table, main, spread
 from benchmarks.local.truth import spin, steps_per_second, threads
 from benchmarks.workloads import Workload, getter, tree
 from taskscope.analysis.calls.profile import Profile
-from taskscope.sources.stacks import StackSampler
+from taskscope.sources.stacks import SamplingThread
 
 _DEEP = 60
 
@@ -63,21 +63,21 @@ class Spent:
 
 def run_once(compute: Callable[[], object], *, sampled: bool) -> Spent:
     """Record a compute with the sampling thread, which measures the lock as well, or without it."""
-    begin = StackSampler._begin if sampled else _no_thread
-    with patch.object(StackSampler, "_begin", begin), taskscope.profile(display=False):
+    begin = SamplingThread.begin if sampled else _no_thread
+    with patch.object(SamplingThread, "begin", begin), taskscope.profile(display=False):
         before_s, wall_s, cpu_s = _sampler_s(), time.perf_counter(), time.process_time()
         compute()
         wall_s, cpu_s = time.perf_counter() - wall_s, time.process_time() - cpu_s
         return Spent(wall_s, cpu_s, _sampler_s() - before_s)
 
 
-def _no_thread(_: StackSampler) -> None:
+def _no_thread(_thread: SamplingThread, _first_s: float) -> None:
     return None
 
 
 def _sampler_s() -> float:
     """Return the CPU time of the sampling threads that are alive, as the kernel counts it."""
-    found = [thread.native_id for thread in threading.enumerate() if thread.name == "taskscope-stacks"]
+    found = [thread.native_id for thread in threading.enumerate() if thread.name == "taskscope-sampler"]
     files = [Path(f"/proc/self/task/{number}/schedstat") for number in found]
     return sum(int(file.read_text().split()[0]) for file in files) / 1e9
 

@@ -25,10 +25,10 @@ from taskscope.record import Recorder
 from taskscope.record.pump import Pump, Tick
 from taskscope.record.tables.cache_usage import metric_name
 from taskscope.sources.cluster import ClusterSource
+from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.source import LocalSource
-from taskscope.sources.resources.limits import cpu_limit, memory_limit_bytes
-from taskscope.sources.resources.sampler import ResourceSampler
-from taskscope.sources.stacks import StackSampler
+from taskscope.sources.resources import cpu_limit, memory_limit_bytes
+from taskscope.sources.sampler import Sampler
 
 __all__ = ["Session", "current"]
 
@@ -46,9 +46,10 @@ class Session:
         self.recorder = Recorder(clock=clock)
         self.recorder.limits = ResourceLimits(cpu_limit(), memory_limit_bytes())
         self.pump = Pump(self.recorder)
-        self.sampler = ResourceSampler(self.recorder)
         self.source = LocalSource(self.recorder, self._compute_started, self._compute_stopped)
-        self.stacks = StackSampler(self.recorder, self.source.lanes)
+        self.sampler = Sampler(
+            self.recorder, self.source.lanes, own_natives=lambda: self.source.memory.natives
+        )
         self.cluster = ClusterSource(
             self.recorder, self._cluster_compute_started, self._compute_stopped, self._wake_pump
         )
@@ -60,7 +61,7 @@ class Session:
         self._at_ends: dict[Callable[[], None], None] = {}
         self._lock = threading.Lock()
         self.pump.subscribe(self._tick)
-        _renew_in_child(self)
+        _sessions.add(self)
 
     def hold(self, owner: object, options: Options | None = None) -> None:
         """Watch Dask until `owner` releases; holding twice only changes the options."""
@@ -102,7 +103,6 @@ class Session:
             self.cluster.detach()
             pumping = self.pump.tell_to_stop()
             self.sampler.stop()
-            self.stacks.stop()
             self.recorder.clear()
             self._is_released = True
         # Not before: on its thread somebody may want to release, too.
@@ -173,11 +173,11 @@ class Session:
         self.recorder.max_tasks = max(o.max_tasks for o in options)
         sampled = [o for o in options if o.stacks]
         self.cluster.wanted.samples = bool(sampled)
-        self.stacks.interval_s = min((o.profile_interval for o in sampled), default=None)
-        self.source.interval_s = self.stacks.interval_s
+        self.sampler.interval_s = min((o.profile_interval for o in sampled), default=None)
+        self.source.interval_s = self.sampler.interval_s
         wants_lines = [o.profile_interval for o in sampled if o.samples_at_once]
         self.cluster.wanted.lines_s = min(wants_lines, default=None)
-        self.stacks.is_at_once = any(o.samples_at_once for o in sampled)
+        self.sampler.is_at_once = any(o.samples_at_once for o in sampled)
         named = [each for o in options for each in functions_named(o.lines) or ()]
         self.source.lines.want(named)
         self.source.memory.want(sum(o.memory for o in options))
@@ -185,7 +185,6 @@ class Session:
 
     def _compute_started(self, run: object) -> None:
         self.sampler.compute_started(run)
-        self.stacks.compute_started(run)
         self.pump.wake()
 
     def _cluster_compute_started(self, run: object) -> None:
@@ -200,7 +199,6 @@ class Session:
             except Exception as error:  # noqa: BLE001 - the user's compute must not feel it
                 self.recorder.fault("what is called at the end of a compute", error)
         self.sampler.compute_stopped(run)
-        self.stacks.compute_stopped(run)
         if self.held:
             self.pump.wake()
         else:
@@ -214,7 +212,6 @@ class Session:
     def _tick(self, tick: Tick) -> None:
         if tick.active:
             self.sampler.tick()
-            self.stacks.tick()
 
 
 class _Current:
@@ -240,23 +237,17 @@ def current() -> Session:
     return _current.get()
 
 
-def _renew_in_child(session: Session) -> None:
-    """Give a forked child working locks and no memory of threads it does not have; it records for itself."""
-    if not hasattr(os, "register_at_fork"):
-        return
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 
-    reference = weakref.ref(session)
 
-    def renew() -> None:
-        alive = reference()
-        if alive is not None:
-            alive._lock = threading.Lock()
-            alive._at_ends.clear()
-            alive.recorder.renew_lock()
-            alive.pump.forget_thread()
-            alive.sampler.forget_thread()
-            alive.stacks.forget_thread()
-            alive.cluster.forget_thread()
-            alive.source.memory.forget()
+def _start_over() -> None:
+    """Begin anew in a forked child, which has neither the threads nor the holders of its parent."""
+    registration.clear()
+    for session in list(_sessions):
+        session.source.memory.forget()
+        session.cluster.forget_thread()
+        session.__init__(session.recorder.clock)  # type: ignore[misc]  # references to it must see the new one
 
-    os.register_at_fork(after_in_child=renew)
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_over)

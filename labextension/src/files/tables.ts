@@ -208,8 +208,8 @@ export const TABLES = {
       n_processes: 'int',
       gap: 'int < 2',
       ready_threads: 'f8?',
-      active_share: 'f8?',
-      peak_bytes: 'int?'
+      peak_bytes: 'int?',
+      beside_percent: 'f8?'
     }
   },
   sources: {

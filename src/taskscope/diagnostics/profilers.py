@@ -37,7 +37,6 @@ from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import Run
 from taskscope.options import Options
 from taskscope.record import Recorder
-from taskscope.record.pump import Tick
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.local.adapter import registration
@@ -459,18 +458,11 @@ def sampled(owner: object) -> Iterator[None]:
     """Have samples of CPU and memory taken, also while nothing computes."""
     session = current()
 
-    def tick(_: Tick) -> None:
-        session.sampler.tick()
-        session.pump.wake()
-
-    session.sampler.compute_started(owner)
-    unsubscribe = session.pump.subscribe(tick)
-    session.pump.wake()
+    session.sampler.block_started(owner)
     try:
         yield
     finally:
-        unsubscribe()
-        session.sampler.compute_stopped(owner)
+        session.sampler.block_stopped(owner)
 
 
 class _Given:

@@ -63,7 +63,7 @@ File = TypedDict(
 
 def write_speedscope(recording: RecordedData, file: BinaryIO) -> None:
     """Write the call stacks as one JSON document; without any it raises."""
-    stacks = recording.stacks
+    stacks = recording.stacks.of_tasks
     if stacks.interval_s is None:
         raise OptionError("this recording has no call stacks to export; record it with stacks=True")
     frames = list(_frames(stacks))

@@ -155,7 +155,7 @@ _ACTIVITIES = Table(
     ),
 )
 
-_UNDRAWN = ("ready_threads", "active_share", "peak_bytes")
+_UNDRAWN = ("ready_threads", "peak_bytes", "beside_percent")
 """Of samples, what files have and no page draws."""
 
 _WORKER_NUMBER = _whole("worker", "The number of the worker.")

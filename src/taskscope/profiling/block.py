@@ -98,6 +98,7 @@ class Block:
         self._going_before = {run: self._n_ended(run) for run in going}
         self.has_begun = True
         self.session.hold(self, self.options)
+        self.session.sampler.block_started(self, with_client=self.options.stacks)
         self._outer_label = (run_label.get(),)
         run_label.set(self.options.label)
         for path in self.options.files:
@@ -128,6 +129,7 @@ class Block:
             stream.stop()
 
     def _leave_label(self) -> None:
+        self.session.sampler.block_stopped(self)
         # Not reset by its token: a cell with await ends in another context than it began in.
         if self._outer_label is not None:
             run_label.set(*self._outer_label)

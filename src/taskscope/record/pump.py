@@ -117,13 +117,6 @@ class Pump:
         if thread is not None and thread.ident not in {None, threading.get_ident()}:
             thread.join(_JOIN_S)
 
-    def forget_thread(self) -> None:
-        """Start over in a child process, where the thread does not exist."""
-        self._lock = threading.Lock()
-        self._wake = threading.Event()
-        self._stop = threading.Event()
-        self._thread = None
-
     def _run(self, wake: threading.Event, stop: threading.Event) -> None:
         with CoreWait() as core_wait:
             self._beat(wake, stop, core_wait)

@@ -448,11 +448,6 @@ class Recorder:
             self.peak_lines.clear()
             self._runs.clear()
 
-    def renew_lock(self) -> None:
-        """Replace the lock, in a child process whose parent may have held it at the fork."""
-        self._lock = threading.RLock()
-        self.stacks.renew_lock()
-
 
 def _graphs(states: Sequence[RunState]) -> dict[int, GraphColumns]:
     return {s.run.run: g for s in states if (g := s.graph.columns()) is not None}

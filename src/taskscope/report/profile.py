@@ -61,8 +61,8 @@ def table_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _data_html(recording: RecordedData) -> str:
     colours = prefix_colours(recording)
-    shown = {name: colours.get(name, 0) for name in recording.stacks.prefixes}
-    text = escaped_json({**packed_profile(recording.stacks), "colours": shown})
+    shown = {name: colours.get(name, 0) for name in recording.stacks.of_tasks.prefixes}
+    text = escaped_json({**packed_profile(recording.stacks.of_tasks), "colours": shown})
     return f'<script type="application/json" class="taskscope-profile">{text}</script>'
 
 

@@ -8,7 +8,16 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["NO_CELL", "Cell", "at_cell_end", "current_cell", "current_execution", "in_kernel", "show_error"]
+__all__ = [
+    "NO_CELL",
+    "Cell",
+    "at_cell_end",
+    "current_cell",
+    "current_execution",
+    "in_kernel",
+    "is_runner",
+    "show_error",
+]
 
 
 class Cell(NamedTuple):
@@ -30,6 +39,19 @@ class Cell(NamedTuple):
 
 
 NO_CELL = Cell(None, None)
+
+_RUNNERS = frozenset(
+    {
+        "IPython",
+        "ipykernel",
+        "ipykernel_launcher.py",
+        "taskscope",
+        "asyncio",
+        "tornado",
+        "traitlets",
+        "runpy.py",
+    }
+)
 
 
 def current_cell() -> Cell:
@@ -81,6 +103,11 @@ def at_cell_end(callback: Callable[[], None]) -> Callable[[], None]:
     # Not post_execute, which every message to a comm fires, too.
     shell.events.register("post_run_cell", call)
     return lambda: shell.events.unregister("post_run_cell", call)
+
+
+def is_runner(file: str) -> bool:
+    """Return whether a file is of what runs the user's code: a kernel, IPython, an event loop, taskscope."""
+    return not _RUNNERS.isdisjoint(file.replace("\\", "/").split("/")) or file.startswith("<frozen ")
 
 
 def show_error(error: BaseException) -> None:

@@ -5,28 +5,42 @@ Also imported in processes that run tasks for this one, so it imports little.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from io import FileIO
+from itertools import accumulate, chain, repeat, starmap, takewhile
+from operator import attrgetter, truth
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from taskscope.sources.line_meter import LineMeter
 from taskscope.sources.local.adapter.graph import is_plumbing
 
 __all__ = [
     "LockProbe",
+    "Pauses",
     "SoonerSwitching",
+    "calls_from",
     "cpu_share",
+    "current_frames",
     "has_interpreter_lock",
     "stands_for_s",
     "task_stack",
     "thread_cpu_s",
 ]
 
+_T = TypeVar("_T")
+
+_COLLECTS_ANYWHERE = sys.version_info < (3, 12)
+"""Whether creating any object may collect garbage first, and so let other threads run."""
+_PLACE = attrgetter("f_code", "f_lasti")
+_MAX_SHARE = 0.02
+_GOLDEN = 0.6180339887498949
 _MOST_SWITCHES = 2
 _MAX_BEFORE_S = 1.0
 _SOONER_S = 0.0005
@@ -43,21 +57,46 @@ def has_interpreter_lock() -> bool:
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
+def current_frames() -> dict[int, FrameType]:
+    """Return the frame of each thread; before 3.11.5 a garbage collection within this call is a deadlock."""
+    (frames,) = _at_once(starmap(sys._current_frames, [()]))
+    return frames
+
+
+def calls_from(frame: FrameType | None) -> list[tuple[CodeType, int]]:
+    """Return code and instruction offset of a frame of any thread and of its callers, innermost first.
+
+    No other thread runs during the walk. If one did, the caller of a frame could be freed while its object
+    is made, and the process would crash, as it does under other samplers on Python 3.11.
+    """
+    if frame is None:
+        return []
+    outward: Iterable[Any] = accumulate(repeat("f_back"), getattr, initial=frame)
+    return _at_once(map(_PLACE, takewhile(truth, outward)))
+
+
+def _at_once(items: Iterable[_T]) -> list[_T]:
+    """Return the items of an iterator that is all C, as one call in which no garbage is collected."""
+    if not (_COLLECTS_ANYWHERE and gc.isenabled()):
+        return list(items)
+    try:
+        return list(chain(iter(gc.disable, None), items, iter(gc.enable, None)))
+    except BaseException:
+        gc.enable()
+        raise
+
+
 def task_stack(frame: FrameType | None, task: CodeType) -> list[tuple[CodeType, int]] | None:
     """Return the calls that a task has made, innermost first; None where the thread runs no code of a task.
 
     `task` is the code of ours that runs it. Each call is its code and the offset of the instruction that it
     is at. An empty list means that Dask called something that is no Python function.
     """
-    stack: list[tuple[CodeType, int]] = []
-    while frame is not None:
-        code = frame.f_code
-        if code is task:
-            break
-        stack.append((code, frame.f_lasti))
-        frame = frame.f_back
-    else:
+    calls = calls_from(frame)
+    n_inside = next((n for n, (code, _) in enumerate(calls) if code is task), None)
+    if n_inside is None:
         return None
+    stack = calls[:n_inside]
     # What counts its lines is the work of the line.
     while stack and stack[0][0].co_filename == _METER:
         del stack[0]
@@ -97,6 +136,24 @@ def stands_for_s(elapsed_s: float, late_s: float | None, lasts_s: float, *, is_n
         return elapsed_s
     # What a task does before it gives up the lock cannot be seen. On a busy machine a sampler is late anyway.
     return elapsed_s + max(min(late_s, lasts_s, _MOST_SWITCHES * sys.getswitchinterval()), 0.0)
+
+
+class Pauses:
+    """How long a sampler waits between two looks: never in step with tasks, and for 98% of the time.
+
+    The cost is the smaller one of the last two looks: after a look in which garbage was collected, nothing
+    would be sampled for seconds.
+    """
+
+    def __init__(self) -> None:
+        self._n = 0
+        self._last_cost_s = 0.0
+
+    def after(self, interval_s: float, cost_s: float) -> float:
+        """Return the seconds to wait after a look that took so much CPU time."""
+        self._n += 1
+        least_cost_s, self._last_cost_s = min(cost_s, self._last_cost_s), cost_s
+        return max(interval_s * (0.5 + self._n * _GOLDEN % 1), least_cost_s / _MAX_SHARE)
 
 
 class LockProbe:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import gc
 import io
 import logging
-import os
 import sys
 import threading
 import time
@@ -19,7 +18,6 @@ from dask.callbacks import add_callbacks
 
 from taskscope.diagnostics import Callback, ProgressBar
 from taskscope.errors import OptionError
-from tests.support.child_process import in_forked_child
 from tests.support.waiting import PATIENCE_S, until
 
 FULL = "[" + "#" * 40 + "] | 100% Completed | "
@@ -216,20 +214,6 @@ def test_computes_at_the_same_time_share_one_bar() -> None:
     bar.unregister()
     assert last_line(out).startswith(FULL)
     assert out.getvalue().count("\n") == 1
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_child_has_a_bar_of_its_own_though_its_parent_is_computing() -> None:
-    out = io.StringIO()
-
-    def child() -> str:
-        out.truncate(out.seek(0))
-        compute()
-        return out.getvalue()
-
-    with ProgressBar(out=out, dt=1000):
-        dask.threaded.get({"fork": (lambda: FULL in in_forked_child(child),)}, "fork")
-    assert out.getvalue().count("100% Completed") == 1
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ DESIGNED = {
     "activities": "run key lane activity start_s stop_s source nbytes error",
     "transfers": "worker peer direction start_s stop_s nbytes compressed_bytes n_keys keys",
     "steals": "time_s run key from_worker to_worker outcome cost_s from_occupancy_s to_occupancy_s",
-    "resources": "time_s worker cpu_percent rss_bytes limit_bytes n_processes gap ready_threads active_share "
-    "peak_bytes",
+    "resources": "time_s worker cpu_percent rss_bytes limit_bytes n_processes gap ready_threads "
+    "peak_bytes beside_percent",
     "workers": "time_s worker name n_threads n_executing cpu_percent rss_bytes managed_bytes"
     " unmanaged_bytes spilled_bytes limit_bytes tick_s gil_contention net_read_bps net_write_bps"
     " disk_read_bps disk_write_bps n_fds gpu_percent gpu_bytes",
@@ -81,7 +81,7 @@ def recording(fake_clock: FakeClock) -> RecordedData:
     fake_clock.advance(2.0)
     end_run(log, "erred")
     recorder.resources.append(ResourceRows.of([(10.0, math.nan, 1e6, 1, False)]))
-    recorder.resources.append(ResourceRows.of([(12.0, 150.0, 2e6, 3, True, 2.5, 0.75, 3e6)]))
+    recorder.resources.append(ResourceRows.of([(12.0, 150.0, 2e6, 3, True, 2.5, 3e6, 25.0)]))
     recorder.warn("mind the gap")
     begin_run(recorder, {"later": ()}, kept={"later"})
     return recorder.snapshot(start_s=10.0, metadata=METADATA)
@@ -162,10 +162,10 @@ def test_resources_are_counted_from_the_zero_of_the_recording(recording: Recorde
     common = {"worker": "4242", "limit_bytes": float(2**34)}
     assert plain(recording.to_pandas("resources")) == [
         {"time_s": 0.0, "cpu_percent": None, "rss_bytes": 1e6, "n_processes": 1, "gap": False}
-        | {"ready_threads": None, "active_share": None, "peak_bytes": None}
+        | {"ready_threads": None, "peak_bytes": None, "beside_percent": None}
         | common,
         {"time_s": 2.0, "cpu_percent": 150.0, "rss_bytes": 2e6, "n_processes": 3, "gap": True}
-        | {"ready_threads": 2.5, "active_share": 0.75, "peak_bytes": 3e6}
+        | {"ready_threads": 2.5, "peak_bytes": 3e6, "beside_percent": 25.0}
         | common,
     ]
 

@@ -16,13 +16,11 @@ from dask.utils import apply, methodcaller
 from taskscope.analysis.calls.profile import CallNode
 from taskscope.errors import OptionError
 from taskscope.model.recording import RecordedData
-from taskscope.options import Options, ProfileOptions
-from taskscope.record import Recorder
+from taskscope.options import Options
 from taskscope.recording import Recording
 from taskscope.session import Session
 from taskscope.sources.frames import has_interpreter_lock, task_stack, thread_cpu_s
 from taskscope.sources.local.timing import TimedTask
-from taskscope.sources.stacks import StackSampler
 from tests.support.computes.local_computes import watching
 from tests.support.waiting import PATIENCE_S, until
 
@@ -193,36 +191,6 @@ def test_a_compute_that_is_over_at_once_says_why_there_are_no_samples(session: S
     )
 
 
-def test_where_lines_are_asked_for_no_compute_waits_for_the_first_sample(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Nothing but the compute's own beginning can start the sampler.
-    monkeypatch.setattr(session.stacks, "tick", lambda: None)
-    watched = Watched(session)
-    for n in (3, 6, 9):
-        session.hold(session, ProfileOptions(lines=True, profile_interval=0.001))
-        delayed(watched.until)(n).compute(scheduler="threads")
-    assert watched.n_samples() >= 9
-    session.hold(session, ProfileOptions())
-    assert session.stacks.is_at_once is False
-
-
-def test_a_sampler_that_could_not_be_started_harms_nobody_and_is_tried_again(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    session.hold(session, ProfileOptions(lines=True, profile_interval=0.001))
-    with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", refuse)
-        with pytest.raises(RuntimeError, match="can't start new thread"):
-            session.stacks.compute_started("compute")
-    assert session.stacks._thread is None
-    session.stacks.stop()
-    delayed(Watched(session).until)(3).compute(scheduler="synchronous")
-
-
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 def test_lines_have_the_shares_of_time_that_they_took(session: Session, scheduler: str) -> None:
     session.hold(session, Options(stacks=True, profile_interval=0.002))
@@ -285,11 +253,11 @@ def test_the_shortest_interval_that_anyone_asked_for_holds(session: Session) -> 
     session.hold(session, Options(stacks=True, profile_interval=0.05))
     session.hold("other", Options(stacks=True, profile_interval=0.002))
     session.hold("third", Options(profile_interval=0.001))
-    found = [session.stacks.interval_s]
+    found = [session.sampler.interval_s]
     session.release("other")
-    found.append(session.stacks.interval_s)
+    found.append(session.sampler.interval_s)
     session.hold(session, Options())
-    found.append(session.stacks.interval_s)
+    found.append(session.sampler.interval_s)
     assert found == [0.002, 0.05, None]
     session.release("third")
 
@@ -304,30 +272,6 @@ def test_the_shortest_interval_that_anyone_asked_for_holds(session: Session) -> 
 def test_options_that_cannot_work_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=f"^{message.replace('(', '[(]').replace(')', '[)]')}$"):
         Options(**options)
-
-
-def test_a_fault_while_sampling_is_told_and_the_compute_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise ValueError("broken")
-
-    monkeypatch.setattr("taskscope.sources.stacks.task_stack", fail)
-    session = Session()
-    session.hold(session, Options(stacks=True, profile_interval=0.001))
-    told = threading.Event()
-
-    def tell(where: str, error: BaseException) -> None:
-        Recorder.fault(session.recorder, where, error)
-        told.set()
-
-    monkeypatch.setattr(session.recorder, "fault", tell)
-    try:
-        assert delayed(told.wait)(PATIENCE_S).compute(scheduler="threads")
-        texts = [m.text for m in session.recorder.messages]
-        assert texts == [
-            "taskscope failed in sampling call stacks: ValueError: broken; the computation was not affected"
-        ]
-    finally:
-        session.release(session)
 
 
 def test_what_a_task_holds_is_not_kept_alive_by_samples(session: Session) -> None:
@@ -346,75 +290,6 @@ def test_what_a_task_holds_is_not_kept_alive_by_samples(session: Session) -> Non
 
     delayed(task)().compute(scheduler="synchronous")
     assert isinstance(session.recorder.snapshot(), RecordedData)
-
-
-def test_a_sampler_whose_computes_are_over_for_a_second_ends(fake_clock: Any) -> None:
-    recorder = Recorder(clock=fake_clock)
-    sampler = StackSampler(recorder, list)
-    sampler.interval_s = 0.001
-    sampler.compute_started("compute")
-    sampler.tick()
-    thread = sampler._thread
-    assert thread is not None
-    fake_clock.advance(0.5)
-    sampler.compute_stopped("compute")
-    fake_clock.advance(2.0)
-    thread.join(PATIENCE_S)
-    assert (thread.is_alive(), sampler._thread) == (False, None)
-
-
-def test_the_first_sample_in_a_task_stands_for_what_the_lock_hid_before_it(session: Session) -> None:
-    session.hold(session, Options())
-    sample = session.stacks._sample
-
-    def task(late_s: float) -> None:
-        now = session.recorder.clock.perf_counter()
-        sample(now + 1.0, 0.01, late_s)
-        sample(now + 1.02, 0.02, late_s)
-
-    def spent(late_s: float) -> float:
-        before = float(session.recorder.stacks.between(0, None).rows.seconds.sum())
-        delayed(task)(late_s).compute(scheduler="synchronous")
-        rows = session.recorder.stacks.between(0, None).rows
-        return round(float(rows.seconds.sum()) - before, 9)
-
-    assert [spent(0.0), spent(0.0004), spent(-0.001)] == [0.03, 0.0304, 0.03]
-    # A sampler that is very late was not kept by one task: threads switch after 0.5 ms here.
-    assert spent(5.0) == 0.031
-
-
-def test_the_first_look_stands_for_what_tasks_did_before_it_one_second_at_most(session: Session) -> None:
-    session.hold(session, Options())
-    sample = session.stacks._sample
-
-    def spent(lasts_s: float) -> float:
-        def task() -> None:
-            (began,) = (lane.open[1] for _, lane in session.stacks._open_lanes() if lane.open is not None)
-            sample(began + lasts_s, 0.015, None)
-
-        before = float(session.recorder.stacks.between(0, None).rows.seconds.sum())
-        delayed(task)().compute(scheduler="synchronous")
-        rows = session.recorder.stacks.between(0, None).rows
-        return round(float(rows.seconds.sum()) - before, 9)
-
-    assert [spent(lasts_s) for lasts_s in (0.0, 0.5, 3.0)] == [0.015, 0.5, 1.0]
-
-
-def test_every_block_is_sampled_while_another_one_holds_the_session(session: Session) -> None:
-    session.hold("the extension")
-    watched, sampled = Watched(session), []
-    for block in range(3):
-        before = watched.n_samples()
-        session.hold(session, Options(stacks=True, profile_interval=0.001))
-        delayed(watched.until)(before + 3).compute(scheduler="threads")
-        session.release(session)
-        thread = session.stacks._thread
-        # Whether it has noticed by now that nobody wants samples or not.
-        if block == 0 and thread is not None:
-            thread.join(PATIENCE_S)
-        sampled.append(watched.n_samples() - before >= 3)
-    session.release("the extension")
-    assert sampled == [True, True, True]
 
 
 @pytest.mark.parametrize(("n_tasks", "sooner"), [(1, True), (2, False)])
@@ -450,7 +325,7 @@ def test_a_fault_ends_no_sampling_but_its_own(session: Session, monkeypatch: pyt
     delayed(Watched(session).until)(3).compute(scheduler="threads")
     assert failed.is_set()
     assert [m.text for m in session.recorder.messages] == [
-        "taskscope failed in sampling call stacks: ValueError: broken; the computation was not affected"
+        "taskscope failed in the sampler: ValueError: broken; the computation was not affected"
     ]
 
 
@@ -472,7 +347,6 @@ def test_without_the_global_lock_nothing_is_sampled_and_the_recording_says_so(
         "call stacks are not sampled: this Python runs threads without its global lock (GIL), and looking at "
         "the stack of a thread that runs may crash it then"
     )
-    assert session.stacks._thread is None
     assert (found.profile().n_samples, found.profile().note) == (0, said)
     assert [(m.level, m.text) for m in found.messages] == [("warning", said)]
 

@@ -219,7 +219,8 @@ def lines(
         if not counted:
             raise UnknownNameError(_not_counted(recording, function, key))
         return Lines(tuple(counted), 0.0, 0, 0.0, None, task_s)
-    stacks, rows = recording.stacks, recording.stacks.lines
+    stacks = recording.stacks.of_tasks
+    rows = stacks.lines
     if prefix is not None:
         rows = rows.part(np.array([name == prefix for name in (*stacks.prefixes, "")])[rows.prefix])
     note = None if counted else _note(recording, rows) or profiled.note
@@ -362,7 +363,7 @@ def _note(recording: RecordedData, rows: LineRows) -> str | None:
     for run in recording.runs:
         if run.is_on_cluster:
             return _NOT_ON_CLUSTER
-    if not len(recording.stacks.rows):
+    if not len(recording.stacks.of_tasks.rows):
         return None
     is_cut_off = recording.metadata.get("truncated")
     return _CUT_OFF if is_cut_off else "these samples are of a version of taskscope that kept no lines"
@@ -400,7 +401,7 @@ def _named(stacks: StackColumns, rows: LineRows, function: Named) -> list[int]:
 
 
 def _not_seen(recording: RecordedData, rows: LineRows, function: Named) -> str:
-    stacks = recording.stacks
+    stacks = recording.stacks.of_tasks
     name = function if isinstance(function, str) else getattr(function, "__qualname__", repr(function))
     used = np.unique(rows.function[rows.function >= 0]).tolist()
     # Those of libraries are many; who mistyped a name means one of their own, as a rule.

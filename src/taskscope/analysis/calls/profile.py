@@ -178,7 +178,7 @@ def profile(
     worker: str | None = None,
 ) -> Profile:
     """Return the profile of a recording; see `taskscope.Recording.profile`."""
-    stacks = recording.stacks
+    stacks = recording.stacks.of_tasks
     start = -math.inf if start_s is None else start_s + recording.zero_s
     stop = math.inf if stop_s is None else stop_s + recording.zero_s
     chosen = (stacks.rows.start >= start) & (stacks.rows.start < stop)
@@ -263,7 +263,7 @@ def _places(nodes: list[tuple[int, CallNode]]) -> tuple[list[str | None], list[i
 
 
 def _note(recording: RecordedData, rows: StackRows) -> str | None:
-    stacks = recording.stacks
+    stacks = recording.stacks.of_tasks
     unseen = sorted({str(r.scheduler) for r in recording.runs} - {"synchronous", "threads", "processes"})
     if stacks.dropped:
         return f"{stacks.dropped:,} of the oldest samples are no longer kept"

@@ -17,7 +17,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.streams import MAX_KEY_INTS
 from taskscope.model.tables.columns import GraphColumns, RowBlock
 from taskscope.model.tables.records import BEFORE, Run
-from taskscope.model.tables.stacks import LineRows
+from taskscope.model.tables.stacks import CLIENT_RUN, LineRows
 from taskscope.schema import Table, columns_of
 
 __all__ = ["check_head", "check_metadata", "check_recording", "check_run", "check_section", "require"]
@@ -76,7 +76,9 @@ def check_section(table: Table, section: Section) -> None:
             require(_is_within(values, -most, most), f"{what} must be possible")
         elif column.kind == "whole number" and column.name not in _SIGNED and isinstance(values, np.ndarray):
             most = 2**32 if column.name in _COUNTS else 2**53
-            require(_is_within(values, -1, most), f"{column.name} must be possible")
+            # A client's stacks between computes are of run -1.
+            least = CLIENT_RUN - 1 if column.name == "run" else -1
+            require(_is_within(values, least, most), f"{column.name} must be possible")
 
 
 def _is_within(values: NDArray[Any], low: float, high: float) -> bool:

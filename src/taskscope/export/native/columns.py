@@ -244,9 +244,9 @@ def spans_of(run: NDArray[np.int32]) -> list[tuple[int, int]]:
     return list(pairwise([0, *ends])) if len(run) else []
 
 
-def as_runs(run: NDArray[Any]) -> NDArray[np.int32]:
+def as_runs(run: NDArray[Any], least: int = 0) -> NDArray[np.int32]:
     """Return numbers of runs, checked, as they are kept."""
-    require(((run >= 0) & (run < 2**31)).all(), "the number of a run must be possible")
+    require(((run >= least) & (run < 2**31)).all(), "the number of a run must be possible")
     return _each(lambda run: run.astype(np.int32, copy=False), run)
 
 

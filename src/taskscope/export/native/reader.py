@@ -67,7 +67,15 @@ from taskscope.model.tables.records import (
     Run,
     join_flags,
 )
-from taskscope.model.tables.stacks import NO_STACKS, Function, LineRows, MeasuredLine, StackColumns, StackRows
+from taskscope.model.tables.stacks import (
+    CLIENT_RUN,
+    NO_STACKS,
+    Function,
+    LineRows,
+    MeasuredLine,
+    StackColumns,
+    StackRows,
+)
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, columns_of
 
@@ -443,7 +451,7 @@ class _Tables:
             workers=tuple(self._texts("stack_workers", "name")),
             rows=StackRows(
                 joined["start_s"].astype(np.float64),
-                as_runs(joined["run"]),
+                as_runs(joined["run"], least=CLIENT_RUN),
                 joined["prefix"].astype(np.uint32),
                 joined["worker"].astype(np.uint32),
                 node,

@@ -36,7 +36,6 @@ class Extension:
         """Watch every Dask compute of this process, and offer the magics."""
         shell = self._shell
         current_session().hold(self)
-        current_session().sampler.prepare()
         for kind, name in _MAGICS:
             before = shell.magics_manager.magics[kind].get(name)
             if before is not None:

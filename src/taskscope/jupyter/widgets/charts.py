@@ -217,7 +217,7 @@ class FlameWidget(RecorderWidget):
             return {}
         clock = session.recorder.clock
         began = clock.perf_counter()
-        stacks = session.recorder.stacks.between(self.first_run, self.last_run)
+        stacks = session.recorder.stacks.between(self.first_run, self.last_run).of_tasks
         values = _flame_values(stacks)
         sent = (int(stacks.rows.count.sum()), float(stacks.rows.seconds.sum()))
         # What is drawn is sent again as a whole, so that a page that joins late has it all.
@@ -227,14 +227,14 @@ class FlameWidget(RecorderWidget):
         return found
 
     def _still(self, recording: RecordedData) -> Mapping[str, object]:
-        return {**_flame_values(recording.stacks), "note": profile(recording).note}
+        return {**_flame_values(recording.stacks.of_tasks), "note": profile(recording).note}
 
     @traitlets.observe("function")
     def _open(self, _change: traitlets.Bunch) -> None:
         if self._recording is not None:
-            self.source = self._source(self._recording.stacks, self._recording.started_at)
+            self.source = self._source(self._recording.stacks.of_tasks, self._recording.started_at)
         elif self._session is not None:
-            stacks = self._session.recorder.stacks.between(self.first_run, self.last_run)
+            stacks = self._session.recorder.stacks.between(self.first_run, self.last_run).of_tasks
             self.source = self._source(stacks, self._began(self._session))
 
     def _began(self, session: Session) -> datetime:

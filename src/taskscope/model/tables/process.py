@@ -46,7 +46,11 @@ class ResourceRows(Rows):
     time: Annotated[NDArray[np.float64], About("When it was.", unit="s", is_time=True)]
     cpu_percent: Annotated[
         NDArray[np.float64],
-        About("CPU since the sample before, 100 per core.", unit="percent", optional=True),
+        About(
+            "CPU since the sample before, 100 per core, without taskscope's own threads (Linux).",
+            unit="percent",
+            optional=True,
+        ),
     ]
     rss_bytes: Annotated[NDArray[np.float64], About("Memory in use.", unit="bytes")]
     n_processes: Annotated[NDArray[np.float64], About("How many processes these are.", kind="whole number")]
@@ -56,14 +60,10 @@ class ResourceRows(Rows):
     ready_threads: Annotated[
         NDArray[np.float64],
         About(
-            "Threads that ran, or would have if a core had been free, on average since the sample before: by "
-            "the kernel's account of each, or the mean of several counts. Linux only.",
+            "Threads that ran, or would have if a core had been free, on average since the last sample that "
+            "has this: by the kernel's account of each. Linux only.",
             optional=True,
         ),
-    ]
-    active_share: Annotated[
-        NDArray[np.float64],
-        About("Part of several counts at which there was such a thread.", optional=True),
     ]
     peak_bytes: Annotated[
         NDArray[np.float64],
@@ -71,6 +71,15 @@ class ResourceRows(Rows):
             "The most memory since the sample before, by the kernel's own mark. Linux only, where this "
             "process has no children.",
             unit="bytes",
+            optional=True,
+        ),
+    ]
+    beside_percent: Annotated[
+        NDArray[np.float64],
+        About(
+            "The part of `cpu_percent` that no task used: older threads that run no task, such "
+            "as event loops and the thread that waits for the compute, and children that run no task.",
+            unit="percent",
             optional=True,
         ),
     ]

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from taskscope.schema import About, Rows
 
 __all__ = [
+    "CLIENT",
+    "CLIENT_RUN",
     "NOT_SAMPLED_WITHOUT_LOCK",
     "NO_STACKS",
     "Function",
@@ -20,6 +22,9 @@ __all__ = [
     "StackColumns",
     "StackRows",
 ]
+
+CLIENT, CLIENT_RUN = "(client)", -1
+"""Prefix and run of samples of a thread that runs a block, taken while no compute runs."""
 
 NOT_SAMPLED_WITHOUT_LOCK = (
     "call stacks are not sampled: this Python runs threads without its global lock (GIL), and looking at the "
@@ -122,6 +127,14 @@ class StackColumns:
     cycle_s: float | None = None
     dropped: int = 0
     lines: LineRows = field(default_factory=LineRows.empty)
+
+    @property
+    def of_tasks(self) -> StackColumns:
+        """The samples of tasks, without those of a client between computes."""
+        if (self.rows.run >= 0).all() and (self.lines.run >= 0).all():
+            return self
+        rows, lines = self.rows.part(self.rows.run >= 0), self.lines.part(self.lines.run >= 0)
+        return replace(self, rows=rows, lines=lines).pruned()
 
     def pruned(self) -> StackColumns:
         """Return the same without calls, functions and names that no row refers to."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
 from typing import TypeAlias
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from taskscope.model.keys import key_text
 from taskscope.model.source_lines import line_at
-from taskscope.model.tables.stacks import Function, LineRows, StackColumns, StackRows
+from taskscope.model.tables.stacks import CLIENT, CLIENT_RUN, Function, LineRows, StackColumns, StackRows
 from taskscope.record.tables.log import Log
 
 __all__ = ["CountedCalls", "StackLog", "StackPart", "StackPlace"]
@@ -108,6 +108,8 @@ class StackLog:
             self._line_of: dict[tuple[int, int], int] = {}
             """Places of lines by the identity of a code object and the offset in it."""
             self._line_sums: _LineSums = {}
+            self._before_block: dict[int, float] = {}
+            """When the block began that a client's samples before a run are of."""
             self._open: _Sums = {}
             self._open_s: float | None = None
             self._log = Log(StackRows, _MAX_ROWS)
@@ -131,6 +133,20 @@ class StackLog:
             of = run, self._prefix(prefix), self._worker(worker)
             _count(self._open, (*of, node), 1, seconds)
             self._sum_lines(of, stack, seconds, cpu_s)
+
+    def add_client(
+        self, next_run: int, worker: str, stack: Sequence[tuple[CodeType, int]], seconds: float
+    ) -> None:
+        """Count one sample of a thread that runs a block, taken between computes, before that run."""
+        self.add(-1 - next_run, CLIENT, worker, stack, seconds)
+
+    def begin_client(self, next_run: int) -> None:
+        """Forget what a client did before this run, in a block that is over."""
+        of = -1 - next_run
+        with self._lock:
+            self._end_cycle()
+            self._before_block[of] = self._now_s()
+            self._line_sums = {key: sums for key, sums in self._line_sums.items() if key[0] != of}
 
     def _sum_lines(
         self,
@@ -206,16 +222,21 @@ class StackLog:
         with self._lock:
             self._end_cycle()
             rows = self._log.rows()
-            mine = rows.run >= first_run
-            if last_run is not None:
-                mine &= rows.run <= last_run
+            last = np.inf if last_run is None else last_run
+            # Samples of the client before a run, and after the last one, have its number below zero.
+            before = -1 - rows.run
+            mine = (rows.run >= first_run) & (rows.run <= last)
+            of_client = (before >= first_run) & (before <= last + 1)
+            for of, start_s in self._before_block.items():
+                of_client &= (rows.run != of) | (rows.start >= start_s)
+            rows = replace(rows, run=np.where(rows.run < 0, np.int32(CLIENT_RUN), rows.run))
             columns = StackColumns(
                 tuple(self._functions),
                 np.array(self._parent, np.int32),
                 np.array(self._function, np.int32),
                 tuple(self._prefixes),
                 tuple(self._workers),
-                rows.part(mine),
+                rows.part(mine | of_client),
                 self.interval_s,
                 self.cycle_s,
                 self._dropped,
@@ -228,9 +249,9 @@ class StackLog:
         last = np.inf if last_run is None else last_run
         return LineRows.of(
             [
-                (run, prefix, worker, *lines[line], *sums)
+                (max(run, CLIENT_RUN), prefix, worker, *lines[line], *sums)
                 for (run, prefix, worker, line), sums in self._line_sums.items()
-                if first_run <= run <= last
+                if first_run <= run <= last or first_run <= -1 - run <= last + 1
             ]
         )
 
@@ -238,6 +259,7 @@ class StackLog:
         """Return what is new since `at`; rows of the cycle that goes on come anew each time."""
         with self._lock:
             _, rows = self._log.since(at.rows, _MAX_ROWS)
+            open_rows = self._open_rows()
             return StackPart(
                 place=StackPlace(
                     self._log.cursor,
@@ -251,13 +273,10 @@ class StackLog:
                 function=np.array(self._function[at.nodes :], np.int32),
                 prefixes=list(self._prefixes)[at.prefixes :],
                 workers=list(self._workers)[at.workers :],
-                rows=rows,
-                open_rows=self._open_rows(),
+                # What clients do between computes is in no chart.
+                rows=rows.part(rows.run >= 0),
+                open_rows=open_rows.part(open_rows.run >= 0),
             )
-
-    def renew_lock(self) -> None:
-        """Replace the lock, in a child process whose parent may have held it at the fork."""
-        self._lock = threading.Lock()
 
     def _end_cycle(self) -> None:
         if self._open_s is None:

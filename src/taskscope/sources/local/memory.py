@@ -78,6 +78,11 @@ class MemorySource:
         """Whether it records."""
         return self._tracking is not None
 
+    @property
+    def natives(self) -> frozenset[int]:
+        """Kernel ids of the threads of memray while it records."""
+        return frozenset() if self._tracking is None else self._tracking.natives
+
     def want(self, n_wanting: int) -> None:
         """Record for so many."""
         if n_wanting or self._n_wanting or self._tracking is not None:
@@ -163,6 +168,8 @@ class _Tracking:
         self._folder = folder
         self._tracker = tracker
         self._hook = threading.getprofile()
+        self.natives: frozenset[int] = frozenset()
+        """Kernel ids of memray's own threads, Linux only."""
         self._numbers = count()
         self._tasks: dict[int, tuple[int, object]] = {}
         self._thousands: dict[int, _Call] = {}
@@ -183,8 +190,11 @@ class _Tracking:
                 # Only what was there at the peak is written, at the end.
                 file_format=memray.FileFormat.AGGREGATED_ALLOCATIONS,
             )
+            before = _natives()
             tracking = cls(folder, tracker)
             tracker.__enter__()
+            of_python = {thread.native_id for thread in threading.enumerate()}
+            tracking.natives = frozenset(_natives() - before - of_python)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -248,6 +258,12 @@ class _Tracking:
             nbytes,
             n_allocations,
         )
+
+
+def _natives() -> set[int]:
+    """Return the kernel ids of this process's threads; nothing off Linux."""
+    tasks = Path("/proc/self/task")
+    return {int(thread.name) for thread in tasks.iterdir()} if tasks.exists() else set()
 
 
 _call: Callable[..., Any] = lambda function, *values: function(*values)  # noqa: E731 - it must be one line

@@ -194,7 +194,7 @@ def test_stacks_are_sampled_for_a_page_that_shows_a_profile_until_its_lease_ends
     assert [(a["re"], a["request"], a["note"], a["profile"]["prefixes"]) for a in answers] == [
         ("profile", 3, None, [])
     ] * 2
-    assert (world.session.held, world.session.stacks.interval_s is None) == (True, False)
+    assert (world.session.held, world.session.sampler.interval_s is None) == (True, False)
     world.now_s += 2 * LEASE_S
     assert not world.feed.has_front_end()
     assert not world.session.held

@@ -51,11 +51,11 @@ def test_a_recording_without_samples_says_why() -> None:
 
 
 def test_samples_are_taken_as_long_as_a_widget_follows(widget: FlameWidget) -> None:
-    assert current().stacks.interval_s == 0.01
+    assert current().sampler.interval_s == 0.01
     widget.close()
     assert not current().held
     other = ProgressWidget()
-    assert current().stacks.interval_s is None
+    assert current().sampler.interval_s is None
     other.close()
 
 

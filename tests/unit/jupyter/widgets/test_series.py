@@ -22,7 +22,7 @@ from taskscope.jupyter.widgets.window import Window
 from taskscope.model.tables.process import ResourceLimits, ResourceRows
 from taskscope.record import Recorder
 from taskscope.session import Session
-from taskscope.sources.resources.limits import cpu_limit, memory_limit_bytes
+from taskscope.sources.resources import cpu_limit, memory_limit_bytes
 from tests.support.computes.local_computes import watching
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.run_writing import record_run

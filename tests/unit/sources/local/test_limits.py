@@ -6,7 +6,7 @@ import psutil
 import pytest
 from dask.system import CPU_COUNT
 
-from taskscope.sources.resources.limits import cpu_limit, memory_limit_bytes
+from taskscope.sources.resources import cpu_limit, memory_limit_bytes
 
 MACHINE = psutil.virtual_memory().total
 

@@ -55,7 +55,7 @@ def forks(_: int) -> int:
     """Fork while being sampled, as who starts processes in a task does."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        until(lambda: "taskscope-stacks" in threads_of_ours())
+        until(lambda: "taskscope-sampler" in threads_of_ours())
         child = multiprocessing.get_context("fork").Process(target=burn, args=(0.01,))
         child.start()
         child.join()
@@ -217,7 +217,7 @@ def test_of_a_task_that_was_not_met_there_is_nothing(sampler: ProcessSampler) ->
     assert sampler.end() is None
     sampler.begin(60.0)
     assert sampler.end() is None
-    sampler._end_thread()
+    sampler._thread.stop()
 
 
 def test_stacks_beyond_a_bound_count_for_the_tasks_own_function(
@@ -245,7 +245,7 @@ def test_a_fault_ends_the_samples_and_not_the_task(
     def fail(*_: object) -> None:
         raise ValueError("broken")
 
-    monkeypatch.setattr("taskscope.sources.local.shipped_samples.task_stack", fail)
+    monkeypatch.setattr("taskscope.sources.stacks.task_stack", fail)
     sampler.begin(0.001)
     until(lambda: not threads_of_ours())
     assert sampler.end() is None

@@ -16,7 +16,6 @@ Dask changes this.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -28,7 +27,7 @@ from dask.callbacks import Callback
 
 from taskscope.sources.local.adapter.scheduler import find_state, is_nested
 
-__all__ = ["CallbackTuple", "install", "register", "uninstall", "unregister"]
+__all__ = ["CallbackTuple", "clear", "install", "register", "uninstall", "unregister"]
 
 CallbackTuple: TypeAlias = tuple[Callable[..., None] | None, ...]
 _LocalCallbacks: TypeAlias = Callable[..., AbstractContextManager[Iterable[CallbackTuple]]]
@@ -156,12 +155,10 @@ def _uninstall() -> None:
         _original = None
 
 
-def _renew_in_child() -> None:
-    """Replace the lock, which a thread of the parent may have taken at the fork."""
-    global _lock  # noqa: PLW0603 - a lock cannot forget which thread has it
-    _lock = threading.Lock()
+def clear() -> None:
+    """Take all callbacks out, in a forked child: they are its parent's, whose threads may hold the lock."""
+    global _lock, _in_all
+    _lock, _in_all = threading.Lock(), ()
+    _registered.clear()
     _computes.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_in_child)
+    _uninstall()

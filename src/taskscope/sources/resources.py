@@ -1,0 +1,153 @@
+"""CPU and memory of this process and its children: what the operating system has of them, and the limits."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+from dask.system import CPU_COUNT
+
+from taskscope.sources.frames import thread_cpu_s
+
+__all__ = ["OWN_THREADS", "ProcessReading", "cpu_limit", "memory_limit_bytes", "read_processes", "take_peak"]
+
+OWN_THREADS = "taskscope"
+"""The names of taskscope's threads begin with this."""
+_CPUCLOCK_SCHED = 2
+_MAX_THREADS = 200
+_MEMORY_FILES = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+def cpu_limit() -> int:
+    """Return how many cores this process may use: Dask's own count, which includes cgroups and affinity."""
+    return int(CPU_COUNT)
+
+
+def memory_limit_bytes(files: tuple[Path, ...] = _MEMORY_FILES) -> int:
+    """Return how many bytes of memory this process may use: the machine's, or its control group's if less."""
+    limit = int(psutil.virtual_memory().total)
+    for file in files:
+        try:
+            text = file.read_text(encoding="ascii").strip()
+        except OSError:
+            continue
+        if text.isdigit() and int(text) > 0:
+            limit = min(limit, int(text))
+    return limit
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessReading:
+    """Counters of the operating system at one moment."""
+
+    cpu_s: Mapping[int, float]
+    """CPU seconds used up to now, by process id."""
+    rss_bytes: int
+    """Resident bytes of all of them together; memory they share is counted in each."""
+    threads_s: Mapping[int, float] = field(default_factory=dict)
+    """CPU seconds of the Python threads of this process, by thread identifier; empty where unknown."""
+    own_s: Mapping[int, float] = field(default_factory=dict)
+    """The same of taskscope's threads, which are not in `threads_s`."""
+    ready_s: Mapping[str, float] = field(default_factory=dict)
+    """Seconds for which threads of these processes ran or waited for a core, by thread; empty if unknown."""
+    peak_bytes: float = math.nan
+    """The most resident bytes since the reading before; NaN where unknown."""
+
+
+def read_processes(own_natives: Iterable[int] = (), *, with_ready: bool = False) -> ProcessReading:
+    """Read this process and all its children; `own_natives` are kernel ids of more threads of taskscope."""
+    # First of all: a busy thread that gets the interpreter's lock in between would be counted into a time
+    # that is over.
+    own_process_s = _clock_s(os.getpid())
+    threads_s, own_s = _threads(own_natives)
+    own = psutil.Process()
+    processes = [own]
+    if _has_children():
+        with contextlib.suppress(psutil.Error):
+            processes += own.children(recursive=True)
+    cpu_s: dict[int, float] = {}
+    rss_bytes = 0
+    for process in processes:
+        # A child may end between being listed and being read.
+        with contextlib.suppress(psutil.Error, OSError):
+            rss_bytes += process.memory_info().rss
+            known_s = own_process_s if process is own else None
+            cpu_s[process.pid] = _cpu_s(process) if known_s is None else known_s
+    return ProcessReading(cpu_s, rss_bytes, threads_s, own_s, _ready_s(cpu_s) if with_ready else {})
+
+
+def _threads(own_natives: Iterable[int]) -> tuple[dict[int, float], dict[int, float]]:
+    """Return the CPU seconds of the Python threads of this process, and those of taskscope's."""
+    threads_s: dict[int, float] = {}
+    own_s: dict[int, float] = {}
+    for thread in threading.enumerate():
+        seconds = None if thread.ident is None else thread_cpu_s(thread.ident)
+        if seconds is not None and thread.ident is not None:
+            (own_s if thread.name.startswith(OWN_THREADS) else threads_s)[thread.ident] = seconds
+    for native in own_natives:
+        native_s = _clock_s(native, of_thread=True)
+        if native_s is not None:
+            own_s[-native] = native_s
+    return threads_s, own_s
+
+
+def take_peak() -> float:
+    """Return the kernel's mark of the most resident bytes, and reset it; NaN: there is none."""
+    try:
+        status = Path("/proc/self/status").read_bytes()
+        Path("/proc/self/clear_refs").write_bytes(b"5")
+        return int(status.partition(b"VmHWM:")[2].split(None, 1)[0]) * 1024.0
+    except (OSError, IndexError):
+        return math.nan
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    seconds = _clock_s(process.pid)
+    if seconds is not None:
+        return seconds
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _clock_s(pid: int, *, of_thread: bool = False) -> float | None:
+    try:
+        # Linux: the CPU clock, to the nanosecond (clock_getcpuclockid(3)); /proc steps by 10 ms.
+        return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED | (4 if of_thread else 0))
+    except (OSError, AttributeError):
+        return None
+
+
+def _ready_s(pids: Iterable[int]) -> dict[str, float]:
+    """Return for how long threads ran or waited for a core, by the kernel's account of each of them."""
+    found: dict[str, float] = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):  # it has ended
+            for thread in Path(f"/proc/{pid}/task").iterdir():
+                if len(found) >= _MAX_THREADS:
+                    return {}
+                with contextlib.suppress(OSError, IndexError):  # some kernels keep no such account
+                    known = (thread / "schedstat").read_bytes().split()
+                    found[thread.name] = (int(known[0]) + int(known[1])) / 1e9
+    return found
+
+
+def _has_children() -> bool:
+    """Return whether there are children: a microsecond, where listing all processes takes a millisecond."""
+    if not hasattr(os, "waitid"):
+        return True
+    try:
+        # WNOWAIT: nothing is reaped, so no other code loses the exit status of its subprocess.
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True

@@ -1,1 +1,0 @@
-"""CPU and memory of this process and its children."""

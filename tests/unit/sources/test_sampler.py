@@ -1,0 +1,203 @@
+"""CPU, memory and the client's own thread are sampled from the first line of a block to its last."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import dask
+import numpy as np
+import psutil
+import pytest
+
+import taskscope
+from taskscope.model.tables.stacks import CLIENT, CLIENT_RUN
+from taskscope.recording import Recording
+from taskscope.session import current
+from taskscope.sources.resources import read_processes, take_peak
+from tests.support.waiting import PATIENCE_S, until
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these counters")
+
+
+def _burn(seconds: float) -> None:
+    stop = time.thread_time() + seconds
+    while time.thread_time() < stop:
+        sum(range(1000))
+
+
+def _n_samples() -> int:
+    return len(current().recorder.resources.rows())
+
+
+def test_memory_and_cpu_are_sampled_where_no_compute_runs() -> None:
+    with taskscope.profile(display=False, dt=0.01) as run:
+        big = np.ones(25_000_000)
+        n = _n_samples()
+        until(lambda: _n_samples() >= n + 2)
+        del big
+        dask.delayed(int)().compute(scheduler="synchronous")
+        _burn(0.3)
+    resources = run.recording.to_pandas("resources")
+    assert resources.rss_bytes.max() - resources.rss_bytes.min() > 150e6
+    seconds = resources.time_s.diff()
+    assert (resources.cpu_percent * seconds / 100).sum() > 0.28
+    assert run.recording.to_pandas("runs").n_tasks.tolist() == [1]
+
+
+@linux_only
+def test_a_peak_between_two_samples_is_seen() -> None:
+    # Peaks of several processes do not add up, so this one must have no children.
+    code = (
+        "import dask, numpy as np, taskscope\n"
+        "with taskscope.profile(display=False, dt=60.0) as run:\n"
+        "    dask.delayed(np.ones)(25_000_000).sum().compute(scheduler='synchronous')\n"
+        "resources = run.recording.to_pandas('resources')\n"
+        "print(resources.peak_bytes.max() - resources.rss_bytes.iloc[-1] > 150e6)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
+@linux_only
+def test_cpu_of_taskscopes_own_threads_is_no_ones() -> None:
+    def ours() -> None:
+        _burn(0.4)
+
+    with taskscope.profile(display=False, dt=0.02) as run:
+        thread = threading.Thread(target=ours, name="taskscope-busy")
+        thread.start()
+        thread.join()
+    resources = run.recording.to_pandas("resources")
+    assert (resources.cpu_percent * resources.time_s.diff() / 100).sum() < 0.2
+
+
+@linux_only
+def test_cpu_beside_tasks_is_that_of_older_threads_and_of_children() -> None:
+    go, done = threading.Event(), threading.Event()
+
+    def older() -> None:
+        go.wait(PATIENCE_S)
+        _burn(0.4)
+        done.set()
+
+    def task() -> None:
+        _burn(0.4)
+        done.wait(PATIENCE_S)
+
+    thread = threading.Thread(target=older)
+    thread.start()
+    code = "import time\nwhile time.process_time() < 0.5: pass"
+    with taskscope.profile(display=False, dt=0.05) as run:
+        child = subprocess.Popen([sys.executable, "-I", "-S", "-c", code])
+        go.set()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        dask.delayed(task)().compute(scheduler="threads")
+    child.wait()
+    thread.join()
+    resources = run.recording.to_pandas("resources")
+    used_s, beside_s = (
+        float((resources[name] * resources.time_s.diff() / 100).sum())
+        for name in ("cpu_percent", "beside_percent")
+    )
+    cpu_s = run.recording.to_pandas("tasks").cpu_s[0]
+    assert beside_s > 0.7
+    assert used_s - beside_s == pytest.approx(cpu_s, abs=0.25)
+
+
+@linux_only
+def test_threads_that_a_task_starts_are_not_beside_it() -> None:
+    def task() -> None:
+        thread = threading.Thread(target=_burn, args=(0.4,))
+        thread.start()
+        thread.join()
+
+    with taskscope.profile(display=False, dt=0.02) as run:
+        dask.delayed(task)().compute(scheduler="threads")
+    resources = run.recording.to_pandas("resources")
+    own = resources.cpu_percent - resources.beside_percent
+    assert (own * resources.time_s.diff() / 100).sum() > 0.3
+
+
+def _rest() -> None:
+    stacks = current().recorder.stacks
+    rows = stacks.between(0, None).rows
+    n = int(rows.count[rows.run == CLIENT_RUN].sum())
+    until(lambda: (r := stacks.between(0, None).rows).count[r.run == CLIENT_RUN].sum() >= n + 5)
+
+
+def _clients(recording: Recording) -> set[str]:
+    rows, stacks = recording.stacks.rows, recording.stacks
+    nodes = rows.node[rows.run == CLIENT_RUN].tolist()
+    assert {stacks.prefixes[p] for p in rows.prefix[rows.run == CLIENT_RUN]} <= {CLIENT}
+    names = set()
+    while nodes:
+        node = nodes.pop()
+        if node >= 0:
+            names.add(stacks.functions[stacks.function[node]].name)
+            nodes.append(stacks.parent[node])
+    return names
+
+
+def test_the_thread_of_a_block_is_sampled_between_computes(tmp_path: Path) -> None:
+    with taskscope.profile(display=False) as run:
+        _rest()
+        dask.delayed(time.sleep)(0.2).compute(scheduler="threads")
+    assert "_rest" in _clients(run.recording)
+    lines = run.recording.stacks.lines
+    assert lines.seconds[lines.run == CLIENT_RUN].sum() > 0
+    # Another block has none of it, and a file has it.
+    with taskscope.profile(display=False) as other:
+        dask.delayed(int)().compute(scheduler="threads")
+    assert "_rest" not in _clients(other.recording)
+    run.recording.save(tmp_path / "run.taskscope")
+    assert "_rest" in _clients(taskscope.load(tmp_path / "run.taskscope"))
+    assert CLIENT not in str(run.recording.profile())
+    assert CLIENT not in str(run.recording.lines())
+
+
+def test_the_switch_interval_is_as_before_once_a_compute_has_ended() -> None:
+    before_s, seen = sys.getswitchinterval(), []
+
+    def task() -> None:
+        until(lambda: sys.getswitchinterval() < before_s)
+        seen.append(sys.getswitchinterval())
+
+    with taskscope.profile(display=False):
+        for _ in range(3):
+            dask.delayed(task)().compute(scheduler="threads")
+            assert sys.getswitchinterval() == before_s
+    assert len(seen) == 3
+
+
+def test_one_call_that_holds_the_lock_leaves_a_gap_that_is_marked() -> None:
+    values = np.random.default_rng(0).random(3_000_000).tolist()
+    with taskscope.profile(display=False, dt=0.001) as run:
+        dask.delayed(sorted)(values).compute(scheduler="threads", optimize_graph=False)
+    assert run.recording.to_pandas("resources").gap.any()
+
+
+def test_children_are_counted_while_they_live_and_keep_their_exit_status() -> None:
+    before = set(read_processes().cpu_s)
+    child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "raise SystemExit(input() or 3)"],
+                             stdin=subprocess.PIPE)  # fmt: skip
+    reading = read_processes()
+    assert set(reading.cpu_s) == before | {child.pid}
+    assert reading.rss_bytes > psutil.Process().memory_info().rss
+    child.communicate(b"\n")
+    read_processes()
+    assert child.returncode == 3
+    assert set(read_processes().cpu_s) == before
+
+
+def test_where_the_kernel_has_no_mark_there_is_no_peak(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bytes:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert math.isnan(take_peak())
