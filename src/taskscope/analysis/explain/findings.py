@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from taskscope.analysis.explain import between_causes, cluster_causes, core_caus
 from taskscope.analysis.explain.critical_path import critical_path
 from taskscope.analysis.explain.evidence import Computes, Evidence
 from taskscope.analysis.explain.finding import Cause, Explanation, Finding
-from taskscope.analysis.explain.replay import quiet_s, why_not, workloads
+from taskscope.analysis.explain.replay import Workload, quiet_s, why_not, workloads
 from taskscope.analysis.explain.what_if import makespan_of
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
 from taskscope.model.recording import RecordedData
@@ -145,16 +146,26 @@ def _waited_for_others(
     )
 
 
+def _lacked_s(work: Workload) -> float:
+    """Return for how long tasks had no core and were not seen to wait for something else."""
+    prefixes = work.load.waiting
+    waited = sum(
+        float(work.seconds[work.prefix == number].sum()) * min(sum(prefixes.get(name, {}).values()), 1.0)
+        for number, name in enumerate(work.names)
+    )
+    return max(float((work.seconds - work.takes_s).sum()) - waited, 0.0)
+
+
 def _verdict(known: Evidence, found: Sequence[Finding]) -> Iterator[str]:
     """Yield how busy the machine was, and where nothing was found, how well the workers were used."""
     task_s = sum(float(work.seconds.sum()) for work in known.works)
     able_s = sum(work.n_workers * work.recorded_s for work in known.works)
     crowded = [work for work in known.works if work.load.is_crowded]
-    lacked_s = sum(float((work.seconds - work.takes_s).sum()) for work in crowded)
-    is_busy = bool(crowded) and lacked_s >= _BUSY * max(task_s, 1e-9)
+    lacked_s = sum(map(_lacked_s, crowded))
+    between_s = known.makespan_s - sum(work.recorded_s for work in known.works)
+    calm_s = min(between_s + sum(map(quiet_s, known.works)), known.makespan_s) if crowded else math.inf
+    is_busy = lacked_s >= _BUSY * max(task_s, 1e-9) and calm_s <= (1 - _LEAST_SHARE) * known.makespan_s
     if is_busy:
-        between_s = known.makespan_s - sum(work.recorded_s for work in known.works)
-        calm_s = min(between_s + sum(map(quiet_s, known.works)), known.makespan_s)
         busy = (
             f"the machine was busy: for {format_percent(lacked_s / task_s)} of their time tasks waited for "
             f"cores that other programs used; on a quiet one it would take about {format_duration(calm_s)} "

@@ -41,6 +41,8 @@ class Workload:
     arrivals: Sequence[tuple[float, Sequence[int]]]
     """When tasks of computes that were asked for later come, after the first task began, and these."""
     prefix: NDArray[np.int64]
+    names: tuple[str, ...]
+    """The prefixes, by their numbers."""
     pool: NDArray[np.int64]
     threads: tuple[int, ...]
     workers: tuple[str, ...]
@@ -128,6 +130,7 @@ def _workload(recording: RecordedData, schedule: Schedule) -> Workload:
         needed=needed,
         arrivals=tuple(arrivals),
         prefix=prefix,
+        names=names_of,
         pool=pools[place] if is_placed else np.zeros(n, np.int64),
         threads=tuple(of_lane.count(name) for name in names) if is_placed else (schedule.n_workers,),
         workers=names if is_placed else (),
