@@ -178,8 +178,6 @@ def _more_at_a_time(of: Computes, kind: Kind | None) -> str:
             "do not wait inside of a task for what others compute: pass it as an argument, so that Dask "
             "starts the task when it is there"
         )
-    if kind == "process":
-        return "each of them keeps a program busy: as many tasks at a time as there are cores is enough"
     more = f"compute(num_workers={twice})"
     if of.work.schedule.is_on_cluster:
         more = f"LocalCluster(threads_per_worker={twice})"
@@ -203,14 +201,13 @@ def _off_cpu_s(of: Computes) -> NDArray[np.float64]:
             continue
         mine = work.prefix == number
         seen = load.waiting.get(name, {})
-        waited = sum(part for kind, part in seen.items() if kind != "lock")
-        if seen.get("lock", 0.0) >= _AT_LOCK or is_of_shuffle(name):
+        waited = sum(part for kind, part in seen.items() if kind not in ("lock", "process"))
+        # A program that a task starts does its work: that is no wait.
+        if max(seen.get("lock", 0.0), seen.get("process", 0.0)) >= _AT_LOCK or is_of_shuffle(name):
             off_s[mine] = 0.0
         elif waited >= _OFF_CPU:
-            # Samples saw it wait: no queue for a core explains that. Programs that a task starts may compute.
-            part = waited - (1 - idle) * seen.get("process", 0.0)
-            part = part if part >= _OFF_CPU else 0.0
-            off_s[mine] = np.minimum(work.seconds - cpu_s, work.seconds * part)[mine]
+            # Samples saw it wait: no queue for a core explains that.
+            off_s[mine] = np.minimum(work.seconds - cpu_s, work.seconds * waited)[mine]
         elif idle * (whole[number] - own[number]) < least * whole[number] or (
             load.is_crowded and of.stacks.places(name)
         ):

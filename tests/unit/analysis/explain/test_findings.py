@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import math
+import queue
+import socket
+import subprocess
 import threading
 from dataclasses import replace
+from types import ModuleType
 from typing import get_args
 
 import numpy as np
@@ -552,3 +557,72 @@ def test_a_task_that_was_late_for_nothing_hides_no_chain() -> None:
     found = with_dependencies(rows, {i: [i - 1] for i in range(1, 8)}, [run]).explain()
     assert [f.cause for f in found.findings] == ["long-chain"]
     assert str(found).startswith("long-chain: up to 3.99 s of 8 s\n")
+
+
+def seen_in(file: str, name: str) -> Recording:
+    """Return tasks without CPU time that samples saw in a function of a library, called by theirs."""
+    stacks = stacks_of([Sample(("work", name), 4, seconds=1.0)])
+    functions = [
+        replace(function, file=file) if function.name == name else function for function in stacks.functions
+    ]
+    return replace(filled([1.0] * 16, 4, cpu=0.0), stacks=replace(stacks, functions=tuple(functions)))
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "kind", "cure"),
+    [
+        (socket, "readinto", "network", "run more of them at a time: compute(num_workers=8)"),
+        (queue, "get", "queue", "do not wait inside of a task for what others compute"),
+        (
+            concurrent.futures._base,
+            "result",
+            "result",
+            "do not wait inside of a task for what others compute",
+        ),
+    ],
+)
+def test_what_tasks_wait_for_is_named_with_the_line_and_the_cure_is_of_its_kind(
+    module: ModuleType, name: str, kind: str, cure: str
+) -> None:
+    (found,) = seen_in(str(module.__file__), name).explain()
+    assert (found.cause, found.evidence["waits_for"]) == ("waiting", kind)
+    assert found.text.endswith("100% of it in `work` of `work.py`")
+    assert cure in found.advice
+
+
+def test_tasks_whose_programs_do_the_work_do_not_wait() -> None:
+    assert not seen_in(str(subprocess.__file__), "communicate").explain()
+
+
+def test_a_busy_machine_is_not_blamed_for_waits_that_samples_saw() -> None:
+    asleep = seen_in(str(socket.__file__), "readinto")
+    crowd = filled([1.0] * 16, 4, percent=25.0, ready=2.0)
+    found = replace(asleep, resources=crowd.resources).explain()
+    assert ([f.cause for f in found], found.verdict) == (["waiting"], None)
+
+
+def test_one_cause_is_one_finding_however_many_computes_have_it() -> None:
+    rows = [Row(key=f"x{run}", run=run, start_s=float(run), stop_s=run + 1.0) for run in range(5)]
+    runs = [run_of(run, n_tasks=1, start_s=float(run), stop_s=run + 1.0) for run in range(5)]
+    (found,) = recording_of(rows, runs).explain()
+    assert (found.cause, found.worth_s, found.evidence["runs"]) == ("few-tasks", 2.5, [0, 1, 2, 3, 4])
+    assert found.text.endswith("(and likewise in 4 more computes)")
+
+
+def test_tasks_of_one_name_with_another_role_are_no_stragglers() -> None:
+    """Eleven tasks feed one of the same name, which takes ten times as long as they do."""
+    rows = [Row(key=("x", i), lane=i % 2, start_s=float(i // 2), stop_s=i // 2 + 1.0) for i in range(12)]
+    rows.append(Row(key=("x", 12), start_s=6.0, stop_s=16.0))
+    run = run_of(n_tasks=13, stop_s=16.0, n_workers=2)
+    (found,) = with_dependencies(rows, {12: list(range(12))}, [run]).explain()
+    assert (found.cause, found.worth_s) == ("serial-step", 5.0)
+    assert "it takes 12 results at once: combine them in a tree (split_every=4)" in found.advice
+
+
+def test_an_explanation_is_a_sequence_of_findings_and_true_if_there_is_any() -> None:
+    found, nothing = FAULTS["stragglers"][0].explain(), FAULTS["stragglers"][1].explain()
+    assert (len(found), bool(found), [f.cause for f in found]) == (1, True, ["stragglers"])
+    assert (len(nothing), bool(nothing), list(nothing)) == (0, False, [])
+    assert found.answer.startswith("stragglers: about 7.75 s of 8.75 s: 1 task of x took 8 s")
+    assert "<b>stragglers: about 7.75 s" in found._repr_html_()
+    assert found.to_pandas()["cause"].tolist() == ["stragglers"]
