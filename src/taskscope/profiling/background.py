@@ -218,10 +218,8 @@ class Background:
         self._is_over.set()
 
     def _call(self, callback: Callable[[Recording], None], recording: Recording) -> None:
-        try:
+        with self._session.recorder.guard("showing a result"):
             callback(recording)
-        except Exception as error:  # noqa: BLE001 - nobody's code hears of a fault of ours
-            self._session.recorder.fault("showing a result", error)
 
     def _wait_no_more(self) -> None:
         self._forget()
