@@ -33,16 +33,8 @@ __all__ = [
 class Held:
     """Results in the scheduler's cache, one element each.
 
-    Parameters
-    ----------
-    prefixes
-        Names, by first appearance.
-    prefix
-        A place in `prefixes`.
-    enter_s, leave_s
-        Seconds after the recorder's zero.
-    value
-        What each counts; NaN where that is not known.
+    `prefix` is a place in `prefixes`; times are seconds after the recorder's zero; `value` is NaN where
+    unknown.
     """
 
     prefixes: tuple[str, ...]

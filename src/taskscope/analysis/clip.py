@@ -26,15 +26,7 @@ def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> R
     Tasks keep their true times: the new zero is where the first of those began that were running at the old
     one. An earlier run begins there, without the tasks that had ended. It had not ended itself, so its last
     task is among those that are left, whatever the clock of a cluster says of when that was.
-
-    Parameters
-    ----------
-    data
-        The recording.
-    first_run
-        The first run that began after its zero.
-    n_ended
-        The earlier runs, and how many tasks of each were known to have ended by then.
+    `n_ended` has the earlier runs, and how many tasks of each were known to have ended before it.
     """
     runs, earlier = {run.run for run in data.runs if run.run >= first_run}, n_ended.keys()
     zero_s = data.zero_s

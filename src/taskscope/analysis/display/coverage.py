@@ -20,18 +20,10 @@ ENDED_BADLY = N_COLOURS
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
-    """The busy share of every column of every lane.
+    """The busy share of every column of every lane, 0 to 1, and the colour that took most of it.
 
-    Parameters
-    ----------
-    lanes
-        Lane ids, one per row of the arrays below.
-    start_s, stop_s
-        Seconds after `Recording.started_at` at the left and the right edge.
-    busy
-        Share of each column's time in which the lane ran a task, 0 to 1.
-    colour
-        The colour (`ENDED_BADLY` or below `N_COLOURS`) that took most of each column.
+    `lanes` are the ids of the arrays' rows; `start_s` and `stop_s` are the edges, in seconds after
+    `Recording.started_at`; `colour` is `ENDED_BADLY` or below `N_COLOURS`.
     """
 
     lanes: NDArray[np.int64]
