@@ -9,7 +9,7 @@ from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import Server
 
 LOAD = """
-import time, dask
+import os, time, dask
 from taskscope.session import current
 from IPython.display import display
 from taskscope import ProgressWidget, GanttWidget, Dashboard
@@ -23,35 +23,46 @@ def slow(i):
 def work(n):
     tasks = [slow(i, dask_key_name=("slow-1", i)) for i in range(n)]
     return dask.compute(*tasks, scheduler="threads", num_workers=4)
+
+def held(i):
+    while not os.path.exists(os.environ["JPY_SESSION_NAME"].removesuffix(".ipynb") + ".stage1"):
+        time.sleep(0.01)
+
+def work_on(n):
+    work(n)
+    held_tasks = [dask.delayed(held)(i) for i in range(4)]
+    return dask.compute(*held_tasks, scheduler="threads", num_workers=4)
 """
 LIVE = "feed?.state === 'live' && feed.subshell"
 UNDER_WAY = "feed?.active && feed.nBatches >= 5"
 
 
 def test_the_feed_delivers_while_the_cell_is_still_running(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = work(400)")
+    lab.open(LOAD, "_ = work_on(100)")
     lab.run_cell(0)
     lab.wait_feed(LIVE)
     lab.start_cell(1)
-    lab.wait_feed(UNDER_WAY)
+    lab.wait_feed("feed?.active && feed.tasks >= 100")
     assert not lab.is_done(1)
+    lab.release()
     lab.wait_cell(1)
-    lab.wait_feed("!feed.active && feed.tasks === 400")
+    lab.wait_feed("!feed.active && feed.tasks === 104")
 
 
 def test_a_page_reloaded_in_a_running_cell_shows_the_picture_again(lab: LabPage, server: Server) -> None:
-    lab.open(LOAD, "_ = work(1500)")
+    lab.open(LOAD, "_ = work_on(100)")
     lab.run_cell(0)
     lab.wait_feed(LIVE)
     lab.start_cell(1)
-    lab.wait_feed(UNDER_WAY)
+    lab.wait_feed("feed?.active && feed.tasks >= 100")
     lab.save()
     lab.reload()
     lab.ask_for_feed()
-    lab.wait_feed("feed?.active && feed.tasks > 50")
+    lab.wait_feed("feed?.active && feed.tasks >= 100")
     (kernel,) = server.request("GET", "kernels")
     assert (lab.is_done(1), kernel["execution_state"]) == (False, "busy")
-    lab.wait_feed("!feed.active && feed.tasks === 1500")
+    lab.release()
+    lab.wait_feed("!feed.active && feed.tasks === 104")
 
 
 def test_a_lost_websocket_loses_no_task(lab: LabPage) -> None:

@@ -163,6 +163,8 @@ def test_after_a_reload_panels_are_as_they_were(lab: LabPage, shots: Path) -> No
     lab.release()
     lab.wait_feed("feed && !feed.active && feed.tasks === 100")
     expect(side(lab).locator(".tsk-progress")).to_contain_text("40 of 40 tasks")
+    # JupyterLab brings the notebook to the front until it has restored everything.
+    lab.page.evaluate("window.jupyterapp.restored.then(() => null)")
     lab.command("taskscope:open-task-stream")
     expect(stream.locator("canvas")).to_be_visible()
     # The chart is of what ran last, in which there is no such task.

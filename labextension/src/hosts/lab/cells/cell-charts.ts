@@ -3,7 +3,7 @@
 import { CLUSTER_CHARTS } from '../../../charts/cluster';
 import { mount } from '../../../charts/dashboard';
 import { stopWith } from '../../../charts/progress/stopper';
-import type { TimeAxis } from '../../../charts/timeline/time';
+import { TimeAxis } from '../../../charts/timeline/time';
 import { findingsOf } from '../../../charts/tasks/why/findings';
 import { Keeping } from '../../../charts/ui/keeping';
 import type { RunWindow } from '../../../store';
@@ -18,7 +18,6 @@ export interface CellChartsOptions {
   readonly feed: Feed;
   readonly recorder: string;
   readonly window: RunWindow;
-  readonly axis: TimeAxis;
   readonly brief: boolean;
   readonly onBrief: (brief: boolean) => void;
   readonly close: () => void;
@@ -35,6 +34,7 @@ export function mountCellCharts(el: HTMLElement, options: CellChartsOptions): Ce
   const dashboard = mount(body, held.value, {
     ...options,
     ...window,
+    axis: new TimeAxis(false),
     clusters: CLUSTER_CHARTS,
     findings: findingsOf(feed.keeper),
     keeping: new Keeping(feed.keeper),

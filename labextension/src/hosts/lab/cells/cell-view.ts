@@ -2,7 +2,6 @@
 import type { Kernel } from '@jupyterlab/services';
 import { Widget } from '@lumino/widgets';
 
-import { TimeAxis } from '../../../charts/timeline/time';
 import { element } from '../../../charts/ui/dom';
 import { adoptStyles } from '../../../charts/ui/theme';
 import type { RunWindow } from '../../../store';
@@ -74,7 +73,6 @@ export class CellView {
           feed,
           recorder,
           window: shown.window,
-          axis: new TimeAxis(false),
           brief: this._isBrief,
           onBrief: brief => {
             this._isBrief = brief;

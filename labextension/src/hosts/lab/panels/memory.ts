@@ -3,7 +3,7 @@ import type { IStateDB } from '@jupyterlab/statedb';
 import type { ReadonlyPartialJSONValue } from '@lumino/coreutils';
 
 import type { View } from '../../../charts/timeline/time';
-import { TimeAxis } from '../../../charts/timeline/time';
+import type { TimeAxis } from '../../../charts/timeline/time';
 import { isRecord } from '../../../wire/check';
 import type { Pin } from './target';
 
@@ -99,25 +99,23 @@ export class Views {
     private readonly _changed: () => void
   ) {
     this._hidden = new Map([...saved].map(([recorder, { hidden }]) => [recorder, hidden]));
-    this._axes = new Map(
-      [...saved].map(([recorder, { view }]) => {
-        const axis = new TimeAxis(true);
-        axis.show(view);
-        return [recorder, axis];
-      })
-    );
+    this._left = new Map([...saved].map(([recorder, { view }]) => [recorder, view]));
   }
 
   /** What to keep of it. */
   get all(): ReadonlyMap<string, ChartView> {
-    return new Map(
-      [...this._axes].map(([recorder, axis]) => [recorder, { view: axis.view, hidden: this.hidden(recorder) }])
-    );
+    const views = [...this._left, ...[...this._axes].map(([recorder, { view }]) => [recorder, view] as const)];
+    return new Map(views.map(([recorder, view]) => [recorder, { view, hidden: this.hidden(recorder) }]));
   }
 
   /** The time axis of a recorder; changes of its view are noted until `signal` aborts. */
-  axis(recorder: string, signal: AbortSignal): TimeAxis {
-    const axis = this._axes.get(recorder) ?? new TimeAxis(true);
+  axis(recorder: string, newAxis: () => TimeAxis, signal: AbortSignal): TimeAxis {
+    const axis = this._axes.get(recorder) ?? newAxis();
+    const left = this._left.get(recorder);
+    if (left !== undefined) {
+      axis.show(left);
+      this._left.delete(recorder);
+    }
     // The one that was looked at last is forgotten last.
     this._axes.delete(recorder);
     this._axes.set(recorder, axis);
@@ -149,7 +147,9 @@ export class Views {
     this._timer = setTimeout(this._changed, SETTLE_MS);
   }
 
-  private readonly _axes: Map<string, TimeAxis>;
+  /** Of recorders that have no axis yet: charts come with the first one that is seen. */
+  private readonly _left: Map<string, View>;
+  private readonly _axes = new Map<string, TimeAxis>();
   private readonly _hidden: Map<string, readonly string[]>;
   private _timer: ReturnType<typeof setTimeout> | undefined;
 }

@@ -2,6 +2,7 @@
 import type { IDisposable } from '@lumino/disposable';
 
 import { trans } from '../../../../lib/translate';
+import type { TimeAxis } from '../../../../charts/timeline/time';
 import type { RevealCell } from '../../../../charts/ui/keeping';
 import type { Feed } from '../../feed/feed';
 import type { Lease } from '../../feed/leases';
@@ -47,7 +48,7 @@ export function showLive(el: HTMLElement, lease: Lease<Feed>, { chart, ...option
       el,
       store: held.value,
       signal,
-      axis: views.axis(recorder, signal),
+      axis: newAxis => views.axis(recorder, newAxis, signal),
       hidden: views.hidden(recorder),
       onHidden: prefixes => {
         views.setHidden(recorder, prefixes);
@@ -78,12 +79,14 @@ export function showLive(el: HTMLElement, lease: Lease<Feed>, { chart, ...option
   };
 }
 
+type Unmounted = Omit<ChartPlace, 'axis'> & { readonly axis: (newAxis: () => TimeAxis) => TimeAxis };
+
 /** Mount a chart as soon as its script is here, unless the place's signal has aborted by then. */
-async function mountChart(name: ChartName, place: ChartPlace): Promise<void> {
+async function mountChart(name: ChartName, { axis, ...place }: Unmounted): Promise<void> {
   try {
-    const { MOUNTS } = await import('./mounts');
+    const { MOUNTS, newAxis } = await import('./mounts');
     if (!place.signal.aborted) {
-      MOUNTS[name](place);
+      MOUNTS[name]({ ...place, axis: axis(newAxis) });
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

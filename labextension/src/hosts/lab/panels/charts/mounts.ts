@@ -6,7 +6,7 @@ import { mount as mountProgress } from '../../../../charts/progress/view';
 import type { StopRun } from '../../../../charts/progress/stopper';
 import { stopWith } from '../../../../charts/progress/stopper';
 import { mountTracks } from '../../../../charts/tracks';
-import type { TimeAxis } from '../../../../charts/timeline/time';
+import { TimeAxis } from '../../../../charts/timeline/time';
 import type { Keeper, RevealCell } from '../../../../charts/ui/keeping';
 import { Keeping } from '../../../../charts/ui/keeping';
 import { findingsOf } from '../../../../charts/tasks/why/findings';
@@ -29,6 +29,8 @@ export interface ChartPlace {
   readonly profile: (window: RunWindow) => Promise<unknown>;
   readonly reveal: RevealCell;
 }
+
+export const newAxis = (): TimeAxis => new TimeAxis(true);
 
 export const MOUNTS: Record<ChartName, (place: ChartPlace) => void> = {
   dashboard: ({ el, store, stop, keeper, ...place }) => {
