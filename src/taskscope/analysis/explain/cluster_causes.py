@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +144,9 @@ def slow_worker(of: Computes) -> Iterator[Finding]:
     work = of.work
     if len(work.threads) < 2:
         return
-    # Where other programs had the cores, workers did not get them alike.
+    if work.load.is_crowded:
+        # Where other programs had the cores, workers did not get them alike: only CPU time compares.
+        work = replace(work, takes_s=np.nan_to_num(work.cpu_s))
     times = work.takes_s / np.maximum(_usual_elsewhere_s(work), 1e-12)
     ratio, n_tasks = np.zeros(len(work.threads)), np.zeros(len(work.threads), np.int64)
     for worker in range(len(work.threads)):

@@ -209,7 +209,8 @@ def _off_cpu_s(of: Computes) -> NDArray[np.float64]:
             # Samples saw it wait: no queue for a core explains that.
             off_s[mine] = np.minimum(work.seconds - cpu_s, work.seconds * waited)[mine]
         elif idle * (whole[number] - own[number]) < least * whole[number] or (
-            load.is_crowded and of.stacks.places(name)
+            # Samples saw no wait, and others had cores; but next to no CPU time is a wait.
+            load.is_crowded and of.stacks.places(name) and own[number] >= (1 - _BARELY_ON_CPU) * whole[number]
         ):
             off_s[mine] = 0.0
     return off_s
