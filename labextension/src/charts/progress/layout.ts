@@ -15,7 +15,7 @@ export interface ProgressInput {
   readonly executingSince?: (sinceS: number) => number | null;
 }
 
-export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status' | 'error' | 'scheduler'>;
+export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status' | 'error' | 'scheduler' | 'nWorkers'>;
 
 export type ProgressState = 'waiting' | 'running' | 'finished' | 'erred' | 'interrupted';
 
@@ -67,6 +67,8 @@ export interface ProgressLayout extends ShownCounts {
   readonly counting: boolean;
   /** How many of the running ones their workers have begun; null: that is not known. */
   readonly executing: number | null;
+  /** How many processes a local pool has that runs all of it: tasks are given to it ahead, and seen when they end; null: there is none. */
+  readonly poolSize: number | null;
   /** How many computes these are. */
   readonly nRuns: number;
   /** What the first failed compute failed with, where no task says so. */
@@ -107,6 +109,7 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
     state: stateOf(runs),
     counting: uncounted.size > 0,
     executing: countExecuting(input, onCluster, sums.running),
+    poolSize: poolSize(runs),
     nRuns: runs.length,
     error: runs.find(run => run.error !== null && !errors.some(kind => kind.error === run.error))?.error ?? null,
     errors,
@@ -127,6 +130,11 @@ function countExecuting({ rows, runs, nowS, executingSince }: ProgressInput, onC
   const begunS = runs.filter(({ run }) => of.has(run)).map(({ startS }) => startS ?? Infinity);
   const executing = executingSince(Math.max(nowS - MAX_HEARTBEAT_S, ...begunS));
   return executing === null ? null : Math.min(executing, running);
+}
+
+function poolSize(runs: readonly RunTimes[]): number | null {
+  const running = runs.filter(({ status }) => status === 'running');
+  return running.length > 0 && running.every(({ scheduler }) => scheduler === 'processes') ? running.reduce((n, run) => n + (run.nWorkers ?? NaN), 0) || null : null;
 }
 
 function stateOf(runs: readonly RunTimes[]): ProgressState {

@@ -43,7 +43,7 @@ export function describeProgress(layout: ProgressLayout): ProgressWords {
     percent: total > 0 && !counting ? formatPercent(layout.fraction) : '',
     elapsed: nRuns > 0 ? trans.__('%1 elapsed', elapsedText(layout)) : '',
     eta: etaText(layout.eta),
-    running: layout.executing === null ? runningText(layout) : executingText(layout.running, layout.executing),
+    running: layout.poolSize !== null ? poolText(layout, layout.poolSize) : layout.executing === null ? runningText(layout) : executingText(layout.running, layout.executing),
     stuck: stuckText(layout.ahead),
     ahead: aheadText(layout.ahead),
     erred: erred > 0 ? trans.__('%1 failed', formatCount(erred)) : '',
@@ -83,6 +83,17 @@ function runningText({ running, atWorkers }: ShownCounts): string {
     return '';
   }
   return atWorkers ? trans.__('%1 on a worker', formatCount(running)) : trans.__('%1 running', formatCount(running));
+}
+
+/** A pool is given tasks ahead: before the first one has ended, it starts or runs them, and nothing says which. */
+function poolText({ running, finished, erred, elapsedS }: ProgressLayout, size: number): string {
+  if (running === 0) {
+    return '';
+  }
+  const n = formatCount(size);
+  return finished + erred === 0
+    ? trans._n('waiting for %2 process, %3', 'waiting for %2 processes, %3', size, n, `${elapsedS.toFixed(1)} s`)
+    : trans.__('%1 running', formatCount(Math.min(running, size)));
 }
 
 function executingText(given: number, executing: number): string {

@@ -7,7 +7,7 @@ import { sharedCases } from '../../shared-cases';
 
 const WAITING: ProgressLayout = {
   total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
-  state: 'waiting', counting: false, executing: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+  state: 'waiting', counting: false, executing: null, poolSize: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
 };
 
 describe('describeProgress', () => {
