@@ -33,6 +33,10 @@ from taskscope.sources.sampler import Sampler
 __all__ = ["Session", "current"]
 
 
+_THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+"""Environment variables that limit the threads that a task's libraries start."""
+
+
 class Session:
     """One recorder with its sources.
 
@@ -152,6 +156,7 @@ class Session:
             "pid": os.getpid(),
             "n_cores": cpu_limit(),
             "memory_limit_bytes": memory_limit_bytes(),
+            "thread_limits": {name: os.environ[name] for name in _THREAD_LIMITS if name in os.environ},
             "metric": self.metric_name,
             "dt_s": self.sampler.dt,
             "max_tasks": self.recorder.max_tasks,

@@ -62,3 +62,10 @@ def test_a_holder_without_a_say_leaves_interval_and_metric_to_the_others() -> No
     session.release(first)
     assert (session.sampler.dt, session.metric_name) == (0.25, "nbytes")
     session.release(second)
+
+
+def test_a_recording_has_the_limits_of_threads_that_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    assert Session().metadata()["thread_limits"] == {"OPENBLAS_NUM_THREADS": "1"}

@@ -179,6 +179,9 @@ def test_metadata_say_what_where_and_how_it_was_recorded(session: Session) -> No
     session.hold("a", Options(dt=0.5, metric="count", max_tasks=7))
     facts = session.metadata()
     limit = facts.pop("memory_limit_bytes")
+    limits = facts.pop("thread_limits")
+    assert isinstance(limits, dict)
+    assert limits.items() <= os.environ.items()
     assert isinstance(limit, int)
     assert 0 < limit <= psutil.virtual_memory().total
     assert facts == {
