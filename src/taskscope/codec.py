@@ -34,25 +34,6 @@ from numpy.typing import NDArray
 from taskscope.errors import DamagedFileError
 from taskscope.schema import Column, Table
 
-__all__ = [
-    "BATCH",
-    "END",
-    "FORMAT",
-    "HEADER",
-    "LIMITS",
-    "TICK_S",
-    "Budget",
-    "CutOffError",
-    "Decoder",
-    "Encoder",
-    "Section",
-    "Values",
-    "budget_for",
-    "is_constant",
-    "read_frames",
-    "repeated",
-]
-
 FORMAT = 1
 TICK_S = 1e-7
 """Length of a tick, the unit of times, wherever a stream does not name another."""

@@ -21,30 +21,6 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, cas
 
 from taskscope.errors import OptionError, unknown_name
 
-__all__ = [
-    "DEFAULT_CYCLE_S",
-    "DEFAULT_DT",
-    "DEFAULT_INTERVAL_S",
-    "DEFAULT_MAX_TASKS",
-    "Argument",
-    "MetricOption",
-    "Named",
-    "Option",
-    "Options",
-    "Panel",
-    "ProfileOptions",
-    "Surface",
-    "arguments",
-    "checked_dt",
-    "code_of",
-    "declared",
-    "functions_named",
-    "given_options",
-    "parameters_section",
-    "shown",
-    "takes_options",
-]
-
 DEFAULT_DT = 0.25
 DEFAULT_MAX_TASKS = 1_000_000
 DEFAULT_INTERVAL_S = 0.01
@@ -65,23 +41,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """How an option is written on a line of text.
-
-    Parameters
-    ----------
-    flags
-        Its spellings.
-    value
-        What follows it, in capitals; empty for a switch, which gives `const`.
-    const
-        The value of the option where the switch is there.
-    help
-        What it does, where that is not the option's own meaning.
-    in_run
-        Whether ``taskscope run`` has it, too.
-    takes_more
-        Whether any number of values may follow it, also none.
-    """
+    """How an option is written on a line of text."""
 
     flags: tuple[str, ...]
     value: str = ""
@@ -93,17 +53,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What is said of one option.
-
-    Parameters
-    ----------
-    meaning
-        One sentence, of which the help of every surface is made.
-    more
-        What only `taskscope.profile` and the page of options say.
-    arguments
-        Its spellings in ``%%profile``.
-    """
+    """What is said of one option."""
 
     meaning: str
     more: str = ""

@@ -16,8 +16,6 @@ from typing import Any, Literal, Self, TypeAlias, Union, get_args, get_origin, g
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["About", "Column", "Kind", "Mode", "Rows", "Table", "columns_of", "derived", "shown"]
-
 Kind: TypeAlias = Literal["whole number", "number", "text", "yes or no", "texts"]
 """What a value is, in a record and in the table that a user gets."""
 

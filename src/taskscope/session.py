@@ -30,21 +30,13 @@ from taskscope.sources.local.source import LocalSource
 from taskscope.sources.resources import cpu_limit, memory_limit_bytes
 from taskscope.sources.sampler import Sampler
 
-__all__ = ["Session", "current"]
-
 
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """Environment variables that limit the threads that a task's libraries start."""
 
 
 class Session:
-    """One recorder with its sources.
-
-    Parameters
-    ----------
-    clock
-        The clocks all times are taken with.
-    """
+    """One recorder with its sources."""
 
     def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
         self.recorder = Recorder(clock=clock)

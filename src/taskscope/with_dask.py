@@ -16,8 +16,6 @@ from taskscope.model.import_notice import ImportNotice
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["load_ipython_extension", "unload_ipython_extension"]
-
 _waiting: WeakKeyDictionary[InteractiveShell, ImportNotice] = WeakKeyDictionary()
 
 

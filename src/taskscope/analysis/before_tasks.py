@@ -10,8 +10,6 @@ from taskscope.analysis.quantities import format_duration
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Run
 
-__all__ = ["BeforeTasks", "measure_before_tasks", "phases_of"]
-
 _WORDS = {
     "optimize": "building the graph",
     "send": "sending it",
@@ -26,17 +24,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class BeforeTasks:
-    """How long computes took before their first task, and what for.
-
-    Parameters
-    ----------
-    seconds
-        From when they were asked for until their first task began, of all computes together.
-    phases_s
-        How much of it each phase took of which that is known, in their order: ``optimize`` and ``send`` in
-        this process; ``travel`` until the scheduler began; ``materialize``, ``order`` and ``initialize``
-        there (of a scheduler in this process only ``order``); ``wait`` until a worker began.
-    """
+    """How long computes took before their first task, and what for."""
 
     seconds: float
     phases_s: dict[str, float]
@@ -70,15 +58,7 @@ def measure_before_tasks(recording: RecordedData, runs: Sequence[Run] | None = N
 
 
 def phases_of(run: Run, first_s: float | None) -> Iterator[tuple[str, float, float]]:
-    """Yield what was done before the first task, and when it began and ended; what is not known is left out.
-
-    Parameters
-    ----------
-    run
-        The compute.
-    first_s
-        When its first task began, on the axis of its times; None where none did.
-    """
+    """Yield what was done before the first task, and when it began and ended; what is not known is left out."""
     at_s = run.asked_s
     for phase, took_s in (("optimize", run.optimize_s), ("send", run.send_s)):
         if took_s is not None:

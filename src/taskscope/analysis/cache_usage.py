@@ -15,19 +15,6 @@ from taskscope.model.tables.cache_usage import CacheEvents, CacheRows, CacheSeri
 from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.records import Run
 
-__all__ = [
-    "BYTES",
-    "KEYS",
-    "VALUE",
-    "Held",
-    "HeldPeak",
-    "HeldSums",
-    "HeldTotals",
-    "cache_metrics",
-    "cache_rows",
-    "is_lower_bound",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
@@ -157,11 +144,6 @@ _State: TypeAlias = dict[tuple[int, int], HeldSums]
 
 class HeldTotals:
     """Adds up rows as they come.
-
-    Parameters
-    ----------
-    first_run, last_run
-        Rows of other runs are left out; None: no end.
 
     Notes
     -----

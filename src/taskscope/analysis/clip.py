@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import BEFORE, Run
 
-__all__ = ["clipped"]
-
 _CLOCKS_S = 1.0
 """How much too early a task of a cluster may seem to have ended: where reports of tasks come late."""
 

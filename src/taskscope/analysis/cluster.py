@@ -16,19 +16,6 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import ERRED
 from taskscope.model.tables.workers import PrefixSeconds, is_on_cpu
 
-__all__ = [
-    "Bandwidth",
-    "ExecuteTotals",
-    "SpanTotal",
-    "Spans",
-    "WorkerPair",
-    "bandwidth",
-    "cpu_by_prefix",
-    "measure_executing",
-    "seconds_by_prefix",
-    "spans",
-]
-
 _MAX_PAIRS = 20
 _MAX_SPANS = 40
 _NAME_WIDTH = 24

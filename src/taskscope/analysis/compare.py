@@ -15,8 +15,6 @@ from taskscope.analysis.totals import Totals, measure_totals, were_seen
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import CLUSTER, number_prefixes
 
-__all__ = ["Change", "ComparedData", "Difference", "compared"]
-
 _RESAMPLES = 1_000
 _LEVEL = 0.95
 _MAX_SAMPLE = 2_000

@@ -21,8 +21,6 @@ from taskscope.model.tables.process import PeakLine
 from taskscope.model.tables.records import number_prefixes
 from taskscope.model.tables.workers import WorkerSample
 
-__all__ = ["AllocatedLine", "Allocations", "MemoryPeak", "PeakPart", "allocations", "memory_peak"]
-
 PeakKind: TypeAlias = Literal["results", "base", "rest"]
 
 _WORDS: Mapping[PeakKind, str] = {

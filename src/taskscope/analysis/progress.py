@@ -13,8 +13,6 @@ from taskscope.analysis.totals import State, state_of, union_s
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run
 from taskscope.model.tables.workers import Scheduled, sum_scheduled
 
-__all__ = ["PrefixCount", "Progress", "headline", "measure_progress"]
-
 
 @dataclass(frozen=True, slots=True)
 class PrefixCount:

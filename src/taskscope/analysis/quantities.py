@@ -7,18 +7,6 @@ import unicodedata
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-__all__ = [
-    "UNKNOWN",
-    "format_bytes",
-    "format_count",
-    "format_duration",
-    "format_left",
-    "format_percent",
-    "format_shares",
-    "plural",
-    "printable",
-]
-
 UNKNOWN = "–"
 """Shown where a number is not known."""
 

@@ -15,8 +15,6 @@ from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.records import Lane, Run
 from taskscope.model.tables.stacks import StackColumns
 
-__all__ = ["Redact", "Redaction", "redacted", "without_credentials"]
-
 Redact: TypeAlias = bool | Callable[[str], str]
 _Rename: TypeAlias = Callable[[str], str]
 _T = TypeVar("_T")

@@ -16,8 +16,6 @@ from taskscope.model.frames import Columns, frame_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Result", "Section", "columns_of", "plain"]
-
 _MOST_CHARACTERS = 500
 _CELL = "padding:2px 12px 2px 0;border:0;background:none;color:inherit;white-space:pre-wrap;text-align:"
 _HEAD = "border:0;border-bottom:1px solid currentColor;font-weight:600;"

@@ -34,14 +34,6 @@ from taskscope.analysis.totals import (
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.records import CLUSTER, Message
 
-__all__ = [
-    "NO_DASK",
-    "Summary",
-    "state_word",
-    "summary_text",
-    "title",
-]
-
 NO_DASK = "no Dask computation ran here"
 
 _MAX_PREFIXES = 20

@@ -16,8 +16,6 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.records import ERRED, FINISHED, RUNNING, flag_codes
 
-__all__ = ["GroupGraph", "GroupProgress", "group_graph"]
-
 _MAX_SHOWN = 40
 _NAME_WIDTH = 32
 _MAX_NEEDED = 4

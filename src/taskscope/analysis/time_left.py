@@ -15,8 +15,6 @@ from taskscope.model.tables.records import Estimate, PrefixProgress, Run
 from taskscope.record import Recorder
 from taskscope.record.writers.graph import GraphShape
 
-__all__ = ["Estimates", "Evidence", "TimeLeft", "estimate_stop", "time_left"]
-
 _MIN_ENDED = 3
 _MIN_ELAPSED_S = 0.5
 _MIN_KNOWN = 0.5

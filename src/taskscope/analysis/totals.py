@@ -31,26 +31,6 @@ from taskscope.model.tables.records import (
 )
 from taskscope.model.tables.workers import WorkerSample
 
-__all__ = [
-    "NO_ROW",
-    "Outcomes",
-    "PrefixTotal",
-    "ResourceTotals",
-    "State",
-    "Totals",
-    "WorkersTotals",
-    "add_samples",
-    "last_codes",
-    "measure_outcomes",
-    "measure_totals",
-    "prefix_progress",
-    "state_of",
-    "task_statuses",
-    "union_s",
-    "were_seen",
-]
-
-
 State: TypeAlias = Literal["waiting", "running", "finished", "erred", "interrupted"]
 
 _WORST_FIRST: tuple[State, ...] = ("running", "interrupted", "erred", "finished")

@@ -27,8 +27,6 @@ from taskscope.charts.canvas import (
     thinned,
 )
 
-__all__ = ["plot_cache"]
-
 _MAX_LINES = 20
 _N_COLUMNS = 400
 _REST = "all others"

@@ -34,25 +34,6 @@ from taskscope.analysis.quantities import printable
 from taskscope.errors import OptionError, unknown_name
 from taskscope.model.recording import RecordedData
 
-__all__ = [
-    "PaletteOption",
-    "Scheme",
-    "Series",
-    "add_legend",
-    "add_note",
-    "cut",
-    "darken",
-    "draw_density",
-    "height_is_free",
-    "html_document",
-    "label",
-    "new_figure",
-    "running_sum",
-    "set_tooltips",
-    "stacked",
-    "thinned",
-]
-
 LEGEND_COLUMNS = 4
 MAX_LEGEND = 20
 _ROW_PX = 24

@@ -22,8 +22,6 @@ from taskscope.errors import OptionError
 from taskscope.model.recording import RecordedData, key_sizes
 from taskscope.model.tables.records import number_prefixes
 
-__all__ = ["plot"]
-
 _THEMES = ("light", "dark")
 _MB = 1e6
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from taskscope.charts.canvas import PaletteOption, Scheme, add_note, new_figure, set_tooltips, thinned
 
-__all__ = ["plot_resources"]
-
 _N_COLUMNS = 1_000
 _Floats: TypeAlias = NDArray[np.float64]
 _CPU, _MEMORY = "% CPU", "Memory (MB)"

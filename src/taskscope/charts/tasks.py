@@ -27,8 +27,6 @@ from taskscope.charts.canvas import (
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import STATUSES, TaskBlock
 
-__all__ = ["MAX_GLYPHS", "plot_tasks"]
-
 MAX_GLYPHS = 10_000
 """How many tasks are drawn as bars at most."""
 

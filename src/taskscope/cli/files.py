@@ -15,8 +15,6 @@ from taskscope.model.recording import count_tasks
 from taskscope.recording import Recording, load
 from taskscope.recording import compare as compare_recordings
 
-__all__ = ["compare", "explain", "export", "info", "view"]
-
 
 def view(given: argparse.Namespace) -> int:
     """Write a page and open it; the page stays where its path says."""

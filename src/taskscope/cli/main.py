@@ -11,8 +11,6 @@ from taskscope.errors import ExistingFileError, TaskscopeError
 from taskscope.model.version import __version__
 from taskscope.options import arguments
 
-__all__ = ["EXPORTS", "main"]
-
 EXPORTS = {
     "html": ".html",
     "txt": ".txt",

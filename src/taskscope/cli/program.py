@@ -15,8 +15,6 @@ from types import ModuleType
 
 from taskscope.errors import FileError
 
-__all__ = ["Module", "Program", "Script"]
-
 
 class Program(ABC):
     """Something to run as ``__main__``."""

@@ -14,8 +14,6 @@ from taskscope.options import given_options
 from taskscope.profiling import Block, BlockOptions
 from taskscope.session import current
 
-__all__ = ["run"]
-
 
 def run(given: argparse.Namespace) -> int:
     """Run the program and return its exit status."""

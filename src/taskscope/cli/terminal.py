@@ -12,8 +12,6 @@ from taskscope.analysis.quantities import format_left, format_percent, printable
 from taskscope.profiling import Block
 from taskscope.record.pump import Tick
 
-__all__ = ["TerminalProgress", "progress_line"]
-
 _INTERVAL_S = 0.25
 _BAR = 20
 _CLEAR = "\r\x1b[K"

@@ -10,8 +10,6 @@ import dask.callbacks
 
 from taskscope.sources.local.adapter import registration
 
-__all__ = ["Callback", "Hook"]
-
 Hook: TypeAlias = Callable[..., object]
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from distributed import Client
 
-__all__ = ["MemorySampler", "find_client"]
-
 _MEASURES = (
     *("process", "managed", "managed_spilled", "unmanaged", "unmanaged_old", "unmanaged_recent"),
     "optimistic",

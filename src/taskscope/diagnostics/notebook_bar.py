@@ -16,8 +16,6 @@ from taskscope.jupyter.widgets import ProgressWidget
 from taskscope.jupyter.widgets.window import Window
 from taskscope.record.pump import Tick
 
-__all__ = ["NotebookBar"]
-
 
 class NotebookBar:
     """Shows one burst of computes under the cell that started it, until the burst ends.

@@ -23,8 +23,6 @@ from taskscope.recording import Recording
 from taskscope.report import performance_html
 from taskscope.session import current
 
-__all__ = ["performance_report"]
-
 _log = logging.getLogger("taskscope")
 
 

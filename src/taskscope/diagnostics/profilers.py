@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from bokeh.models import LayoutDOM
     from bokeh.plotting import figure
 
-__all__ = ["CacheProfiler", "Profiler", "RecordedProfiler", "ResourceProfiler", "sampled"]
-
 _Graph: TypeAlias = Mapping[Any, Any]
 _Row = TypeVar("_Row")
 

@@ -28,8 +28,6 @@ from taskscope.sources.local.adapter import registration
 if TYPE_CHECKING:
     from taskscope.diagnostics.notebook_bar import NotebookBar
 
-__all__ = ["ProgressBar", "TextOut"]
-
 _Counts: TypeAlias = Callable[[], tuple[int, int]]
 """How many tasks have finished, and how many there are."""
 _OPTIONS = Options(dt="any", metric="any")

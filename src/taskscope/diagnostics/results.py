@@ -19,20 +19,6 @@ from taskscope.model.tables.records import FINISHED, flag_codes
 from taskscope.record import Recorder
 from taskscope.sources.local.adapter.graph import Task
 
-__all__ = [
-    "CacheData",
-    "Metric",
-    "ResourceData",
-    "Results",
-    "SeenRun",
-    "TaskData",
-    "cache_data",
-    "cached_results",
-    "resource_data",
-    "task_data",
-    "task_texts",
-]
-
 _T = TypeVar("_T")
 _MAX_DEPENDENCIES = 8
 Metric: TypeAlias = Callable[[Any], object]

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bokeh.models import LayoutDOM
     from bokeh.plotting import figure
 
-__all__ = ["visualize"]
-
 _DEFAULT_FILENAME = "profile.html"
 _MARGIN_PX = 40
 

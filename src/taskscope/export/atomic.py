@@ -10,8 +10,6 @@ from typing import BinaryIO
 
 from taskscope.errors import ExistingFileError, FileError
 
-__all__ = ["check_writable", "write_atomically"]
-
 
 def check_writable(path: Path, *, overwrite: bool) -> None:
     """Raise now what writing would raise later."""

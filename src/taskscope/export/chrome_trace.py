@@ -22,8 +22,6 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.model.tables.records import RUNNING, STATUSES
 
-__all__ = ["write_chrome_trace"]
-
 _LINES = 10_000
 _json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _Places = list[str]

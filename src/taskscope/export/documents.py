@@ -11,8 +11,6 @@ from taskscope.model.recording import RecordedData
 from taskscope.report import page_html
 from taskscope.report.comparison import comparison_page
 
-__all__ = ["write_comparison", "write_html", "write_text"]
-
 
 def write_text(recording: RecordedData, file: BinaryIO) -> None:
     """Write the summary, and the source lines that tasks were sampled in, if they were."""

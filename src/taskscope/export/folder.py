@@ -14,8 +14,6 @@ from taskscope.export.tabular import check_parquet, write_csv, write_parquet
 from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
 
-__all__ = ["to_csv", "to_parquet"]
-
 
 def to_parquet(
     recording: RecordedData, directory: str | PathLike[str], *, overwrite: bool, redact: Redact

@@ -19,16 +19,6 @@ from taskscope.export.native import writer
 from taskscope.export.speedscope import write_speedscope
 from taskscope.model.recording import RecordedData
 
-__all__ = [
-    "FORMATS",
-    "check_target",
-    "comparison_to_html",
-    "save",
-    "to_chrome_trace",
-    "to_html",
-    "to_speedscope",
-]
-
 Writer: TypeAlias = Callable[[RecordedData, BinaryIO], None]
 
 FORMATS: Mapping[str, Writer] = {

@@ -16,8 +16,6 @@ from taskscope.errors import OptionError
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.stacks import StackColumns
 
-__all__ = ["SCHEMA", "File", "Frame", "SampledProfile", "Shared", "write_speedscope"]
-
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 

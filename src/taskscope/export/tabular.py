@@ -15,8 +15,6 @@ from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
 from taskscope.schema import Kind
 
-__all__ = ["check_parquet", "write_csv", "write_json", "write_parquet"]
-
 
 def _columns(recording: RecordedData, table: str = "tasks") -> dict[str, list[object]]:
     return {name: column.tolist() for name, column in recording.table(table).items()}

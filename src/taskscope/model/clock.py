@@ -10,8 +10,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SYSTEM_CLOCK", "TICK_S", "Clock", "whole_ticks"]
-
 TICK_S = 2.0**-30
 """What times are recorded in whole multiples of (0.93 ns), so that they are the same numbers in files."""
 

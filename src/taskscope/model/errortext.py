@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MAX_ERROR_TEXT", "describe"]
-
 MAX_ERROR_TEXT = 500
 """Longest message kept, in characters."""
 

@@ -6,8 +6,6 @@ import os
 import threading
 from collections.abc import Callable
 
-__all__ = ["ForkLock"]
-
 
 class ForkLock:
     """A re-entrant lock, new in every process."""

@@ -13,8 +13,6 @@ from taskscope.errors import required
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Columns", "frame_of", "text_column"]
-
 Columns: TypeAlias = Mapping[str, "NDArray[Any]"]
 """A table: its columns by name."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import TracebackType
 
-__all__ = ["Guard"]
-
 
 class Guard:
     """Runs a block of taskscope's own code: a fault in it is counted, warned of once, and passed over.

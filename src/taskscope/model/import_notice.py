@@ -9,8 +9,6 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 
-__all__ = ["ImportNotice"]
-
 
 class ImportNotice(MetaPathFinder):
     """Calls a function once, right after a module was imported."""

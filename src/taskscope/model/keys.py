@@ -17,16 +17,6 @@ import numpy as np
 from dask.utils import key_split
 from numpy.typing import NDArray
 
-__all__ = [
-    "MAX_KEY_TEXT",
-    "TEXT",
-    "KeyBlock",
-    "KeyBuilder",
-    "key_block",
-    "key_text",
-    "split_key",
-]
-
 MAX_KEY_TEXT = 4096
 """Longest text kept of a key, in characters."""
 

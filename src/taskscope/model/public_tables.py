@@ -19,8 +19,6 @@ from taskscope.model.tables.stacks import LineRows, MeasuredLine
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
-__all__ = ["TABLES"]
-
 
 def _public(declared: type, *but: str) -> tuple[Column, ...]:
     return tuple(column for column in columns_of(declared) if not column.internal and column.name not in but)

@@ -44,8 +44,6 @@ from taskscope.schema import Column
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Identify", "LogEnds", "Part", "RecordedData", "count_tasks", "join_rows", "key_sizes"]
-
 
 @dataclass(frozen=True, slots=True)
 class LogEnds:

@@ -9,8 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from types import CodeType
 
-__all__ = ["is_of_library", "line_at", "source_of"]
-
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 

@@ -31,8 +31,6 @@ from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, Stac
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
-__all__ = ["CPU_SHARES", "FILE", "MAX_KEY_INTS", "PAGE", "STOP_WAYS", "StopWay"]
-
 StopWay: TypeAlias = Literal["interrupt", "cancel", "thread", "asked", "either"]
 """How a compute can be stopped: its cell is interrupted, which ends it; its futures are cancelled, as
 its cell has ended; not at all, as another thread than that of cells runs it; it was asked to end

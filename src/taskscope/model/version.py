@@ -1,5 +1,3 @@
 """Which release of taskscope this is; ``pyproject.toml`` reads it from here."""
 
-__all__ = ["__version__"]
-
 __version__ = "0.1.0"

@@ -33,8 +33,6 @@ from taskscope.model.forklock import ForkLock
 from taskscope.recording import Recording
 from taskscope.session import Session
 
-__all__ = ["Background"]
-
 _ANSWERS_S = 5.0
 """How long who reads waits: longer than the last answers take where nothing holds a scheduler up."""
 
@@ -42,24 +40,7 @@ _Stage: TypeAlias = Literal["new", "answers", "going", "ending", "over", "withdr
 
 
 class Background:
-    """Waits for a cluster's last answers, then for computes that go on, and completes the recording.
-
-    Parameters
-    ----------
-    session
-        What records them.
-    going
-        Returns the numbers of those computes of the block that go on.
-    so_far
-        Returns what was recorded so far.
-    complete
-        Completes the recording, given for how many more seconds schedulers may be waited for; called once,
-        on a thread of its own, or where Python ends before they do.
-    left
-        Called, on that thread, with what was recorded when the answers are there and computes go on.
-    over
-        Called with the complete recording.
-    """
+    """Waits for a cluster's last answers, then for computes that go on, and completes the recording."""
 
     def __init__(
         self,

@@ -30,8 +30,6 @@ from taskscope.sources.cell import current_execution, in_kernel
 from taskscope.sources.local.memory import check_memory
 from taskscope.sources.local.source import run_label
 
-__all__ = ["Block", "BlockOptions"]
-
 _log = logging.getLogger("taskscope")
 
 _Ending: TypeAlias = Mapping[str, object]

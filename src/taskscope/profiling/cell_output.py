@@ -15,8 +15,6 @@ from taskscope.profiling.output import Output, Shown
 from taskscope.recording import Recording
 from taskscope.report import live_bundle, result_bundle
 
-__all__ = ["CellOutput"]
-
 
 class CellOutput(Output):
     """The output of one block."""

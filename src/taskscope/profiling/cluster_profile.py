@@ -17,8 +17,6 @@ from taskscope.sources.cluster.workers.samples import cluster_stacks, sampling_i
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["ask_profile", "wait_for_profile"]
-
 _MAX_PREFIXES = 20
 
 

@@ -13,8 +13,6 @@ from taskscope.model.tables.records import Run
 from taskscope.recording import Recording, recorded
 from taskscope.session import current
 
-__all__ = ["Compute", "Computes", "last", "runs"]
-
 _HEADER = ("", "when", "took", "tasks", "ended", "label", "cell")
 
 

@@ -8,8 +8,6 @@ from typing import Protocol
 from taskscope.recording import Recording
 from taskscope.session import Session
 
-__all__ = ["Output", "Shown", "Terminal"]
-
 
 class Shown(Protocol):
     """A block, as far as an output shows it."""

@@ -14,8 +14,6 @@ from taskscope.profiling.block import Block, BlockOptions
 from taskscope.recording import Recording
 from taskscope.session import current
 
-__all__ = ["BlockContext", "profile"]
-
 
 class BlockContext(ABC):
     """What every context manager has that profiles a block.

@@ -13,8 +13,6 @@ from taskscope.record.tables.groups import LaneTable
 from taskscope.record.tables.log import Reader, TaskLog
 from taskscope.record.writers.graph import GraphPart, GraphPlace, LandingLog, ResultEvent
 
-__all__ = ["Follower"]
-
 _KEYS_PER_PART = 4_000
 _MAX_ROWS = 10_000
 

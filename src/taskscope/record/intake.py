@@ -15,8 +15,6 @@ from taskscope.record.tables.log import Log, TaskLog, count_by_run
 from taskscope.record.writers.graph import LandingLog
 from taskscope.record.writers.runlog import RunLog
 
-__all__ = ["Intake"]
-
 _MAX_RUNS = 10_000
 
 

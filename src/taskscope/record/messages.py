@@ -11,8 +11,6 @@ from typing import Literal, TypeAlias
 from taskscope.model.errortext import describe
 from taskscope.model.tables.records import Message, WorkerEvent
 
-__all__ = ["MessageLog"]
-
 _MAX_MESSAGES = 1_000
 _TOO_MANY = "there were more kinds of messages than are kept"
 _MAX_EVENTS = 1_000

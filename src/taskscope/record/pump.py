@@ -11,8 +11,6 @@ from typing import Self
 
 from taskscope.record.recorder import Recorder
 
-__all__ = ["TICK_S", "Pump", "Tick"]
-
 TICK_S = 0.1
 _FINAL_AFTER_S = 1.0
 _IDLE_EXIT_S = 3.0

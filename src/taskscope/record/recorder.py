@@ -56,8 +56,6 @@ from taskscope.record.tables.stacklog import CountedCalls, StackLog
 from taskscope.record.writers.graph import GraphShape
 from taskscope.record.writers.runlog import RunLog
 
-__all__ = ["Recorder"]
-
 _MAX_WORKER_SAMPLES = 200_000
 _MAX_STEALS = 100_000
 _MAX_SAMPLES = 500_000

@@ -57,18 +57,6 @@ from taskscope.record.writers.graph import (
 )
 from taskscope.record.writers.runlog import LaneBuffer, LaneKey, RunLog
 
-__all__ = [
-    "Deductions",
-    "PendingAdjustments",
-    "RunState",
-    "RunTable",
-    "count_in_flight",
-    "links_of",
-    "prefix_progress",
-    "tasks_in_flight",
-]
-
-
 _MAX_ADJUSTED = 5_000
 """Most keys of each kind that are taken at a time."""
 

@@ -16,8 +16,6 @@ from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import RecordedData
 from taskscope.report.picture import picture_svg
 
-__all__ = ["comparison_bundle", "comparison_page"]
-
 _MAX_ROWS = 100
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 

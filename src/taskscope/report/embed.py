@@ -21,22 +21,6 @@ from taskscope.analysis.quantities import format_count
 from taskscope.analysis.summary import MAX_EXPLAINED
 from taskscope.model.recording import RecordedData, count_tasks
 
-__all__ = [
-    "MAX_FRAME_LINK_BYTES",
-    "MAX_PAGE_LINK_BYTES",
-    "TICK_S",
-    "PackedLinks",
-    "PackedPath",
-    "PageScript",
-    "data_json",
-    "escaped_json",
-    "links_note",
-    "pack_links",
-    "pack_path",
-    "page_tick_s",
-    "report_script",
-]
-
 TICK_S = 1e-6
 """What times are rounded to, but for long tasks in large numbers."""
 

@@ -12,8 +12,6 @@ from taskscope.analysis.quantities import format_duration, format_left, format_p
 from taskscope.analysis.summary import state_word
 from taskscope.model.tables.records import Group, RunningTask
 
-__all__ = ["live_bundle"]
-
 _WIDTH_PX = 640
 _ROW_PX = 20
 _LABEL_PX = 200

@@ -27,8 +27,6 @@ from taskscope.report.picture import picture_svg
 from taskscope.report.profile import profile_html
 from taskscope.report.table import facts_html, prefix_table_html, remarks_html
 
-__all__ = ["chart_page", "page_html"]
-
 
 def chart_page(recording: RecordedData, links: PackedLinks | None) -> str:
     """Return a document that is nothing but the interactive chart; see-through until its script has run."""

@@ -15,8 +15,6 @@ from taskscope.model.recording import RecordedData
 from taskscope.report.page import page_html
 from taskscope.report.profile import profile_html, section, table_html
 
-__all__ = ["performance_html"]
-
 _MAX_CODE = 100_000
 _UNSAID = {"interrupted", "error", "label"}
 

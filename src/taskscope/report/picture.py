@@ -24,8 +24,6 @@ from taskscope.analysis.totals import PrefixTotal
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import BAD_ENDS, flag_codes
 
-__all__ = ["LANE_PX", "MAX_LANES", "picture_height_px", "picture_svg"]
-
 MAX_LANES = 40
 """Lanes drawn at most; the picture says how many there are beyond."""
 

@@ -14,8 +14,6 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.stacks import StackColumns
 from taskscope.report.embed import escaped_json
 
-__all__ = ["packed_profile", "profile_html", "section", "table_html"]
-
 _MAX_ROWS = 40
 _LEVEL = 9
 

@@ -20,8 +20,6 @@ from taskscope.report.page import chart_page
 from taskscope.report.picture import picture_svg
 from taskscope.report.table import facts_html, prefix_table_html, remarks_html
 
-__all__ = ["MAX_EMBEDDED_TASKS", "lanes_px", "result_bundle", "result_html", "still_bundle"]
-
 MAX_EMBEDDED_TASKS = 20_000
 """Tasks put into a notebook for the interactive chart, about 35 bytes each."""
 

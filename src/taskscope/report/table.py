@@ -11,8 +11,6 @@ from taskscope.analysis.summary import Summary
 from taskscope.analysis.totals import PrefixTotal
 from taskscope.model.recording import RecordedData
 
-__all__ = ["facts_html", "prefix_table_html", "remarks_html"]
-
 _MAX_ROWS = 100
 
 

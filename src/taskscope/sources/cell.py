@@ -8,17 +8,6 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = [
-    "NO_CELL",
-    "Cell",
-    "at_cell_end",
-    "current_cell",
-    "current_execution",
-    "in_kernel",
-    "is_runner",
-    "show_error",
-]
-
 
 class Cell(NamedTuple):
     """The cell whose code runs.

@@ -21,19 +21,6 @@ from typing import Any, Self, TypeVar
 from taskscope.sources.line_meter import LineMeter
 from taskscope.sources.local.adapter.graph import is_plumbing
 
-__all__ = [
-    "LockProbe",
-    "Pauses",
-    "SoonerSwitching",
-    "calls_from",
-    "cpu_share",
-    "current_frames",
-    "has_interpreter_lock",
-    "stands_for_s",
-    "task_stack",
-    "thread_cpu_s",
-]
-
 _T = TypeVar("_T")
 
 _COLLECTS_ANYWHERE = sys.version_info < (3, 12)

@@ -21,17 +21,6 @@ from time import perf_counter, thread_time
 from types import CodeType, FrameType
 from typing import Any, Protocol, TypeAlias
 
-__all__ = [
-    "HAS_LOCAL_EVENTS",
-    "SENT_AS_CODE",
-    "LineMeter",
-    "LineSums",
-    "Place",
-    "Sought",
-    "TaskLines",
-    "place_of",
-]
-
 HAS_LOCAL_EVENTS = sys.version_info >= (3, 12)
 """Whether code that was not named costs nothing."""
 

@@ -16,8 +16,6 @@ from dask.system import CPU_COUNT
 
 from taskscope.sources.frames import thread_cpu_s
 
-__all__ = ["OWN_THREADS", "ProcessReading", "cpu_limit", "memory_limit_bytes", "read_processes", "take_peak"]
-
 OWN_THREADS = "taskscope"
 """The names of taskscope's threads begin with this."""
 _CPUCLOCK_SCHED = 2

@@ -14,8 +14,6 @@ from taskscope.options import code_of
 from taskscope.record import CountedCalls
 from taskscope.sources.line_meter import SENT_AS_CODE
 
-__all__ = ["SentFunctions", "counted_cycles"]
-
 _CALLABLE = (FunctionType, partial, staticmethod, classmethod)
 
 

@@ -21,8 +21,6 @@ from taskscope.sources.local.timing import TimedTask
 from taskscope.sources.resources import ProcessReading, read_processes, take_peak
 from taskscope.sources.stacks import SamplingThread, TaskStacks, Wake
 
-__all__ = ["Sampler"]
-
 _FIRST_S = 0.1
 """Computes and blocks that end before cost no thread's work."""
 _LINGER_S = 1.0

@@ -24,8 +24,6 @@ from taskscope.sources.frames import (
     thread_cpu_s,
 )
 
-__all__ = ["Sample", "SamplingThread", "TaskStacks", "Wake"]
-
 
 @dataclass(frozen=True, slots=True)
 class Wake:

@@ -31,30 +31,6 @@ from taskscope.model.tables.workers import PrefixSeconds, WorkerSample
 from taskscope.schema import columns_of
 from taskscope.wire.turns import turns
 
-__all__ = [
-    "LAST_GROUP",
-    "LAST_LANE",
-    "MAX_TEXT",
-    "PART_ROWS",
-    "PROTOCOL",
-    "ActivityPart",
-    "Batch",
-    "CachePart",
-    "ClusterPart",
-    "LinksRow",
-    "PageEncoder",
-    "ResourcesPart",
-    "WorkerPart",
-    "batch_message",
-    "changed_workers",
-    "cuts",
-    "encode_links",
-    "in_parts",
-    "key_columns",
-    "text_bytes",
-    "wire_text",
-]
-
 LAST_GROUP = 65535
 """The highest group id that a page holds; all further groups share it."""
 

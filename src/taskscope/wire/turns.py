@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from taskscope.model.streams import CPU_SHARES
 
-__all__ = ["turns"]
-
 
 def turns(tasks: Mapping[str, Any], tick_s: float) -> dict[str, Any]:
     """Return columns of the table ``turns`` for those of ``tasks``; stops and durations are ticks."""

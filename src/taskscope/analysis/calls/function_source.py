@@ -9,8 +9,6 @@ from taskscope.analysis.calls.lines import sampled_functions, samples_of, source
 from taskscope.model.tables.stacks import StackColumns
 from taskscope.wire.batch import wire_text
 
-__all__ = ["function_source"]
-
 _MAX_LINES = 2_000
 _NO_LINES = (
     "no sample kept a line of it: on a cluster, workers sample lines where they are asked for, with "

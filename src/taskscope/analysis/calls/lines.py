@@ -29,17 +29,6 @@ from taskscope.model.source_lines import is_of_library, source_of
 from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackColumns, StackRows
 from taskscope.options import Named, code_of
 
-__all__ = [
-    "FunctionLines",
-    "Line",
-    "Lines",
-    "lines",
-    "lines_text",
-    "sampled_functions",
-    "samples_of",
-    "source_block",
-]
-
 _NOT_ON_CLUSTER = (
     "no lines of tasks on the cluster: workers sample lines where they are asked for, with %%profile --lines "
     "or profile(lines=True)"

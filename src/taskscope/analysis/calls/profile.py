@@ -19,8 +19,6 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.stacks import NOT_SAMPLED_WITHOUT_LOCK, Function, StackColumns, StackRows
 from taskscope.wire import wire_text
 
-__all__ = ["CallNode", "FlameRows", "Profile", "flame_message", "flame_rows", "profile"]
-
 _MAX_SHOWN = 20
 _ALL = Function("all tasks", "", 0)
 

@@ -12,8 +12,6 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import TaskBlock
 from taskscope.model.tables.stacks import LineRows, StackRows
 
-__all__ = ["in_proportion", "lacks_profile"]
-
 
 def in_proportion(recording: RecordedData) -> RecordedData:
     """Return the recording with samples that stand for the measured time of their prefixes.

@@ -8,8 +8,6 @@ from taskscope.analysis.totals import prefix_progress
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Group, number_prefixes
 
-__all__ = ["DARK", "FAILED_COLOUR", "LIGHT", "N_COLOURS", "PALETTE", "colours_of", "prefix_colours", "rgb"]
-
 PALETTE: tuple[str, ...] = (
     *("#6887ff", "#4cd676", "#a67f38", "#006d91", "#dca0d6", "#3ca694", "#9b54c8", "#94ab39", "#ccb93e"),
     *("#7b566e", "#97c4aa", "#7541b8", "#667b9e", "#aa9afc", "#ac5107", "#9c84c7", "#3375e3", "#ac606d"),

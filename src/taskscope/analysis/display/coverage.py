@@ -12,8 +12,6 @@ from taskscope.analysis.display.colours import N_COLOURS, prefix_colours
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import BAD_ENDS, TaskBlock
 
-__all__ = ["ENDED_BADLY", "Coverage", "column_overlap", "extent_s", "measure_coverage"]
-
 ENDED_BADLY = N_COLOURS
 """The colour of tasks that erred, were interrupted or lost."""
 

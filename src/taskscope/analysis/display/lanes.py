@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from taskscope.model.tables.records import Lane
 
-__all__ = ["lane_names"]
-
 _UNNAMED = re.compile(r"ThreadPoolExecutor-(\d+)_(\d+)")
 
 

@@ -13,8 +13,6 @@ from taskscope.analysis.explain.places import place_of
 from taskscope.analysis.quantities import format_count
 from taskscope.model.recording import RecordedData
 
-__all__ = ["MAX_STEPS", "RowsOf", "explanation_for_page", "path_for_page"]
-
 MAX_STEPS = 30_000
 """Most steps of a path that a page is told; of more, text would take a second to make, and a page to read."""
 

@@ -40,28 +40,6 @@ from taskscope.wire import (
     changed_workers,
 )
 
-__all__ = [
-    "MAX_ACTIVITIES",
-    "MAX_SAMPLES",
-    "MAX_WORKER_SAMPLES",
-    "CompactTables",
-    "RowEdges",
-    "RowLinks",
-    "activity_groups",
-    "cluster_part",
-    "compact_tables",
-    "few_cache_rows",
-    "few_samples",
-    "recorded_frames",
-    "recorded_messages",
-    "resources_part",
-    "row_order",
-    "take_rows",
-    "thin_samples",
-    "thinned_note",
-]
-
-
 MAX_SAMPLES = 2_000
 """Samples sent of a recording, about 23 bytes each."""
 
@@ -112,17 +90,7 @@ def _whole(value: object) -> int | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowEdges:
-    """All dependencies between rows.
-
-    Parameters
-    ----------
-    source, target
-        The row that needs, and the row that is needed, sorted; one element for each dependency.
-    other_needs
-        For each row, how many dependencies it has that are no rows; -1 where nothing of it is known.
-    other_users
-        For each row, how many dependents it has that are no rows.
-    """
+    """All dependencies between rows."""
 
     source: NDArray[np.int64]
     target: NDArray[np.int64]
@@ -131,13 +99,7 @@ class RowEdges:
 
 
 class RowLinks:
-    """Finds the neighbours of rows of the messages that `recorded_messages` makes of a recording.
-
-    Parameters
-    ----------
-    recording
-        Whose tasks; about 8 bytes are kept for each.
-    """
+    """Finds the neighbours of rows of the messages that `recorded_messages` makes of a recording."""
 
     def __init__(self, recording: RecordedData) -> None:
         tasks = recording.tasks

@@ -15,8 +15,6 @@ from taskscope.analysis.explain.waits import CLIENT, Stacks
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
 from taskscope.model.tables.records import Run
 
-__all__ = ["client_gaps", "large_graph", "no_workers", "pool_start", "recomputed"]
-
 _MANY_TASKS = 1_000
 _LONG_FOR_FEW_S = 0.25
 """A cluster needs some ten milliseconds before the first task of any graph."""

@@ -15,15 +15,6 @@ from taskscope.analysis.explain.workers import lives_of
 from taskscope.analysis.memory import memory_peak
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
 
-__all__ = [
-    "idle_workers",
-    "lost_work",
-    "memory_pressure",
-    "serialization",
-    "slow_worker",
-    "transfers",
-]
-
 _SLOWER = 1.5
 _MIN_TASKS = 4
 _IDLE = 0.25

@@ -14,8 +14,6 @@ from taskscope.analysis.explain.replay import longest_chain_s
 from taskscope.analysis.explain.waits import KINDS, Kind
 from taskscope.analysis.quantities import format_count, format_percent
 
-__all__ = ["interpreter_lock", "lock", "oversubscribed", "waiting"]
-
 _SHORT_S = 2e-3
 _AT_LOCK = 0.3
 _OFF_CPU = 0.3

@@ -26,8 +26,6 @@ from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
 
-__all__ = ["CriticalPath", "PathStep", "WaitCause", "critical_path"]
-
 WaitCause: TypeAlias = Literal[
     "client",
     "graph",

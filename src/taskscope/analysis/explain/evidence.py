@@ -16,8 +16,6 @@ from taskscope.analysis.explain.waits import Stacks
 from taskscope.analysis.quantities import format_percent, printable
 from taskscope.model.recording import RecordedData
 
-__all__ = ["Computes", "Evidence", "is_of_shuffle", "kinds_of", "listed"]
-
 _STRAGGLER = 3.0
 _FEW = 0.1
 _LEAST_S = 1e-3

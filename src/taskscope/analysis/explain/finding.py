@@ -9,8 +9,6 @@ from typing import Literal, TypeAlias
 from taskscope.analysis.quantities import format_duration
 from taskscope.analysis.result import Result, Section, columns_of
 
-__all__ = ["BAND", "Cause", "Explanation", "Finding", "at_most", "measured"]
-
 Cause: TypeAlias = Literal[
     "interpreter-lock",
     "lock",

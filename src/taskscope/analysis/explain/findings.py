@@ -17,8 +17,6 @@ from taskscope.analysis.quantities import format_count, format_duration, format_
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import number_prefixes
 
-__all__ = ["explain"]
-
 _LEAST_SHARE = 0.05
 _LEAST_S = 0.05
 """What costs less of the makespan, or less than this, is not said: single turns at a core cost as much."""

@@ -14,8 +14,6 @@ from taskscope.analysis.explain.replay import longest_chain_s
 from taskscope.analysis.explain.schedule import busy_ns
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural
 
-__all__ = ["idle", "short_tasks", "stragglers"]
-
 _SHORT_S = 2e-3
 _HANDED_OVER = 0.25
 _MOST_HANDED_S = 5e-3

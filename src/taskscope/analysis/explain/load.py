@@ -14,8 +14,6 @@ from taskscope.analysis.explain.waits import Kind, Stacks
 from taskscope.analysis.totals import union_s
 from taskscope.model.recording import RecordedData
 
-__all__ = ["COUNTED_S", "Load", "load_of", "on_core_s"]
-
 COUNTED_S = 1.0
 """In less time without samples of ready threads, tasks that wait and tasks that lack a core look the same."""
 

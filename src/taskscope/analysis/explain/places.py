@@ -14,8 +14,6 @@ from taskscope.analysis.explain.finding import Cause, Finding
 from taskscope.analysis.explain.schedule import stop_of
 from taskscope.model.recording import RecordedData
 
-__all__ = ["MAX_SPANS", "Place", "place_of"]
-
 MAX_SPANS = 100
 """Most waits of one finding: the longest ones."""
 

@@ -16,8 +16,6 @@ from taskscope.analysis.quantities import format_count, plural
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import number_prefixes
 
-__all__ = ["Replayable", "Workload", "longest_chain_s", "quiet_s", "replayed_s", "why_not", "workloads"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workload:

@@ -20,21 +20,6 @@ from taskscope.model.recording import RecordedData, count_tasks, key_sizes
 from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.records import Run
 
-__all__ = [
-    "BY_DEPENDENCY",
-    "BY_LANE",
-    "BY_NOTHING",
-    "NONE",
-    "Cached",
-    "Schedule",
-    "busy_ns",
-    "key_texts",
-    "own_runs",
-    "schedules_of",
-    "stop_of",
-    "to_ns",
-]
-
 NONE = -1
 """Stands where there is no task."""
 

@@ -18,8 +18,6 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import is_of_library, source_of
 from taskscope.model.tables.stacks import Function, StackColumns
 
-__all__ = ["CLIENT", "KINDS", "Kind", "Place", "Stacks", "code_place"]
-
 CLIENT = "(client)"
 """The prefix of samples of the thread that ran the block, run -1."""
 

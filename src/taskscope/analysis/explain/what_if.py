@@ -18,8 +18,6 @@ from taskscope.errors import OptionError, UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import number_prefixes
 
-__all__ = ["Limit", "WhatIf", "makespan_of", "what_if"]
-
 Limit: TypeAlias = Literal["chain", "workers", "cores", "interpreter-lock", "lock", "outside"]
 """What keeps a makespan from being shorter: the longest chain of tasks that need each other, the number of
 workers, that of cores, that threads take turns in running Python, or at a lock of the user's own, or what is

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from taskscope.model.recording import RecordedData
 
-__all__ = ["WorkerLife", "lives_of", "without_workers"]
-
 _ENDS = {"retired", "left", "killed", "timed out", "died"}
 
 

@@ -20,8 +20,6 @@ from taskscope.model.tables.records import BEFORE, Run
 from taskscope.model.tables.stacks import CLIENT_RUN, LineRows
 from taskscope.schema import Table, columns_of
 
-__all__ = ["check_head", "check_metadata", "check_recording", "check_run", "check_section", "require"]
-
 _MAX_DEPTH = 20
 _MOST: Mapping[str, float] = {"s": 3e9, "bytes": 2.0**80, "percent": 1e9}
 """What numbers of a unit stay below: 95 years, a trillion terabytes, ten million cores.

@@ -16,19 +16,6 @@ from taskscope.model.streams import MAX_KEY_INTS
 from taskscope.model.tables.columns import MEASURED, round_down_f4, stored_measures, wide_sizes
 from taskscope.model.tables.records import FLAGS, join_flags, split_flags
 
-__all__ = [
-    "ByRun",
-    "Keys",
-    "Tasks",
-    "as_runs",
-    "counts_of",
-    "grown",
-    "is_sorted",
-    "narrowed",
-    "spans_of",
-    "whole_numbers",
-]
-
 _Columns: TypeAlias = Mapping[str, Any]
 
 _AT_ONCE = 2**16

@@ -82,8 +82,6 @@ from taskscope.schema import Column, columns_of
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["load", "read"]
-
 _Columns: TypeAlias = Mapping[str, Any]
 _R = TypeVar("_R", bound="DataclassInstance")
 

@@ -27,8 +27,6 @@ from taskscope.record.tables.log import Reader
 from taskscope.record.tables.stacklog import StackPlace
 from taskscope.record.writers.graph import GraphPart, ResultEvent
 
-__all__ = ["Changes", "FileStream"]
-
 _INTERVAL_S = 0.3
 """From one look to the next: what was recorded is in the file after that, a tick of the pump, and writing."""
 

@@ -27,8 +27,6 @@ from taskscope.model.tables.workers import WorkerSample
 from taskscope.model.version import __version__
 from taskscope.wire import PART_ROWS, changed_workers, cuts, key_columns, text_bytes
 
-__all__ = ["FileWriter", "TooLongError", "write"]
-
 Columns: TypeAlias = Mapping[str, Any]
 
 _LEVEL = 1

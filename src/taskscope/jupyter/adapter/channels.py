@@ -7,8 +7,6 @@ from typing import Any, Protocol, TypeAlias
 
 import comm
 
-__all__ = ["Channel", "Channels", "KernelChannels", "Opened"]
-
 
 class Channel(Protocol):
     """One open comm."""

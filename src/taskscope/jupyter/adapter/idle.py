@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from taskscope.sources.cell import current_execution
 
-__all__ = ["IdleClock"]
-
 
 class IdleClock:
     """Seconds during which no cell was running."""

@@ -7,8 +7,6 @@ import signal
 import sys
 import threading
 
-__all__ = ["interrupt_main", "main_waits_for_dask"]
-
 # Where a thread is while a local scheduler computes, or a cluster is waited for.
 _WAITING = ("dask.local", "distributed.client", "distributed.utils")
 

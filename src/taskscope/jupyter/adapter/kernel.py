@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-__all__ = ["this_kernel"]
-
 
 def this_kernel() -> Any:  # noqa: ANN401 - ipykernel's own, or a subclass of anyone's
     """Return it, None without one of ipykernel."""

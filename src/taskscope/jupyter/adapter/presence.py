@@ -15,8 +15,6 @@ from typing import Any
 
 from taskscope.jupyter.adapter.kernel import this_kernel
 
-__all__ = ["FEATURE", "show_presence"]
-
 FEATURE = "taskscope"
 """What is added to the kernel's ``supported_features``."""
 

@@ -22,8 +22,6 @@ from typing import Any, Protocol, TypeAlias
 from taskscope.jupyter.adapter.kernel import this_kernel
 from taskscope.model.forklock import ForkLock
 
-__all__ = ["MARK", "suppress_status"]
-
 MARK = "taskscope"
 """Key in the metadata of a message that a page of ours sent."""
 

@@ -17,8 +17,6 @@ from typing import Any
 
 from taskscope.jupyter.adapter.kernel import this_kernel
 
-__all__ = ["delete_in_turn"]
-
 _REQUEST = "delete_subshell_request"
 _STEP_S = 0.01
 

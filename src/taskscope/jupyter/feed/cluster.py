@@ -9,8 +9,6 @@ from taskscope.record import Recorder
 from taskscope.record.tables.log import Reader
 from taskscope.wire import ActivityPart, ClusterPart, MeteredPart, WorkerPart, changed_workers
 
-__all__ = ["ClusterStream"]
-
 _MAX_ROWS = 20_000
 
 

@@ -20,8 +20,6 @@ from taskscope.model.version import __version__
 from taskscope.record import Recorder
 from taskscope.wire import PROTOCOL, encode_links
 
-__all__ = ["MAX_LINKS", "Control"]
-
 MAX_LINKS = 200
 """Most dependencies, and most dependents, in one answer."""
 

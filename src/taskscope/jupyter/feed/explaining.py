@@ -15,8 +15,6 @@ from taskscope.model.tables.records import Run
 from taskscope.recording import recorded
 from taskscope.session import Session
 
-__all__ = ["REST", "Explaining"]
-
 REST = 100.0
 """How many times as long as an answer took nothing is worked out after it, so that it takes 1 % of a core."""
 
@@ -24,15 +22,7 @@ _MAX_ANSWERS = 8
 
 
 class Explaining:
-    """Explains computes of a session, on the thread that asks, which is the page's subshell.
-
-    Parameters
-    ----------
-    session
-        What records them.
-    clock
-        Seconds on an axis of its own.
-    """
+    """Explains computes of a session, on the thread that asks, which is the page's subshell."""
 
     def __init__(self, session: Session, *, clock: Callable[[], float]) -> None:
         self._session = session

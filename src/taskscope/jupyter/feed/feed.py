@@ -26,8 +26,6 @@ from taskscope.session import Session
 from taskscope.session import current as current_session
 from taskscope.wire import PROTOCOL
 
-__all__ = ["ANNOUNCE", "CONTROL", "DATA", "SHOW", "Feed", "current"]
-
 ANNOUNCE = "taskscope.announce"
 SHOW = "taskscope.show"
 CONTROL = "taskscope.control"

@@ -17,8 +17,6 @@ from taskscope.recording import Recording, compare, recorded
 from taskscope.report.comparison import comparison_page
 from taskscope.session import Session
 
-__all__ = ["MAX_PAGE_CHARS", "Keeping", "notebook_folder"]
-
 _T = TypeVar("_T")
 
 MAX_PAGE_CHARS = 2_000_000
@@ -34,15 +32,6 @@ class Keeping:
     That is the page's subshell, which does nothing else meanwhile; what the page is sent goes on coming from
     another. An answer from a third thread would make ipykernel send all that the page asks from then on to
     that thread's shell: a comm is heard where it last spoke.
-
-    Parameters
-    ----------
-    session
-        What records them.
-    folder
-        Returns where files go.
-    clock
-        Returns the local time, which is in their names.
     """
 
     def __init__(

@@ -9,8 +9,6 @@ from taskscope.jupyter.feed.stream import PageStream
 from taskscope.model.forklock import ForkLock
 from taskscope.record.pump import Tick
 
-__all__ = ["LEASE_S", "MAX_PAGES", "Page", "Pages"]
-
 LEASE_S = 30.0
 """Seconds that a page is sent messages without saying that it is still there."""
 

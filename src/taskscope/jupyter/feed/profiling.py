@@ -10,8 +10,6 @@ from taskscope.options import Options
 from taskscope.report.profile import packed_profile
 from taskscope.session import Session
 
-__all__ = ["Profiling"]
-
 _PAUSE_S = 1.0
 """How long an answer is good for: it is worked out once a second, whatever the number of pages."""
 _MAX_ANSWERS = 8

@@ -10,8 +10,6 @@ from typing import Protocol
 
 from taskscope.record.pump import Tick
 
-__all__ = ["MAX_MESSAGES_PER_S", "Budget", "Publisher", "Sender"]
-
 MAX_MESSAGES_PER_S = 10
 """Most messages per second and kernel, whatever the task rate and however many pages and widgets."""
 

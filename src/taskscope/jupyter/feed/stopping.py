@@ -10,28 +10,12 @@ from taskscope.model.streams import StopWay
 from taskscope.record import RunLog
 from taskscope.session import Session
 
-__all__ = ["PATIENCE_S", "Stopping"]
-
 PATIENCE_S = 5.0
 """How long a compute may take to end after it was asked to, before it can be asked again."""
 
 
 class Stopping:
-    """Stops computes.
-
-    Parameters
-    ----------
-    session
-        What records them.
-    execution
-        Returns the id of the request whose cell runs; None while none runs.
-    clock
-        Seconds on an axis of its own.
-    interrupt
-        Interrupts the main thread.
-    is_waiting
-        Returns whether that waits for Dask.
-    """
+    """Stops computes."""
 
     def __init__(
         self,

@@ -16,8 +16,6 @@ from taskscope.record.pump import Tick
 from taskscope.record.tables.log import Reader
 from taskscope.wire import LAST_GROUP, Batch, CachePart, PageEncoder, ResourcesPart, batch_message
 
-__all__ = ["MAX_IDLE_ROWS", "MAX_ROWS", "PageStream"]
-
 MAX_ROWS = 100_000
 """Most task rows in one message while a compute runs."""
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from taskscope.model.forklock import ForkLock
 
-__all__ = ["PendingTraitChanges"]
-
 
 class PendingTraitChanges:
     """The values that wait for each widget that follows the recorder."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias, get_args
 
-__all__ = ["VERBS", "BadRequestError", "FileFormat", "parse_page", "parse_request"]
-
 FileFormat: TypeAlias = Literal["taskscope", "html", "trace"]
 
 _Fields: TypeAlias = Mapping[str, object]

@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult
 
-__all__ = ["CellStack"]
-
 Ending: TypeAlias = Callable[[ExecutionResult | None], None]
 _Cell: TypeAlias = tuple[ExecutionInfo | None, list[Ending]]
 

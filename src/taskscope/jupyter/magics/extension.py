@@ -13,8 +13,6 @@ from taskscope.jupyter.magics.header import HeaderTransformer, header_to_string
 from taskscope.jupyter.magics.magic import ProfileMagics
 from taskscope.session import current as current_session
 
-__all__ = ["load", "unload"]
-
 _HOME = "taskscope.jupyter.magics.extension"
 _PACKAGE = "taskscope"
 _MAGICS = (("cell", "profile"), ("line", "profile"), ("line", "taskscope"))

@@ -13,8 +13,6 @@ from collections.abc import Callable
 
 from IPython.core.inputtransformer2 import cell_magic
 
-__all__ = ["HeaderTransformer", "header_to_string"]
-
 _HEADER = re.compile(r"%%profile(?=\s|$)(?P<options>.*)")
 _MARK = "%%profile"
 
@@ -41,13 +39,7 @@ header_to_string.has_side_effects = True  # type: ignore[attr-defined]  # IPytho
 
 
 class HeaderTransformer(ast.NodeTransformer):
-    """Replaces the string by a call that starts profiling.
-
-    Parameters
-    ----------
-    begin
-        Returns that call, given the options and whether the cell has ``await`` outside of functions.
-    """
+    """Replaces the string by a call that starts profiling."""
 
     def __init__(self, begin: Callable[[str, bool], ast.expr]) -> None:
         self._begin = begin

@@ -17,8 +17,6 @@ from taskscope.profiling import Block, runs
 from taskscope.recording import Recording
 from taskscope.session import current as current_session
 
-__all__ = ["ProfileMagics"]
-
 _F = TypeVar("_F")
 
 

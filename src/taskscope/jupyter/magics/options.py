@@ -16,8 +16,6 @@ from taskscope.errors import ExistingFileError, OptionError, TaskscopeError
 from taskscope.options import MetricOption, Named, given_options
 from taskscope.profiling import BlockOptions
 
-__all__ = ["MagicOptions", "parse_options", "split_statement"]
-
 
 @dataclass(frozen=True, slots=True)
 class MagicOptions:

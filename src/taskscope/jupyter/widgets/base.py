@@ -27,8 +27,6 @@ from taskscope.session import Session
 from taskscope.session import current as current_session
 from taskscope.sources.cell import in_kernel, show_error
 
-__all__ = ["RecorderWidget", "following"]
-
 VIEW = "application/vnd.taskscope.view+json"
 """Says of an output that `hosts/widget/renderer.ts` shows it."""
 
@@ -36,15 +34,7 @@ _FOLD_S = 0.1
 
 
 class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
-    """A view of a window of the kernel's recorder, or of a recording.
-
-    Parameters
-    ----------
-    recording
-        Show this, still; without it the widget follows the kernel's recorder until it is closed.
-    window
-        Which computes to show; by default the one that runs, else the last one.
-    """
+    """A view of a window of the kernel's recorder, or of a recording."""
 
     _model_module = traitlets.Unicode("taskscope").tag(sync=True)
     _view_module = traitlets.Unicode("taskscope").tag(sync=True)

@@ -31,8 +31,6 @@ from taskscope.model.tables.stacks import StackColumns
 from taskscope.options import Options
 from taskscope.session import Session
 
-__all__ = ["CacheWidget", "Dashboard", "FlameWidget", "GanttWidget", "ProgressWidget", "ResourceWidget"]
-
 _FLAME_PAUSE_S = 1.0
 _FLAME_MAX_SHARE = 0.02
 

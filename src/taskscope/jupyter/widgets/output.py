@@ -18,8 +18,6 @@ from taskscope.model.forklock import ForkLock
 from taskscope.record.pump import Tick
 from taskscope.sources.cell import at_cell_end
 
-__all__ = ["Bundle", "WidgetOutput"]
-
 Bundle: TypeAlias = Mapping[str, Any]
 
 _INTERVAL_S = 1.0

@@ -13,8 +13,6 @@ from taskscope.jupyter.feed.verbs import BadRequestError, parse_request
 from taskscope.model.recording import RecordedData
 from taskscope.wire import encode_links
 
-__all__ = ["MODULE_VERSION", "RecordingModel", "recordings"]
-
 MODULE_VERSION = "^0.1.0"
 """Which front end the widgets need."""
 

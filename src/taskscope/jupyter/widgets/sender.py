@@ -7,8 +7,6 @@ from collections.abc import Callable
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
 
-__all__ = ["TraitSender"]
-
 
 class TraitSender:
     """Refreshes a widget's traits when its turn comes."""

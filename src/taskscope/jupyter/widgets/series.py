@@ -24,16 +24,6 @@ from taskscope.record import Recorder
 from taskscope.record.tables.log import Reader
 from taskscope.wire import wire_text
 
-__all__ = [
-    "CacheFollower",
-    "ResourceFollower",
-    "cache_values",
-    "following",
-    "resource_values",
-    "still_cache_values",
-    "still_resource_values",
-]
-
 _MAX_ROWS = 20_000
 _MAX_SAMPLES = 500_000
 _MAX_GROUPS = 20

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import traitlets
 
-__all__ = ["LIVE_TRAITS", "CacheTraits", "GanttTraits", "ProgressTraits", "ResourceTraits"]
-
 
 def _known(trait: type, help_text: str) -> traitlets.TraitType[object, object]:
     return trait(None, allow_none=True, help=f"{help_text}; None: unknown.").tag(sync=True)  # type: ignore[no-any-return]  # traitlets types its factories loosely

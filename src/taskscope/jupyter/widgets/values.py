@@ -14,8 +14,6 @@ from taskscope.model.tables.workers import Scheduled
 from taskscope.record import Recorder
 from taskscope.wire import wire_text
 
-__all__ = ["gantt_values", "live_progress", "progress_values", "still_gantt_values", "still_progress"]
-
 _MAX_GROUPS = 200
 
 

@@ -8,8 +8,6 @@ from taskscope.analysis.progress import headline
 from taskscope.model.tables.records import PrefixProgress, Run
 from taskscope.record import Recorder
 
-__all__ = ["Window"]
-
 
 @dataclass(frozen=True, slots=True)
 class Window:

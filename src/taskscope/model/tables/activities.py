@@ -10,16 +10,6 @@ from numpy.typing import NDArray
 
 from taskscope.schema import About, Rows
 
-__all__ = [
-    "ACTIVITIES",
-    "FAILED_ATTEMPT",
-    "NO_ACTIVITIES",
-    "ActivityColumns",
-    "ActivityRows",
-    "Steal",
-    "Transfer",
-]
-
 ACTIVITIES = ("transfer", "disk-read", "disk-write", "deserialize", "serialize", "other", "failed-attempt")
 """Kinds of activity by their code; computing is what the rows of tasks say.
 

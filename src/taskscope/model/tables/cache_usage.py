@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from taskscope.schema import About, Rows
 
-__all__ = ["NO_CACHE_ROWS", "CacheEvents", "CacheRows", "CacheSeries", "TimeBins"]
-
 _Floats: TypeAlias = NDArray[np.float64]
 _Ints: TypeAlias = NDArray[np.int64]
 

@@ -15,24 +15,6 @@ from numpy.typing import NDArray
 from taskscope.model.keys import KeyBlock
 from taskscope.schema import About, Rows, columns_of
 
-__all__ = [
-    "MEASURED",
-    "GraphColumns",
-    "Link",
-    "Measured",
-    "RowBlock",
-    "TaskLinks",
-    "cut_links",
-    "joined_measures",
-    "narrow_sizes",
-    "narrow_times",
-    "neighbours",
-    "possible_sizes",
-    "round_down_f4",
-    "stored_measures",
-    "wide_sizes",
-]
-
 UNKNOWN_SIZE = 2**32 - 1
 _AT_ONCE = 2**16
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from taskscope.schema import About, Rows
 
-__all__ = ["PeakLine", "ResourceLimits", "ResourceRows"]
-
 
 @dataclass(frozen=True, slots=True)
 class PeakLine:

@@ -16,37 +16,6 @@ from taskscope.model.tables.columns import Measured
 from taskscope.model.tables.workers import Scheduled
 from taskscope.schema import About, Column, derived
 
-__all__ = [
-    "BAD_ENDS",
-    "BEFORE",
-    "CLUSTER",
-    "ERRED",
-    "FINISHED",
-    "FLAGS",
-    "INTERRUPTED",
-    "LOST",
-    "OBSERVED_BY",
-    "RUNNING",
-    "STATUSES",
-    "Estimate",
-    "Group",
-    "GroupTotal",
-    "Lane",
-    "Message",
-    "PrefixProgress",
-    "Run",
-    "RunStatus",
-    "RunningTask",
-    "TaskBlock",
-    "WorkerEvent",
-    "flag_codes",
-    "flag_of",
-    "join_flags",
-    "join_progress",
-    "number_prefixes",
-    "split_flags",
-]
-
 STATUSES = ("finished", "erred", "interrupted", "lost", "running")
 """Task statuses, by their code in `TaskBlock.status`; ``running`` only occurs in a snapshot of a live run."""
 

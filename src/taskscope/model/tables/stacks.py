@@ -10,19 +10,6 @@ from numpy.typing import NDArray
 
 from taskscope.schema import About, Rows
 
-__all__ = [
-    "CLIENT",
-    "CLIENT_RUN",
-    "NOT_SAMPLED_WITHOUT_LOCK",
-    "NO_STACKS",
-    "Function",
-    "LineRows",
-    "LineSums",
-    "MeasuredLine",
-    "StackColumns",
-    "StackRows",
-]
-
 CLIENT, CLIENT_RUN = "(client)", -1
 """Prefix and run of samples of a thread that runs a block, taken while no compute runs."""
 

@@ -8,8 +8,6 @@ from typing import Annotated
 
 from taskscope.schema import About
 
-__all__ = ["Metric", "PrefixSeconds", "Scheduled", "WorkerSample", "is_on_cpu", "sum_scheduled"]
-
 
 @dataclass(frozen=True, slots=True)
 class Metric:

@@ -15,8 +15,6 @@ from taskscope.record.tables.log import Log, Reader, RowNumbers
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.writers.runlog import LaneActivity
 
-__all__ = ["ActivityLog", "NewActivities"]
-
 _MAX_ROWS = 1_000_000
 _MAX_TRANSFERS = 200_000
 

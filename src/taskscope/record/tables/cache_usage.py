@@ -13,9 +13,6 @@ from taskscope.model.tables.cache_usage import CacheEvents, CacheRows, CacheSeri
 from taskscope.record.tables.groups import GroupTable
 from taskscope.record.writers.graph import GraphBuilder
 
-__all__ = ["Holding", "HoldingLog", "Occupancy", "metric_name"]
-
-
 _MAX_LANDINGS = 5_000
 _PAUSE_S = 0.09
 

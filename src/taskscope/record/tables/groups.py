@@ -11,8 +11,6 @@ from taskscope.model.tables.records import ERRED, Group, GroupTotal, Lane
 from taskscope.record.writers.fold import GroupSums
 from taskscope.record.writers.runlog import LaneKey
 
-__all__ = ["MAX_GROUPS", "MAX_LANES", "GroupTable", "LaneTable"]
-
 MAX_GROUPS = 65_000
 MAX_LANES = 8_000
 

@@ -15,8 +15,6 @@ from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.records import flag_of
 from taskscope.schema import About, Rows
 
-__all__ = ["Log", "Readable", "Reader", "RowNumbers", "TaskLog", "count_by_run"]
-
 _R = TypeVar("_R", bound=Rows)
 _P = TypeVar("_P", bound=Sized)
 

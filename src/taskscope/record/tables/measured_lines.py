@@ -8,8 +8,6 @@ from typing import TypeAlias
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.tables.stacks import LineSums, MeasuredLine
 
-__all__ = ["MeasuredLineLog"]
-
 _Place: TypeAlias = tuple[int, str | None, str, str, str, str, int, int]
 _MAX_ROWS = 200_000
 

@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from taskscope.model.tables.workers import Metric, PrefixSeconds
 
-__all__ = ["MetricLog"]
-
 _PLACES = {"seconds": 0, "bytes": 1, "count": 2}
 _MAX_ROWS = 200_000
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 
 from taskscope.model.tables.process import PeakLine
 
-__all__ = ["PeakLineLog"]
-
 
 class PeakLineLog:
     """The rows of each peak; any thread adds, any reads."""

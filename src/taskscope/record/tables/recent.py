@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Generic, TypeVar
 
-__all__ = ["RecentLog"]
-
 _T = TypeVar("_T")
 
 

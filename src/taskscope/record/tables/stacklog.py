@@ -17,8 +17,6 @@ from taskscope.model.source_lines import line_at
 from taskscope.model.tables.stacks import CLIENT, CLIENT_RUN, Function, LineRows, StackColumns, StackRows
 from taskscope.record.tables.log import Log
 
-__all__ = ["CountedCalls", "StackLog", "StackPart", "StackPlace"]
-
 _MAX_NODES = 100_000
 _MAX_DEPTH = 256
 _MAX_ROWS = 500_000

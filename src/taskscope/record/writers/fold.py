@@ -22,9 +22,6 @@ from taskscope.model.tables.columns import (
 from taskscope.model.tables.records import ERRED, FINISHED, INTERRUPTED, STATUSES, flag_codes, flag_of
 from taskscope.record.writers.runlog import FailedTask, LaneBuffer, LaneKey, ReportedTasks, RunLog, UnseenTask
 
-__all__ = ["MAX_ROWS", "GroupSums", "RawRows", "UnknownLanes", "n_takes", "sum_by_group", "take", "take_rows"]
-
-
 _MAX_LANES = 200
 
 

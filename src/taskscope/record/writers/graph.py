@@ -14,21 +14,6 @@ from numpy.typing import NDArray
 from taskscope.model.keys import KeyBlock, KeyBuilder, key_block
 from taskscope.model.tables.columns import GraphColumns, narrow_times, neighbours, possible_sizes
 
-__all__ = [
-    "GraphBuilder",
-    "GraphPart",
-    "GraphPlace",
-    "GraphShape",
-    "GraphSource",
-    "LandingLog",
-    "Links",
-    "ResultEvent",
-    "RunGraph",
-    "graph_part",
-    "joined_sources",
-    "part_of_columns",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class GraphSource:

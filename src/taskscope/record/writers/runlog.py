@@ -24,8 +24,6 @@ from taskscope.model.tables.stacks import LineSums
 from taskscope.model.tables.workers import Scheduled
 from taskscope.record.writers.graph import GraphSource
 
-__all__ = ["FailedTask", "LaneActivity", "LaneBuffer", "LaneKey", "ReportedTasks", "RunLog", "UnseenTask"]
-
 
 class Shipped(Protocol):
     """What `taskscope.sources.local.shipped.ShippedTimes` does for the source that writes a run."""

@@ -18,8 +18,6 @@ from taskscope.model.tables.activities import ACTIVITIES
 from taskscope.model.tables.columns import possible_sizes
 from taskscope.sources.cluster.workers.known import DAY_S, thread_id
 
-__all__ = ["COMPUTE", "Executions", "Steps", "error_text", "read_executions", "reported_at"]
-
 _CALL = re.compile(r"([A-Za-z_]\w*)\((.*?),?\)", re.DOTALL)
 _Record: TypeAlias = Mapping[str, Any]
 _Floats: TypeAlias = NDArray[np.float64]

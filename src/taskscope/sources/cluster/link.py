@@ -18,8 +18,6 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
-__all__ = ["ClientRefs", "Link", "LoopThread", "RateLimiter", "ThreadSafeEvent", "read_each"]
-
 _T = TypeVar("_T")
 _JOIN_S = 2.0
 _CANCELLATIONS = 20

@@ -38,8 +38,6 @@ from typing import Any, NamedTuple, TypeAlias
 from taskscope.record import Recorder
 from taskscope.sources.cluster.link import Link
 
-__all__ = ["Event", "News", "Observer"]
-
 Event: TypeAlias = Sequence[Any]
 _EVERY_S = 1.0
 """How often the scheduler says that it is there, and so notices within that time that we are not."""

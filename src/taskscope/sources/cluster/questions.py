@@ -31,8 +31,6 @@ from taskscope.sources.cluster.workers.poll import Wanted, WorkerPoll
 from taskscope.sources.cluster.workers.samples import WorkerLines, WorkerProfiles
 from taskscope.sources.cluster.workers.transfers import TransferLogs
 
-__all__ = ["Holdings", "Questions", "patience_ends"]
-
 _EVERY_S = 0.5
 _SHARE = 0.05
 _S_PER_KEY = 200e-6

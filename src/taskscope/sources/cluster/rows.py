@@ -32,9 +32,6 @@ from taskscope.sources.cluster.workers.known import DAY_S, Watched
 from taskscope.sources.cluster.workers.metrics import Ended, WorkerMetrics
 from taskscope.sources.cluster.workers.transfers import TransferLogs
 
-__all__ = ["UNCORRECTED", "Corrections", "Rows", "TimedExecutions", "record_executions"]
-
-
 UNCORRECTED = (ACTIVITIES.index("disk-read"), ACTIVITIES.index("disk-write"))
 """The kinds of steps to which workers add nothing."""
 _NEIGHBOURS = 8

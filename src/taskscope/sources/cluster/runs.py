@@ -24,8 +24,6 @@ from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
 from taskscope.sources.local.source import run_label
 
-__all__ = ["Computes", "CountedRows", "LetGo", "Origin", "TrackedRun", "announce"]
-
 _DONE = ("finished", "error", "cancelled", "lost")
 
 

@@ -19,8 +19,6 @@ from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
 from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
 from taskscope.sources.cluster.workers.poll import Wanted
 
-__all__ = ["Schedulers", "WatchedScheduler"]
-
 _SAMPLES_S = 1.0
 """How long after the last run its last samples are asked for, if no block's end asks for them before."""
 

@@ -22,8 +22,6 @@ from taskscope.sources.cluster.runs import Computes, Origin
 from taskscope.sources.cluster.scheduler import Schedulers, WatchedScheduler
 from taskscope.sources.cluster.workers.poll import Wanted
 
-__all__ = ["CLIENTS", "READY_S", "SETTLE_IN_LOOP_S", "SETTLE_S", "ClusterSource", "Waiting"]
-
 CLIENTS = "distributed.client"
 """The module that is there where there may be clients."""
 READY_S = 2.0

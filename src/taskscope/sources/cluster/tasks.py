@@ -21,8 +21,6 @@ from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.workers.known import DAY_S, Watched, WorkerSampler, WorkersLife, is_possible
 
-__all__ = ["TO_RUN", "Tasks"]
-
 _WAITING = ("queued", "waiting", "no-worker")
 TO_RUN = frozenset((*_WAITING, "processing"))
 """The states of tasks that run, or will."""

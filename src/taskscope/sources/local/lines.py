@@ -12,8 +12,6 @@ from taskscope.record import Recorder
 from taskscope.sources.line_meter import LineMeter, LineSums, Sought, place_of
 from taskscope.sources.local.timing import TimedTask
 
-__all__ = ["LineSource", "MeteredTask"]
-
 Measuring: TypeAlias = tuple[LineMeter, Any]
 """What measures in a thread, and what that did before."""
 

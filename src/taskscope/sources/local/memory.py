@@ -28,8 +28,6 @@ from taskscope.model.tables.process import PeakLine
 from taskscope.record import Recorder
 from taskscope.sources.local.lines import MeteredTask
 
-__all__ = ["MemorySource", "NumberedTask", "check_memory"]
-
 _Frame: TypeAlias = tuple[str, str, int]
 """Function, file, line."""
 _Place: TypeAlias = tuple[int | None, str | None, str | None, int | None]

@@ -30,8 +30,6 @@ from taskscope.sources.line_meter import LineMeter, Sought
 from taskscope.sources.local.shipped_samples import ProcessSampler, Sampled
 from taskscope.sources.local.sizes import result_size
 
-__all__ = ["ShippedTask", "ShippedTimes"]
-
 _MAX_TASKS = 4_096
 """How many tasks share a file, so that a long compute leaves none of any size."""
 _MAX_SKEW_S = 1.0

@@ -17,8 +17,6 @@ from taskscope.model.source_lines import line_at
 from taskscope.sources.frames import has_interpreter_lock
 from taskscope.sources.stacks import Sample, SamplingThread, TaskStacks, Wake
 
-__all__ = ["ProcessSampler", "Sampled"]
-
 _LINGER_S = 0.5
 _CYCLE_S = 1.0
 _MAX_DEPTH = 256

@@ -15,8 +15,6 @@ from typing import Any
 
 from dask.sizeof import sizeof
 
-__all__ = ["measures", "result_size", "size_despite"]
-
 _SAMPLES = 10
 _MAX_DEPTH = 3
 _MAX_TYPES = 512

@@ -30,8 +30,6 @@ from taskscope.sources.local.sizes import result_size
 from taskscope.sources.local.timing import TimedTask, current_error, drop_notes
 from taskscope.sources.sampled import SentFunctions, counted_cycles
 
-__all__ = ["LocalSource", "Metric", "run_label"]
-
 Metric: TypeAlias = Callable[[object], object]
 _Graph: TypeAlias = dict[object, Any]
 _State: TypeAlias = Mapping[str, Any]

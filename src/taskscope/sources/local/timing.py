@@ -16,8 +16,6 @@ from taskscope.record import LaneBuffer, LaneKey, RunLog
 from taskscope.sources.local.adapter.graph import GraphNode, Task, identity
 from taskscope.sources.local.sizes import measures, size_despite
 
-__all__ = ["TimedTask", "current_error", "drop_notes"]
-
 
 class TimedTask(Task):
     """A task that takes its own times.

@@ -14,23 +14,6 @@ import dask
 
 from taskscope.model.keys import key_text
 
-__all__ = [
-    "Call",
-    "Observer",
-    "Submission",
-    "all_workers",
-    "cancel",
-    "connection_of",
-    "default_client",
-    "future_states",
-    "is_client",
-    "largest_argument",
-    "loop_of_scheduler",
-    "may_have_clients",
-    "runs_in_this_loop",
-    "unfinished_keys",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:

@@ -15,8 +15,6 @@ from taskscope.model.forklock import ForkLock
 from taskscope.sources.cluster.adapter.clients import Call, Observer, Submission, largest_argument
 from taskscope.sources.local.adapter import building
 
-__all__ = ["release", "watch"]
-
 _CLOSING = frozenset(("closing", "closed"))
 _OWNER = "clients"
 _lock = ForkLock()

@@ -9,17 +9,6 @@ import math
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-__all__ = [
-    "counted_calls",
-    "counted_lines",
-    "logged_transfers",
-    "metered_seconds",
-    "running_threads",
-    "sampled_lines",
-    "scheduler_times",
-]
-
-
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
 

@@ -17,8 +17,6 @@ from taskscope.sources.cluster.link import Link, RateLimiter, read_each
 from taskscope.sources.cluster.workers.clocks import Exchange, host_of
 from taskscope.sources.cluster.workers.poll import WorkerPoll
 
-__all__ = ["ClockProbe"]
-
 _N_EXCHANGES = 8
 _SOON_S = 1.0
 _EVERY_S = 30.0

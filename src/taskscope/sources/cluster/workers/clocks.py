@@ -15,8 +15,6 @@ from ipaddress import ip_address
 from math import isnan, nan
 from statistics import median
 
-__all__ = ["MAX_DRIFT", "ClockFilter", "Exchange", "HostClocks", "WorkerClock", "host_of"]
-
 _REMEMBERED = 63
 _LATEST = 9
 

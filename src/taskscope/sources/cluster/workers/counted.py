@@ -20,8 +20,6 @@ from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS, LineSums, Sought
 from taskscope.sources.sampled import SentFunctions
 
-__all__ = ["WorkerCounts"]
-
 _EVERY_S = 1.0
 _LASTS_S = 5.0
 _S_PER_WORKER = 0.2

@@ -17,8 +17,6 @@ from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers.known import is_possible, thread_id
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 
-__all__ = ["Executing"]
-
 _LONG_S = 1.0
 _Executing: TypeAlias = list[tuple[int, Hashable, float | None]]
 

@@ -23,20 +23,6 @@ from taskscope.record import LaneKey, Recorder
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.workers.clocks import HostClocks, WorkerClock
 
-__all__ = [
-    "DAY_S",
-    "Watched",
-    "Worker",
-    "WorkerSampler",
-    "Workers",
-    "WorkersLife",
-    "amount",
-    "is_possible",
-    "name_and_nanny",
-    "thread_id",
-]
-
-
 DAY_S = 86_400.0
 _MOST = 2.0**53
 

@@ -26,8 +26,6 @@ from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers.known import amount
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 
-__all__ = ["Ended", "TaskCpu", "WorkerMetrics"]
-
 _Name: TypeAlias = tuple[str, str, str]
 """A prefix, an activity, a unit."""
 

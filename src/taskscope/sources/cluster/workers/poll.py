@@ -24,8 +24,6 @@ from taskscope.sources.cluster.link import Link, RateLimiter
 from taskscope.sources.cluster.workers.known import Workers
 from taskscope.sources.line_meter import Sought
 
-__all__ = ["Answers", "Avoided", "Question", "Wanted", "WorkerPoll"]
-
 _Function: TypeAlias = Callable[..., object]
 _PATIENCE_S = 0.4
 _S_PER_WORKER = 0.005

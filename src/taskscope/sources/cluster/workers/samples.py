@@ -28,9 +28,6 @@ from taskscope.sources.cluster.workers.known import DAY_S, amount
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 from taskscope.sources.sampled import SentFunctions, counted_cycles
 
-__all__ = ["WorkerLines", "WorkerProfiles", "cluster_stacks", "own_calls", "sampling_interval_s"]
-
-
 _INTERVAL = "distributed.worker.profile.interval"
 _PLUMBING = ("dask/_task_spec.py", "dask/optimization.py", "dask/core.py")
 _NOT_TOLD_APART = Function("not told apart by distributed", "", 0)

@@ -16,8 +16,6 @@ from taskscope.sources.cluster.link import RateLimiter, read_each
 from taskscope.sources.cluster.workers.known import amount, is_possible
 from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 
-__all__ = ["TransferLogs"]
-
 _T = TypeVar("_T")
 _Name: TypeAlias = tuple[str, str, float, float]
 

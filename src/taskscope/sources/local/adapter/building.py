@@ -22,8 +22,6 @@ import dask.base
 
 from taskscope.model.forklock import ForkLock
 
-__all__ = ["release", "seconds", "watch"]
-
 _NAMES = ("collections_to_expr", "collections_to_dsk")
 _CALLERS = ("compute", "persist")
 _MAX_FRAMES = 16

@@ -27,8 +27,6 @@ from dask.callbacks import Callback
 
 from taskscope.sources.local.adapter.scheduler import find_state, is_nested
 
-__all__ = ["CallbackTuple", "clear", "install", "register", "uninstall", "unregister"]
-
 CallbackTuple: TypeAlias = tuple[Callable[..., None] | None, ...]
 _LocalCallbacks: TypeAlias = Callable[..., AbstractContextManager[Iterable[CallbackTuple]]]
 

@@ -17,16 +17,6 @@ from typing import Any
 import dask.local
 from dask.local import MultiprocessingPoolExecutor, SynchronousExecutor
 
-__all__ = [
-    "Scheduler",
-    "find_callbacks",
-    "find_culprit",
-    "find_scheduler",
-    "find_state",
-    "in_compute",
-    "is_nested",
-]
-
 _MAX_FRAMES = 8
 
 
