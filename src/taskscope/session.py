@@ -30,7 +30,6 @@ from taskscope.sources.local.source import LocalSource
 from taskscope.sources.resources import cpu_limit, memory_limit_bytes
 from taskscope.sources.sampler import Sampler
 
-
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """Environment variables that limit the threads that a task's libraries start."""
 

@@ -58,7 +58,7 @@ def measure_before_tasks(recording: RecordedData, runs: Sequence[Run] | None = N
 
 
 def phases_of(run: Run, first_s: float | None) -> Iterator[tuple[str, float, float]]:
-    """Yield what was done before the first task, and when it began and ended; what is not known is left out."""
+    """Yield each known phase before the first task, with its begin and end."""
     at_s = run.asked_s
     for phase, took_s in (("optimize", run.optimize_s), ("send", run.send_s)):
         if took_s is not None:
