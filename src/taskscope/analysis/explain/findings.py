@@ -169,7 +169,7 @@ def _verdict(known: Evidence, found: Sequence[Finding]) -> Iterator[str]:
             f"cores that other programs used; on a quiet one it would take about {format_duration(calm_s)} "
             f"instead of {format_duration(known.makespan_s)}"
         )
-        yield busy if found else f"{busy}, and nothing else is to gain that is worth 5 %"
+        yield busy if found else f"{busy}; what else costs time may not show beside them"
     if found or is_busy:
         return
     if not able_s:
