@@ -16,7 +16,7 @@ from taskscope.analysis.quantities import format_bytes, format_count, format_per
 from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData, key_sizes
-from taskscope.model.source_lines import source_of
+from taskscope.model.source_lines import place_text, source_of
 from taskscope.model.tables.process import PeakLine
 from taskscope.model.tables.records import number_prefixes
 from taskscope.model.tables.workers import WorkerSample
@@ -117,8 +117,8 @@ def _by_line(lines: Sequence[AllocatedLine]) -> list[tuple[_Place, int]]:
     sums: defaultdict[_Place, int] = defaultdict(int)
     for line in lines:
         if line.prefix is not None and line.file is not None:
-            file = line.file.replace("\\", "/").rpartition("/")[2]
-            sums[line.prefix, f"{printable(file, 36)}:{line.line}", line.source] += line.nbytes
+            where = printable(place_text(line.file, line.line or 0, has_folder=False), 44)
+            sums[line.prefix, where, line.source] += line.nbytes
     return sorted(sums.items(), key=lambda item: -item[1])
 
 

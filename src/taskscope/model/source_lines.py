@@ -1,15 +1,71 @@
-"""Source lines: which one an instruction of a code object belongs to, and what they say."""
+"""Source lines: their text, the line of an instruction, and how a place in the code is named."""
 
 from __future__ import annotations
 
 import linecache
+import re
+import sys
 import sysconfig
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import CodeType
+from typing import Self
 
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_CELL = re.compile(r"In \[\d+\]")
+_COMPILED_CELLS = ("ipykernel_", "<ipython-input-")
+
+
+class _CellName(str):  # noqa: SLOT000 - a subclass of str cannot have slots with values of its own
+    """A cell's name, ``In [n]``, with the file name under which this kernel compiled the cell.
+
+    Only the name is saved: the ``In [n]`` of a file may be another cell than the ``In [n]`` of this kernel.
+    """
+
+    path: str
+
+    def __new__(cls, name: str, path: str = "") -> Self:
+        made = super().__new__(cls, name)
+        made.path = path or name
+        return made
+
+
+def file_of(path: str) -> str:
+    """Return the file that a recording has for a code object's file: ``In [n]`` for a notebook's cell."""
+    if not any(part in path for part in _COMPILED_CELLS):
+        return path
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    named = shell.compile.format_code_name(path) if shell is not None else None
+    return path if named is None else _CellName(str(named[1]).replace("In[", "In ["), path)
+
+
+def is_file_of(file: str, code: CodeType) -> bool:
+    """Return whether a recording's file is that of a function, also after its cell has run again."""
+    return _path(file) == code.co_filename or file == file_of(code.co_filename)
+
+
+def place_text(file: str, line: int = 0, *, has_folder: bool = True) -> str:
+    """Return a file and a line, or the file alone, as a person knows them: a cell by its number.
+
+    Examples
+    --------
+    >>> place_text("In [19]", 5)
+    'In [19], line 5'
+    >>> place_text("/home/me/pread.py", 31, has_folder=False)
+    'pread.py:31'
+    """
+    if any(part in file for part in _COMPILED_CELLS):
+        file = "a cell"
+    elif not _CELL.fullmatch(file):
+        file = file if has_folder else PurePath(file.replace("\\", "/")).name
+        return f"{file}:{line}" if file and line else file
+    return f"{file}, line {line}" if line else file
+
+
+def _path(file: str) -> str:
+    return file.path if isinstance(file, _CellName) else file
 
 
 def line_at(code: CodeType, offset: int) -> int:
@@ -22,6 +78,7 @@ def line_at(code: CodeType, offset: int) -> int:
 
 def source_of(file: str, recorded_at: datetime) -> Sequence[str]:
     """Return the lines of a file as it was at that time, without their ends; none where unknown."""
+    file = _path(file)
     try:
         if Path(file).stat().st_mtime > recorded_at.timestamp():
             return []
@@ -30,6 +87,11 @@ def source_of(file: str, recorded_at: datetime) -> Sequence[str]:
         if file not in linecache.cache:
             return []
     return [line.rstrip("\r\n") for line in linecache.getlines(file)]
+
+
+def source_lines(file: str) -> list[str]:
+    """Return the lines of a file as it is, with their ends."""
+    return linecache.getlines(_path(file))
 
 
 def is_of_library(file: str) -> bool:

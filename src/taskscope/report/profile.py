@@ -11,6 +11,7 @@ from taskscope.analysis.calls.profile import Profile, flame_message
 from taskscope.analysis.display.colours import prefix_colours
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, printable
 from taskscope.model.recording import RecordedData
+from taskscope.model.source_lines import place_text
 from taskscope.model.tables.stacks import StackColumns
 from taskscope.report.embed import escaped_json
 
@@ -73,5 +74,7 @@ def _functions(profile: Profile) -> Iterable[Sequence[str]]:
             format_percent(own.self_seconds / profile.root.seconds),
             format_duration(own.seconds),
             format_count(own.self_samples),
-            printable(f"{own.file}:{own.line}" if own.kind == "function" else "C code that Dask called", 120),
+            printable(
+                place_text(own.file, own.line) if own.kind == "function" else "C code that Dask called", 120
+            ),
         )

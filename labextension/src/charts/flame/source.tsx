@@ -2,6 +2,7 @@
 import { formatDuration, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { ComponentChildren } from '../ui/render';
+import { placeText } from './tree';
 
 /** As the kernel sends it; seconds and text are null where they are not known. */
 export interface FunctionSource {
@@ -24,7 +25,7 @@ function Source({ source: { function: [name, file, line], seconds, lines, note }
   const title = trans.__('Source of %1', printable(name));
   return (
     <div class="tsk-flame-source">
-      <p><b>{title}</b> <span class="tsk-flame-note">{`${printable(file)}:${line}${seconds > 0 ? ` · ${trans.__('about %1, with what it called', formatDuration(seconds))}` : ''}`}</span></p>
+      <p><b>{title}</b> <span class="tsk-flame-note">{`${placeText(file, line)}${seconds > 0 ? ` · ${trans.__('about %1, with what it called', formatDuration(seconds))}` : ''}`}</span></p>
       <p class="tsk-flame-note" hidden={note === null}>{note}</p>
       <div class="tsk-flame-table" tabIndex={0} role="group" aria-label={title} hidden={lines.length === 0}>
         <table>

@@ -136,10 +136,16 @@ export function nameOf(data: FlameData, node: FlameNode): string {
   }
 }
 
+/** Where a function is defined: a notebook's cell has no colon before its line. */
+export function placeText(file: string, line: number): string {
+  const name = printable(file);
+  return /^In \[\d+\]$/.test(file) ? trans.__('%1, line %2', name, String(line)) : `${name}:${line}`;
+}
+
 /** What is known of a call, in one line. */
 export function describeNode(data: FlameData, node: FlameNode, root: FlameNode): string {
   const fn = node.kind === 'function' ? data.functions[node.place] : undefined;
-  const place = fn === undefined ? '' : ` (${printable(fn.file)}:${fn.line})`;
+  const place = fn === undefined ? '' : ` (${placeText(fn.file, fn.line)})`;
   const share = formatPercent(root.seconds > 0 ? node.seconds / root.seconds : null);
   return trans._n(
     '%2: %3, %4 of what is shown, %5 self, %6 sample',
@@ -171,7 +177,7 @@ export function ownTimes(data: FlameData, root: FlameNode): TextTable {
   walk(root, node => {
     if (node.ownSeconds > 0) {
       const fn = node.kind === 'function' ? data.functions[node.place] : undefined;
-      const place = fn === undefined ? trans.__('C code that Dask called') : `${printable(fn.file)}:${fn.line}`;
+      const place = fn === undefined ? trans.__('C code that Dask called') : placeText(fn.file, fn.line);
       const key = `${node.kind} ${node.place}`;
       const known = own.get(key) ?? { name: nameOf(data, node), place, seconds: 0 };
       known.seconds += node.ownSeconds;

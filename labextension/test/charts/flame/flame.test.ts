@@ -136,6 +136,9 @@ test('a call, the whole and the functions are told in words', () => {
   const root = growTree(data, ALL);
   const f = root.children[0]?.children[1] as FlameNode;
   expect(describeNode(data, f, root)).toBe('f (f.py:1): 4 s, 33% of what is shown, 1 s self, 400 samples');
+  const ofCell = { ...data, functions: data.functions.map(fn => ({ ...fn, file: 'In [19]', line: 5 })) };
+  expect(describeNode(ofCell, f, root)).toBe('f (In [19], line 5): 4 s, 33% of what is shown, 1 s self, 400 samples');
+  expect(ownTimes(ofCell, root).rows[0]?.at(-1)).toBe('In [19], line 5');
   expect(describeAll({ ...data, nLeftOut: 7 }, root)).toBe('1,200 samples, about 12 s in tasks. 7 short calls are not drawn');
   expect(ownTimes(data, root).rows).toEqual([
     ['g', '5 s', '42%', 'g.py:1'],

@@ -7,7 +7,6 @@ counted and timed.
 from __future__ import annotations
 
 import inspect
-import linecache
 import math
 import tokenize
 from collections import defaultdict
@@ -25,7 +24,7 @@ from taskscope.analysis.result import Result, Section, plain
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, unknown_name
 from taskscope.model.frames import Columns, text_column
 from taskscope.model.recording import RecordedData
-from taskscope.model.source_lines import is_of_library, source_of
+from taskscope.model.source_lines import is_file_of, is_of_library, place_text, source_lines, source_of
 from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackColumns, StackRows
 from taskscope.options import Named, code_of
 
@@ -274,7 +273,7 @@ def _is_named(line: MeasuredLine, function: Named | None) -> bool:
     if isinstance(function, str):
         return f".{line.function}".endswith(f".{function}")
     code = code_of(function)
-    return code is not None and (line.function, line.file) == (code.co_qualname, code.co_filename)
+    return code is not None and line.function == code.co_qualname and is_file_of(line.file, code)
 
 
 def _task_seconds(recording: RecordedData, prefix: str | None, key: str | None) -> float:
@@ -381,11 +380,10 @@ def _named(stacks: StackColumns, rows: LineRows, function: Named) -> list[int]:
             f"function must be a Python function or its name, got {function!r:.80}: what is written in C, "
             "and objects that are no functions, have no lines"
         )
-    name, file = code.co_qualname, code.co_filename
     return [
         place
         for place in seen
-        if (stacks.functions[place].name, stacks.functions[place].file) == (name, file)
+        if stacks.functions[place].name == code.co_qualname and is_file_of(stacks.functions[place].file, code)
     ]
 
 
@@ -446,7 +444,7 @@ def _seconds_in(stacks: StackColumns, sampled: StackRows) -> dict[int, float]:
 def source_block(each: FunctionLines) -> list[tuple[int, str | None, Line | None]]:
     """Return the lines of a function as they stand in its file, with what is known of each."""
     known = {line.number: line for line in each.lines}
-    source = linecache.getlines(each.function.file) if any(line.source for line in each.lines) else []
+    source = source_lines(each.function.file) if any(line.source for line in each.lines) else []
     first = each.function.line
     numbers = set(known)
     if source and each.function.name != "<module>" and 0 < first <= len(source):
@@ -468,7 +466,7 @@ def _section(each: FunctionLines) -> Section:
     function = each.function
     has_source = any(line.source for line in each.lines)
     return Section(
-        f"{function.name} · {function.file}:{function.line} · {each.seconds:.4g} s",
+        f"{function.name} · {place_text(function.file, function.line)} · {each.seconds:.4g} s",
         ("Line #", *of, "% Time", "% CPU", "Line Contents"),
         [(str(n), *_values(line, each.seconds), source or "") for n, source, line in source_block(each)],
         () if has_source else ("Its source is not here, or has changed.",),

@@ -16,6 +16,7 @@ from taskscope.analysis.result import Result, Section, plain
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.frames import Columns, text_column
 from taskscope.model.recording import RecordedData
+from taskscope.model.source_lines import place_text
 from taskscope.model.tables.stacks import NOT_SAMPLED_WITHOUT_LOCK, Function, StackColumns, StackRows
 from taskscope.wire import wire_text
 
@@ -136,7 +137,7 @@ class Profile(Result):
                     format_percent(own.self_seconds / seconds if seconds else None),
                     format_duration(own.seconds),
                     format_count(own.self_samples),
-                    f"{own.file}:{own.line}" if own.kind == "function" else "C code that Dask called",
+                    place_text(own.file, own.line) if own.kind == "function" else "C code that Dask called",
                 )
                 for own in self.functions()[:_MAX_SHOWN]
             ],

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import PurePath
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from taskscope.analysis.quantities import format_percent, printable
 from taskscope.model.recording import RecordedData
-from taskscope.model.source_lines import is_of_library, source_of
+from taskscope.model.source_lines import is_of_library, place_text, source_of
 from taskscope.model.tables.stacks import Function, StackColumns
 
 CLIENT = "(client)"
@@ -203,20 +201,11 @@ def code_place(function: Function, line: int) -> str:
     --------
     >>> code_place(Function("read", "/home/me/pread.py", 12), 31)
     '`read` of `pread.py:31`'
+    >>> code_place(Function("read", "In [19]", 12), 31)
+    '`read`, In [19], line 31'
     """
     name = printable(function.name, 40)
-    cell = _cell_of(function.file)
-    if cell is not None:
-        return f"`{name}`, {cell}" + (f", line {line}" if line else "")
-    file = printable(PurePath(function.file.replace("\\", "/")).name, 40)
-    return f"`{name}` of `{file}:{line}`" if line else f"`{name}` of `{file}`" if file else f"`{name}`"
-
-
-def _cell_of(file: str) -> str | None:
-    """Return the cell that a file name of IPython stands for; None where it is another file."""
-    if "ipykernel_" not in file and not file.startswith("<ipython-input-"):
-        return None
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    named = shell.compile.format_code_name(file) if shell is not None else None
-    return "a cell" if named is None else str(named[1]).replace("In[", "In [")
+    if not function.file:
+        return f"`{name}`"
+    place = printable(place_text(function.file, line, has_folder=False), 48)
+    return f"`{name}`, {place}" if place.startswith(("In [", "a cell")) else f"`{name}` of `{place}`"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from taskscope.model.keys import key_text, split_key
+from taskscope.model.source_lines import file_of
 from taskscope.model.tables.stacks import LineSums, MeasuredLine
 
 _Place: TypeAlias = tuple[int, str | None, str, str, str, str, int, int]
@@ -23,7 +24,7 @@ class MeasuredLineLog:
         """Add what lines took in a task."""
         text, prefix = key_text(key), key_text(split_key(key)[1])
         for file, function, first_line, line, *sums in measured:
-            place = key_text(file), key_text(function), first_line, line
+            place = file_of(key_text(file)), key_text(function), first_line, line
             name: _Place = (run, text, prefix, worker, *place)
             if name not in self._sums and len(self._sums) >= _MAX_ROWS:
                 name = (run, None, prefix, worker, *place)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import key_text
-from taskscope.model.source_lines import line_at
+from taskscope.model.source_lines import file_of, line_at
 from taskscope.model.tables.stacks import CLIENT, CLIENT_RUN, Function, LineRows, StackColumns, StackRows
 from taskscope.record.tables.log import Log
 
@@ -321,6 +321,7 @@ class StackLog:
         return known[0]
 
     def _place(self, function: Function) -> int:
+        function = replace(function, file=file_of(function.file))
         place = self._places.setdefault(function, len(self._places))
         if place == len(self._functions):
             self._functions.append(function)

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 from taskscope.errors import MissingDependencyError, required
 from taskscope.model.errortext import describe
 from taskscope.model.keys import key_text, split_key
-from taskscope.model.source_lines import is_of_library
+from taskscope.model.source_lines import file_of, is_of_library
 from taskscope.model.tables.process import PeakLine
 from taskscope.record import Recorder
 from taskscope.sources.local.lines import MeteredTask
@@ -250,7 +250,7 @@ class _Tracking:
             run,
             key_text(key),
             key_text(split_key(key)[1]),
-            None if file is None else key_text(file),
+            None if file is None else file_of(key_text(file)),
             None if function is None else key_text(function),
             line,
             nbytes,

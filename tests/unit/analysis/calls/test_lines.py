@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import functools
+import json
 import linecache
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
 import pytest
+from IPython.core.compilerop import CachingCompiler
 from traitlets import TraitError
 
 import taskscope
 from taskscope import FlameWidget
 from taskscope.analysis.calls.function_source import function_source
 from taskscope.errors import OptionError, UnknownNameError
+from taskscope.model.source_lines import file_of
+from taskscope.model.tables.process import PeakLine
 from taskscope.model.tables.stacks import NO_STACKS, MeasuredLine
 from taskscope.record import StackLog
 from taskscope.record.tables import stacklog
+from taskscope.record.tables.measured_lines import MeasuredLineLog
 from taskscope.recording import Recording
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.spelled_out import recording_of, run_of
@@ -130,6 +136,46 @@ def test_a_line_has_the_time_of_what_it_calls_and_adds_up_to_that_of_the_tasks(
     assert list(found.table()["seconds_error"])[1:] == pytest.approx([error, error], rel=1e-12)
     assert [len(recording.lines(prefix=name).functions) for name in ("x", "y")] == [2, 0]
     assert set(found.table()["file"]) == {str(path)}
+
+
+def test_a_notebooks_function_is_called_by_its_cell_also_in_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    compiler = CachingCompiler()
+    shell = SimpleNamespace(compile=compiler)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    compiled_as = compiler.cache(SOURCE, 19)
+    load = codes(compiled_as)["load"]
+    log = StackLog(FakeClock(perf_s=0.0).perf_counter)
+    log.note(0.01, 1.0)
+    log.add(0, "x", "1", [(load, offset_of(load, 2))], 1.0, None)
+    counted = MeasuredLineLog()
+    counted.add(0, "x-1", "1", [(compiled_as, "fit", 11, 13, 2, 0.5, 0.5)])
+    recording = replace(
+        recording_of([Row(key="x-1")], [run_of(n_tasks=1)]),
+        stacks=log.between(0, None),
+        measured_lines=counted.between(0, None),
+        peak_lines=(PeakLine(0, 0, "x-1", "x", file_of(compiled_as), "fit", 13, 1000, 1),),
+    )
+    text = str(recording.lines())
+    assert "load · In [19], line 1 · 1 s" in text
+    assert "fit · In [19], line 11 · 0.5 s" in text
+    assert list(recording.lines().table()["source"]) == ["        return data", "    data = read(path)"]
+    # The cell runs again, unchanged.
+    compiler.cache(SOURCE, 20)
+    assert recording.lines(function=FunctionType(load, {})).table()["file"].tolist() == ["In [19]"]
+    recording.save(tmp_path / "a.taskscope")
+    saved = taskscope.load(tmp_path / "a.taskscope")
+    for each in (recording, saved):
+        assert set(each.lines().table()["file"]) == {"In [19]"}
+        assert "x          In [19], line 13" in str(each.memory_peak().allocated)
+        assert str(each.profile()).splitlines()[-1].endswith("In [19], line 1")
+        each.to_speedscope(tmp_path / "a.json", overwrite=True)
+        frames = json.loads((tmp_path / "a.json").read_text())["shared"]["frames"]
+        (frame,) = [frame for frame in frames if frame["name"] == "load"]
+        assert (frame["file"], frame["line"]) == ("In [19]", 1)
+    # The cell of that number is another one in another kernel.
+    assert set(saved.lines().table()["source"]) == {None}
 
 
 def test_a_recursion_counts_once_for_each_line_and_sample(sampled: Sampled) -> None:
