@@ -390,7 +390,6 @@ NAMES = (
         lambda module: module._is_gil_enabled() in {True, False} if sys.version_info >= (3, 13) else True,
         used_as="_is_gil_enabled",
     ),
-    Name("os:_exit", "an end without clean-up"),
     Name("sys:excepthook", "what tells of an error that nothing caught"),
     Name("sys:argv", "the arguments of the program", is_a(list)),
 )

@@ -53,7 +53,7 @@ def place_text(file: str, line: int = 0, *, has_folder: bool = True) -> str:
     --------
     >>> place_text("In [19]", 5)
     'In [19], line 5'
-    >>> place_text("/home/me/pread.py", 31, has_folder=False)
+    >>> place_text("/data/pread.py", 31, has_folder=False)
     'pread.py:31'
     """
     if any(part in file for part in _COMPILED_CELLS):

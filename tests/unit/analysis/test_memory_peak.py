@@ -25,7 +25,7 @@ NAN = math.nan
 
 
 def sample(time_s: float, rss_bytes: float, peak_bytes: float = NAN) -> tuple[float, ...]:
-    return (time_s, NAN, rss_bytes, 1, 0, NAN, NAN, peak_bytes)
+    return (time_s, NAN, rss_bytes, 1, 0, NAN, peak_bytes)
 
 
 def planted() -> Recording:

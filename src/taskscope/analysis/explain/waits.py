@@ -199,7 +199,7 @@ def code_place(function: Function, line: int) -> str:
 
     Examples
     --------
-    >>> code_place(Function("read", "/home/me/pread.py", 12), 31)
+    >>> code_place(Function("read", "/data/pread.py", 12), 31)
     '`read` of `pread.py:31`'
     >>> code_place(Function("read", "In [19]", 12), 31)
     '`read`, In [19], line 31'

@@ -44,7 +44,6 @@ def test_a_task_that_was_lost_and_ran_again_is_not_among_those_that_did_not_fini
     )
     assert remarks(recording) == [
         "2 tasks skipped: already computed, or not needed",
-        "lost-work: about 2 s of 6 s: 2 tasks ran in vain as workers were lost (1.5 s)",
     ]
 
 
@@ -120,5 +119,4 @@ def test_one_task_is_said_as_one() -> None:
     graph = replace(recording.graphs[0], skipped=np.array([1], "i4"))
     assert remarks(replace(recording, graphs={0: graph})) == [
         "1 task skipped: already computed, or not needed",
-        "few-tasks: up to 500 ms of 1 s: 1 task of x for 2 workers: some had nothing to do",
     ]

@@ -20,8 +20,7 @@ from taskscope.profiling.background import Background
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster.scheduler import WatchedScheduler
-from tests.support.child_process import in_forked_child
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import PATIENCE_S
 
 
 class Answers:
@@ -175,14 +174,3 @@ def test_a_client_that_is_closed_right_after_a_block_is_closed_when_the_answers_
         closing.join(PATIENCE_S)
     assert keys_of(run.recording) == KEYS
     assert run.recording.messages == ()
-
-
-def test_a_child_process_reads_what_was_known_when_it_was_forked(client: Client, answers: Answers) -> None:
-    with taskscope.profile(display=False) as run:
-        compute("a")
-    recording = run.recording
-    # That there are four the scheduler says by itself; what became of the last of them it is not asked.
-    until(lambda: [run.n_tasks for run in current().recorder.runs()][-1:] == [4])
-    assert in_forked_child(lambda: [run.n_tasks for run in recording.runs]) == [4]
-    answers.may_come.set()
-    assert keys_of(recording) == KEYS
