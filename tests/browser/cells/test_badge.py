@@ -72,6 +72,39 @@ def test_a_badge_unfolds_the_charts_of_its_cell_while_it_runs(lab: LabPage, shot
     expect(counts(lab, 1)).to_have_text("8 of 8 tasks")
 
 
+ON_TOP = """badge => {
+  const text = document.createRange();
+  text.selectNodeContents(badge);
+  const { left, right, top, bottom } = text.getBoundingClientRect();
+  const inside = (from, to) => Array.from({ length: 9 }, (_, i) => from + 1 + (to - from - 2) * i / 8);
+  return inside(left, right).flatMap(x => inside(top, bottom).map(y => document.elementFromPoint(x, y)))
+    .map(found => badge.contains(found) ? 'badge' : String(found?.className));
+}"""
+
+
+def test_the_selected_next_cell_does_not_cover_the_badge_of_a_cell_that_runs_without_output(
+    lab: LabPage, shots: Path
+) -> None:
+    lab.open(LOAD, HALF_DONE, "1 + 1")
+    lab.run_cell(0)
+    lab.start_cell(1)
+    expect(badge(lab, 1)).to_have_text(re.compile(r"Dask: 50% · about .* left"))
+    cell(lab, 2).locator(".jp-InputPrompt").click()
+    expect(cell(lab, 2)).to_have_class(re.compile(r"\bjp-mod-active\b"))
+    for theme in ("light", "dark"):
+        use_theme(lab.page, theme)
+        badge(lab, 1).scroll_into_view_if_needed()
+        assert badge(lab, 1).evaluate(ON_TOP) == ["badge"] * 81
+        lab.page.screenshot(path=shots / f"badge-uncovered-{theme}.png")
+    use_theme(lab.page, "light")
+    cell(lab, 2).locator(".cm-content").click()
+    assert badge(lab, 1).evaluate(ON_TOP) == ["badge"] * 81
+    assert not lab.is_done(1)
+    lab.release()
+    lab.wait_cell(1)
+    assert lab.outputs(1) == []
+
+
 def test_a_badge_folds_its_charts_again_and_the_notebook_keeps_nothing_of_them(
     lab: LabPage, server: Server
 ) -> None:

@@ -24,7 +24,7 @@ def reaches(lab: LabPage, key: str, expected: str) -> bool:
     """Return whether a key brings the notebook to a state: how many cells, the active one, the mode."""
     lab.page.keyboard.press(key)
     try:
-        lab.page.wait_for_function(f"expected => {_STATE} === expected", arg=expected, timeout=5_000)
+        lab.page.wait_for_function(f"expected => {_STATE} === expected", arg=expected)
     except NotReached:
         return False
     return True

@@ -60,6 +60,7 @@ def look_everywhere(page: Page) -> list[dict[str, int]]:
     expect(chart).to_be_visible()
     for summary in page.locator("summary").all():
         summary.click()
+    frame.evaluate(PAINTED)
     box = chart.bounding_box()
     assert box is not None
     for x in (0.3, 0.5, 0.7):

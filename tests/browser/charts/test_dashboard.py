@@ -50,3 +50,17 @@ def test_it_begins_low_more_charts_unfold_and_nothing_sticks_out(lab: LabPage, s
     resources.get_by_role("button", name="Fewer charts").click()
     expect(cache).to_be_hidden()
     lab.page.wait_for_function(f"({HEIGHT})() <= 350")
+
+
+def test_one_that_is_made_after_a_compute_shows_it_at_once(lab: LabPage, shots: Path) -> None:
+    lab.open(LOAD, "_ = computed(slow, 3)", "_ = computed(slow, 7)", "display(taskscope.Dashboard())")
+    for cell in range(4):
+        lab.run_cell(cell)
+    dashboard = lab.page.locator(".tsk-dashboard")
+    expect(dashboard.locator(".tsk-progress-state")).to_have_text("Finished")
+    expect(dashboard.locator(".tsk-progress-count")).to_have_text("7 of 7 tasks")
+    expect(dashboard.locator(".tsk-gantt-state")).to_contain_text("7 tasks")
+    expect(dashboard.locator(".tsk-gantt canvas")).to_be_visible()
+    expect(dashboard).not_to_contain_text("run something with Dask")
+    dashboard.scroll_into_view_if_needed()
+    lab.page.screenshot(path=shots / "dashboard-afterwards.png")

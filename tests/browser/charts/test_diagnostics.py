@@ -9,10 +9,13 @@ from playwright.sync_api import expect
 
 from tests.browser.harness.lab_page import LabPage
 
-IMPORT = "import dask, time\nfrom taskscope.diagnostics import Profiler, ProgressBar"
+IMPORT = "import dask, os, time\nfrom taskscope.diagnostics import Profiler, ProgressBar"
 COMPUTE = """
+def held():
+    while not os.path.exists(os.environ["JPY_SESSION_NAME"].removesuffix(".ipynb") + ".stage1"):
+        time.sleep(0.01)
 with ProgressBar():
-    out = dask.compute(*(dask.delayed(time.sleep)(0.1) for i in range(60)), num_workers=2)
+    out = dask.compute(*(dask.delayed(held)() for i in range(4)), num_workers=2)
 """
 PLOT = """
 with Profiler() as prof:
@@ -30,6 +33,7 @@ def test_the_bar_under_a_cell_is_a_widget_while_it_runs_and_text_afterwards(
     bar = lab.page.locator(".tsk-widget [role=progressbar]").first
     expect(bar).to_be_visible()
     lab.page.screenshot(path=shots / "progress-bar.png")
+    lab.release()
     lab.wait_cell(1)
     (output,) = lab.outputs(1)
     text = "".join(output["data"]["text/plain"])

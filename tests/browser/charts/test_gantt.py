@@ -123,7 +123,7 @@ def test_a_range_the_wheel_and_keys_zoom_and_the_kernel_hears_of_it(lab: LabPage
     quarter = told(lab, "time_range", r"\[.*\]")
     width = quarter[1] - quarter[0]
     # The chart began with all of it: at least twenty rounds of 20 ms.
-    assert 0.08 < width < 5
+    assert width > 0.08
 
     press(lab, "w")
     zoomed = told(lab, "time_range", rf"\[(?!{re.escape(json.dumps(quarter)[1:-1])}).*\]")
@@ -179,6 +179,7 @@ def test_a_prefix_is_hidden_and_stands_out_from_the_legend(lab: LabPage, shots: 
     wait_pixels(lab, scale_colour, "> 1000")
     chart(lab).screenshot(path=shots / "gantt-hidden.png")
     chart(lab).get_by_role("button", name="Show all task types again").click()
+    expect(state(lab)).to_have_text("40 tasks · 2 threads")
     wait_pixels(lab, load_colour, "> 1000")
 
     scale.hover()
@@ -195,7 +196,7 @@ def test_a_prefix_is_hidden_and_stands_out_from_the_legend(lab: LabPage, shots: 
 
 def test_the_selected_key_goes_both_ways_also_while_a_cell_runs(lab: LabPage) -> None:
     live = """w.selected_key = "('scale', 4)"
-time.sleep(60)"""
+time.sleep(600)"""
     opened(lab, "w.selected_key = \"('load', 3)\"", "w.selected_key = None", live)
     lab.run_cell(2)
     expect(card(lab)).to_contain_text("('load', 3)")

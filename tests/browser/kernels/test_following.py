@@ -147,6 +147,7 @@ def test_after_a_reload_panels_are_as_they_were(lab: LabPage, shots: Path) -> No
     lab.command("taskscope:open-side-panel")
     lab.run_cell(0)
     lab.run_cell(1)
+    lab.wait_feed("!feed.active && feed.tasks === 60")
     lab.command("taskscope:open-task-stream")
     stream = tab(lab, "task-stream")
     pin_button(stream).click()

@@ -7,6 +7,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.cells.test_badge import HALF_DONE
+from tests.browser.cells.test_report import PAINTED
 from tests.browser.conftest import opening_pages
 from tests.browser.harness.contexts import Contexts
 from tests.browser.harness.lab_page import LabPage
@@ -54,6 +55,7 @@ def test_a_server_that_stops_is_said_and_the_last_picture_stays(
         state = lab.page.locator(".tsk-gantt-state")
         expect(state).to_contain_text("disconnected: last known state")
         expect(lab.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+        lab.page.evaluate(PAINTED)
         # Nothing grows any more.
         before = drawn(lab)
         lab.page.evaluate("() => new Promise(done => setTimeout(done, 300))")

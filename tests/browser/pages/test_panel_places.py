@@ -12,7 +12,7 @@ SIDE = "#taskscope-side-panel"
 
 
 def test_charts_open_from_the_launcher_the_view_menu_and_the_palette(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = in_groups(3, 20)", "_ = in_groups(3, 100)")
+    lab.open(LOAD, "_ = in_groups(3, 20)", "_ = computed(held, 4)")
     lab.run_cell(0)
     lab.run_cell(1)
     lab.command("launcher:create")
@@ -27,9 +27,10 @@ def test_charts_open_from_the_launcher_the_view_menu_and_the_palette(lab: LabPag
     flame = lab.page.locator("[id^=taskscope-panel-flame]")
     expect(flame).to_contain_text("no samples yet")
     lab.switch_to(lab.path)
-    lab.run_cell(2)
+    lab.start_cell(2)
     lab.command("taskscope:open-flame")
     expect(flame.locator(".tsk-flame-sum")).to_contain_text("samples, about")
+    lab.release()
     lab.command("apputils:activate-command-palette")
     lab.page.locator(".lm-CommandPalette-input").fill("Taskscope Dask CPU and Memory")
     lab.page.keyboard.press("Enter")
