@@ -10,7 +10,7 @@ from taskscope.analysis.quantities import format_duration
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Run
 
-_WORDS = {
+PHASE_WORDS = {
     "optimize": "building the graph",
     "send": "sending it",
     "travel": "on its way",
@@ -38,7 +38,7 @@ class BeforeTasks:
         '8 s building the graph, 3 s sending it, 980 ms until a worker began'
         """
         return ", ".join(
-            f"{format_duration(seconds)} {_WORDS[phase]}"
+            f"{format_duration(seconds)} {PHASE_WORDS[phase]}"
             for phase, seconds in self.phases_s.items()
             if seconds >= self.seconds / 100
         )
@@ -54,7 +54,7 @@ def measure_before_tasks(recording: RecordedData, runs: Sequence[Run] | None = N
             phases_s[phase] += stop_s - start_s
         if phases:
             seconds += max(first_s.get(run.run, phases[-1][2]) - run.asked_s, 0.0)
-    return BeforeTasks(seconds, {p: phases_s[p] for p in _WORDS if p in phases_s}) if phases_s else None
+    return BeforeTasks(seconds, {p: phases_s[p] for p in PHASE_WORDS if p in phases_s}) if phases_s else None
 
 
 def phases_of(run: Run, first_s: float | None) -> Iterator[tuple[str, float, float]]:

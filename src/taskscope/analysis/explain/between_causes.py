@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from taskscope.analysis.before_tasks import measure_before_tasks
+from taskscope.analysis.before_tasks import PHASE_WORDS, measure_before_tasks
 from taskscope.analysis.explain.evidence import Computes, Evidence, listed
 from taskscope.analysis.explain.finding import Finding, measured
 from taskscope.analysis.explain.schedule import key_texts
@@ -100,15 +100,20 @@ def large_graph(known: Evidence) -> Iterator[Finding]:
         fewer = "use larger chunks or partitions, so that there are fewer tasks"
         yield measured("large-graph", graph_s, text, fewer, evidence)
     elif before is not None and graph_s >= _LONG_FOR_FEW_S:
-        # Neither building a graph nor waiting for a worker is about what the tasks carry.
-        own_s = sum(before.phases_s.get(phase, 0.0) for phase in ("send", "travel", "materialize"))
+        # Neither building a graph nor waiting for a worker depends on what the graph carries.
+        sent_s = {phase: before.phases_s.get(phase, 0.0) for phase in ("send", "travel", "materialize")}
+        own_s = sum(sent_s.values())
+        carried = sum(run.graph_bytes or 0.0 for run in runs)
         if own_s >= 0.5 * graph_s:
             yield measured(
                 "large-graph",
                 min(own_s, graph_s),
                 f"before any task ran {known.share(graph_s)} of the time went by, with "
                 f"{format_count(n_tasks)} {plural('task', n_tasks)} only: {phases}",
-                "pass large objects by client.scatter, or load them inside of tasks, instead of as arguments",
+                "pass large objects by client.scatter, or load them inside of tasks, instead of as arguments"
+                if carried >= _LARGE_ARGUMENT
+                else f"most of it was {PHASE_WORDS[max(sent_s, key=sent_s.__getitem__)]}: compute several "
+                "results in one call, or use fewer and larger tasks",
                 evidence,
             )
 

@@ -61,7 +61,6 @@ class Computes:
     """The median of the tasks that are like each; its own duration where these are few."""
     is_late: NDArray[np.bool_]
     """Which few tasks took far longer than tasks like them."""
-    stacks: Stacks
 
     @classmethod
     def of(cls, known: Evidence, work: Workload) -> Computes:
@@ -76,8 +75,12 @@ class Computes:
             if work.load.is_crowded:
                 is_late[mine] &= _few_late(np.nan_to_num(work.cpu_s[mine]))
         is_late &= ~np.array([is_of_shuffle(name) for name in known.prefixes], bool)[work.prefix]
-        stacks = Stacks(known.recording, [run.run for run in work.schedule.runs])
-        return cls(known, work, replayed_s(work), kind, usual_s, is_late, stacks)
+        return cls(known, work, replayed_s(work), kind, usual_s, is_late)
+
+    @property
+    def stacks(self) -> Stacks:
+        """The samples of their tasks."""
+        return self.work.load.stacks
 
     @property
     def runs(self) -> list[int]:

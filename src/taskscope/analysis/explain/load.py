@@ -13,6 +13,7 @@ from taskscope.analysis.explain.schedule import Schedule, stop_of
 from taskscope.analysis.explain.waits import Kind, Stacks
 from taskscope.analysis.totals import union_s
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.records import number_prefixes
 
 COUNTED_S = 1.0
 """In less time without samples of ready threads, tasks that wait and tasks that lack a core look the same."""
@@ -49,6 +50,7 @@ class Load:
     """Whether the interpreter's lock was held nearly always."""
     is_lock_bound: bool
     """Whether several threads took turns at it."""
+    stacks: Stacks
     ready: float | None = None
     process_rate: float | None = None
     got: float = 1.0
@@ -121,7 +123,8 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
     cores = int(n_cores) if isinstance(n_cores, int | float) and n_cores >= 1 else None
     is_known = task_s > 0 and np.isnan(schedule.cpu_s).mean() <= _MAX_UNKNOWN
     cpu_s = float(np.nansum(schedule.cpu_s)) if is_known else None
-    waiting, waiting_share, lock_s = _waiting(recording, schedule, busy_s, concurrency)
+    stacks = _stacks(recording, schedule, max(ready / process_rate, 1.0) if ready and process_rate else 1.0)
+    waiting, waiting_share, lock_s = _waiting(recording, schedule, stacks, busy_s, concurrency)
     # A process pool's tasks share no interpreter, inproc workers share that of this process.
     n_interpreters = len({"" if name.startswith("inproc://") else name for name in workers}) or 1
     lock_share = _lock_share(recording, schedule)
@@ -144,6 +147,7 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
         got=1.0 if is_free else min((process_rate or 0.0) / max(min(ready or 0.0, cores or 1), 1e-9), 1.0),
         lock_s=lock_s,
         waiting=waiting,
+        stacks=stacks,
     )
 
 
@@ -154,11 +158,21 @@ def _lock_share(recording: RecordedData, schedule: Schedule) -> float | None:
     return float(np.average([share for share, _ in known], weights=seconds)) if known else None
 
 
+def _stacks(recording: RecordedData, schedule: Schedule, stretch: float) -> Stacks:
+    """Return samples of the computes, with which part of their time tasks of each prefix had a core."""
+    prefixes, number = number_prefixes(recording.groups)
+    prefix, is_known = number[schedule.group], ~np.isnan(schedule.cpu_s)
+    seconds = np.where(is_known, (schedule.stop - schedule.start) / 1e9, 0.0)
+    whole_s = np.bincount(prefix, seconds, len(prefixes))
+    cpu_s = np.bincount(prefix, np.nan_to_num(schedule.cpu_s), len(prefixes))
+    shares = {name: float(cpu_s[i] / whole_s[i]) for i, name in enumerate(prefixes) if whole_s[i]}
+    return Stacks(recording, [run.run for run in schedule.runs], cpu_shares=shares, stretch=stretch)
+
+
 def _waiting(
-    recording: RecordedData, schedule: Schedule, busy_s: float, concurrency: float
+    recording: RecordedData, schedule: Schedule, stacks: Stacks, busy_s: float, concurrency: float
 ) -> tuple[dict[str, dict[Kind, float]], float, float]:
     """Return what samples saw tasks wait for by prefix, as a part of all, and the time of turns at a lock."""
-    stacks = Stacks(recording, [run.run for run in schedule.runs])
     sums = np.bincount(schedule.group, schedule.stop - schedule.start, len(recording.groups)) / 1e9
     by_prefix: dict[str, float] = {}
     for group, seconds in zip(recording.groups, sums.tolist(), strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
@@ -52,6 +52,7 @@ _OF_FILE: tuple[tuple[Kind, str], ...] = (
     ("process", "subprocess.py multiprocessing/popen_fork.py multiprocessing/pool.py"),
     ("queue", "queue.py multiprocessing/queues.py"),
     ("result", "concurrent/futures/_base.py distributed/client.py distributed/utils.py"),
+    ("file", "pathlib.py pathlib/ fsspec/implementations/local.py"),
     ("network", "socket.py ssl.py http/client.py urllib3/ requests/ botocore/ aiohttp/ httpcore/"),
     ("lock", "filelock/ xarray/backends/locks.py dask/utils.py portalocker/"),
     ("event", "threading.py"),
@@ -59,6 +60,10 @@ _OF_FILE: tuple[tuple[Kind, str], ...] = (
 _LOCKED = {"acquire", "__enter__"}
 _MOST_CALLERS = 8
 _ON_CPU = 0.5
+_NEXT_TO_NONE = 0.1
+"""A line that reads like a wait is one only with less CPU time than this part of its time."""
+_ANYWHERE: frozenset[Kind] = frozenset({"lock", "sleep"})
+"""What the text of a library's line shows: what reads like a file there may be threads that compute."""
 
 
 class Place(NamedTuple):
@@ -87,8 +92,17 @@ class Stacks:
         recording: RecordedData,
         runs: Collection[int],
         spans_s: Sequence[tuple[float, float]] | None = None,
+        *,
+        cpu_shares: Mapping[str, float] | None = None,
+        stretch: float = 1.0,
     ) -> None:
+        """Take the samples of computes, or of spans of them.
+
+        `cpu_shares` is the CPU time of each prefix's tasks over their durations. `stretch` is how many times
+        as long as they had a core threads wanted one: a part of the time without a core is a queue for it.
+        """
         self._recording = recording
+        self._cpu_shares, self._stretch = cpu_shares or {}, stretch
         self._stacks = recording.stacks
         rows, lines = self._stacks.rows, self._stacks.lines
         is_in = np.isin(rows.run, list(runs))
@@ -150,7 +164,9 @@ class Stacks:
         if not weights.sum():
             # On a cluster lines are not known, but a lambda has one.
             is_lambda = function.name == "<lambda>" and 0 < function.line <= len(source)
-            kind = call.kind or (_kind_of_text(source[function.line - 1]) if is_lambda else None)
+            kind = call.kind
+            if kind is None and is_lambda and call.is_own:
+                kind = self._wait_of_text(source[function.line - 1], self._cpu_shares.get(prefix), function)
             yield kind, code_place(function, function.line if is_lambda else 0), 1.0
             return
         # The lines of a caller have all that it called: the longest one is taken to have this call.
@@ -158,10 +174,24 @@ class Stacks:
         for i in map(int, places):
             number = int(lines.line[i])
             text = source[number - 1] if 0 < number <= len(source) else ""
-            is_busy = lines.cpu_s[i] > _ON_CPU * lines.cpu_known_s[i] > 0
-            kind = None if is_busy else call.kind or _kind_of_text(text)
+            known_s = float(lines.cpu_known_s[i])
+            cpu_share = float(lines.cpu_s[i]) / known_s if known_s else self._cpu_shares.get(prefix)
+            if call.kind is not None:
+                is_wait = not known_s or (cpu_share or 0.0) <= _ON_CPU
+                kind = call.kind if is_wait and (call.kind != "file" or self._is_off(cpu_share)) else None
+            else:
+                kind = self._wait_of_text(text, cpu_share, function) if call.is_own else None
             part = float(weights[i] / weights.sum()) if call.is_own else 1.0
             yield kind, code_place(function, number), part
+
+    def _is_off(self, cpu_share: float | None) -> bool:
+        """Return whether code had next to no CPU time, and would have had on a quiet machine."""
+        return cpu_share is not None and cpu_share <= min(_NEXT_TO_NONE, _ON_CPU / self._stretch)
+
+    def _wait_of_text(self, text: str, cpu_share: float | None, function: Function) -> Kind | None:
+        """Return what a line waits for that runs no Python but its own."""
+        kind = _kind_of_text(text) if self._is_off(cpu_share) else None
+        return kind if kind in _ANYWHERE or not is_of_library(function.file) else None
 
 
 def _call_of(stacks: StackColumns, node: int) -> _Call:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import json
+import linecache
 import math
 import queue
 import socket
@@ -18,6 +19,7 @@ from taskscope.analysis.explain.finding import Cause
 from taskscope.model.keys import key_block
 from taskscope.model.tables.activities import ACTIVITIES, ActivityColumns, ActivityRows
 from taskscope.model.tables.records import CLUSTER, Lane, Message
+from taskscope.model.tables.stacks import LineRows
 from taskscope.recording import Recording
 from tests.support.recordings.schedules import with_dependencies
 from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
@@ -588,6 +590,86 @@ def test_what_tasks_wait_for_is_named_with_the_line_and_the_cure_is_of_its_kind(
     assert (found.cause, found.evidence["waits_for"]) == ("waiting", kind)
     assert found.text.endswith("100% of it in `work` of `work.py`")
     assert cure in found.advice
+
+
+REPACK = "path.write_bytes(gzip.compress(path.read_bytes()))"
+ROWS = "frame.apply(lambda row: row.x, axis=1).sum().compute()"
+
+
+def on_line(
+    monkeypatch: pytest.MonkeyPatch, text: str, cpu: float, *, is_busy: bool, file: str = "<cell>"
+) -> Recording:
+    """Return tasks that samples saw on one line, with this part of the time on a core."""
+    monkeypatch.setitem(linecache.cache, file, (1, None, [text], file))
+    stacks = stacks_of([Sample(("work",), 16, seconds=16.0)])
+    columns = ([0], [0], [0], [0], [1], [16], [16.0], [16.0], [16 * cpu], [16.0], [16.0], [16.0])
+    lines = LineRows(*(np.array(values) for values in columns))
+    stacks = replace(stacks, functions=(replace(stacks.functions[0], file=file),), lines=lines)
+    percent, ready = (100 * 4 * cpu, 4.0) if is_busy else (math.nan, math.nan)
+    return replace(filled([1.0] * 16, 4, cpu=cpu, percent=percent, ready=ready), stacks=stacks)
+
+
+@pytest.mark.parametrize("text", [REPACK, ROWS])
+@pytest.mark.parametrize("cpu", [0.25, 0.0625])
+def test_a_line_that_reads_like_a_wait_computes_where_it_only_queued_for_a_core(
+    monkeypatch: pytest.MonkeyPatch, text: str, cpu: float
+) -> None:
+    found = on_line(monkeypatch, text, cpu, is_busy=True).explain()
+    assert found.findings == ()
+    assert found.answer.startswith("the machine was busy")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("file.read()", "file"), ("time.sleep(1)", "sleep"), (REPACK, "file")]
+)
+def test_a_line_that_reads_like_a_wait_is_one_with_next_to_no_cpu_time(
+    monkeypatch: pytest.MonkeyPatch, text: str, kind: str
+) -> None:
+    quiet = on_line(monkeypatch, text, 2.0**-10, is_busy=False)
+    crowd = filled([1.0] * 16, 4, percent=25.0, ready=2.0)
+    for recording in (quiet, replace(quiet, resources=crowd.resources)):
+        found = recording.explain()
+        assert [(f.cause, f.evidence["waits_for"]) for f in found] == [("waiting", kind)]
+    computes = on_line(monkeypatch, text, 0.25, is_busy=False).explain()
+    assert [(f.cause, f.evidence["waits_for"]) for f in computes] == [("waiting", None)]
+
+
+def test_what_reads_like_a_file_in_a_library_may_be_its_threads_that_compute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = "/env/site-packages/arrow/table.py"
+    (read,) = on_line(monkeypatch, "self.reader.read(columns)", 0.0, is_busy=False, file=file).explain()
+    assert (read.cause, read.evidence["waits_for"]) == ("waiting", None)
+    (locked,) = on_line(monkeypatch, "with phil:", 0.0, is_busy=False, file=file).explain()
+    assert locked.cause == "lock"
+
+
+def test_tasks_of_a_busy_cluster_wait_where_samples_do_not_show_for_what() -> None:
+    stacks = stacks_of([Sample(("wait_then_return",), 16, seconds=16.0)])
+    shown = filled([1.0] * 16, 4, cpu=2.0**-7, percent=25.0, ready=2.0, scheduler=CLUSTER)
+    lanes = tuple(replace(lane, worker="tcp://127.0.0.1:4000") for lane in shown.lanes)
+    found = replace(shown, stacks=stacks, lanes=lanes).explain()
+    assert [(f.cause, f.evidence["waits_for"]) for f in found] == [("waiting", None)]
+
+
+@pytest.mark.parametrize(
+    ("graph_bytes", "advice"),
+    [
+        (8e6, "pass large objects by client.scatter, or load them inside of tasks, instead of as arguments"),
+        (
+            8e3,
+            "most of it was sending it: compute several results in one call, or use fewer and larger tasks",
+        ),
+        (
+            None,
+            "most of it was sending it: compute several results in one call, or use fewer and larger tasks",
+        ),
+    ],
+)
+def test_only_a_graph_of_many_bytes_has_objects_to_scatter(graph_bytes: float | None, advice: str) -> None:
+    sent = filled([1.0] * 8, 4, scheduler=CLUSTER, optimize_s=0.0, send_s=1.0, graph_bytes=graph_bytes)
+    (found,) = sent.explain()
+    assert (found.cause, found.worth_s, found.advice) == ("large-graph", 1.0, advice)
 
 
 def test_tasks_whose_programs_do_the_work_do_not_wait() -> None:
