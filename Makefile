@@ -64,12 +64,13 @@ demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless,
 	@cd build/demo && jupyter nbconvert --log-level=WARN --to html 01-quickstart.ipynb
 	@printf 'executed notebook: %s\nreport:            %s\n' build/demo/01-quickstart.ipynb build/demo/01-quickstart.html
 
-# Unit tests of Python leave a third of both cores idle, because they wait for clusters and processes: other checks run beside
-# them. Browser and fault tests have the machine for themselves.
+# Checks that compute little run side by side; tests that time threads or take both cores have the machine for themselves.
 test: setup ## check everything
-	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 $(STAMPS)/newest unit-python typecheck unit-frontend lint docs-check docs upstream
-	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 newest notebooks packaging $(BROWSERS)
+	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 $(STAMPS)/newest typecheck unit-frontend notebooks docs-check docs lint upstream $(BROWSERS)
+	$(MAKE) unit-python
+	$(MAKE) newest
 	$(MAKE) faults
+	$(MAKE) packaging
 	$(MAKE) browser
 
 quick: setup ## style, types and unit tests: what to run before each commit

@@ -67,14 +67,15 @@ def test_a_peak_between_two_samples_is_seen() -> None:
 @linux_only
 def test_cpu_of_taskscopes_own_threads_is_no_ones() -> None:
     def ours() -> None:
-        _burn(0.4)
+        _burn(1.5)
 
     with taskscope.profile(display=False, dt=0.02) as run:
         thread = threading.Thread(target=ours, name="taskscope-busy")
         thread.start()
         thread.join()
     resources = run.recording.to_pandas("resources")
-    assert (resources.cpu_percent * resources.time_s.diff() / 100).sum() < 0.2
+    # Recording itself takes some tenths on a busy machine.
+    assert (resources.cpu_percent * resources.time_s.diff() / 100).sum() < 1.0
 
 
 @linux_only
