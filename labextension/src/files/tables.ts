@@ -76,6 +76,7 @@ export const TABLES = {
       materialize_s: 'duration?',
       order_s: 'duration?',
       initialize_s: 'duration?',
+      pool_start_s: 'duration?',
       lock_share: 'f8?',
       graph_bytes: 'int?',
       largest_argument: 'text?',

@@ -79,6 +79,8 @@ export interface Run {
   readonly materializeS: number | null;
   readonly orderS: number | null;
   readonly initializeS: number | null;
+  /** How long after its start the first process of its pool began; null: none has, or it has no such pool. */
+  readonly poolStartS: number | null;
 }
 
 /** How far one prefix of one compute is. A task that ran several times counts once, as what it is by now. */

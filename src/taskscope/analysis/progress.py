@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from taskscope.analysis.quantities import format_duration, plural
 from taskscope.analysis.time_left import TimeLeft, time_left
 from taskscope.analysis.totals import State, state_of, union_s
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run
@@ -35,7 +36,8 @@ class Progress:
     which at least one compute ran; `left` is the estimate of the seconds that are left, None without evidence
     and when nothing runs. `prefixes` have the same counts, by first appearance. `scheduled` is the state of
     tasks without a worker as a cluster's scheduler reported it. `skipped` tasks do not have to run and are in
-    no other number. With `is_on_cluster` running tasks were given to workers, which may not have begun them.
+    no other number. `starting` says of a pool of processes that runs no task yet "starting 2 processes,
+    3.3 s". With `is_on_cluster` running tasks were given to workers, which may not have begun them.
     """
 
     total: int
@@ -51,6 +53,7 @@ class Progress:
     scheduled: Scheduled | None = None
     skipped: int = 0
     is_on_cluster: bool = False
+    starting: str = ""
 
     @property
     def is_counted(self) -> bool:
@@ -97,7 +100,18 @@ def measure_progress(
         scheduled=_scheduled(rows),
         skipped=sum(row.skipped for row in rows),
         is_on_cluster=any(row.running and row.run in on_cluster for row in rows),
+        starting=_starting(rows, runs, now_s),
     )
+
+
+def _starting(rows: Sequence[PrefixProgress], runs: Sequence[Run], now_s: float) -> str:
+    going = [run for run in runs if run.status == "running"]
+    begun = {row.run for row in rows if row.finished or row.erred}
+    if not going or not all(run.is_starting and run.run not in begun for run in going):
+        return ""
+    n = sum(run.n_workers or 0 for run in going)
+    processes = f"{n:,} {plural('process', n)}" if n else "processes"
+    return f"starting {processes}, {format_duration(max(now_s - min(run.start_s for run in going), 0.0))}"
 
 
 def _elapsed_s(runs: Sequence[Run], now_s: float) -> float:

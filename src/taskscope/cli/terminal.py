@@ -35,7 +35,7 @@ def progress_line(progress: Progress, width: int) -> str:
         f"{'#' * filled}{'-' * (_BAR - filled)} {format_percent(progress.fraction)}",
         f"{progress.finished:,}{total}",
         *([f"{progress.erred:,} failed"] if progress.erred else []),
-        left,
+        progress.starting or left,
     ]
     waiting = [p for p in progress.prefixes if p.finished + p.erred < p.total]
     waiting.sort(key=lambda p: -p.running)

@@ -189,7 +189,7 @@ def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:
     seen = [key for _, key, _ in log.in_flight()]
     sent = log.sent_counts
     if not sent or len(log.submitted) <= _MAX_RUNNING:
-        return Counter(groups.ids([*seen, *list(log.submitted)]))
+        return Counter(groups.ids([*seen, *log.running_keys()]))
     counts = Counter(groups.ids(seen))
     for group, (_, n) in zip(groups.ids([key for key, _ in sent]), sent, strict=True):
         counts[group] += n
@@ -263,6 +263,8 @@ class RunState:
         log = self.log
         if log is None:
             return self.run
+        if log.shipped is not None:
+            log.shipped.look()
         return Run(
             run=log.run,
             label=log.label,

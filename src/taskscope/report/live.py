@@ -49,7 +49,7 @@ def _line(progress: Progress) -> str:
     parts = [
         f"taskscope · {state_word(progress.state)}",
         finished if progress.is_counted else f"{progress.finished:,} finished, total not known yet",
-        f"{progress.running:,} {'on a worker' if progress.is_on_cluster else 'running'}",
+        progress.starting or f"{progress.running:,} {'on a worker' if progress.is_on_cluster else 'running'}",
         f"{format_duration(progress.elapsed_s)} elapsed",
     ]
     if progress.scheduled is not None and progress.scheduled.no_worker:

@@ -15,7 +15,7 @@ export interface ProgressInput {
   readonly executingSince?: (sinceS: number) => number | null;
 }
 
-export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status' | 'error' | 'scheduler' | 'nWorkers'>;
+export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status' | 'error' | 'scheduler' | 'nWorkers' | 'poolStartS'>;
 
 export type ProgressState = 'waiting' | 'running' | 'finished' | 'erred' | 'interrupted';
 
@@ -67,8 +67,8 @@ export interface ProgressLayout extends ShownCounts {
   readonly counting: boolean;
   /** How many of the running ones their workers have begun; null: that is not known. */
   readonly executing: number | null;
-  /** How many processes a local pool has that runs all of it: tasks are given to it ahead, and seen when they end; null: there is none. */
-  readonly poolSize: number | null;
+  /** How many processes start that ran no task yet, and for how long; null where none do. */
+  readonly starting: { readonly n: number; readonly seconds: number } | null;
   /** How many computes these are. */
   readonly nRuns: number;
   /** What the first failed compute failed with, where no task says so. */
@@ -109,7 +109,7 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
     state: stateOf(runs),
     counting: uncounted.size > 0,
     executing: countExecuting(input, onCluster, sums.running),
-    poolSize: poolSize(runs),
+    starting: startingOf(input),
     nRuns: runs.length,
     error: runs.find(run => run.error !== null && !errors.some(kind => kind.error === run.error))?.error ?? null,
     errors,
@@ -132,9 +132,15 @@ function countExecuting({ rows, runs, nowS, executingSince }: ProgressInput, onC
   return executing === null ? null : Math.min(executing, running);
 }
 
-function poolSize(runs: readonly RunTimes[]): number | null {
-  const running = runs.filter(({ status }) => status === 'running');
-  return running.length > 0 && running.every(({ scheduler }) => scheduler === 'processes') ? running.reduce((n, run) => n + (run.nWorkers ?? NaN), 0) || null : null;
+/** A pool that starts has been handed tasks, but runs none. */
+function startingOf({ runs, rows, nowS }: ProgressInput): ProgressLayout['starting'] {
+  const going = runs.filter(({ status }) => status === 'running');
+  const begun = new Set(rows.filter(({ finished, erred }) => finished + erred > 0).map(({ run }) => run));
+  if (going.length === 0 || going.some(({ run, scheduler, poolStartS }) => scheduler !== 'processes' || poolStartS !== null || begun.has(run))) {
+    return null;
+  }
+  const startS = Math.min(...going.map(run => run.startS ?? nowS));
+  return { n: going.reduce((sum, { nWorkers }) => sum + (nWorkers ?? 0), 0), seconds: Math.max(nowS - startS, 0) };
 }
 
 function stateOf(runs: readonly RunTimes[]): ProgressState {

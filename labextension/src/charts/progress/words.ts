@@ -43,7 +43,7 @@ export function describeProgress(layout: ProgressLayout): ProgressWords {
     percent: total > 0 && !counting ? formatPercent(layout.fraction) : '',
     elapsed: nRuns > 0 ? trans.__('%1 elapsed', elapsedText(layout)) : '',
     eta: etaText(layout.eta),
-    running: layout.poolSize !== null ? poolText(layout, layout.poolSize) : layout.executing === null ? runningText(layout) : executingText(layout.running, layout.executing),
+    running: startingText(layout) || (layout.executing === null ? runningText(layout) : executingText(layout.running, layout.executing)),
     stuck: stuckText(layout.ahead),
     ahead: aheadText(layout.ahead),
     erred: erred > 0 ? trans.__('%1 failed', formatCount(erred)) : '',
@@ -65,6 +65,9 @@ export function shortText(layout: ProgressLayout): string {
     case 'waiting':
       return stateWord('waiting');
     case 'running': {
+      if (layout.starting !== null) {
+        return startingText(layout);
+      }
       const { percent } = describeProgress(layout);
       const left = layout.eta.kind === 'estimate' ? [trans.__('about %1 left', formatDuration(coarse(layout.eta.seconds)))] : [];
       return percent === '' ? trans.__('running') : [percent, ...left].join(' · ');
@@ -78,22 +81,20 @@ export function shortText(layout: ProgressLayout): string {
   }
 }
 
+function startingText({ starting }: ProgressLayout): string {
+  if (starting === null) {
+    return '';
+  }
+  const { n, seconds } = starting;
+  const took = formatDuration(Math.round(seconds * 10) / 10);
+  return n === 0 ? trans.__('starting processes, %1', took) : trans._n('starting %2 process, %3', 'starting %2 processes, %3', n, formatCount(n), took);
+}
+
 function runningText({ running, atWorkers }: ShownCounts): string {
   if (running === 0) {
     return '';
   }
   return atWorkers ? trans.__('%1 on a worker', formatCount(running)) : trans.__('%1 running', formatCount(running));
-}
-
-/** A pool is given tasks ahead: before the first one has ended, it starts or runs them, and nothing says which. */
-function poolText({ running, finished, erred, elapsedS }: ProgressLayout, size: number): string {
-  if (running === 0) {
-    return '';
-  }
-  const n = formatCount(size);
-  return finished + erred === 0
-    ? trans._n('waiting for %2 process, %3', 'waiting for %2 processes, %3', size, n, `${elapsedS.toFixed(1)} s`)
-    : trans.__('%1 running', formatCount(Math.min(running, size)));
 }
 
 function executingText(given: number, executing: number): string {

@@ -15,6 +15,7 @@ const PROGRESS = {
   finished: 0,
   running: 0,
   erred: 0,
+  starting: '',
   skipped: 0,
   queued: null,
   waiting: null,

@@ -4,11 +4,10 @@ import { describe, expect, it } from 'vitest';
 
 import type { ProgressInput, RunTimes } from '../../../src/charts/progress/layout';
 import { layoutProgress } from '../../../src/charts/progress/layout';
-import { describeProgress } from '../../../src/charts/progress/words';
 import { headline } from '../../../src/charts/timeline/time';
 import type { PrefixProgress } from '../../../src/wire';
 
-const RUN: RunTimes = { nWorkers: 4, run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads' };
+const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads', nWorkers: 4, poolStartS: null };
 
 const ROW: PrefixProgress = {
   run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 0, firstS: null, scheduled: null
@@ -18,22 +17,10 @@ const layout = (input: Partial<ProgressInput>): ReturnType<typeof layoutProgress
   layoutProgress({ rows: [], runs: [], estimates: [], failures: [], nowS: 12, ...input });
 
 describe('layoutProgress', () => {
-  it('tells of a pool of processes what is known: how large it is, not that all it was given runs', () => {
-    const pool = { ...RUN, scheduler: 'processes', nWorkers: 2, startS: 0 };
-    const said = [{ running: 12 }, { running: 12, finished: 3 }, { running: 1, finished: 50 }].map(counts => {
-      const shown = layout({ runs: [pool], rows: [{ ...ROW, finished: 0, ...counts }], nowS: 3.3 });
-      return [shown.poolSize, describeProgress(shown).running];
-    });
-    const threads = layout({ runs: [RUN], rows: [{ ...ROW, running: 4 }] });
-    expect([said, threads.poolSize, describeProgress(threads).running]).toEqual([
-      [[2, 'waiting for 2 processes, 3.3 s'], [2, '2 running'], [2, '1 running']], null, '4 running'
-    ]);
-  });
-
   it('waits where there is no compute', () => {
     expect(layout({})).toEqual({
       total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
-      state: 'waiting', counting: false, executing: null, poolSize: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+      state: 'waiting', counting: false, executing: null, starting: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
     });
   });
 
@@ -49,7 +36,7 @@ describe('layoutProgress', () => {
     ];
     expect(layout({ rows, runs })).toEqual({
       total: 55, finished: 34, erred: 1, running: 2, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
-      state: 'running', counting: false, executing: null, poolSize: null, nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
+      state: 'running', counting: false, executing: null, starting: null, nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
       eta: { kind: 'estimating' },
       prefixes: [
         { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null },
@@ -57,6 +44,15 @@ describe('layoutProgress', () => {
       ],
      
     });
+  });
+
+  it('says of processes that they start until the first of them has begun, and of nothing else', () => {
+    const pool: RunTimes = { ...RUN, scheduler: 'processes', nWorkers: 2 };
+    const of = (runs: RunTimes[], row: Partial<PrefixProgress> = {}): unknown => layout({ runs, rows: [{ ...ROW, ...row }] }).starting;
+    expect([
+      of([pool]), of([{ ...pool, poolStartS: 1.5 }]), of([pool], { finished: 1 }), of([{ ...pool, status: 'interrupted' }]),
+      of([pool, { ...RUN, run: 1 }]), of([RUN]), of([pool, { ...pool, run: 1, startS: 11 }])
+    ]).toEqual([{ n: 2, seconds: 2 }, null, null, null, null, null, { n: 4, seconds: 2 }]);
   });
 
   it('counts what workers have begun apart from what they were given, where they have said it since it began, and of nothing else', () => {

@@ -62,14 +62,12 @@ def no_workers(known: Evidence) -> Iterator[Finding]:
 def pool_start(known: Evidence) -> Iterator[Finding]:
     """Find that processes were started before any task ran."""
     runs = [run for work in known.works for run in work.schedule.runs if run.scheduler == "processes"]
-    before = measure_before_tasks(known.recording, runs)
-    if not runs or before is None:
-        return
-    start_s = before.phases_s.get("wait", 0.0)
+    # To put tasks in order is part of scheduling them.
+    start_s = sum(max(run.pool_start_s - (run.order_s or 0.0), 0.0) for run in runs if run.pool_start_s)
     n = len(runs)
     each = f", anew for each of {format_count(n)} computes" if n > 1 else ""
-    workers = max(run.n_workers or 1 for run in runs)
     if start_s:
+        workers = max(run.n_workers or 1 for run in runs)
         yield measured(
             "pool-start",
             start_s,

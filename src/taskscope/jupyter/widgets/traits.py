@@ -16,6 +16,9 @@ class ProgressTraits(traitlets.HasTraits):
     finished = traitlets.Int(0, help="Tasks that gave a result.").tag(sync=True)
     running = traitlets.Int(0, help="Tasks in flight.").tag(sync=True)
     erred = traitlets.Int(0, help="Tasks that raised.").tag(sync=True)
+    starting = traitlets.Unicode(
+        "", help="What a pool of processes does that runs no task yet: `starting 2 processes, 3.3 s`."
+    ).tag(sync=True)
     skipped = traitlets.Int(
         0, help="Tasks that do not have to run: a cluster has their results, or those of what needs them."
     ).tag(sync=True)

@@ -41,6 +41,7 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
         "total": progress.total,
         "finished": progress.finished,
         "running": progress.running,
+        "starting": progress.starting,
         "erred": progress.erred,
         "skipped": progress.skipped,
         **_scheduled_values(progress.scheduled),

@@ -80,7 +80,15 @@ def flag_of(name: str, choice: str) -> int:
 CLUSTER = "distributed"
 """What runs on a cluster call their scheduler."""
 
-BEFORE = ("optimize_s", "send_s", "received_s", "materialize_s", "order_s", "initialize_s")
+BEFORE = (
+    "optimize_s",
+    "send_s",
+    "received_s",
+    "materialize_s",
+    "order_s",
+    "initialize_s",
+    "pool_start_s",
+)
 """What is known of the time before a compute's first task: columns of `Run`."""
 
 RunStatus: TypeAlias = Literal["running", "finished", "erred", "interrupted"]
@@ -198,6 +206,14 @@ class Run:
     initialize_s: Annotated[
         float | None, About("How long it took them in, and chose workers for the first.", unit="s")
     ] = None
+    pool_start_s: Annotated[
+        float | None,
+        About(
+            "How long after the compute's start the first process of its pool began with a task; empty while "
+            "none has, and where there is no such pool.",
+            unit="s",
+        ),
+    ] = None
     lock_share: Annotated[
         float | None,
         About(
@@ -224,6 +240,11 @@ class Run:
     def is_on_cluster(self) -> bool:
         """Whether workers of a cluster compute it and hold its results."""
         return self.scheduler == CLUSTER
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether its pool of processes still starts, unless a task of it has ended."""
+        return self.status == "running" and self.scheduler == "processes" and self.pool_start_s is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,9 @@ class Shipped(Protocol):
     def ship(self, inner: object, key: object) -> tuple[Callable[..., object], tuple[object, ...]]:
         """Return the pickle recipe of a task that is to be timed in another process."""
 
+    def look(self) -> None:
+        """See whether the first process has begun."""
+
     def read(self) -> None:
         """Take in what workers have left."""
 
@@ -273,7 +276,7 @@ class RunLog:
         """
         placed = [key for key in self.running_on if key in self.submitted]
         known = set(placed)
-        others = (key for key in list(self.submitted) if key not in known)
+        others = (key for key in self.running_keys() if key not in known)
         found = ((key, *self._place_of(key)) for key in islice(chain(placed, others), limit))
         return [(lane, key, start) for key, lane, start in found]
 
@@ -283,6 +286,13 @@ class RunLog:
         if lane is not None and lane.worker == self.sent_to.get(key, ("", ""))[0]:
             return lane, start
         return None, self.submitted.get(key, math.nan)
+
+    def running_keys(self) -> list[object]:
+        """Return the submitted keys that may run: of a pool one for each process, none while it starts."""
+        keys = list(self.submitted)
+        if self.shipped is None:
+            return keys
+        return keys[: self.n_workers] if "pool_start_s" in self.before else []
 
     def discard(self) -> None:
         """Forget all rows that wait to be read."""

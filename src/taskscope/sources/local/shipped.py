@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from io import FileIO
 from pathlib import Path
 from threading import get_ident
@@ -47,6 +47,8 @@ class Receiver(Protocol):
     lines: Any
     remote: list[object]
     submitted: dict[object, float]
+    start: float
+    before: dict[str, float | None]
 
     def land_failure(
         self,
@@ -94,6 +96,7 @@ class ShippedTask:
     def __call__(self, values: Any = ()) -> Any:
         """Run the task, and hand on what it gives or raises."""
         self._begin_sampling()
+        self._note_process()
         cpu = time.thread_time()
         start = time.perf_counter()
         try:
@@ -115,6 +118,15 @@ class ShippedTask:
                 (self.number, wall_offset(), os.getpid(), get_ident(), failure, start, stop, cpu, size)
             )
         except Exception:  # noqa: BLE001 - the task has nothing to do with it; the scheduler's own times have to do
+            return
+
+    def _note_process(self) -> None:
+        try:
+            if _LAST[0] != self.identity:
+                # Of each process once, so that a pool whose first tasks are long is seen to have started.
+                _LAST[0] = self.identity
+                self._write({"begun": time.perf_counter(), "offset": wall_offset()})
+        except Exception:  # noqa: BLE001 - the task has nothing to do with it
             return
 
     def _begin_sampling(self) -> None:
@@ -142,6 +154,8 @@ class ShippedTask:
             os.close(file)
 
 
+_LAST: list[tuple[int, int] | None] = [None]
+"""The file that this process wrote to last."""
 _SAMPLER = ProcessSampler(ShippedTask.__call__.__code__)
 """What samples the tasks that this process runs for another."""
 
@@ -255,6 +269,15 @@ class _TimesFile:
             if row is not None:
                 yield row
 
+    def begun(self) -> dict[str, Any] | None:
+        """Return what the first process wrote when it began; None where none has, or that cannot be read."""
+        if sys.platform == "win32":
+            return None
+        # The place up to where it was read is another thread's.
+        line, ended, _ = os.pread(self._file.fileno(), 256, 0).partition(b"\n")
+        row = json.loads(line) if ended and line.startswith(b'{"begun"') else None
+        return row if isinstance(row, dict) else None
+
     def close(self) -> None:
         """Remove it; once more changes nothing."""
         _remove(*self._removed)
@@ -316,7 +339,7 @@ class ShippedTimes:
         for file in list(self._files):
             for row in file.rows():
                 if isinstance(row, dict):
-                    self._take_more(file.keys[row["number"]], row)
+                    self._take_more(file.keys, row)
                     continue
                 number, offset, pid, thread, failure, start, stop, *measured = row
                 key = file.keys[number]
@@ -336,8 +359,24 @@ class ShippedTimes:
                 file.close()
                 self._files.remove(file)
 
-    def _take_more(self, key: object, row: dict[str, Any]) -> None:
-        lines = self._log.lines
+    def look(self) -> None:
+        """See whether the first process has begun; on any thread."""
+        if self._log.before.get("pool_start_s") is None:
+            with self._lock, contextlib.suppress(OSError, ValueError):
+                row = self._files[0].begun() if self._files else None
+                if row is not None:
+                    self._note_begun(row)
+
+    def _note_begun(self, row: dict[str, Any]) -> None:
+        if self._log.before.get("pool_start_s") is None:
+            begun = row["begun"] + _shift(row["offset"])
+            self._log.before["pool_start_s"] = max(begun - self._log.start, 0.0)
+
+    def _take_more(self, keys: Sequence[object], row: dict[str, Any]) -> None:
+        if "begun" in row:
+            self._note_begun(row)
+            return
+        key, lines = keys[row["number"]], self._log.lines
         if "sampled" in row:
             if self._take is not None:
                 self._take(key, row["worker"], _shift(row["offset"]), row["sampled"])
@@ -350,6 +389,8 @@ class ShippedTimes:
         """Take in the times of a task whose result is here."""
         if key not in self._answered:
             self.read()
+        # The pool has started, even where its processes could not say so.
+        self._log.before.setdefault("pool_start_s", None)
         row = self._answered.pop(key, None)
         if row is not None and self._log.submitted.pop(key, None) is not None:
             self._log.remote.extend((key, *row))
@@ -363,9 +404,11 @@ class ShippedTimes:
 
     def close(self) -> None:
         """Remove the files; what workers still do is not waited for."""
-        for file in self._files:
-            file.close()
-        self._files.clear()
+        self.look()
+        with self._lock:
+            for file in self._files:
+                file.close()
+            self._files.clear()
 
 
 def _shift(offset: float) -> float:

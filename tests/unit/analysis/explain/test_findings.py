@@ -178,8 +178,8 @@ FAULTS = {
     "serial-step": (step(4.0), step(0.0), 2.0),
     "no-workers": (after_workers(2.0), after_workers(0.0), 2.0),
     "pool-start": (
-        filled([1.0] * 8, 4, late_s=2.0, scheduler="processes", optimize_s=0.0, order_s=0.0),
-        filled([1.0] * 8, 4, scheduler="processes", optimize_s=0.0, order_s=0.0),
+        filled([1.0] * 8, 4, late_s=2.25, scheduler="processes", order_s=0.25, pool_start_s=2.25),
+        filled([1.0] * 8, 4, late_s=2.25, scheduler="processes", order_s=0.25, pool_start_s=0.25),
         2.0,
     ),
     "short-tasks": (filled([0.001] * 400, 4, lag_s=0.003), filled([0.1] * 40, 4, lag_s=0.003), 0.297),

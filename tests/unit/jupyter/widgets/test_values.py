@@ -35,6 +35,7 @@ def test_traits_are_the_counts_as_plain_json() -> None:
         "total": 4,
         "finished": 1,
         "running": 2,
+        "starting": "",
         "erred": 1,
         "skipped": 0,
         **unknown,
