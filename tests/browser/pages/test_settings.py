@@ -12,7 +12,6 @@ from tests.browser.workloads import LOAD
 # The registry of settings is nowhere public on the page; plugins get it by injection.
 REGISTRY = "window.jupyterapp.pluginRegistry._plugins.get('@jupyterlab/apputils-extension:settings').service"
 SET = f"([name, value]) => {REGISTRY}.set('taskscope:plugin', name, value)"
-# Where each of our panels is, as the dock panel has laid them out.
 ASK = """from taskscope.jupyter.adapter.channels import KernelChannels
 KernelChannels().announce("taskscope.show", {"protocol": 1, "panel": "%s"})"""
 
