@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,19 +31,22 @@ _T = TypeVar("_T")
 
 
 class Cached:
-    """Results of one function, kept as long as their recording, for recordings that are not large."""
+    """Results of one function for the recording that it was last called for, unless that is large."""
 
     def __init__(self) -> None:
-        self._found: WeakKeyDictionary[RecordedData, dict[int | None, object]] = WeakKeyDictionary()
+        self._last: tuple[RecordedData, dict[int | None, object]] | None = None
 
     def get(self, recording: RecordedData, run: int | None, make: Callable[[], _T]) -> _T:
         """Return the cached result, or make it."""
         if count_tasks(recording) > _MOST_CACHED:
             return make()
-        of_runs = self._found.setdefault(recording, {})
-        if run not in of_runs:
-            of_runs[run] = make()
-        return of_runs[run]  # type: ignore[return-value]  # it is what `make` returned for the same arguments
+        # Results refer to their recording, so a dictionary with weak keys would keep all of them.
+        last = self._last
+        if last is None or last[0] is not recording:
+            last = self._last = (recording, {})
+        if run not in last[1]:
+            last[1][run] = make()
+        return last[1][run]  # type: ignore[return-value]  # it is what `make` returned for the same arguments
 
 
 def to_ns(seconds: NDArray[np.float64] | float) -> NDArray[np.int64]:
