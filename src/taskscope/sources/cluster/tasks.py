@@ -569,10 +569,18 @@ class Tasks:
             self._changed.add(task.run)
 
     def _record_waiting(self) -> None:
-        time_s = self._recorder.now_s()
+        time_s, has_workers = self._recorder.now_s(), bool(self._workers.present)
         for run in self._changed:
+            # A scheduler without workers queues what it would give to them.
             run.log.scheduled = {
-                prefix: Scheduled(time_s, n.total(), True, n["queued"], n["waiting"], n["no-worker"])
+                prefix: Scheduled(
+                    time_s,
+                    n.total(),
+                    True,
+                    n["queued"] if has_workers else 0,
+                    n["waiting"],
+                    n["no-worker"] + (0 if has_workers else n["queued"]),
+                )
                 for prefix, n in run.waiting_for.items()
             }
         self._changed.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from typing import Any
 
 import dask
@@ -22,9 +23,9 @@ def test_from_when_to_when_a_cluster_had_a_worker_is_known() -> None:
         LocalCluster(n_workers=0, threads_per_worker=3, processes=False, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
-        with taskscope.profile(display=False) as run:
+        with taskscope.profile(display=False) as run, closing(taskscope.ProgressWidget()) as widget:
             future = client.submit(abs, -1, pure=False)
-            until(lambda: rows(run.recording, "runs", "n_tasks") == [(1,)])
+            until(lambda: (widget.total, widget.no_worker, widget.queued) == (1, 1, 0))
             assert rows(run.recording, "workers", "n_threads") == []
             cluster.scale(1)
             wait(future)
