@@ -7,6 +7,7 @@ import json
 import linecache
 import os
 import sys
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -138,10 +139,17 @@ def test_a_line_has_the_time_of_what_it_calls_and_adds_up_to_that_of_the_tasks(
     assert set(found.table()["file"]) == {str(path)}
 
 
+class KernelCompiler(CachingCompiler):
+    """Names code by its text alone, as ipykernel does: a cell that runs again has the same file."""
+
+    def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
+        return f"/tmp/ipykernel_1/{zlib.crc32(raw_code.encode())}.py"
+
+
 def test_a_notebooks_function_is_called_by_its_cell_also_in_a_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    compiler = CachingCompiler()
+    compiler = KernelCompiler()
     shell = SimpleNamespace(compile=compiler)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     compiled_as = compiler.cache(SOURCE, 19)
