@@ -125,8 +125,8 @@ class Options:
         "Show at the end which source lines tasks took their time in: of these functions, each line counted "
         "and timed, or, without a name, as sampled in those that took longest.",
         "A function, its name, or several; True for those that took longest. To count and time takes one to "
-        "three microseconds for each line that these functions run; other functions are as fast as before, "
-        "on Python 3.11 not: see `Recording.lines`. Before a script names end at ``--``.",
+        "three microseconds for each line that these functions run; other functions are as fast as before. "
+        "Before Python 3.12 their lines are sampled. Before a script names end at ``--``.",
         Argument(("--lines",), "FUNC", in_run=True, takes_more=True),
     )
 

@@ -197,8 +197,8 @@ class Recording(RecordedData):
         For tasks in threads of this process, in local process pools, and on clusters where lines were
         asked for. A line has the time of what it calls, too. Source text is left out where its file
         has changed since. Sampled lines shorter than a few hundredths of a second are hardly met, and
-        without ``lines`` the first tenth of a second is not sampled. Counting is exact and costs one
-        to three microseconds a line.
+        without ``lines`` the first tenth of a second is not sampled. Counting is exact, needs Python 3.12
+        or later, and costs one to three microseconds a line.
         """
         return lines(self, prefix, function, key)
 

@@ -407,7 +407,8 @@ export const TABLES = {
       line: 'int',
       hits: 'int',
       seconds: 'f8',
-      cpu_s: 'f8'
+      cpu_s: 'f8',
+      counting_s: 'f8'
     }
   },
   peak_lines: {

@@ -2,8 +2,7 @@
 
 On Python 3.12 and later the interpreter reports what happens in the code of these functions and of no others
 (`sys.monitoring`, local events), so other code runs as it did. What it reports of all code are exceptions
-that leave a function, and generators that one is thrown into, which are rare. On 3.11 the thread of a task is
-traced while the task runs (`sys.settrace`), which slows all Python code in it.
+that leave a function, and generators that one is thrown into, which are rare. On 3.11 nothing is counted.
 
 What a line took is the time from where it began to where the next one did, or the function was left. What it
 called is in it, our own work is not. A line that is begun again by what it called counts once.
@@ -15,14 +14,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from opcode import opmap
 from threading import get_ident
 from time import perf_counter, thread_time
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any, Protocol, TypeAlias
 
 HAS_LOCAL_EVENTS = sys.version_info >= (3, 12)
-"""Whether code that was not named costs nothing."""
+"""Whether lines can be counted without slowing code that was not named."""
 
 SENT_AS_CODE = "<dynamic-code>"
 """The file that functions have which cloudpickle has sent."""
@@ -31,17 +29,14 @@ Place: TypeAlias = tuple[str, str, int]
 """A function: its file, its qualified name, the line where it is defined."""
 Sought: TypeAlias = tuple[tuple[Place, ...], tuple[str, ...]]
 """Functions as another process may know them: where they are defined, and names of which that is unknown."""
-LineSums: TypeAlias = tuple[str, str, int, int, int, float, float]
-"""File, function, its first line, the line, hits, seconds, and CPU seconds."""
+LineSums: TypeAlias = tuple[str, str, int, int, int, float, float, float]
+"""File, function, its first line, the line, hits, seconds, CPU seconds, and seconds that counting it took."""
 
 _NAME = "taskscope"
 _TOOLS = (3, 4, 5, 2)
 """Those that are reserved for nobody, then the profilers'; never those of debuggers and coverage."""
 _MOST_SENT = 500
 """Workers have new code of such a function for each task."""
-_SUSPENDS = 0x20 | 0x80 | 0x200
-"""The flags of generators and coroutines (`inspect.CO_GENERATOR` and its like)."""
-_BEGINS = bytes((opmap["RESUME"], 0))
 
 
 class _Call:
@@ -72,9 +67,11 @@ class TaskLines:
         """Seconds of our own work."""
 
     def rows(self) -> list[LineSums]:
-        """Return what each line took so far."""
+        """Return what each line took so far, and counting it: as much each time that one begins."""
+        begun = sum(sums[0] for _, lines in self.sums.values() for sums in lines.values())
+        each_s = self.own / max(begun, 1)
         return [
-            (*place, line, *sums)
+            (*place, line, *sums, each_s * sums[0])
             for place, lines in self.sums.values()
             for line, sums in sorted(lines.items())
         ]
@@ -116,17 +113,15 @@ class LineMeter:
         self._threads = self._begun if threads is None else threads
         # The code objects are kept, so that no other one gets their identity.
         self._measured: dict[int, tuple[CodeType, Place]] = {}
-        self._others: dict[int, CodeType] = {}
-        """Code that was met where all is looked at again and again."""
         self._places: dict[tuple[str, int], Place] = {}
         self._names: tuple[str, ...] = ()
-        self._is_open = False
         self._tool: int | None = None
 
     def open(self) -> str | None:
         """Begin; return why that cannot be."""
-        self._is_open = True
-        if not HAS_LOCAL_EVENTS or self._tool is not None:
+        if not HAS_LOCAL_EVENTS:
+            return "that needs Python 3.12 or later; recording.lines() has sampled ones, which are estimates"
+        if self._tool is not None:
             return None
         monitoring = _monitoring()
         for tool in _TOOLS:
@@ -171,8 +166,6 @@ class LineMeter:
 
     def close(self) -> None:
         """End, and give everything back; once more changes nothing."""
-        if sys.gettrace() == self._trace:
-            sys.settrace(None)
         if self._tool is not None:
             tool, monitoring = self._tool, _monitoring()
             monitoring.set_events(tool, 0)
@@ -184,8 +177,6 @@ class LineMeter:
             self._tool = None
         self._places, self._names = {}, ()
         self._measured.clear()
-        self._others.clear()
-        self._is_open = False
         self._threads.clear()
 
     def add(self, code: CodeType, place: Place | None = None) -> None:
@@ -211,14 +202,11 @@ class LineMeter:
         # Other machines have the same file in another folder.
         self._places = {(name, line): (file, name, line) for file, name, line in places}
         self._names = tuple(f".{name}" for name in names)
-        self._others.clear()
         self._follow()
 
     def _is_wanted(self, code: CodeType) -> bool:
         if id(code) in self._measured:
             return True
-        if id(code) in self._others:
-            return False
         place = self._places.get((code.co_qualname, code.co_firstlineno))
         if place is not None and _name_of(code.co_filename) in {_name_of(place[0]), SENT_AS_CODE}:
             self.add(code, place)
@@ -226,8 +214,6 @@ class LineMeter:
         if self._names and f".{code.co_qualname}".endswith(self._names):
             self.add(code)
             return True
-        if not HAS_LOCAL_EVENTS:
-            self._others[id(code)] = code
         return False
 
     def begin(self) -> TaskLines | None:
@@ -235,16 +221,12 @@ class LineMeter:
         ident = get_ident()
         before = self._begun.get(ident)
         self._begun[ident] = TaskLines()
-        if not HAS_LOCAL_EVENTS and sys.gettrace() is None:
-            sys.settrace(self._trace)
         return before
 
     def end(self, before: TaskLines | None) -> list[LineSums]:
         """Return what the task of this thread amounted to."""
         now, cpu = perf_counter(), thread_time()
         ident = get_ident()
-        if before is None and sys.gettrace() == self._trace:
-            sys.settrace(None)
         thread = self._begun.pop(ident, None)
         if before is not None:
             self._begun[ident] = before
@@ -254,11 +236,6 @@ class LineMeter:
             _book(thread, thread.calls[-1], now, cpu)
             thread.calls.pop()
         return thread.rows()
-
-    @property
-    def is_traced_by_others(self) -> bool:
-        """Whether this thread is traced by a debugger or by coverage, so that it cannot be traced by us."""
-        return not HAS_LOCAL_EVENTS and sys.gettrace() not in (None, self._trace)
 
     # What the interpreter calls; an error in it would be raised in the user's function ---------------------
 
@@ -335,28 +312,6 @@ class LineMeter:
             thread.cpu_own += thread_time() - cpu
         except Exception as error:  # noqa: BLE001 - see above
             self._fault(error)
-
-    def _trace(self, frame: FrameType, event: str, _value: object) -> Callable[..., Any] | None:
-        if not self._is_open:
-            # An interrupt has kept the task from ending it.
-            sys.settrace(None)
-            return None
-        code = frame.f_code
-        if event != "call" or not self._is_wanted(code):
-            return None
-        # A generator or coroutine begins at another instruction than it goes on at.
-        if code.co_flags & _SUSPENDS and code.co_code[frame.f_lasti : frame.f_lasti + 2] != _BEGINS:
-            self._on_resume(code, frame.f_lasti)
-        else:
-            self._on_start(code, 0)
-        return self._trace_lines
-
-    def _trace_lines(self, frame: FrameType, event: str, value: object) -> Callable[..., Any]:
-        if event == "line":
-            self._on_line(frame.f_code, frame.f_lineno)
-        elif event == "return":
-            self._on_leave(frame.f_code, 0, value)
-        return self._trace_lines
 
     def _enter(self, thread: TaskLines, code: CodeType) -> _Call:
         known = thread.sums.get(id(code))

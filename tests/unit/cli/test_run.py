@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import taskscope
+from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
 from tests.support.waiting import PATIENCE_S
 
 SCRIPT = """
@@ -63,7 +64,10 @@ dask.delayed(work)().compute(scheduler="threads")
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--lines", "work", "--"), "Counted and timed, in "),
+        (
+            ("--lines", "work", "--"),
+            "Counted and timed, in " if HAS_LOCAL_EVENTS else "Sampled, not counted: ",
+        ),
         (("--lines", "-D", "a.txt"), "Sampled, not counted: "),
         (("--lines", "--"), "Sampled, not counted: "),
     ],

@@ -38,7 +38,7 @@ DESIGNED = {
     "holdings": "time_s run prefix group n_keys nbytes n_unsized",
     "lines": "run prefix worker file function line count seconds self_seconds cpu_s cpu_known_s squares "
     "self_squares",
-    "measured_lines": "run key prefix worker file function first_line line hits seconds cpu_s",
+    "measured_lines": "run key prefix worker file function first_line line hits seconds cpu_s counting_s",
     "peak_lines": "peak run key prefix file function line nbytes n_allocations",
     "dependencies": "run key dependency",
     "messages": "time_s level text worker event",

@@ -13,6 +13,8 @@ import pytest
 
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS, LineMeter, Sought
 
+pytestmark = pytest.mark.skipif(not HAS_LOCAL_EVENTS, reason="sys.monitoring came with Python 3.12")
+
 SOURCE = """\
 def work(n):
     total = 0
@@ -106,7 +108,6 @@ def meter() -> Iterator[LineMeter]:
     yield meter
     meter.close()
     assert faults == []
-    assert sys.gettrace() is None
 
 
 def counted(meter: LineMeter, task: Callable[[], object]) -> dict[int, tuple[int, float]]:
@@ -116,7 +117,7 @@ def counted(meter: LineMeter, task: Callable[[], object]) -> dict[int, tuple[int
         task()
     finally:
         rows = meter.end(before)
-    return {line: (hits, seconds) for _, _, _, line, hits, seconds, _ in rows}
+    return {line: (hits, seconds) for _, _, _, line, hits, seconds, _, _ in rows}
 
 
 def test_each_line_is_counted_and_has_the_time_of_what_it_calls(
@@ -281,7 +282,6 @@ def test_threads_measure_beside_each_other(meter: LineMeter) -> None:
     ] * 4
 
 
-@pytest.mark.skipif(not HAS_LOCAL_EVENTS, reason="sys.monitoring came with Python 3.12")
 def test_a_tool_id_that_is_free_is_used_and_given_back() -> None:
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]  # from 3.12 on
     taken = [tool for tool in (2, 3, 4, 5) if monitoring.get_tool(tool) is None]
@@ -303,37 +303,6 @@ def test_a_tool_id_that_is_free_is_used_and_given_back() -> None:
             monitoring.free_tool_id(tool)
 
 
-@pytest.mark.skipif(HAS_LOCAL_EVENTS, reason="from Python 3.12 on no thread is traced for it")
-def test_a_thread_that_a_debugger_traces_is_left_to_it(meter: LineMeter, names: dict[str, Any]) -> None:
-    meter.add(names["work"].__code__)
-
-    def debugger(*_: object) -> None:
-        """Trace nothing."""
-
-    before = sys.gettrace()
-    sys.settrace(debugger)
-    try:
-        assert meter.is_traced_by_others
-        assert counted(meter, lambda: names["work"](3)) == {}
-        assert sys.gettrace() is debugger
-    finally:
-        sys.settrace(before)
-    assert not meter.is_traced_by_others
-
-
-@pytest.mark.skipif(HAS_LOCAL_EVENTS, reason="from Python 3.12 on no thread is traced for it")
-def test_tracing_that_an_interrupt_has_left_behind_ends_itself(names: dict[str, Any]) -> None:
-    meter = LineMeter()
-    meter.open()
-    meter.add(names["work"].__code__)
-    meter.begin()
-    closing = threading.Thread(target=meter.close)
-    closing.start()
-    closing.join()
-    names["work"](1)
-    assert sys.gettrace() is None
-
-
 def test_lines_agree_with_line_profiler_in_the_same_run(meter: LineMeter) -> None:
     line_profiler = pytest.importorskip("line_profiler", reason="it is the reference, not a dependency")
 
@@ -345,15 +314,9 @@ def test_lines_agree_with_line_profiler_in_the_same_run(meter: LineMeter) -> Non
     profiler = line_profiler.LineProfiler(work)
     # It may have given the function another code.
     meter.add(work.__code__)
-    if HAS_LOCAL_EVENTS:
-        ours = counted(meter, lambda: profiler.runcall(work))
-    else:
-        # One at a time can trace a thread.
-        ours = counted(meter, work)
-        profiler.runcall(work)
+    ours = counted(meter, lambda: profiler.runcall(work))
     ((_, theirs),) = profiler.get_stats().timings.items()
     assert {line: hits for line, (hits, _) in ours.items()} == {line: hits for line, hits, _ in theirs}
-    if HAS_LOCAL_EVENTS:
-        unit = profiler.get_stats().unit
-        seconds = {line: time * unit for line, _, time in theirs}
-        assert {line: s for line, (_, s) in ours.items()} == pytest.approx(seconds, rel=0.05, abs=0.002)
+    unit = profiler.get_stats().unit
+    seconds = {line: time * unit for line, _, time in theirs}
+    assert {line: s for line, (_, s) in ours.items()} == pytest.approx(seconds, rel=0.05, abs=0.002)

@@ -113,6 +113,9 @@ class Lines(Result):
         Why there is nothing, or less than was run; None if there is nothing to say.
     task_seconds
         How long these tasks took, as measured; NaN where no line was counted.
+    counting_seconds
+        How much of that counting took, as measured in it: the interpreter needs about as much again to call
+        it, which is in the lines' time. NaN where no line was counted.
 
     Notes
     -----
@@ -129,6 +132,7 @@ class Lines(Result):
     unattributed_seconds: float
     note: str | None
     task_seconds: float = math.nan
+    counting_seconds: float = math.nan
 
     def table(self) -> Columns:
         """Return one row per line as equally long columns, the functions that took longest first.
@@ -157,7 +161,7 @@ class Lines(Result):
 
     def to_dict(self) -> dict[str, object]:
         """Return the totals and the table as plain values, ready for JSON."""
-        names = ("seconds", "n_samples", "unattributed_seconds", "task_seconds", "note")
+        names = ("seconds", "n_samples", "unattributed_seconds", "task_seconds", "counting_seconds", "note")
         return {name: plain(getattr(self, name)) for name in names} | {"lines": plain(self.table())}
 
     def sections(self) -> Iterator[Section]:
@@ -170,7 +174,10 @@ class Lines(Result):
             return
         counted, shown = [each for each in self.functions if each.is_counted], self._shown()
         if counted:
-            yield Section(f"Counted and timed, in {self.task_seconds:.3g} s of tasks:")
+            yield Section(
+                f"Counted and timed, in {self.task_seconds:.3g} s of tasks, of which counting took "
+                f"{self.counting_seconds:.3g} s or more:"
+            )
             yield from map(_section, counted)
         if shown:
             head = f"Sampled, not counted: {format_count(self.n_samples)} {plural('sample', self.n_samples)}"
@@ -203,10 +210,15 @@ def lines(
     profiled = profile(recording, prefix=prefix)
     counted = _counted(recording, prefix, function, key)
     task_s = _task_seconds(recording, prefix, key) if counted else math.nan
+    counting_s = math.fsum(
+        each.counting_s
+        for each in recording.measured_lines
+        if prefix in {None, each.prefix} and key in {None, each.key}
+    )
     if key is not None or (counted and function is not None):
         if not counted:
             raise UnknownNameError(_not_counted(recording, function, key))
-        return Lines(tuple(counted), 0.0, 0, 0.0, None, task_s)
+        return Lines(tuple(counted), 0.0, 0, 0.0, None, task_s, counting_s)
     stacks = recording.stacks.of_tasks
     rows = stacks.lines
     if prefix is not None:
@@ -231,6 +243,7 @@ def lines(
         unattributed_seconds=float(rows.self_seconds[rows.function < 0].sum()),
         note=note,
         task_seconds=task_s,
+        counting_seconds=counting_s if counted else math.nan,
     )
 
 

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.explain.load import Load, load_of
 from taskscope.analysis.explain.schedule import Cached, Schedule, busy_ns, own_runs, schedules_of, to_ns
-from taskscope.analysis.quantities import format_count, plural
+from taskscope.analysis.quantities import format_count, format_percent, plural
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import number_prefixes
+
+_COUNTING = 0.1
+"""Where counting lines took a larger part of the tasks' time, what they lacked may have been its doing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,4 +247,16 @@ def why_not(recording: RecordedData, run: int | None) -> str | None:
             )
         if not schedule.is_graph_known and any(one.n_tasks for one in schedule.runs):
             return f"dependencies of compute {numbers} are not known"
-    return None
+    return _why_counted(recording, run)
+
+
+def _why_counted(recording: RecordedData, run: int | None) -> str | None:
+    """Return that lines were counted, where that took much of the tasks' time."""
+    schedules = schedules_of(recording, run)
+    runs = {one.run for schedule in schedules for one in schedule.runs}
+    counting_s = sum(line.counting_s for line in recording.measured_lines if line.run in runs)
+    task_s = sum(float((each.stop - each.start).sum()) for each in schedules) / 1e9
+    if not counting_s or counting_s < _COUNTING * task_s:
+        return None
+    share = format_percent(counting_s / max(task_s, counting_s))
+    return f"counting lines took {share} of the tasks' time or more: record it without lines="

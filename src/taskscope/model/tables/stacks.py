@@ -79,8 +79,8 @@ class LineRows(Rows):
     self_squares: Annotated[NDArray[np.float64], About("The same, of those in which the line itself ran.")]
 
 
-LineSums: TypeAlias = tuple[str, str, int, int, int, float, float]
-"""What a line took: file, function, its first line, the line, hits, seconds, and CPU seconds."""
+LineSums: TypeAlias = tuple[str, str, int, int, int, float, float, float]
+"""A line: file, function, its first line, the line, hits, seconds, CPU seconds, seconds of counting it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,9 @@ class MeasuredLine:
     hits: Annotated[int, About("How often it was begun.")]
     seconds: Annotated[float, About("How long it took, with what it called.", unit="s")]
     cpu_s: Annotated[float, About("CPU time of the task's thread in it.", unit="s")]
+    counting_s: Annotated[
+        float, About("How long it took to count it: in the task's time, in no line's.", unit="s")
+    ] = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

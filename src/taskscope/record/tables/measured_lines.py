@@ -18,7 +18,7 @@ class MeasuredLineLog:
 
     def __init__(self) -> None:
         # Sums are replaced, so that who copies the dictionary has whole ones.
-        self._sums: dict[_Place, tuple[int, float, float]] = {}
+        self._sums: dict[_Place, tuple[int, float, float, float]] = {}
 
     def add(self, run: int, key: object, worker: str, measured: Iterable[LineSums]) -> None:
         """Add what lines took in a task."""
@@ -28,8 +28,11 @@ class MeasuredLineLog:
             name: _Place = (run, text, prefix, worker, *place)
             if name not in self._sums and len(self._sums) >= _MAX_ROWS:
                 name = (run, None, prefix, worker, *place)
-            hits, seconds, cpu_s = self._sums.get(name, (0, 0.0, 0.0))
-            self._sums[name] = hits + int(sums[0]), seconds + sums[1], cpu_s + sums[2]
+            hits, *seconds = self._sums.get(name, (0, 0.0, 0.0, 0.0))
+            took_s, cpu_s, counting_s = (
+                before + more for before, more in zip(seconds, sums[1:], strict=True)
+            )
+            self._sums[name] = hits + int(sums[0]), took_s, cpu_s, counting_s
 
     def between(self, first_run: int, last_run: int | None) -> tuple[MeasuredLine, ...]:
         """Return the sums of the runs in the window, in the order in which they were begun."""

@@ -80,12 +80,6 @@ class LineSource:
         if meter is None:
             return None
         try:
-            if meter.is_traced_by_others:
-                self._recorder.warn(
-                    "lines are not counted in threads that a debugger or coverage traces, as Python before "
-                    "3.12 lets only one do that"
-                )
-                return None
             return meter, meter.begin()
         except Exception as error:  # noqa: BLE001 - a fault of ours must not fail the user's task
             self._recorder.fault("measuring lines", error)

@@ -149,7 +149,7 @@ class KernelCompiler(CachingCompiler):
 def test_a_notebooks_function_is_called_by_its_cell_also_in_a_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    compiler = KernelCompiler()
+    compiler = KernelCompiler()  # type: ignore[no-untyped-call]  # IPython has no types
     shell = SimpleNamespace(compile=compiler)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     compiled_as = compiler.cache(SOURCE, 19)
@@ -158,7 +158,7 @@ def test_a_notebooks_function_is_called_by_its_cell_also_in_a_file(
     log.note(0.01, 1.0)
     log.add(0, "x", "1", [(load, offset_of(load, 2))], 1.0, None)
     counted = MeasuredLineLog()
-    counted.add(0, "x-1", "1", [(compiled_as, "fit", 11, 13, 2, 0.5, 0.5)])
+    counted.add(0, "x-1", "1", [(compiled_as, "fit", 11, 13, 2, 0.5, 0.5, 0.0)])
     recording = replace(
         recording_of([Row(key="x-1")], [run_of(n_tasks=1)]),
         stacks=log.between(0, None),
@@ -313,9 +313,9 @@ def counted(path: Path) -> Recording:
     """Return a recording of two tasks, of which `load` was named."""
     of_load = (str(path), "load", 1)
     lines = (
-        MeasuredLine(0, "a", "a", "1", *of_load, 2, 1, 0.5, 0.25),
-        MeasuredLine(0, "a", "a", "1", *of_load, 3, 1, 0.25, 0.25),
-        MeasuredLine(0, "b", "b", "1", *of_load, 2, 3, 1.0, 0.5),
+        MeasuredLine(0, "a", "a", "1", *of_load, 2, 1, 0.5, 0.25, 0.0625),
+        MeasuredLine(0, "a", "a", "1", *of_load, 3, 1, 0.25, 0.25, 0.0625),
+        MeasuredLine(0, "b", "b", "1", *of_load, 2, 3, 1.0, 0.5, 0.25),
     )
     tasks = [Row(key="a"), Row(key="b", start_s=1.0, stop_s=4.0)]
     return replace(recording_of(tasks, [run_of(n_tasks=2)]), measured_lines=lines)
@@ -340,7 +340,7 @@ def test_lines_that_were_counted_say_how_often_and_how_long_they_ran(counted: Re
 
 def test_counted_lines_print_as_those_of_lprun(counted: Recording, path: Path) -> None:
     assert str(counted.lines(function="load")).splitlines() == [
-        "Counted and timed, in 4 s of tasks:",
+        "Counted and timed, in 4 s of tasks, of which counting took 0.375 s or more:",
         "",
         f"load · {path}:1 · 1.75 s",
         "",
@@ -354,7 +354,7 @@ def test_counted_lines_print_as_those_of_lprun(counted: Recording, path: Path) -
 def test_lines_of_one_task_and_of_one_prefix(counted: Recording) -> None:
     (load,) = counted.lines(key="b").functions
     assert [(line.number, line.hits, line.seconds) for line in load.lines] == [(2, 3, 1.0)]
-    assert counted.lines(key="b").task_seconds == 3.0
+    assert (counted.lines(key="b").task_seconds, counted.lines(key="b").counting_seconds) == (3.0, 0.25)
     (load,) = counted.lines(prefix="a").functions
     assert [(line.number, line.hits) for line in load.lines] == [(2, 1), (3, 1)]
     with pytest.raises(UnknownNameError, match="unknown task 'c'"):

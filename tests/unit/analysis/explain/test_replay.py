@@ -12,6 +12,7 @@ from taskscope.analysis.explain.replay import replayed_s, workloads
 from taskscope.errors import OptionError, UnknownNameError
 from taskscope.model.keys import key_block
 from taskscope.model.tables.records import CLUSTER
+from taskscope.model.tables.stacks import MeasuredLine
 from taskscope.recording import Recording
 from tests.support.clusters.recordings import cluster_recording
 from tests.support.recordings.schedules import GRAPHS, Plan, recorded, with_dependencies
@@ -227,6 +228,7 @@ def test_what_slows_down_tasks_that_run_beside_each_other_is_drawn_for_them_toge
 
 
 ROWS = [Row(key="x", stop_s=1.0), Row(key="y", start_s=1.0, stop_s=2.0)]
+COUNTED = MeasuredLine(0, "x", "x", "1", "work.py", "work", 1, 2, 1_000, 0.5, 0.5, counting_s=0.5)
 
 
 @pytest.mark.parametrize(
@@ -238,8 +240,12 @@ ROWS = [Row(key="x", stop_s=1.0), Row(key="y", start_s=1.0, stop_s=2.0)]
             "a compute did not finish: what was still to do is not known",
         ),
         (recording_of(ROWS, [run_of(n_tasks=5, stop_s=2.0)]), "3 tasks of compute 0 have no row"),
+        (
+            replace(recording_of(ROWS, [run_of(n_tasks=2, stop_s=2.0)]), measured_lines=(COUNTED,)),
+            "counting lines took 25% of the tasks' time or more: record it without lines=",
+        ),
     ],
-    ids=["nothing", "interrupted", "dropped"],
+    ids=["nothing", "interrupted", "dropped", "counted"],
 )
 def test_what_cannot_be_replayed_says_why(recording: Recording, reason: str) -> None:
     case = recording.what_if(workers=2)

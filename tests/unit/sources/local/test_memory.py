@@ -17,6 +17,7 @@ import taskscope
 from taskscope.errors import MissingDependencyError, OptionError
 from taskscope.recording import Recording
 from taskscope.session import current
+from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no memray for Windows")
 
@@ -111,6 +112,7 @@ def test_names_of_tasks_and_lines_leave_a_redacted_file(tmp_path: Path) -> None:
     assert loaded.memory_peak().allocated.nbytes >= 2 * LARGE
 
 
+@pytest.mark.skipif(not HAS_LOCAL_EVENTS, reason="sys.monitoring came with Python 3.12")
 def test_lines_are_counted_beside_it() -> None:
     recording = recorded("synchronous", lines=[small])
     assert sum(line.hits for line in recording.measured_lines) == 3

@@ -61,7 +61,7 @@ class WorkerCounts:
     @property
     def is_wanted(self) -> bool:
         """Whether functions are named, and can be measured."""
-        return self._sought() is not None and not self._refused
+        return HAS_LOCAL_EVENTS and self._sought() is not None and not self._refused
 
     @property
     def owes(self) -> bool:
@@ -70,14 +70,14 @@ class WorkerCounts:
 
     async def begin(self, limiter: RateLimiter) -> None:
         """Wait until workers count, if that is wanted."""
-        if self.is_wanted and self._is_possible():
+        if self.is_wanted:
             self._take_all(await self._question.answers(wait=True))
             self._ask(limiter, self._runs)
             self._take_all(await self._question.answers(wait=True))
 
     async def look(self, limiter: RateLimiter, going: Iterable[TrackedRun]) -> None:
         """Read answers, and have workers go on counting where that is wanted and due."""
-        is_wanted, going = self.is_wanted and self._is_possible(), list(going)
+        is_wanted, going = self.is_wanted, list(going)
         if is_wanted:
             self._runs.update(dict.fromkeys(going))
         self._take_all(await self._question.answers(wait=False))
@@ -99,11 +99,6 @@ class WorkerCounts:
         self._unknown.clear()
         self._asked = None
         self._question.close()
-
-    def _is_possible(self) -> bool:
-        if not HAS_LOCAL_EVENTS:
-            self._refuse("that needs Python 3.12 or later, here and there; they sample lines instead")
-        return HAS_LOCAL_EVENTS
 
     def _refuse(self, why: str) -> None:
         self._refused = True
