@@ -86,7 +86,7 @@ export class TaskMaker {
       runs: [{
         run: 0, label: null, cell: null, executionCount: null, sourceCrc: null, scheduler: 'threads', nWorkers: lanes, nTasks: this.#row,
         startS: 0, stopS: active ? null : this.nowS, status: active ? 'running' : 'finished', error: null,
-        optimizeS: null, sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null, poolStartS: null
+        sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null, poolStartS: null
       }],
       progress: ids(prefixes).map(id => ({
         run: 0, prefix: `step-${id}`, total: count, finished: count, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 1, firstS: 0, scheduled: null

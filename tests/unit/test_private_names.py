@@ -153,20 +153,6 @@ NAMES = (
         "local_callbacks(callbacks=None), a context manager",
         parameters("callbacks"),
     ),
-    *(
-        Name(
-            path,
-            "looking up collections_to_expr, or collections_to_dsk before 2025.4, when it begins",
-            lambda f: not names_of(f.__code__).isdisjoint({"collections_to_expr", "collections_to_dsk"}),
-            used_as="collections_to_expr",
-        )
-        for path in (
-            "dask.base:compute",
-            "dask.base:persist",
-            "distributed:Client.compute",
-            "distributed:Client.persist",
-        )
-    ),
     Name(
         "dask.local:get_async",
         "asking local_callbacks for the callbacks by its name",

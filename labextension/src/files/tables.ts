@@ -70,7 +70,6 @@ export const TABLES = {
       error: 'text?',
       execution_count: 'int?',
       lock_wait_s: 'duration?',
-      optimize_s: 'duration?',
       send_s: 'duration?',
       received_s: 'time?',
       materialize_s: 'duration?',

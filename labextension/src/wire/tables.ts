@@ -55,7 +55,6 @@ export const TABLES = {
       execution_count: 'int?',
       source_crc: 'int?',
       lock_wait_s: 'duration?',
-      optimize_s: 'duration?',
       send_s: 'duration?',
       received_s: 'time?',
       materialize_s: 'duration?',

@@ -24,7 +24,7 @@ export function smallRun(run: Partial<Run> = {}): Run {
   return {
     run: 0, label: null, cell: null, executionCount: null, sourceCrc: null, scheduler: 'threads', nWorkers: 2, nTasks: 10,
     startS: 0, stopS: null, status: 'running', error: null,
-    optimizeS: null, sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null, poolStartS: null,
+    sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null, poolStartS: null,
     ...run
   };
 }

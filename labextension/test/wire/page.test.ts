@@ -48,7 +48,7 @@ it('a message becomes a batch, whole and converted', () => {
     runs: [{
       run: 0, label: 'qr', cell: null, executionCount: 3, sourceCrc: 7, lockWaitS: null, lockShare: null, graphBytes: null, largestArgument: null, largestArgumentBytes: null, scheduler: 'threads', nWorkers: 2, nTasks: 4,
       startS: 0.5, stopS: null, status: 'running', error: null,
-      optimizeS: null, sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null, poolStartS: null
+      sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null, poolStartS: null
     }],
     progress: [{
       run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, skipped: 3, again: 5, durationS: 0.75, firstS: null,

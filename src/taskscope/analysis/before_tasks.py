@@ -11,8 +11,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Run
 
 PHASE_WORDS = {
-    "optimize": "building the graph",
-    "send": "sending it",
+    "send": "sending the graph",
     "travel": "on its way",
     "materialize": "making its tasks",
     "order": "ordering them",
@@ -34,8 +33,8 @@ class BeforeTasks:
 
         Examples
         --------
-        >>> BeforeTasks(12.0, {"optimize": 8.0, "send": 3.0, "order": 0.02, "wait": 0.98}).words()
-        '8 s building the graph, 3 s sending it, 980 ms until a worker began'
+        >>> BeforeTasks(12.0, {"send": 3.0, "materialize": 8.0, "order": 0.02, "wait": 0.98}).words()
+        '3 s sending the graph, 8 s making its tasks, 980 ms until a worker began'
         """
         return ", ".join(
             f"{format_duration(seconds)} {PHASE_WORDS[phase]}"
@@ -60,12 +59,9 @@ def measure_before_tasks(recording: RecordedData, runs: Sequence[Run] | None = N
 def phases_of(run: Run, first_s: float | None) -> Iterator[tuple[str, float, float]]:
     """Yield each known phase before the first task, with its begin and end."""
     at_s = run.asked_s
-    for phase, took_s in (("optimize", run.optimize_s), ("send", run.send_s)):
-        if took_s is not None:
-            yield phase, at_s, at_s + took_s
-            at_s += took_s
-    known = run.optimize_s, run.send_s, run.order_s
-    if known == (None, None, None):
+    if run.send_s is not None:
+        yield "send", at_s, at_s + run.send_s
+    elif run.order_s is None:
         return
     at_s = run.start_s
     if run.received_s is not None and run.received_s > at_s:

@@ -20,7 +20,7 @@ from tests.support.recordings.run_writing import begin_run, end_run, write_task
 
 METADATA = {"pid": 4242, "memory_limit_bytes": 2**34}
 DESIGNED = {
-    "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error optimize_s send_s"
+    "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error send_s"
     " received_s materialize_s order_s initialize_s pool_start_s lock_share graph_bytes"
     " largest_argument largest_argument_bytes",
     "tasks": "run key prefix group span lane worker thread start_s stop_s cpu_s cpu_from status"

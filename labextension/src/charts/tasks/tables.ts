@@ -74,8 +74,8 @@ export function taskTable(store: TaskStore, { lanes, span, runs, zeroS }: Scene,
 /** What is known of one compute, and how long it took, in the order in which it was done; as `taskscope.analysis.before_tasks` has it. */
 export function stepsOf(run: Run): [name: string, tookS: number][] {
   const steps: [string, number | null][] = [
-    [trans.__('building the graph'), run.optimizeS], [trans.__('sending it'), run.sendS], [trans.__('making its tasks'), run.materializeS],
-    [trans.__('ordering them'), run.orderS], [trans.__('taking them in'), run.initializeS]
+    [trans.__('sending the graph'), run.sendS], [trans.__('making its tasks'), run.materializeS], [trans.__('ordering them'), run.orderS],
+    [trans.__('taking them in'), run.initializeS]
   ];
   return steps.flatMap(([name, tookS]) => tookS === null ? [] : [[name, tookS]]);
 }

@@ -5,7 +5,7 @@ import { ALL_RUNS, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { smallProgress, smallRun } from '../small-batch';
 
-const ON_CLUSTER = { scheduler: 'distributed', startS: 10, optimizeS: 2, sendS: 1 };
+const ON_CLUSTER = { scheduler: 'distributed', startS: 10, sendS: 1 };
 
 it('says that the scheduler builds the graph until its tasks are known', () => {
   const store = new TaskStore({ clockMs: () => 0 });

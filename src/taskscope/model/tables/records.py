@@ -81,7 +81,6 @@ CLUSTER = "distributed"
 """What runs on a cluster call their scheduler."""
 
 BEFORE = (
-    "optimize_s",
     "send_s",
     "received_s",
     "materialize_s",
@@ -172,14 +171,6 @@ class Run:
             internal=True,
         ),
     ] = None
-    optimize_s: Annotated[
-        float | None,
-        About(
-            "How long this process optimized and built the graph, before it was sent or the compute began; "
-            "unknown where Dask was handed a graph, and of tasks of `submit` and `map`.",
-            unit="s",
-        ),
-    ] = None
     send_s: Annotated[
         float | None,
         About("How long a client packed the graph and handed it to the network, right before.", unit="s"),
@@ -233,8 +224,8 @@ class Run:
 
     @property
     def asked_s(self) -> float:
-        """When it was asked for, as far as that is known; what the client did before is in it."""
-        return self.start_s - (self.send_s or 0.0) - (self.optimize_s or 0.0)
+        """When the client began to send its graph; of a compute in this process, when it began."""
+        return self.start_s - (self.send_s or 0.0)
 
     @property
     def is_on_cluster(self) -> bool:

@@ -19,7 +19,7 @@ from taskscope.model.errortext import describe
 from taskscope.model.keys import split_key
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
 from taskscope.sources.cell import current_cell, current_execution
-from taskscope.sources.local.adapter import building, registration
+from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.adapter.registration import CallbackTuple
 from taskscope.sources.local.adapter.scheduler import find_culprit, find_scheduler, in_compute
 from taskscope.sources.local.lines import LineSource, MeteredTask
@@ -75,13 +75,11 @@ class LocalSource:
 
     def attach(self) -> None:
         """See every local compute that starts from now on."""
-        building.watch(self)
         registration.install(self.callback)
 
     def detach(self) -> None:
         """See none that starts from now on."""
         registration.uninstall(self.callback)
-        building.release(self)
 
     def end_abandoned(self) -> None:
         """End the computes of this thread whose end an interrupt has kept from being recorded."""
@@ -110,9 +108,7 @@ class LocalSource:
 
     def _start(self, dsk: _Graph) -> None:
         try:
-            built_s = building.seconds()
             log = self.recorder.new_log()
-            log.before["optimize_s"] = built_s
             # It must be known here before anybody waits for its end.
             self._logs[id(dsk)] = log
             self.recorder.put(log)

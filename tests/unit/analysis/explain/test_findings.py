@@ -658,16 +658,22 @@ def test_tasks_of_a_busy_cluster_wait_where_samples_do_not_show_for_what() -> No
         (8e6, "pass large objects by client.scatter, or load them inside of tasks, instead of as arguments"),
         (
             8e3,
-            "most of it was sending it: compute several results in one call, or use fewer and larger tasks",
+            (
+                "most of it was sending the graph: "
+                "compute several results in one call, or use fewer and larger tasks"
+            ),
         ),
         (
             None,
-            "most of it was sending it: compute several results in one call, or use fewer and larger tasks",
+            (
+                "most of it was sending the graph: "
+                "compute several results in one call, or use fewer and larger tasks"
+            ),
         ),
     ],
 )
 def test_only_a_graph_of_many_bytes_has_objects_to_scatter(graph_bytes: float | None, advice: str) -> None:
-    sent = filled([1.0] * 8, 4, scheduler=CLUSTER, optimize_s=0.0, send_s=1.0, graph_bytes=graph_bytes)
+    sent = filled([1.0] * 8, 4, scheduler=CLUSTER, send_s=1.0, graph_bytes=graph_bytes)
     (found,) = sent.explain()
     assert (found.cause, found.worth_s, found.advice) == ("large-graph", 1.0, advice)
 

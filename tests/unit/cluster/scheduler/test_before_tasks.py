@@ -38,19 +38,19 @@ def test_what_client_and_scheduler_do_is_measured_where_it_is_done() -> None:
     with taskscope.profile(display=False) as profiled:
         dask.compute(Collection({"x": (sum, [1, SlowToSend()])}, "x"))
     run, before = before_of(profiled.recording)
-    # The scheduler lives in this process; it is what optimizes, and was the client before 2025.4.
-    optimized_s = run.materialize_s if hasattr(dask.base, "collections_to_expr") else run.optimize_s
     assert run.send_s is not None
-    assert optimized_s is not None
+    assert run.materialize_s is not None
     assert run.send_s >= max(slow_graphs.took["pickle"])
-    assert optimized_s >= sum(slow_graphs.took["optimize"])
+    if hasattr(dask.base, "collections_to_expr"):
+        # The scheduler, which lives in this process, optimizes; the client did before 2025.4.
+        assert run.materialize_s >= sum(slow_graphs.took["optimize"])
     assert run.asked_s <= run.start_s
     assert all(seconds >= 0 for seconds in before.phases_s.values())
-    assert {"optimize", "send", "materialize", "order", "initialize"} <= before.phases_s.keys()
+    assert {"send", "materialize", "order", "initialize"} <= before.phases_s.keys()
     assert sum(before.phases_s.values()) <= before.seconds + 0.1
     (finding,) = (f for f in profiled.recording.explain().findings if f.cause == "large-graph")
     assert finding.evidence["phases_s"] == before.phases_s
-    assert "sending it" in finding.text
+    assert "sending the graph" in finding.text
     assert "before tasks" in profiled.recording.summary()
 
 

@@ -13,10 +13,8 @@ from typing import Any
 
 from taskscope.model.forklock import ForkLock
 from taskscope.sources.cluster.adapter.clients import Call, Observer, Submission, largest_argument
-from taskscope.sources.local.adapter import building
 
 _CLOSING = frozenset(("closing", "closed"))
-_OWNER = "clients"
 _lock = ForkLock()
 _observers: tuple[Observer, ...] = ()
 _originals: dict[str, Any] = {}
@@ -34,7 +32,6 @@ def watch(observer: Observer) -> bool:
         if module is None or not hasattr(module, "Client"):
             return False
         _install(module.Client)
-        building.watch(_OWNER, module, module.Client)
         if observer not in _observers:
             _observers = (*_observers, observer)
         return True
@@ -46,7 +43,6 @@ def release(observer: Observer) -> None:
     with _lock:
         _observers = tuple(o for o in _observers if o is not observer)
         if not _observers and _originals:
-            building.release(_OWNER, sys.modules["distributed.client"])
             _uninstall(sys.modules["distributed.client"].Client)
 
 
@@ -140,7 +136,6 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
     def graph_to_futures(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not tap.is_on:
             return original(self, *args, **kwargs)
-        built_s = building.seconds()
         _call_observers(lambda observer: observer.submitting(self))
         began, _sent.n_bytes = time.perf_counter(), None
         try:
@@ -148,7 +143,7 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
             sent_s = time.perf_counter() - began
             single = _is_single(self, sys._getframe(1))
             # Tasks of `submit` and `map` are one run of many graphs.
-            before = {} if single else {"optimize_s": built_s, "send_s": sent_s}
+            before = {} if single else {"send_s": sent_s}
 
             def tell(observer: Observer) -> None:
                 # What a task submits is part of its compute: the scheduler's event names the task.
