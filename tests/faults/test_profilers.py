@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import dask
 import dask.threaded
@@ -15,7 +14,7 @@ from taskscope.diagnostics.profilers import RecordedProfiler
 from taskscope.session import current
 from tests.support.waiting import PATIENCE_S
 
-KINDS: list[Callable[[], RecordedProfiler[Any]]] = [
+KINDS: list[Callable[[], RecordedProfiler]] = [
     Profiler,
     lambda: ResourceProfiler(dt=0.01),
     CacheProfiler,
@@ -25,12 +24,12 @@ GRAPH = {"a": (abs, -1), "b": (abs, "a")}
 
 
 @pytest.fixture(params=KINDS, ids=["tasks", "resources", "cache", "metric"])
-def profiler(request: pytest.FixtureRequest) -> RecordedProfiler[Any]:
-    made: RecordedProfiler[Any] = request.param()
+def profiler(request: pytest.FixtureRequest) -> RecordedProfiler:
+    made: RecordedProfiler = request.param()
     return made
 
 
-def test_register_twice_and_unregister_when_absent(profiler: RecordedProfiler[Any]) -> None:
+def test_register_twice_and_unregister_when_absent(profiler: RecordedProfiler) -> None:
     profiler.unregister()
     profiler.register()
     profiler.register()
@@ -43,7 +42,7 @@ def test_register_twice_and_unregister_when_absent(profiler: RecordedProfiler[An
     assert not current().held
 
 
-def test_clear_while_running_and_before_anything(profiler: RecordedProfiler[Any]) -> None:
+def test_clear_while_running_and_before_anything(profiler: RecordedProfiler) -> None:
     profiler.clear()
     assert profiler.results == []
 
@@ -56,7 +55,7 @@ def test_clear_while_running_and_before_anything(profiler: RecordedProfiler[Any]
     assert profiler.recording.runs[0].status == "finished"
 
 
-def test_two_threads_that_enter_the_same_profiler(profiler: RecordedProfiler[Any]) -> None:
+def test_two_threads_that_enter_the_same_profiler(profiler: RecordedProfiler) -> None:
     both = threading.Barrier(2)
     answers: list[object] = []
 
@@ -76,7 +75,7 @@ def test_two_threads_that_enter_the_same_profiler(profiler: RecordedProfiler[Any
     assert not current().held
 
 
-def test_the_user_s_own_exception_comes_through(profiler: RecordedProfiler[Any]) -> None:
+def test_the_user_s_own_exception_comes_through(profiler: RecordedProfiler) -> None:
     error = LookupError("mine")
 
     def fail() -> None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from taskscope.diagnostics.profilers import sampled
 from taskscope.errors import OptionError, TaskscopeError, required, unknown_name
 from taskscope.options import Options, checked_dt
 from taskscope.session import current
@@ -113,10 +112,11 @@ class MemorySampler:
         recorder, start_s = session.recorder, session.recorder.now_s()
         session.hold(owner, Options(dt=interval_s, metric="any"))
         try:
-            with sampled(owner):
-                session.sampler.sample()
-                yield
+            session.sampler.block_started(owner)
+            session.sampler.sample()
+            yield
         finally:
+            session.sampler.block_stopped(owner)
             rows = recorder.resources.rows().between(start_s, recorder.now_s())
             zero_s = recorder.started_at.timestamp()
             self.samples[label] = [(zero_s + time_s, int(rss)) for time_s, _, rss, *_ in rows.tuples()]

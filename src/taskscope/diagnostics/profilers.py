@@ -5,42 +5,32 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import reduce
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import dask.diagnostics
+import numpy as np
+from dask.diagnostics.profile import CacheData, ResourceData, TaskData
 
+from taskscope.analysis.cache_usage import Held
 from taskscope.analysis.display.colours import prefix_colours
 from taskscope.diagnostics.callback import Callback
-from taskscope.diagnostics.results import (
-    CacheData,
-    Metric,
-    ResourceData,
-    Results,
-    SeenRun,
-    TaskData,
-    cache_data,
-    cached_results,
-    resource_data,
-    task_data,
-    task_texts,
-)
+from taskscope.diagnostics.tasks import RecordedGraph, TaskText, called_names
 from taskscope.diagnostics.visualize import visualize
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.model.errortext import describe
 from taskscope.model.keys import split_key
 from taskscope.model.recording import RecordedData, count_tasks
+from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.process import ResourceRows
-from taskscope.model.tables.records import Run
+from taskscope.model.tables.records import FINISHED, flag_codes
 from taskscope.options import Options
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.local.adapter import registration
-from taskscope.sources.local.adapter.graph import called_name
 from taskscope.sources.local.adapter.registration import CallbackTuple
 from taskscope.sources.local.adapter.scheduler import find_callbacks, is_nested
 
@@ -48,14 +38,33 @@ if TYPE_CHECKING:
     from bokeh.models import LayoutDOM
     from bokeh.plotting import figure
 
+Metric: TypeAlias = Callable[[Any], object]
 _Graph: TypeAlias = Mapping[Any, Any]
-_Row = TypeVar("_Row")
 
-_MAX_SAMPLED = 1024
 _CLUSTER_KINDS: frozenset[type] = frozenset({str, tuple})
 
 
-class RecordedProfiler(Callback, Generic[_Row]):
+class Results(list[Any]):
+    """A list that can also be called, because in 2015 ``results`` was a method."""
+
+    def __call__(self) -> Self:
+        """Return itself."""
+        return self
+
+
+@dataclass(slots=True)
+class _Compute:
+    """A compute of a profiler: types of its keys, called functions by group, the metric's values by key."""
+
+    run: int
+    start_s: float
+    stop_s: float | None = None
+    kinds: frozenset[type] = frozenset()
+    functions: Mapping[str, str] = field(default_factory=dict)
+    values: dict[object, object] = field(default_factory=dict)
+
+
+class RecordedProfiler(Callback):
     """A profiler that records while it is entered or registered; `metric` is a function of each result."""
 
     has_prefixes = True
@@ -69,13 +78,14 @@ class RecordedProfiler(Callback, Generic[_Row]):
         self._parts: list[RecordedData] = []
         self._first_run = 0
         self._start_s = 0.0
-        self._running: dict[int, SeenRun] = {}
-        self.runs: dict[int, SeenRun] = {}
-        """The computes that neither a task nor a hook of another one started, by number."""
-        self.cleared_s = -math.inf
-        """When `clear` was called last, in seconds after the recorder's zero."""
+        self._running: dict[int, _Compute] = {}
+        self._computes: dict[int, _Compute] = {}
+        """The computes that neither a task nor a hook of another one started, by run."""
+        self._cleared_s = -math.inf
+        self._with_source: set[int] = set()
+        """Graphs whose compute has this profiler, but not the session, among its callbacks."""
         self._hooks: CallbackTuple = (self._seen, None, None, metric and self._measure, self._over)
-        self._results: Results[_Row] = Results()
+        self._results = Results()
         self._results_state: tuple[object, ...] = ()
         self.start_time: float | None = None
         self.end_time: float | None = None
@@ -87,17 +97,17 @@ class RecordedProfiler(Callback, Generic[_Row]):
     @property
     def recording(self) -> Recording:
         """Everything that was recorded while this profiler watched, failed and interrupted tasks included."""
-        return Recording.of(self.recorded())
+        return Recording.of(self._recorded())
 
     @property
-    def results(self) -> Results[_Row]:
-        """What was recorded, as in ``dask.diagnostics``; the same list as long as nothing is new."""
+    def results(self) -> Results:
+        """The rows, as in ``dask.diagnostics``; the same list until there are new ones."""
         state = self._state()
         if state != self._results_state:
             self._results, self._results_state = Results(self._rows()), state
         return self._results
 
-    def _rows(self) -> Iterator[_Row]:
+    def _rows(self) -> Iterator[Any]:
         raise NotImplementedError
 
     def _begin(self, owner: object) -> None:
@@ -114,7 +124,7 @@ class RecordedProfiler(Callback, Generic[_Row]):
             self.end_time = time.perf_counter()
 
     def _is_outermost(self, owner: object) -> bool:
-        """Whether this is the entering of a block that no other block of this profiler goes around."""
+        """Whether `owner` is the outermost of this profiler's blocks, and just entered."""
         return self._blocks() == [owner]
 
     def _open(self, owner: object) -> None:
@@ -124,11 +134,10 @@ class RecordedProfiler(Callback, Generic[_Row]):
                 self._start_s = self.recorder.now_s()
             self._owners.add(owner)
             current().hold(self, self._options)
-            # After the source, which is to know of a compute before its number is read here.
+            # After the source's hooks, which number a compute.
             registration.install(self._hooks)
 
     def _close(self, owner: object) -> None:
-        """Watch no more for this owner; with the last one what was recorded is kept."""
         with self._lock:
             if self._owners == {owner}:
                 self._parts.append(self._snapshot())
@@ -138,13 +147,14 @@ class RecordedProfiler(Callback, Generic[_Row]):
                 current().release(self)
 
     def clear(self) -> None:
-        """Forget what was recorded; of a compute in flight, what ends afterwards is still recorded."""
+        """Drop all rows; tasks of a running compute that end afterwards are still recorded."""
         with self._lock:
             self._parts.clear()
-            self.runs = {run.run: run for run in self._running.values()}
-            self.cleared_s = self.recorder.now_s()
-            self._first_run = min(self.runs, default=self.recorder.next_run)
-            self._start_s = min((run.start_s for run in self.runs.values()), default=self.cleared_s)
+            self._computes = {compute.run: compute for compute in self._running.values()}
+            self._cleared_s = self.recorder.now_s()
+            self._first_run = min(self._computes, default=self.recorder.next_run)
+            starts_s = (compute.start_s for compute in self._computes.values())
+            self._start_s = min(starts_s, default=self._cleared_s)
         self._results, self._results_state = Results(), ()
         self.start_time = time.perf_counter() if self._owners else None
         self.end_time = None
@@ -152,74 +162,101 @@ class RecordedProfiler(Callback, Generic[_Row]):
     def close(self) -> None:
         """Do nothing: no process or thread of this profiler outlives a compute."""
 
-    def recorded(self) -> RecordedData:
-        """Return everything that was recorded while it watched."""
+    def _recorded(self) -> RecordedData:
         with self._lock:
             is_whole = self._parts and not self._owners
             return reduce(_joined, self._parts if is_whole else [*self._parts, self._snapshot()])
 
     def _state(self) -> tuple[object, ...]:
-        """Return a value that changes whenever there is something new to read."""
+        """Return a value that changes with each new row."""
         with self._lock:
             recorder, seen = self.recorder, (0, 0)
             if self._owners:
                 recorder.pull_all()
                 seen = (recorder.version, recorder.cursor)
-            return (*seen, len(self._parts), self.cleared_s, frozenset(self._owners))
+            return (*seen, len(self._parts), self._cleared_s, frozenset(self._owners))
 
     def _snapshot(self) -> RecordedData:
         session, recorder = current(), self.recorder
         now = recorder.next_run, recorder.now_s()
         first_run, start_s = (self._first_run, self._start_s) if self._owners else now
         session.cluster.settle()
-        self._adopt(recorder.runs(first_run))
+        self._add_cluster_computes(first_run)
         last_run, stop_s = max(recorder.next_run - 1, 0), recorder.now_s()
         metadata = session.metadata()
         return recorder.snapshot(first_run, last_run, start_s=start_s, stop_s=stop_s, metadata=metadata)
 
-    def _adopt(self, runs: Sequence[Run]) -> None:
-        """Count computes on clusters, which call no hook, among those of this profiler."""
-        for run in runs:
+    def _add_cluster_computes(self, first_run: int) -> None:
+        for run in self.recorder.runs(first_run):
             if not run.is_on_cluster:
                 continue
-            if run.run not in self.runs:
-                self.runs[run.run] = SeenRun(run.run, run.start_s, kinds=_CLUSTER_KINDS)
+            if run.run not in self._computes:
+                self._computes[run.run] = _Compute(run.run, run.start_s, kinds=_CLUSTER_KINDS)
                 if self.metric is not None:
                     self.recorder.warn("results stay on the workers, so the cache metric gave them no value")
-            self.runs[run.run].stop_s = run.stop_s
+            self._computes[run.run].stop_s = run.stop_s
 
-    # Called by Dask's schedulers: these must never raise ---------------------------------------------------
+    def _graphs(self, recording: RecordedData) -> dict[int, RecordedGraph]:
+        return {
+            run: RecordedGraph(recording, run, compute.kinds, compute.functions)
+            for run, compute in self._computes.items()
+            if run in recording.graphs
+        }
+
+    # Called by Dask's schedulers ---------------------------------------------------------------------------
 
     def _seen(self, dsk: _Graph) -> None:
         with self.recorder.guard("a profiler's start"):
             run = current().source.run_of(dsk)
             if run is not None and id(dsk) not in self._running and not is_nested():
-                kinds = frozenset(map(type, dsk))
-                self.runs[run] = self._running[id(dsk)] = SeenRun(
-                    run, self.recorder.now_s(), None, kinds, _functions(dsk)
+                compute = _Compute(
+                    run, self.recorder.now_s(), None, frozenset(map(type, dsk)), called_names(dsk)
                 )
-                # In a compute that was given several profilers, the first one begins the run.
+                self._computes[run] = self._running[id(dsk)] = compute
+                # In a compute with several explicit profilers, the first one begins the run.
                 self._first_run = min(self._first_run, run)
 
     def _measure(self, key: object, result: object, dsk: _Graph, _state: object, _worker: object) -> None:
-        seen = self._running.get(id(dsk))
-        if seen is None or self.metric is None or key in seen.values:
+        compute = self._running.get(id(dsk))
+        if compute is None or self.metric is None or key in compute.values:
             return
         try:
-            seen.values[key] = self.metric(result)
+            compute.values[key] = self.metric(result)
         except Exception as error:  # noqa: BLE001 - the user's metric may raise anything
             self.recorder.warn(f"the cache metric failed and gave no value: {describe(error)}")
 
     def _over(self, dsk: _Graph, _state: object, _failed: object) -> None:
         with self.recorder.guard("a profiler's finish"):
-            seen = self._running.pop(id(dsk), None)
-            if seen is not None:
-                seen.stop_s = self.recorder.now_s()
+            compute = self._running.pop(id(dsk), None)
+            if compute is not None:
+                compute.stop_s = self.recorder.now_s()
 
     @property
     def _callback(self) -> CallbackTuple:
-        """The form for ``dask.callbacks.add_callbacks`` and for ``compute(callbacks=…)``."""
-        return _Given(self).callback
+        """The hooks for ``dask.callbacks.add_callbacks`` and ``compute(callbacks=…)``."""
+        return (self._explicit_start, *(partial(self._explicit, hook) for hook in range(1, 5)))
+
+    def _explicit_start(self, dsk: _Graph) -> None:
+        self._open(id(dsk))
+        source = current().source
+        is_called = source.callback[0] in [callback[0] for callback in find_callbacks()]
+        if not is_called and source.run_of(dsk) is None:
+            self._with_source.add(id(dsk))
+            source.callback[0](dsk)  # type: ignore[misc]  # the source has all five hooks
+
+    def _explicit(self, hook: int, *arguments: Any) -> None:
+        """Call the session's hook where Dask does not, then this profiler's."""
+        dsk = arguments[{2: 1, 3: 2}.get(hook, 0)]
+        if id(dsk) in self._with_source:
+            current().source.callback[hook](*arguments)  # type: ignore[misc]  # the source has all five hooks
+        if hook == 1:
+            self._seen(dsk)
+        elif hook == 3:
+            self._measure(*arguments)
+        elif hook == 4:
+            self._with_source.discard(id(dsk))
+            self._over(*arguments)
+            self._close(id(dsk))
 
     # Drawing ----------------------------------------------------------------------------------------------
 
@@ -239,13 +276,13 @@ class RecordedProfiler(Callback, Generic[_Row]):
         raise NotImplementedError
 
     def span(self) -> tuple[float, float]:
-        """Return from when to when there is something to draw, in seconds of ``time.perf_counter``."""
+        """Return the drawn time, in seconds of ``time.perf_counter``."""
         now = time.perf_counter()
         start = now if self.start_time is None else self.start_time
         return start, now if self.end_time is None else self.end_time
 
 
-class Profiler(RecordedProfiler[TaskData], dask.diagnostics.Profiler):  # type: ignore[misc]  # properties where Dask has attributes
+class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[misc]  # properties where Dask has attributes
     """Records every task, timed by the worker that ran it.
 
     Parameters
@@ -307,21 +344,46 @@ class Profiler(RecordedProfiler[TaskData], dask.diagnostics.Profiler):  # type: 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
         from taskscope.charts import MAX_GLYPHS, plot_tasks
 
-        recording, origin = self.recorded(), self.recorder.origin
-        texts = task_texts(recording, self.runs) if count_tasks(recording) <= MAX_GLYPHS else None
+        recording, origin = self._recorded(), self.recorder.origin
+        texts = self._task_texts(recording) if count_tasks(recording) <= MAX_GLYPHS else None
         return plot_tasks(recording, zero_s - origin, until_s - origin, texts=texts, **options)
 
     def _rows(self) -> Iterator[TaskData]:
-        return task_data(self)
+        """Yield the tasks that finished, by run and start."""
+        recording, origin = self._recorded(), self.recorder.origin
+        workers = _worker_ids(recording)
+        for run, graph in self._graphs(recording).items():
+            rows = RowBlock.concat([block for block in recording.blocks if block.run == run])
+            stop = rows.start + rows.duration
+            mine = np.flatnonzero((flag_codes(rows.flags, "status") == FINISHED) & (stop >= self._cleared_s))
+            mine = mine[np.argsort(rows.start[mine], kind="stable")]
+            tasks = rows.task[mine].tolist()
+            columns = (rows.start[mine] + origin, stop[mine] + origin, rows.lane[mine])
+            ended = zip(graph.keys(tasks), tasks, *(column.tolist() for column in columns), strict=True)
+            for key, task, start_time, end_time, lane in ended:
+                yield TaskData(key, TaskText(key, graph, task), start_time, end_time, workers[run][lane])
+
+    def _task_texts(self, recording: RecordedData) -> list[str]:
+        """Return the call of each task, in the order of `Recording.tasks`, or its prefix."""
+        graphs = self._graphs(recording)
+        found: list[str] = []
+        for block in recording.blocks:
+            graph = graphs.get(block.run)
+            if graph is None:
+                group = recording.graphs[block.run].group[block.task]
+                found += [recording.groups[i].prefix for i in group.tolist()]
+            else:
+                found += map(graph.call, block.task.tolist())
+        return found
 
 
-class CacheProfiler(RecordedProfiler[CacheData], dask.diagnostics.CacheProfiler):  # type: ignore[misc]  # properties where Dask has attributes
+class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: ignore[misc]  # properties where Dask has attributes
     """Records how long every result stays in the scheduler's cache.
 
     Parameters
     ----------
     metric
-        What a result counts: a function of it, such as ``cachey.nbytes``; by default every result counts 1.
+        A function of a result, such as ``cachey.nbytes``; by default every result counts 1.
     metric_name
         Its name in plots; by default that of the function, or ``count``.
 
@@ -356,16 +418,42 @@ class CacheProfiler(RecordedProfiler[CacheData], dask.diagnostics.CacheProfiler)
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
         from taskscope.charts import Scheme, plot_cache
 
-        cached, origin = cached_results(self), self.recorder.origin
-        own = Scheme.of(prefix_colours(self.recorded()), options.get("palette"))
-        options = {"scheme": own, **options}
-        return plot_cache(cached, self._metric_name, zero_s - origin, until_s - origin, **options)
+        numbers, origin = prefix_colours(self._recorded()), self.recorder.origin
+        options = {"scheme": Scheme.of(numbers, options.get("palette")), **options}
+        held = self._held(list(numbers))
+        return plot_cache(held, self._metric_name, zero_s - origin, until_s - origin, **options)
+
+    def _held(self, prefixes: list[str]) -> Held:
+        places = {prefix: place for place, prefix in enumerate(prefixes)}
+        rows, origin = self.results, self.recorder.origin
+        return Held(
+            tuple(prefixes),
+            np.array([places.get(split_key(row.key)[1], 0) for row in rows], np.int64),
+            np.array([row.cache_time - origin for row in rows], np.float64),
+            np.array([row.free_time - origin for row in rows], np.float64),
+            np.array([_number(row.metric) for row in rows], np.float64),
+        )
 
     def _rows(self) -> Iterator[CacheData]:
-        return cache_data(self)
+        """Yield the results that were in the scheduler's cache, by when they left."""
+        recording, origin = self._recorded(), self.recorder.origin
+        stops = {run.run: run.stop_s for run in recording.runs}
+        for run, graph in self._graphs(recording).items():
+            stop_s = stops.get(run)
+            enter = graph.columns.enter_times()
+            leave = graph.columns.exit_times(recording.now_s if stop_s is None else stop_s)
+            mine = ~np.isnan(enter) & (leave >= self._cleared_s)
+            mine[graph.columns.data] = False
+            rows = np.flatnonzero(mine)
+            rows = rows[np.lexsort((enter[rows], leave[rows]))]
+            keys, values = graph.keys(rows.tolist()), self._computes[run].values
+            times = (enter[rows] + origin).tolist(), (leave[rows] + origin).tolist()
+            for key, task, cache_time, free_time in zip(keys, rows.tolist(), *times, strict=True):
+                metric = 1 if self.metric is None else values.get(key)
+                yield CacheData(key, TaskText(key, graph, task), metric, cache_time, free_time)
 
 
-class ResourceProfiler(RecordedProfiler[ResourceData], dask.diagnostics.ResourceProfiler):
+class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
     """Samples CPU and memory: throughout a ``with`` block, or while a compute runs if registered.
 
     Parameters
@@ -400,12 +488,11 @@ class ResourceProfiler(RecordedProfiler[ResourceData], dask.diagnostics.Resource
         RecordedProfiler.__init__(self, Options(dt=dt, metric="any"))
         self._spans_s: list[tuple[float, float]] = []
         self._entered_s = 0.0
-        self._sampling = sampled(self)
-        self._assigned: Results[ResourceData] | None = None
+        self._assigned: Results | None = None
 
     @property
-    def results(self) -> Results[ResourceData]:
-        """The samples. What is assigned here is drawn instead."""
+    def results(self) -> Results:
+        """The samples; an assigned list is drawn instead."""
         return super().results if self._assigned is None else self._assigned
 
     @results.setter
@@ -416,17 +503,16 @@ class ResourceProfiler(RecordedProfiler[ResourceData], dask.diagnostics.Resource
         super()._begin(owner)
         if self._is_outermost(owner):
             self._entered_s = self.recorder.now_s()
-            self._sampling = sampled(self)
-            self._sampling.__enter__()
+            current().sampler.block_started(self)
 
     def _end(self, owner: object) -> None:
         if self._is_outermost(owner):
-            self._sampling.__exit__(None, None, None)
+            current().sampler.block_stopped(self)
             self._spans_s.append((self._entered_s, self.recorder.now_s()))
         super()._end(owner)
 
     def clear(self) -> None:
-        """Forget all samples."""
+        """Drop all samples."""
         super().clear()
         self._spans_s.clear()
         self._entered_s = self.recorder.now_s()
@@ -439,92 +525,26 @@ class ResourceProfiler(RecordedProfiler[ResourceData], dask.diagnostics.Resource
 
     def _is_running(self) -> bool:
         # Tests of dask.diagnostics use this name.
-        return bool(self._blocks()) or any(run.stop_s is None for run in self.runs.values())
+        return bool(self._blocks() or self._running)
 
     def _rows(self) -> Iterator[ResourceData]:
+        """Yield the samples of blocks and computes whose CPU use is known."""
         spans_s = list(self._spans_s)
         if not self._blocks():
-            runs = self.runs.values()
-            spans_s += [(max(r.start_s, self.cleared_s), r.stop_s) for r in runs if r.stop_s is not None]
-        return resource_data(self, spans_s)
+            computes = self._computes.values()
+            spans_s += [(max(c.start_s, self._cleared_s), c.stop_s) for c in computes if c.stop_s is not None]
+        rows, origin = self._recorded().resources, self.recorder.origin
+        mine = np.zeros(len(rows), bool)
+        for start_s, stop_s in spans_s:
+            mine |= (rows.time >= start_s) & (rows.time <= stop_s)
+        for time_s, cpu_percent, rss_bytes, *_ in rows.part(mine & ~np.isnan(rows.cpu_percent)).tuples():
+            yield ResourceData(time_s + origin, rss_bytes / 1e6, cpu_percent)
 
     __del__ = RecordedProfiler.close
 
 
-@contextmanager
-def sampled(owner: object) -> Iterator[None]:
-    """Have samples of CPU and memory taken, also while nothing computes."""
-    session = current()
-
-    session.sampler.block_started(owner)
-    try:
-        yield
-    finally:
-        session.sampler.block_stopped(owner)
-
-
-class _Given:
-    """The hooks for a compute that was given a profiler as a callback of its own.
-
-    Where the session is not among the callbacks of that compute, its hooks are called from here.
-    """
-
-    def __init__(self, profiler: RecordedProfiler[Any]) -> None:
-        self._profiler = profiler
-        self._source = current().source
-        self._begun: set[int] = set()
-        self.callback: CallbackTuple = (
-            self._start,
-            self._start_state,
-            self._pretask,
-            self._posttask,
-            self._end,
-        )
-
-    def _pass_on(self, hook: int, dsk: _Graph, *arguments: object) -> None:
-        call = self._source.callback[hook]
-        if id(dsk) in self._begun and call is not None:
-            call(*arguments)
-
-    def _start(self, dsk: _Graph) -> None:
-        self._profiler._open(id(dsk))
-        is_called = self._source.callback[0] in [callback[0] for callback in find_callbacks()]
-        if not is_called and self._source.run_of(dsk) is None:
-            self._begun.add(id(dsk))
-            self._pass_on(0, dsk, dsk)
-
-    def _start_state(self, dsk: _Graph, state: object) -> None:
-        self._pass_on(1, dsk, dsk, state)
-        # The session knows this compute for certain.
-        self._profiler._seen(dsk)
-
-    def _pretask(self, key: object, dsk: _Graph, state: object) -> None:
-        self._pass_on(2, dsk, key, dsk, state)
-
-    def _posttask(self, key: object, result: object, dsk: _Graph, state: object, worker: object) -> None:
-        self._pass_on(3, dsk, key, result, dsk, state, worker)
-        self._profiler._measure(key, result, dsk, state, worker)
-
-    def _end(self, dsk: _Graph, state: object, failed: object) -> None:
-        self._pass_on(4, dsk, dsk, state, failed)
-        self._begun.discard(id(dsk))
-        self._profiler._over(dsk, state, failed)
-        self._profiler._close(id(dsk))
-
-
-def _functions(dsk: _Graph) -> dict[str, str]:
-    """Return what some tasks call, by group; a task itself is not kept, for it holds its arguments."""
-    found: dict[str, str] = {}
-    keys = list(dsk)
-    for key in keys[:: -(-len(keys) // _MAX_SAMPLED) or 1]:
-        group = key[0] if type(key) is tuple and key else split_key(key)[0]
-        if group not in found:
-            found[group] = called_name(dsk[key]) or ""
-    return found
-
-
 def _joined(first: RecordedData, second: RecordedData) -> RecordedData:
-    """Return two recordings of one recorder as one; the later one's tables of groups and lanes hold all."""
+    """Return two recordings of one recorder as one; the later one's tables of groups and lanes are whole."""
     return replace(
         second,
         started_at=first.started_at,
@@ -536,3 +556,22 @@ def _joined(first: RecordedData, second: RecordedData) -> RecordedData:
         messages=tuple(dict.fromkeys([*first.messages, *second.messages])),
         dropped=first.dropped + second.dropped,
     )
+
+
+def _worker_ids(recording: RecordedData) -> dict[int, list[int | None]]:
+    """Return each lane's worker as the run's scheduler calls it, by run."""
+    # A task that no worker reported has a lane with a negative thread.
+    threads = [lane.thread if lane.thread >= 0 else None for lane in recording.lanes]
+    # A cluster's worker has an address, and its threads run its tasks.
+    local = [lane.thread >= 0 and lane.worker.isdecimal() for lane in recording.lanes]
+    processes = [int(n.worker) if here else None for n, here in zip(recording.lanes, local, strict=True)]
+    alone: list[int | None] = [None] * len(recording.lanes)
+    ids = {"synchronous": alone, "processes": processes}
+    return {run.run: ids.get(run.scheduler or "", threads) for run in recording.runs}
+
+
+def _number(value: Any) -> float:
+    try:
+        return math.nan if value is None else float(value)
+    except (TypeError, ValueError):
+        return math.nan

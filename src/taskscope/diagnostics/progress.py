@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import threading
 import time
@@ -93,11 +92,6 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
         # Called at the end of each compute, whatever other callbacks raise there.
         self._at_end = (None, None, None, None, self._finish)
         self._on_clusters = _ClusterComputes(self)  # type: ignore[abstract]  # other events are ignored
-        self._renew()
-
-    def _renew(self) -> None:
-        """Begin with no compute, as in a forked child, which has none of its parent's."""
-        self._pid = os.getpid()
         self._lock = threading.RLock()
         self._counts: dict[Hashable, _Counts] = {}
         self._ended = (0, 0)
@@ -143,19 +137,16 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
 
     def begin(self, compute: Hashable, counts: _Counts, first_run: int | None = None) -> None:
         """Show a compute, with those that go on or in a bar of its own."""
-        with current().recorder.guard("the progress bar"):
-            if self._pid != os.getpid():
-                self._renew()
-            with self._lock:
-                is_first = not self._counts
-                self._counts[compute] = counts
-                if is_first:
-                    # An interrupt may have kept the bar before from ending.
-                    self._end_bar()
-                    self._ended, self._failed = (0, 0), False
-                    self._started = time.perf_counter()
-                    self._bar = self._new_bar(first_run)
-                    self._bar.start()
+        with current().recorder.guard("the progress bar"), self._lock:
+            is_first = not self._counts
+            self._counts[compute] = counts
+            if is_first:
+                # An interrupt may have kept the bar before from ending.
+                self._end_bar()
+                self._ended, self._failed = (0, 0), False
+                self._started = time.perf_counter()
+                self._bar = self._new_bar(first_run)
+                self._bar.start()
 
     def finish(self, compute: Hashable, *, failed: bool) -> None:
         """End a compute, and the bar with the last one; idempotent."""
@@ -167,10 +158,6 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
                 self._failed |= failed
             if not self._counts:
                 self._end_bar()
-
-    def is_shown(self, compute: Hashable) -> bool:
-        """Return whether a compute is part of the bar and has not ended."""
-        return compute in self._counts
 
     def _end_bar(self) -> None:
         bar, self._bar = self._bar, None

@@ -9,44 +9,22 @@ import webbrowser
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from taskscope.analysis.display.colours import prefix_colours
 from taskscope.errors import OptionError
 from taskscope.export.atomic import check_writable, write_atomically
-from taskscope.model.recording import RecordedData
 from taskscope.sources.cell import in_kernel
 
 if TYPE_CHECKING:
     from bokeh.models import LayoutDOM
-    from bokeh.plotting import figure
 
 _DEFAULT_FILENAME = "profile.html"
 _MARGIN_PX = 40
 
 
-class _Drawable(Protocol):
-    """A profiler of Dask's or of another package."""
-
-    def _plot(self, **options: Any) -> figure: ...
-
-
-@runtime_checkable
-class _Recorded(Protocol):
-    """A profiler of taskscope."""
-
-    has_prefixes: bool
-
-    @property
-    def recording(self) -> RecordedData: ...
-
-    def span(self) -> tuple[float, float]: ...
-
-    def draw(self, zero_s: float, until_s: float, **options: Any) -> figure: ...
-
-
 def visualize(
-    profilers: _Drawable | Sequence[_Drawable],
+    profilers: Any,
     filename: str | PathLike[str] = _DEFAULT_FILENAME,
     show: bool = True,  # noqa: FBT001, FBT002 - dask.diagnostics takes these by place too
     save: bool | None = None,  # noqa: FBT001 - as show
@@ -124,26 +102,26 @@ def visualize(
     return layout
 
 
-def _draw(profilers: Sequence[_Drawable], options: dict[str, Any]) -> LayoutDOM:
+def _draw(profilers: Sequence[Any], options: dict[str, Any]) -> LayoutDOM:
     from taskscope.charts import Scheme, stacked
 
-    ours = [p for p in profilers if isinstance(p, _Recorded)]
-    if len(profilers) == 1 or not ours:
+    # Those of other packages have Dask's `_plot` alone.
+    recorded = [profiler for profiler in profilers if hasattr(profiler, "draw")]
+    if len(profilers) == 1 or not recorded:
         figures = [profiler._plot(**options) for profiler in profilers]
         return figures[0] if len(figures) == 1 else stacked(figures)
-    start_s = min(profiler.span()[0] for profiler in ours)
-    stop_s = max(profiler.span()[1] for profiler in ours)
-    numbers = {prefix: n for profiler in ours for prefix, n in prefix_colours(profiler.recording).items()}
+    starts, stops = zip(*(profiler.span() for profiler in recorded), strict=True)
+    numbers = {prefix: n for p in recorded for prefix, n in prefix_colours(p.recording).items()}
     shared: dict[str, Any] = {"scheme": Scheme.of(numbers, options.get("palette")), "legend": True}
     figures = []
     for profiler in profilers:
-        if not isinstance(profiler, _Recorded):
+        if profiler not in recorded:
             figures.append(profiler._plot(**options))
         elif profiler.has_prefixes:
-            figures.append(profiler.draw(start_s, stop_s, **{**options, **shared}))
+            figures.append(profiler.draw(min(starts), max(stops), **{**options, **shared}))
             shared["legend"] = False
         else:
-            figures.append(profiler.draw(start_s, stop_s, **options))
+            figures.append(profiler.draw(min(starts), max(stops), **options))
     return stacked(figures)
 
 

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 from dask._task_spec import Task
 from dask.callbacks import add_callbacks
+from dask.diagnostics.profile import TaskData
 from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope import diagnostics
 from taskscope.diagnostics import CacheProfiler, Profiler, ResourceProfiler
-from taskscope.diagnostics.results import TaskData
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.session import current
 from tests.support.computes.process_tasks import pid

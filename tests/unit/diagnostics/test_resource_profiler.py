@@ -5,9 +5,9 @@ import time
 import dask
 import psutil
 import pytest
+from dask.diagnostics.profile import ResourceData
 
 from taskscope.diagnostics import ResourceProfiler
-from taskscope.diagnostics.results import ResourceData
 from taskscope.errors import OptionError
 from tests.support.waiting import until
 
