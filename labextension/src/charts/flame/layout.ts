@@ -19,6 +19,8 @@ export interface FlameBar {
 }
 
 export interface FlameLayout {
+  readonly root: FlameNode;
+  readonly focus: FlameNode;
   readonly bars: readonly FlameBar[];
   readonly heightPx: number;
   readonly widthPx: number;
@@ -47,7 +49,7 @@ export function layoutFlame(root: FlameNode, focus: FlameNode, widthPx: number):
     depth = Math.max(depth, node.depth);
     return true;
   });
-  return { bars, heightPx: (depth + 1) * ROW_PX, widthPx };
+  return { root, focus, bars, heightPx: (depth + 1) * ROW_PX, widthPx };
 }
 
 /** The bar at a place, null where there is none. */
@@ -83,7 +85,6 @@ const DIM = 0.16;
 export interface FlameScene {
   readonly layout: FlameLayout;
   readonly theme: Theme;
-  readonly focus: FlameNode;
   /** Where the keyboard or the pointer is. */
   readonly cursor: FlameNode | null;
   /** What the search found; null: nothing is searched for. */

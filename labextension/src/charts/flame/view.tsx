@@ -161,9 +161,9 @@ class FlameView implements FlameChart {
   }
 
   #move(direction: Direction): void {
-    const at = this.#cursor ?? this.#focus;
-    if (this.#layout !== null && at !== null) {
-      this.#point(neighbour(this.#layout, at, direction));
+    const [at, layout] = [this.#cursor ?? this.#focus, this.#laidOut()];
+    if (layout !== null && at !== null) {
+      this.#point(neighbour(layout, at, direction));
     }
   }
 
@@ -358,34 +358,42 @@ class FlameView implements FlameChart {
 
   #nodeAt(event: MouseEvent): FlameNode | null {
     const { xPx, yPx } = pointOf(event.currentTarget as Element, event);
-    return this.#layout === null ? null : (barAt(this.#layout, xPx, yPx)?.node ?? null);
+    const layout = this.#laidOut();
+    return layout === null ? null : (barAt(layout, xPx, yPx)?.node ?? null);
+  }
+
+  /** Where calls stand; between new samples and the next painting, too. */
+  #laidOut(): FlameLayout | null {
+    const [root, focus, widthPx] = [this.#root, this.#focus, this.#canvas?.parentElement?.clientWidth ?? 0];
+    if (root === null || focus === null || widthPx === 0) {
+      return null;
+    }
+    if (this.#layout?.root !== root || this.#layout.focus !== focus || this.#layout.widthPx !== widthPx) {
+      this.#layout = layoutFlame(root, focus, widthPx);
+    }
+    return this.#layout;
   }
 
   #paint(): Painted {
-    const [data, root, focus] = [this.#data, this.#root, this.#focus];
-    const canvas = this.#canvas;
-    const widthPx = canvas?.parentElement?.clientWidth ?? 0;
+    const [data, canvas, layout] = [this.#data, this.#canvas, this.#laidOut()];
     const context = canvas?.getContext('2d') ?? null;
-    if (canvas === null || data === null || root === null || focus === null || widthPx === 0 || context === null) {
+    if (canvas === null || data === null || layout === null || context === null) {
       return 'still';
     }
     const ratio = pixelRatio();
-    const layout = layoutFlame(root, focus, widthPx);
-    this.#layout = layout;
-    fitCanvas(canvas, widthPx, layout.heightPx, ratio);
+    fitCanvas(canvas, layout.widthPx, layout.heightPx, ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const colour = this.colours.current();
     drawFlame(context, {
       layout,
       theme: this.#theme,
-      focus,
       cursor: this.#cursor,
       found: this.#found(),
       texts: this.#texts,
       colourOf: node => (node.kind === 'all' ? GROUND : colour(data.prefixes[node.prefix] ?? '')),
       nameOf: node => nameOf(data, node)
     });
-    this.#timeline.paint(this.#theme, widthPx, ratio);
+    this.#timeline.paint(this.#theme, layout.widthPx, ratio);
     return 'still';
   }
 }

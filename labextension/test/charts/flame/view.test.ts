@@ -14,6 +14,21 @@ function shown(): HTMLElement {
   return document.body;
 }
 
+it('a key pressed between new samples and the next painting moves as any other', () => {
+  const chart = mount(document.body, { current: () => () => '#888888', subscribe: () => undefined }, { signal: end.signal });
+  const show = (seconds: number): void => { chart.show(decodeFlame(wireOf([{ stack: ['f'], seconds }])), null); };
+  show(1);
+  const canvas = document.querySelector('canvas') as HTMLCanvasElement;
+  Object.defineProperty(canvas.parentElement, 'clientWidth', { value: 800 });
+  const down = (): string | undefined => {
+    canvas.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown' }));
+    return document.querySelector('.tsk-flame-said')?.textContent.split(':').at(0);
+  };
+  const first = down();
+  show(2);
+  expect([first, down()]).toEqual(['tasks', 'f (f.py']);
+});
+
 const texts = (el: HTMLElement, selector: string): (string | null)[] => [...el.querySelectorAll(selector)].map(found => found.textContent);
 
 it('has the title, the toolbar and the menu that other charts have', () => {

@@ -1,8 +1,7 @@
 /** A small button at a cell's input: how its Dask computes stand. It is part of the page, never of the notebook. */
 
-import { element } from '../../../charts/ui/dom';
+import { element, keepKeys } from '../../../charts/ui/dom';
 import { inputOf } from '../../private-names';
-import { pressedAsButton } from './button-keys';
 import type { Mark } from './executions';
 
 export class Badge {
@@ -14,7 +13,7 @@ export class Badge {
     private readonly _act: () => void,
     signal: AbortSignal
   ) {
-    pressedAsButton(this.el, signal);
+    keepKeys(this.el, signal);
   }
 
   focus(): void {
