@@ -14,8 +14,8 @@ r"""Batches of tables as bytes, and back with everything checked: what pages, fi
               bytes are described like a column without its name and come before them
               [name, "one", value]: the same value in all rows
 
-Numbers are little endian. Whole numbers that may be unknown are -1 then. Compressed frames have planes: first
-the lowest bytes of all values, then the next ones, which zlib packs a third better.
+Numbers are little endian. Whole numbers that may be unknown are -1 then. What is compressed has planes:
+first the lowest bytes of all values, then the next ones, which zlib packs better.
 """
 
 from __future__ import annotations
@@ -90,12 +90,14 @@ class Encoder:
         *,
         tick_s: float = TICK_S,
         level: int = 0,
+        planes: bool | None = None,
         stream: int | None = None,
     ) -> None:
         self._tables = tables
         self._header = {"format": FORMAT, **header, "tick_s": tick_s}
         self._tick_s = tick_s
         self._level = level
+        self._planes = bool(level) if planes is None else planes
         self._stream = secrets.randbits(32) if stream is None else stream
         self._number = 0
 
@@ -112,7 +114,7 @@ class Encoder:
                 # A column in which nothing is known is as good as none.
                 known = [spec for spec in specs if spec[1:] != ["one", None]]
                 tables.append([name, batch[name].first, n, known])
-        description = _json({"planes": bool(self._level), "tables": tables})
+        description = _json({"planes": self._planes, "tables": tables})
         return self._frame(
             END if is_last else BATCH, b"".join([_U32.pack(len(description)), description, *parts])
         )
@@ -136,7 +138,7 @@ class Encoder:
         return [column.name, *spec]
 
     def _bytes(self, values: NDArray[Any]) -> bytes:
-        if not self._level or values.dtype.itemsize == 1:
+        if not self._planes or values.dtype.itemsize == 1:
             return values.tobytes()
         return values.view(np.uint8).reshape(-1, values.dtype.itemsize).T.tobytes()
 

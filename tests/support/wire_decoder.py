@@ -75,7 +75,7 @@ def told(
     """Return a batch as records."""
     state = dicts(sections["state"])[0]
     rows = {name: dicts(sections[name]) if name in sections else [] for name in PAGE}
-    tasks = sections.get("tasks", sections.get("turns"))
+    tasks = sections.get("tasks")
     return {
         "recorder": header["recorder"],
         "epoch": header["epoch"],

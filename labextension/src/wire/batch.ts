@@ -6,7 +6,6 @@ import { Budget, readFrame } from './frames';
 import type { Batch, ClusterPart, HeldColumns, KeyColumns, PrefixProgress, TaskColumns } from './schema';
 import { PROTOCOL, TEXT_KEY, UNKNOWN_CODE } from './schema';
 import { CHOICES } from './tables';
-import { tasksOfTurns } from './turns';
 
 export type WireBuffer = ArrayBuffer | ArrayBufferView;
 
@@ -73,10 +72,8 @@ function bytesOf(buffer: unknown): Uint8Array {
 }
 
 function meant(reader: BatchReader, sections: Sections, seq: number): Batch {
-  const { said, tickS } = reader.header;
-  const { turns } = sections;
-  const tasks = turns.n === 0 ? sections.tasks : tasksOfTurns(turns, reader.nRows('lanes'), tickS);
-  return batchOf({ ...sections, tasks }, said.at('recorder').text(), said.at('epoch').text(), seq);
+  const { said } = reader.header;
+  return batchOf(sections, said.at('recorder').text(), said.at('epoch').text(), seq);
 }
 
 /** What the tables of a page say to the store. */

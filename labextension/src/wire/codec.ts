@@ -78,11 +78,6 @@ export class BatchReader<S extends Schema = Page> {
     ]));
   }
 
-  /** How many rows of a table there were so far. */
-  nRows(table: TableName<S>): number {
-    return this.#next.get(table) ?? 0;
-  }
-
   /** All tables as a batch without rows has them. */
   nothing(): Sections<S> {
     return Object.fromEntries(Object.entries(this.#nothing).map(([name, columns]) => {

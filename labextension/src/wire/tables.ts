@@ -159,32 +159,6 @@ export const TABLES = {
       key_text: 'text?'
     }
   },
-  turns: {
-    mode: 'append',
-    columns: {
-      run: 'int',
-      turn: 'int',
-      group: 'int of groups',
-      status: 'int < 4',
-      observed_by: 'int < 2',
-      cpu_from: 'int? < 2',
-      duration_s: 'duration',
-      gap_s: 'time',
-      cpu_share: 'int?',
-      nbytes: 'int?',
-      error: 'int? of errors',
-      dims: 'int',
-      i0: 'int',
-      i1: 'int',
-      i2: 'int',
-      i3: 'int',
-      i4: 'int',
-      i5: 'int',
-      i6: 'int',
-      i7: 'int',
-      key_text: 'text?'
-    }
-  },
   cache: {
     mode: 'append',
     columns: {
@@ -297,11 +271,6 @@ export const CHOICES = {
     event: ['came', 'restarted', 'paused', 'resumed', 'retired', 'left', 'killed', 'timed out', 'died']
   },
   tasks: {
-    status: ['finished', 'erred', 'interrupted', 'lost'],
-    observed_by: ['worker', 'scheduler'],
-    cpu_from: ['measured', 'shared']
-  },
-  turns: {
     status: ['finished', 'erred', 'interrupted', 'lost'],
     observed_by: ['worker', 'scheduler'],
     cpu_from: ['measured', 'shared']

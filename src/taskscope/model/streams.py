@@ -39,9 +39,6 @@ outlive that."""
 
 STOP_WAYS: tuple[StopWay, ...] = get_args(StopWay)
 
-CPU_SHARES = 254
-"""In how many parts of a task's duration an offline page tells its CPU time."""
-
 MAX_KEY_INTS = 8
 """Keys of a name and more whole numbers than this are told as text."""
 
@@ -123,21 +120,6 @@ _TASKS = Table(
     ),
 )
 
-_INSTEAD = {
-    "lane": _whole(
-        "turn", "Which lane: a place among those that had a task, by when it ended, then among the others."
-    ),
-    "stop_s": derived(
-        "gap_s", "number", "How long after the last stop in the lane it began.", unit="s", is_time=True
-    ),
-    "cpu_s": _whole("cpu_share", "CPU time in 254ths of the duration.", optional=True),
-}
-_TURNS = Table(
-    name="turns",
-    meaning="Tasks of an offline page, in the order in which they began; each batch numbers lanes anew.",
-    columns=tuple(_INSTEAD.get(column.name, column) for column in _TASKS.columns),
-)
-
 _ACTIVITIES = Table(
     name="activities",
     meaning="What workers of a cluster did for tasks besides computing them.",
@@ -203,7 +185,6 @@ _DECLARED = (
         columns=(derived("text", "text", "Type and message."),),
     ),
     _TASKS,
-    _TURNS,
     Table(
         name="cache",
         meaning="Results in memory of each group, from a moment on.",

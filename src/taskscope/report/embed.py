@@ -92,7 +92,7 @@ def data_json(
     It holds the frames of a stream in one piece, deflated, in base64; `links` and `path`. ``<``, ``>`` and
     ``&`` are escaped, so that no key can end the element.
     """
-    content = b"".join(recorded_frames(recording, page_tick_s(recording), in_turns=True))
+    content = b"".join(recorded_frames(recording, page_tick_s(recording), planes=True))
     data = base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
     return escaped_json({"bytes": len(content), "data": data, "links": links, "path": path})
 

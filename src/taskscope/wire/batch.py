@@ -29,7 +29,6 @@ from taskscope.model.tables.records import (
 )
 from taskscope.model.tables.workers import PrefixSeconds, WorkerSample
 from taskscope.schema import columns_of
-from taskscope.wire.turns import turns
 
 LAST_GROUP = 65535
 """The highest group id that a page holds; all further groups share it."""
@@ -187,13 +186,12 @@ class PageEncoder:
         epoch: str,
         tick_s: float = TICK_S,
         *,
-        in_turns: bool = False,
+        planes: bool = False,
         stream: int | None = None,
     ) -> None:
         header = {"recorder": recorder, "epoch": epoch, "zero_s": 0.0}
-        self._encoder = Encoder(PAGE, header, tick_s=tick_s, stream=stream)
+        self._encoder = Encoder(PAGE, header, tick_s=tick_s, planes=planes, stream=stream)
         self._tick_s = tick_s
-        self._in_turns = in_turns
         self._begun = False
         self._names: list[str] = []
         self._ends = dict.fromkeys(PAGE, 0)
@@ -260,14 +258,9 @@ class PageEncoder:
         return {
             "state": Section(0, _state(batch)),
             "errors": Section(0, {"text": errors}),
-            **self._rows(batch.first, tasks),
+            "tasks": Section(batch.first, tasks),
             **{name: make() for name, (rows, make) in made.items() if len(rows)},
         }
-
-    def _rows(self, first: int, tasks: _Columns) -> dict[str, Section]:
-        if not self._in_turns:
-            return {"tasks": Section(first, tasks)}
-        return {"turns": Section(first, turns(tasks, self._tick_s))}
 
     def _next(self, table: str, rows: Sequence[object], columns: _Columns | None = None) -> Section:
         """Return rows that follow those of the batches before."""
@@ -487,7 +480,7 @@ _FEW_ROWS = 400
 """So many rows fit into a frame beside its tasks, whatever texts they have."""
 
 _ALWAYS = "state"
-_WITH_TASKS = frozenset({"errors", "tasks", "turns"})
+_WITH_TASKS = frozenset({"errors", "tasks"})
 
 
 def cuts(columns: Mapping[str, Any], n: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Rows of an offline page: whose turn a lane is, and what times are rounded to."""
+"""Rows of an offline page: their order, and what times are rounded to."""
 
 from __future__ import annotations
 
@@ -15,39 +15,24 @@ from tests.support.recordings.spelled_out import recording_of
 from tests.support.recordings.task_blocks import Row
 
 
-def lanes_of(turns: list[int], stops: list[float]) -> list[int]:
-    """Return whose turn it was, from the words of the table `turns`."""
-    last_stop: dict[int, tuple[float, int]] = {}
-    lanes = []
-    for row, (turn, stop) in enumerate(zip(turns, stops, strict=True)):
-        others = [lane for lane in range(100) if lane not in last_stop]
-        lane = [*sorted(last_stop, key=last_stop.__getitem__), *others][turn]
-        last_stop[lane] = (stop, row)
-        lanes.append(lane)
-    return lanes
-
-
-def test_lanes_are_told_by_how_long_they_were_idle() -> None:
+def test_tasks_are_in_the_order_in_which_they_began() -> None:
     chance = np.random.default_rng(7)
     stop_s = np.zeros(5)
     rows = []
     for n in range(300):
-        lane = int(chance.choice(5, p=(0.4, 0.3, 0.1, 0.1, 0.1)))
+        lane = int(chance.integers(5))
         start_s = float(max(stop_s[lane], stop_s.min()))
         # Whole tenths, so that some tasks end at the very same time.
         stop_s[lane] = start_s + chance.integers(1, 9) / 10
         rows.append(Row(key=("x-1", n), lane=lane, start_s=start_s, stop_s=float(stop_s[lane])))
-    told = content_of(data_json(recording_of(rows)))["tables"]["turns"]
+    told = content_of(data_json(recording_of(rows)))["tables"]["tasks"]
+    assert sorted(row["i0"] for row in told) == [*range(300)]
     rows = [rows[row["i0"]] for row in told]
     starts = [round(row.start_s, 6) for row in rows]
     assert starts == sorted(starts)
-    turns = [row["turn"] for row in told]
-    assert lanes_of(turns, [round(row.stop_s * 1e6) for row in rows]) == [row.lane for row in rows]
-    ends = dict.fromkeys(range(5), 0.0)
     for row, now in zip(rows, told, strict=True):
-        start_s = ends[row.lane] + now["gap_s"]
-        ends[row.lane] = start_s + now["duration_s"]
-        assert (start_s, ends[row.lane]) == pytest.approx((row.start_s, row.stop_s), abs=1e-6)
+        times = (now["lane"], now["stop_s"] - now["duration_s"], now["stop_s"])
+        assert times == pytest.approx((row.lane, row.start_s, row.stop_s), abs=1e-6)
 
 
 def of_mean_duration(n_tasks: int, mean_s: float) -> Recording:

@@ -125,9 +125,9 @@ def test_embedded_data_are_a_batch_of_the_feed_with_ids_from_zero() -> None:
     assert told["lanes"] == [(0, "1234", 51, "thread 1")]
     assert (told["first"], told["count"], told["cursor"]) == (0, 1, 1)
     assert told["progress"] == [(0, "/script", 1, 1, 0, 0, 0, 0, 0, 1.5, 0.5, None)]
-    (row,) = told["tables"]["turns"]
-    shown = ("turn", "group", "gap_s", "duration_s", "cpu_share", "nbytes", "error", "dims", "i0", "key_text")
-    assert [row[name] for name in shown] == [0, 0, 0.5, 1.5, None, None, None, 1, 4, None]
+    (row,) = told["tables"]["tasks"]
+    shown = ("lane", "group", "stop_s", "duration_s", "cpu_s", "nbytes", "error", "dims", "i0", "key_text")
+    assert [row[name] for name in shown] == [0, 0, 2.0, 1.5, None, None, None, 1, 4, None]
 
 
 def test_embedded_failures_keep_their_errors_though_tasks_are_sorted() -> None:
@@ -136,7 +136,7 @@ def test_embedded_failures_keep_their_errors_though_tasks_are_sorted() -> None:
     rows = [late, Row(key="a-3", start_s=1.0, stop_s=2.0), early]
     told = content_of(data_json(recording_of(rows)))
     assert told["errors"] == ["<b>KeyError</b>", "ValueError: late"]
-    assert [row["error"] for row in told["tables"]["turns"]] == [0, None, 1]
+    assert [row["error"] for row in told["tables"]["tasks"]] == [0, None, 1]
 
 
 def test_a_task_in_flight_is_embedded_as_running_not_as_ended() -> None:

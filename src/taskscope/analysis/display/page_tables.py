@@ -383,7 +383,7 @@ _ROWS_PER_MESSAGE = 100_000
 
 
 def recorded_frames(
-    recording: RecordedData, tick_s: float = TICK_S, *, in_turns: bool = False
+    recording: RecordedData, tick_s: float = TICK_S, *, planes: bool = False
 ) -> Iterator[bytes]:
     """Yield the frames that make up a recording, the first of them with the header; at least one.
 
@@ -392,7 +392,7 @@ def recorded_frames(
     """
     compact = compact_tables(recording)
     # The same recording is the same page each time.
-    encoder = PageEncoder("static", "static-0", tick_s, in_turns=in_turns, stream=0)
+    encoder = PageEncoder("static", "static-0", tick_s, planes=planes, stream=0)
     first = first_held = number = 0
     while first < len(compact.tasks) or first_held < len(compact.held) or not number:
         rows = take_rows(compact.tasks, slice(first, first + _ROWS_PER_MESSAGE))
