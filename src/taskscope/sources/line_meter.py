@@ -260,7 +260,7 @@ class LineMeter:
                 call.booked = call.sums[line] = [0, 0.0, 0.0]
             call.booked[0] += 1
             _begin_line(thread, call, now, cpu)
-        except Exception as error:  # noqa: BLE001 - see above
+        except Exception as error:  # noqa: BLE001 - runs for each line, in the user's function
             self._fault(error)
 
     def _on_start(self, code: CodeType, _offset: int) -> object:
@@ -271,7 +271,7 @@ class LineMeter:
             thread = self._threads.get(get_ident())
             if thread is not None:
                 _begin_line(thread, self._enter(thread, code), now, cpu)
-        except Exception as error:  # noqa: BLE001 - see above
+        except Exception as error:  # noqa: BLE001 - runs for each line, in the user's function
             self._fault(error)
         return None
 
@@ -286,7 +286,7 @@ class LineMeter:
             call.line = _line_at(code, offset)
             call.booked = call.sums.setdefault(call.line, [0, 0.0, 0.0])
             _begin_line(thread, call, now, cpu)
-        except Exception as error:  # noqa: BLE001 - see above
+        except Exception as error:  # noqa: BLE001 - runs for each line, in the user's function
             self._fault(error)
 
     def _on_throw(self, code: CodeType, offset: int, _error: BaseException) -> None:
@@ -310,7 +310,7 @@ class LineMeter:
                     left = calls.pop().code
             thread.own += perf_counter() - now
             thread.cpu_own += thread_time() - cpu
-        except Exception as error:  # noqa: BLE001 - see above
+        except Exception as error:  # noqa: BLE001 - runs for each line, in the user's function
             self._fault(error)
 
     def _enter(self, thread: TaskLines, code: CodeType) -> _Call:

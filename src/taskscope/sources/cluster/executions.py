@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.errortext import MAX_ERROR_TEXT
+from taskscope.model.guard import Guard
 from taskscope.model.tables.activities import ACTIVITIES
 from taskscope.model.tables.columns import possible_sizes
 from taskscope.sources.cluster.workers.known import DAY_S, thread_id
@@ -62,19 +63,19 @@ class Executions:
         return len(self.keys)
 
 
-def read_executions(records: Sequence[_Record]) -> tuple[Executions, list[_Record], list[Exception]]:
-    """Return what records of the task stream say, those records, and why others could not be read."""
-    try:
-        return _read(records), list(records), []
-    except Exception:  # noqa: BLE001 - a record of another release may hold anything
-        good, errors = [], list[Exception]()
-        for record in records:
-            try:
-                _read([record])
-                good.append(record)
-            except Exception as error:  # noqa: BLE001 - see above
-                errors.append(error)
-        return _read(good), good, errors
+def read_executions(records: Sequence[_Record]) -> tuple[Executions, list[BaseException]]:
+    """Return the executions that records contain, and the errors of records that could not be read."""
+    errors: list[BaseException] = []
+    guard = Guard("a record", lambda _where, error: errors.append(error))
+    with guard:
+        return _read(records), []
+    errors.clear()
+    good = []
+    for record in records:
+        with guard:
+            _read([record])
+            good.append(record)
+    return _read(good), errors
 
 
 def _read(records: Sequence[_Record]) -> Executions:

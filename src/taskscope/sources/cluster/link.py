@@ -18,6 +18,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
+from taskscope.model.errortext import describe
+
 _T = TypeVar("_T")
 _JOIN_S = 2.0
 _CANCELLATIONS = 20
@@ -167,6 +169,16 @@ class Link:
             self._rpc = None
 
 
+async def try_ask(link: Link, op: str, **arguments: Any) -> tuple[Any, str | None]:
+    """Return the answer, or None and why the scheduler gives none; raises OSError where it is gone."""
+    try:
+        return await link.ask(op, **arguments), None
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a scheduler that blocks a message may raise anything
+        return None, describe(error)
+
+
 def read_each(entries: Iterable[Any], read: Callable[[Any], _T]) -> tuple[list[_T], Exception | None]:
     """Return what entries of a worker say, and why the last of those that cannot be read could not."""
     good: list[_T] = []
@@ -174,7 +186,7 @@ def read_each(entries: Iterable[Any], read: Callable[[Any], _T]) -> tuple[list[_
     for entry in entries:
         try:
             good.append(read(entry))
-        except Exception as error:  # noqa: BLE001 - what a worker says may be anything
+        except Exception as error:  # noqa: BLE001 - anything may be wrong with what a worker, or another release, sends
             wrong = error
     return good, wrong
 

@@ -59,11 +59,11 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
     name: str, most: int, clients: Sequence[str] = ()
 ) -> _Setup:
     # A function within a function travels as code.
-    def begin(scheduler: Any) -> Any:  # noqa: C901 - see above
+    def begin(scheduler: Any) -> Any:  # noqa: C901, PLR0915 - what travels is in one function
         import asyncio
         import sys
         from collections import deque
-        from contextlib import suppress
+        from contextlib import contextmanager, suppress
         from inspect import iscoroutinefunction
 
         from distributed.diagnostics.plugin import SchedulerPlugin
@@ -92,6 +92,13 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
             if "exception_text" in details:
                 found |= {"status": "error", "exception_text": str(details["exception_text"])[:10_000]}
             return found
+
+        @contextmanager
+        def counted() -> Any:
+            try:
+                yield
+            except Exception:  # noqa: BLE001 - runs on the scheduler, without a recorder; the count is read from there
+                observer.n_failed += 1
 
         class TaskObserver(SchedulerPlugin):
             def __init__(self) -> None:
@@ -131,7 +138,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                         self.replace(key, ["end", record(key, details)])
                     else:
                         self.note(key, finish)
-                except Exception:  # noqa: BLE001 - the scheduler logs what a plugin raises, each time
+                except Exception:  # noqa: BLE001 - runs for each transition, where a guard costs more
                     self.n_failed += 1
 
             def note(self, key: Any, finish: str) -> None:
@@ -147,7 +154,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                     known[3], known[4] = None if on is None else on.address, time()
 
             def update_graph(self, scheduler: Any, *, client: Any, keys: Any, tasks: Any, **_: Any) -> None:
-                try:
+                with counted():
                     # Some tasks are futures that the graph only refers to: which, its caller alone knows.
                     submitted = sys._getframe(1).f_locals
                     graph = submitted.get("dsk")
@@ -157,8 +164,6 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                     within, known = set(tasks), dict[int, bool]()
                     for first in range(0, len(tasks), 1_000):
                         self.note_tasks(tasks[first : first + 1_000], within, known)
-                except Exception:  # noqa: BLE001 - see transition
-                    self.n_failed += 1
 
             def note_early(self, client: str) -> None:
                 """Note what a client waits for, with finished tasks that are part of the same work."""
@@ -223,7 +228,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                 return None
 
             def failed(self, details: dict[str, Any]) -> None:
-                try:
+                with counted():
                     key = details["key"]
                     task = scheduler.tasks.get(key)
                     is_it = (
@@ -232,8 +237,6 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                     if is_it and task.retries > 0 and details.get("startstops"):
                         details.setdefault("exception_text", "unknown error")
                         self.replace(key, ["attempt", record(key, details)])
-                except Exception:  # noqa: BLE001 - see transition
-                    self.n_failed += 1
 
             def add_worker(self, scheduler: Any, worker: Any, **_told: Any) -> None:
                 self.add(["workers"])
@@ -289,7 +292,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                 self.add(["built", float(metrics["start_timestamp_seconds"]), *took])
 
             def remove_worker(self, scheduler: Any, worker: Any, **_: Any) -> None:
-                try:
+                with counted():
                     self.add(["workers"])
                     for moment, event in reversed(scheduler.get_events(worker)):
                         if isinstance(event, dict) and event.get("action") == "remove-worker":
@@ -297,8 +300,6 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                             for key in event["processing-tasks"]:
                                 self.lose(key, worker, moment, bool(event.get("expected")))
                             break
-                except Exception:  # noqa: BLE001 - see transition
-                    self.n_failed += 1
 
             def lose(self, key: Any, worker: Any, moment: float, expected: Any) -> None:
                 # Its transitions were told before: to where it goes from here.

@@ -17,7 +17,7 @@ from taskscope.model.keys import split_key
 from taskscope.record import Holding
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.link import ClientRefs, RateLimiter
+from taskscope.sources.cluster.link import ClientRefs, RateLimiter, try_ask
 from taskscope.sources.cluster.observer import Observer
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
@@ -64,11 +64,8 @@ class Holdings:
 
     async def open(self) -> None:
         """Find out whether the scheduler tells."""
-        try:
-            await self._link.ask("has_what", workers=[])
-        except OSError:
-            raise
-        except Exception:  # noqa: BLE001 - whatever it raises, it does not tell
+        _, refusal = await try_ask(self._link, "has_what", workers=[])
+        if refusal is not None:
             self._is_noted = False
             self._recorder.warn(
                 "the scheduler does not report what its workers have in memory: the cache is unknown"
@@ -284,12 +281,7 @@ class Questions:
         unknown = [key for key in keys if self.tasks.state(key) in (None, "processing")]
         states: Mapping[Hashable, str | None] = {}
         if unknown:
-            try:
-                states = await self._link.ask("get_task_status", keys=unknown)
-            except OSError:
-                raise
-            except Exception:  # noqa: BLE001 - whatever it raises, it does not tell, and nobody waits for them
-                states = {}
+            states = (await try_ask(self._link, "get_task_status", keys=unknown))[0] or {}
         found = {key: states.get(key) if key in unknown else self.tasks.state(key) for key in keys}
         gone = [key for key, state in found.items() if state not in TO_RUN]
         for key in gone:

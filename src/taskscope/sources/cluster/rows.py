@@ -184,7 +184,7 @@ class Rows:
         """Record tasks that ended; False if some of the records could not be read."""
         are_read = True
         for first in range(0, len(records), _MAX_AT_ONCE):
-            executions, _, errors = read_executions(records[first : first + _MAX_AT_ONCE])
+            executions, errors = read_executions(records[first : first + _MAX_AT_ONCE])
             are_read &= not errors
             if executions.n_cut:
                 n_cut = f"{executions.n_cut:,}"
@@ -262,7 +262,7 @@ class Rows:
         self, records: Sequence[Mapping[str, Any]], run_of: Callable[[Hashable], TrackedRun | None]
     ) -> None:
         """Tell of attempts that failed and are followed by others, and of what was done for them."""
-        executions, _, errors = read_executions(records)
+        executions, errors = read_executions(records)
         for error in errors:
             self._recorder.fault("reading a failed attempt", error)
         if not len(executions):

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from taskscope.model.errortext import describe
+from taskscope.model.guard import Guard
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
@@ -80,6 +81,8 @@ class WatchedScheduler:
         )
         self._runs: list[TrackedRun] = []
         self._stepping = asyncio.Lock()
+        self._or_lost = Guard(address, lambda _address, error: self._lose(error))
+        """Ends what is recorded of a scheduler that is gone, or answers something odd."""
 
     @property
     def has_runs(self) -> bool:
@@ -120,40 +123,35 @@ class WatchedScheduler:
     async def begin_wanted(self) -> None:
         """Have workers count lines, if that is wanted."""
         if self.ready.is_set() and not self.broken:
-            try:
+            with self._or_lost:
                 async with self._stepping:
                     await self._questions.begin_counting()
-            except Exception as error:  # noqa: BLE001 - see _serve
-                self._lose(error)
             self._event.set_here()
 
     async def step(self) -> bool:
         """Ask once for all that is new, end runs that are over; return whether workers answered in time."""
         if not self.broken:
-            try:
+            with self._or_lost:
                 await self._step(at_end=True)
-            except Exception as error:  # noqa: BLE001 - see _serve
-                self._lose(error)
         return self._questions.were_answered
 
     async def _serve(self) -> None:
         self._event.open()
         try:
-            await self._questions.open()
-            self.ready.set()
-            while not self.client_refs.look() or self.has_runs:
-                if not self._has_work():
-                    await self._questions.rest()
+            with self._or_lost:
+                await self._questions.open()
+                self.ready.set()
+                while not self.client_refs.look() or self.has_runs:
+                    if not self._has_work():
+                        await self._questions.rest()
+                        self._event.clear()
+                        # What came meanwhile may have been let in, by a step that somebody waits for.
+                        if not (self._has_work() or self.client_refs.are_leaving):
+                            await self._rest()
+                        continue
+                    await self._step()
                     self._event.clear()
-                    # What came meanwhile may have been let in, by a step that somebody waits for.
-                    if not (self._has_work() or self.client_refs.are_leaving):
-                        await self._rest()
-                    continue
-                await self._step()
-                self._event.clear()
-                await self._event.wait(self._limiter.pause_s())
-        except Exception as error:  # noqa: BLE001 - a scheduler may answer anything, or nothing more
-            self._lose(error)
+                    await self._event.wait(self._limiter.pause_s())
         finally:
             self.ready.set()
             self._questions.close()
@@ -233,7 +231,7 @@ class WatchedScheduler:
                 run.over, run.status, run.error = now, status, error
             self._end(run, is_gone=True)
 
-    def _lose(self, error: Exception) -> None:
+    def _lose(self, error: BaseException) -> None:
         """Give up: the scheduler is gone, or does not let itself be asked. The client may go on."""
         if self.broken:
             return

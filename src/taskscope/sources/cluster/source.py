@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from typing import Any
 
+from taskscope.model.guard import Guard
 from taskscope.model.import_notice import ImportNotice
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
@@ -25,6 +26,7 @@ from taskscope.sources.cluster.workers.poll import Wanted
 CLIENTS = "distributed.client"
 """The module that is there where there may be clients."""
 READY_S = 2.0
+_WATCHING = "watching a client"
 """How long the first submission to a scheduler waits until that keeps records."""
 SETTLE_S = 2.0
 """How long the end of a block waits for the last records."""
@@ -218,25 +220,21 @@ class ClusterSource:
 
     async def ready(self) -> None:
         """Wait until all schedulers keep records that were met, or are the default's, in an event loop."""
-        try:
+        with self.recorder.guard(_WATCHING):
             client = adapter.default_client()
             if client is not None:
                 self._scheduler_of(client)
-        except Exception as error:  # noqa: BLE001 - see watch
-            self.fault("watching a client", error)
         await self._waiting.ready()
 
     def watch(self, client: Any) -> None:
         """Connect to a client's scheduler, and record the work that the client waits for."""
-        try:
+        with self.recorder.guard(_WATCHING):
             scheduler = self._scheduler_of(client)
             keys = adapter.unfinished_keys(client)
             if scheduler is not None and keys:
                 self._add(scheduler, Submission(client, frozenset(keys), None, single=True, is_known=True))
             if scheduler is not None:
                 self._waiting.begin_wanted([scheduler])
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not reach the user's code
-            self.fault("watching a client", error)
 
     def begin_counting(self) -> None:
         """Have workers count the lines that are wanted; waits for them, two seconds at most, as above."""
@@ -364,9 +362,9 @@ class ClusterSource:
         """Give the connection up that was there for this client alone; takes no lock."""
         self.schedulers.leave(client)
 
-    def fault(self, where: str, error: BaseException) -> None:
-        """Count a fault of ours."""
-        self.recorder.fault(where, error)
+    def guard(self) -> Guard:
+        """Return the guard that the methods above are called in."""
+        return self.recorder.guard(_WATCHING)
 
     def _imported(self) -> None:
         if self._attached:

@@ -79,19 +79,15 @@ class LineSource:
         meter = self.meter
         if meter is None:
             return None
-        try:
+        with self._recorder.guard("measuring lines"):
             return meter, meter.begin()
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not fail the user's task
-            self._recorder.fault("measuring lines", error)
-            return None
+        return None
 
     def end(self, measuring: Measuring, run: int, key: object) -> None:
         """Take in what the task of this thread amounted to."""
-        try:
-            meter, before = measuring
+        meter, before = measuring
+        with self._recorder.guard("measuring lines"):
             self.add(run, key, os.getpid(), meter.end(before))
-        except Exception as error:  # noqa: BLE001 - see begin
-            self._recorder.fault("measuring lines", error)
 
     def add(self, run: int, key: object, worker: int | str, measured: Iterable[LineSums]) -> None:
         """Take in what lines took in a task."""

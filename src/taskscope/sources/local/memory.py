@@ -12,6 +12,7 @@ import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -124,11 +125,9 @@ class MemorySource:
     def calls_as(self, run: int, key: object) -> _Call | None:
         """Return what calls a function with two values, so that stacks name the task; None: nothing does."""
         tracking = self._tracking
-        try:
+        with self._recorder.guard("recording memory"):
             return None if tracking is None else tracking.numbered(run, key)
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not fail the user's task
-            self._recorder.fault("recording memory", error)
-            return None
+        return None
 
 
 def _why_not() -> str | None:
@@ -180,7 +179,8 @@ class _Tracking:
         import memray
 
         folder = Path(tempfile.mkdtemp(prefix="taskscope-memory-"))
-        try:
+        with ExitStack() as unless_begun:
+            unless_begun.callback(shutil.rmtree, folder, ignore_errors=True)
             tracker = memray.Tracker(
                 destination=memray.FileDestination(folder / "allocations.bin", overwrite=True),
                 native_traces=False,
@@ -193,9 +193,7 @@ class _Tracking:
             tracker.__enter__()
             of_python = {thread.native_id for thread in threading.enumerate()}
             tracking.natives = frozenset(_natives() - before - of_python)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+            unless_begun.pop_all()
         return tracking
 
     def ended(self) -> _Tracking:

@@ -34,6 +34,8 @@ _MAX_TASKS = 4_096
 """How many tasks share a file, so that a long compute leaves none of any size."""
 _MAX_SKEW_S = 1.0
 """Clocks of one machine agree to well under this; beyond it the worker has a monotonic axis of its own."""
+_quietly = contextlib.suppress(Exception)
+"""The guard in processes without a recorder: a task runs, and is timed by the scheduler, without us."""
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
@@ -95,8 +97,7 @@ class ShippedTask:
 
     def __call__(self, values: Any = ()) -> Any:
         """Run the task, and hand on what it gives or raises."""
-        self._begin_sampling()
-        self._note_process()
+        self._begin_recording()
         cpu = time.thread_time()
         start = time.perf_counter()
         try:
@@ -110,31 +111,23 @@ class ShippedTask:
     def _leave(
         self, start: float, stop: float, cpu: float, result: object = None, error: BaseException | None = None
     ) -> None:
-        try:
+        with _quietly:
             failure = None if error is None else (describe(error), isinstance(error, KeyboardInterrupt))
             size = result_size(result) if error is None else None
             self._leave_samples()
             self._write(
                 (self.number, wall_offset(), os.getpid(), get_ident(), failure, start, stop, cpu, size)
             )
-        except Exception:  # noqa: BLE001 - the task has nothing to do with it; the scheduler's own times have to do
-            return
 
-    def _note_process(self) -> None:
-        try:
-            if _LAST[0] != self.identity:
-                # Of each process once, so that a pool whose first tasks are long is seen to have started.
-                _LAST[0] = self.identity
-                self._write({"begun": time.perf_counter(), "offset": wall_offset()})
-        except Exception:  # noqa: BLE001 - the task has nothing to do with it
-            return
-
-    def _begin_sampling(self) -> None:
-        try:
+    def _begin_recording(self) -> None:
+        with _quietly:
             if self.interval_s is not None:
                 _SAMPLER.begin(self.interval_s)
-        except Exception:  # noqa: BLE001 - the task has nothing to do with it
-            self.interval_s = None
+        with _quietly:
+            if _LAST[0] != self.identity:
+                # Once per process, so that a pool whose first tasks are long is seen to have started.
+                _LAST[0] = self.identity
+                self._write({"begun": time.perf_counter(), "offset": wall_offset()})
 
     def _leave_samples(self) -> None:
         sampled = None if self.interval_s is None else _SAMPLER.end()
@@ -194,23 +187,19 @@ class MeteredShippedTask(ShippedTask):
             meter.close()
 
     def _begin(self, meter: LineMeter) -> None:
-        try:
+        with _quietly:
             refusal = meter.open()
             if refusal is not None:
                 self._write({"number": self.number, "refusal": refusal})
                 return
             meter.seek(self.sought)
             self._measuring = meter, meter.begin()
-        except Exception:  # noqa: BLE001 - the task has nothing to do with it
-            return
 
     def _leave(self, *times: Any, **end: Any) -> None:
-        try:
+        with _quietly:
             if self._measuring is not None:
                 meter, before = self._measuring
                 self._write({"number": self.number, "worker": os.getpid(), "lines": meter.end(before)})
-        except Exception:  # noqa: BLE001 - there are its times still
-            self._measuring = None
         super()._leave(*times, **end)
 
 

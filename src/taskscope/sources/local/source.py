@@ -107,7 +107,7 @@ class LocalSource:
         return [(log.run, lane) for log in logs for lane in list(log.lanes.values())]
 
     def _start(self, dsk: _Graph) -> None:
-        try:
+        with self.recorder.guard("_start"):
             log = self.recorder.new_log()
             # It must be known here before anybody waits for its end.
             self._logs[id(dsk)] = log
@@ -128,17 +128,13 @@ class LocalSource:
             log.metric = self.metric
             log.depth_of = partial(self._depth, log)
             self._on_start(log)
-        except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
-            self.recorder.fault("_start", error)
 
     def _start_state(self, dsk: _Graph, state: _State) -> None:
-        try:
+        with self.recorder.guard("_start_state"):
             log = self._logs[id(dsk)]
             log.before["order_s"] = log.perf_counter() - log.start
             log.n_tasks = len(state["ready"]) + len(state["waiting"])
             log.graph_source = _graph_source(state)
-        except Exception as error:  # noqa: BLE001 - see _start
-            self.recorder.fault("_start_state", error)
 
     def _record_memory(self, log: RunLog) -> None:
         if self.memory.is_recording:
@@ -150,15 +146,13 @@ class LocalSource:
     def _take_samples(
         self, run: int, start: float, key: object, worker: int, shift_s: float, sampled: Sampled
     ) -> None:
-        try:
+        with self.recorder.guard("taking in samples of another process"):
             prefix = split_key(key)[1]
             cycles = counted_cycles(
                 self._sent, sampled["functions"], sampled["stacks"], run, prefix, str(worker)
             )
             for at, counted in cycles.items():
                 self.recorder.hand_over_samples(self.recorder.seconds(max(at + shift_s, start)), run, counted)
-        except Exception as error:  # noqa: BLE001 - see _start
-            self.recorder.fault("taking in samples of another process", error)
 
     def _measure(self, metric: Metric, result: object) -> float:
         try:
@@ -169,27 +163,22 @@ class LocalSource:
             return _NAN
 
     def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
-        try:
-            log = self._logs.get(id(dsk))
-            if log is not None:
+        log = self._logs.get(id(dsk))
+        if log is not None:
+            with self.recorder.guard("_finish"):
                 self._end(log, state, failed=failed)
-                self._logs.pop(id(dsk), None)
-        except Exception as error:  # noqa: BLE001 - see _start
             self._logs.pop(id(dsk), None)
-            self.recorder.fault("_finish", error)
 
     def _end(self, log: RunLog, state: _State, *, failed: bool) -> None:
         # After an interrupt this begins anew, up to where it was over for good.
         if log.stop is None:
             stop = log.perf_counter()
-            try:
+            with self.recorder.guard("_finish"):
                 self._close_lane(log)
                 if failed:
                     self._fail(log, state, stop)
                 else:
                     log.status = "finished"
-            except Exception as error:  # noqa: BLE001 - see _start
-                self.recorder.fault("_finish", error)
             log.stop = stop
         if log.shipped is not None:
             log.shipped.close()
@@ -244,7 +233,7 @@ def _task_hooks(
                 dsk[key] = _kind_of(log)(key, dsk[key], log)
             else:
                 log.submitted[key] = log.perf_counter()
-        except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
+        except Exception as error:  # noqa: BLE001 - runs for each task, where a guard costs more
             recorder.fault("pretask", error)
 
     def posttask(key: object, result: object, dsk: _Graph, _state: _State, _worker: object) -> None:
@@ -256,7 +245,7 @@ def _task_hooks(
                 dsk[key] = dsk[key].inner
             if log.submitted or log.metric is not None:
                 _settle(log, key, result, now, measure)
-        except Exception as error:  # noqa: BLE001 - see pretask
+        except Exception as error:  # noqa: BLE001 - runs for each task, where a guard costs more
             recorder.fault("posttask", error)
 
     return pretask, posttask

@@ -12,6 +12,7 @@ import sys
 from threading import get_ident
 from typing import Any
 
+from taskscope.model.guard import Guard
 from taskscope.record import LaneBuffer, LaneKey, RunLog
 from taskscope.sources.local.adapter.graph import GraphNode, Task, identity
 from taskscope.sources.local.sizes import measures, size_despite
@@ -76,7 +77,7 @@ class TimedTask(Task):
         except RecursionError:
             # The user's own calls have all but filled the stack: there is no room to say so either.
             return _NOWHERE
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not fail the user's task
+        except Exception as error:  # noqa: BLE001 - a guard's frames may not fit on a full stack
             self.log.fault("a task", error)
             return _NOWHERE
 
@@ -85,7 +86,7 @@ class TimedTask(Task):
             self.log.fail(self.key, lane.key, start, stop, cpu, error)
         except RecursionError:
             return
-        except Exception as fault:  # noqa: BLE001 - a fault of ours must not take the place of the user's error
+        except Exception as fault:  # noqa: BLE001 - a guard's frames may not fit on a full stack
             self.log.fault("a task", fault)
 
     def __reduce__(self) -> Any:
@@ -93,10 +94,8 @@ class TimedTask(Task):
         log = self.log
         log.submitted[self.key] = log.perf_counter()
         if log.shipped is not None:
-            try:
+            with Guard("sending a task", log.fault):
                 return log.shipped.ship(self.inner, self.key)
-            except Exception as error:  # noqa: BLE001 - without a file for its times it goes as it is
-                log.fault("sending a task", error)
         return identity, (self.inner,)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any
 
 from dask.delayed import delayed
 from distributed import Client, LocalCluster
 
+from taskscope.model.guard import Guard
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
 from tests.support.waiting import until
@@ -51,8 +52,8 @@ class Watching:
     def closed(self, client: object) -> None:
         self.heard.append("closed")
 
-    def fault(self, where: str, error: BaseException) -> None:
-        self.heard.append(error)
+    def guard(self) -> Guard:
+        return Guard("watching", lambda _where, error: self.heard.append(error))
 
 
 def test_the_private_names_are_there(cluster: LocalCluster) -> None:
@@ -166,29 +167,3 @@ def test_what_a_client_knows_of_its_futures_keeps_no_result(client: Client) -> N
     assert adapter.unfinished_keys(client) == []
     del future
     until(lambda: not client.futures)  # a future is released by its client's loop
-
-
-def test_another_tool_that_wraps_a_method_meanwhile_ends_nothing(client: Client) -> None:
-    kind: Any = Client
-    untouched = Client.get
-    first, second = Watching(), Watching()
-    assert adapter.watch(first)
-    ours: Callable[..., Any] = Client.get
-
-    def wrapped(self: Client, *args: Any, **kwargs: Any) -> Any:
-        return ours(self, *args, **kwargs)
-
-    kind.get = wrapped
-    try:
-        adapter.release(first)
-        assert adapter.watch(second)
-        assert client.get({"x-1": (int, 7)}, "x-1") == 7
-        adapter.release(second)
-        assert Client.get is wrapped
-        assert client.get({"x-2": (int, 8)}, "x-2") == 8
-    finally:
-        kind.get = untouched
-    assert first.heard == []
-    # Each is told once, though two methods of ours lie one over the other.
-    kinds = [heard if isinstance(heard, str) else type(heard).__name__ for heard in second.heard]
-    assert kinds == ["submitting", "Submission", "handed over", "tuple"]

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import dask
 
+from taskscope.model.guard import Guard
 from taskscope.model.keys import key_text
 
 
@@ -71,8 +72,8 @@ class Observer(Protocol):
     def closed(self, client: object) -> None:
         """Hear that a client was closed, on the thread of its event loop."""
 
-    def fault(self, where: str, error: BaseException) -> None:
-        """Hear that one of the above has failed, which the user's computation must never see."""
+    def guard(self) -> Guard:
+        """Return what each of the above is called in, so that the user's computation never feels a fault."""
 
 
 def may_have_clients() -> bool:

@@ -46,96 +46,60 @@ def release(observer: Observer) -> None:
             _uninstall(sys.modules["distributed.client"].Client)
 
 
-class _Tap:
-    """Whether replaced methods tell; for good no more once they were taken out."""
-
-    is_on = True
-
-
-_tap = _Tap()
-
-
 def _install(kind: Any) -> None:
-    global _tap  # noqa: PLW0603 - see watch
-    if not _tap.is_on:
-        # An interrupt may have come while it was taken out.
-        _uninstall(kind)
-        _tap = _Tap()
-    for name, make in _REPLACED.items():
-        found = vars(kind)[name]
-        known = _originals.get(name)
-        # Or while it was put in. Where another tool has put its own over ours, ours is asked below it.
-        if known is None or found is known[0]:
-            _originals[name] = (found, replacement := make(found, _tap))
-            setattr(kind, name, replacement)
+    for name, observed in _REPLACED.items():
+        if name not in _originals:
+            _originals[name] = vars(kind)[name]
+            setattr(kind, name, observed(_originals[name]))
 
 
 def _uninstall(kind: Any) -> None:
-    _tap.is_on = False
-    for name, (original, replacement) in list(_originals.items()):
-        # Another tool may have put its own over ours since. Ours stays below it then, and only passes on; who
-        # watches next has new ones put over both.
-        if vars(kind).get(name) is replacement:
-            setattr(kind, name, original)
-        del _originals[name]
+    for name in list(_originals):
+        setattr(kind, name, _originals.pop(name))
 
 
-def _observed_get(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
+def _observed_get(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def get(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not tap.is_on or not kwargs.get("sync", True):
+        if not kwargs.get("sync", True):
             return original(self, *args, **kwargs)
-        call, outer = Call(self), _call.get()
+        call = Call(self)
+        token = _call.set(call)
         try:
-            return _called(call, original, self, *args, **kwargs)
+            result = original(self, *args, **kwargs)
         except BaseException as error:
-            # Once more, as an interrupt may have come where that was told.
             _returned(call, error)
             raise
         finally:
-            if _call.get() is call:
-                _call.set(outer)
+            _call.reset(token)
+        # An asynchronous client gives an awaitable at once; its futures tell the end.
+        if not isinstance(result, Awaitable):
+            _returned(call, None)
+        return result
 
     return get
-
-
-def _called(call: Call, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    token = _call.set(call)
-    try:
-        result = original(*args, **kwargs)
-    except BaseException as error:
-        _returned(call, error)
-        raise
-    finally:
-        _call.reset(token)
-    # An asynchronous client gives an awaitable at once; its futures tell the end.
-    if not isinstance(result, Awaitable):
-        _returned(call, None)
-    return result
 
 
 def _returned(call: Call, error: BaseException | None) -> None:
     _call_observers(lambda observer: observer.returned(call, error))
 
 
-def _observed_start(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
+def _observed_start(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     async def _start(self: Any, *args: Any, **kwargs: Any) -> Any:
         started = await original(self, *args, **kwargs)
-        if tap.is_on and self._asynchronous:
+        if self._asynchronous:
             await _call_in_loop(lambda observer: observer.opened_in_loop(self))
-        elif tap.is_on:
+        else:
             _call_observers(lambda observer: observer.opened(self))
         return started
 
     return _start
 
 
-def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
+def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def graph_to_futures(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not tap.is_on:
-            return original(self, *args, **kwargs)
         _call_observers(lambda observer: observer.submitting(self))
         began, _sent.n_bytes = time.perf_counter(), None
         try:
@@ -173,10 +137,10 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
     return graph_to_futures
 
 
-def _observed_send(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
+def _observed_send(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def _send_to_scheduler(self: Any, msg: Any) -> Any:
-        if tap.is_on and msg.get("op") == "update-graph":
+        if msg.get("op") == "update-graph":
             # It is in two pieces before distributed 2025.4.
             graph = msg.get("expr_ser")
             frames = msg.get("graph_frames", ()) if graph is None else graph.frames
@@ -186,11 +150,9 @@ def _observed_send(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any
     return _send_to_scheduler
 
 
-def _observed_retry(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
+def _observed_retry(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def retry(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not tap.is_on:
-            return original(self, *args, **kwargs)
         retrying = _Retrying(self, args, kwargs)
         _call_observers(lambda observer: observer.submitting(self, retrying.failed))
         try:
@@ -233,37 +195,36 @@ class _Retrying:
         return done
 
 
-def _observed_close(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
+def _observed_close(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def close(self: Any, *args: Any, **kwargs: Any) -> Any:
         # The garbage collector closes what it frees, on a thread that may hold any lock, ours among them.
-        if tap.is_on and sys._getframe(1).f_code is not type(self).__del__.__code__:
+        if sys._getframe(1).f_code is not type(self).__del__.__code__:
             _call_observers(lambda observer: observer.closing(self))
         return original(self, *args, **kwargs)
 
     return close
 
 
-def _observed_end(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
+def _observed_end(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     async def _close(self: Any, *args: Any, **kwargs: Any) -> Any:
         # One that blocks was asked in `close`, and is asynchronous on its own loop, too.
-        if tap.is_on and self._asynchronous and self.status != "closed":
+        if self._asynchronous and self.status != "closed":
             await _call_in_loop(lambda observer: observer.closing_in_loop(self))
         try:
             return await original(self, *args, **kwargs)
         finally:
-            if tap.is_on:
-                _call_observers(lambda observer: observer.closed(self))
+            _call_observers(lambda observer: observer.closed(self))
 
     return _close
 
 
-def _observed_release(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
+def _observed_release(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def _release_key(self: Any, key: Any) -> Any:
         # Who closes a client lets go of all, whether or not it has finished.
-        state = self.futures.get(key) if tap.is_on and self.status not in _CLOSING else None
+        state = self.futures.get(key) if self.status not in _CLOSING else None
         if state is not None:
             _call_observers(lambda observer: observer.released(key, state))
         return original(self, key)
@@ -287,18 +248,14 @@ _REPLACED = {
 
 def _call_observers(tell: Callable[[Observer], None]) -> None:
     for observer in _observers:
-        try:
+        with observer.guard():
             tell(observer)
-        except Exception as error:  # noqa: BLE001 - what raises here would fail the user's compute
-            observer.fault("watching a client", error)
 
 
 async def _call_in_loop(tell: Callable[[Observer], Awaitable[None]]) -> None:
     for observer in _observers:
-        try:
+        with observer.guard():
             await tell(observer)
-        except Exception as error:  # noqa: BLE001 - see _tell
-            observer.fault("watching a client", error)
 
 
 def _is_single(client: Any, caller: FrameType) -> bool:

@@ -24,19 +24,15 @@ def logged_transfers(since: float, dask_worker: Any = None) -> list[list[Any]]:
 
     def packed(e: Any) -> Any:
         try:
+            if e["stop"] <= since:
+                return None
             keys = [key if len(str(key)) <= 500 else str(key)[:500] for key in list(e["keys"])[:8]]
             return e["start"], e["stop"], e["who"], e["total"], e.get("compressed"), len(e["keys"]), keys
-        except Exception as error:  # noqa: BLE001 - anybody's code can append to it
+        except Exception as error:  # noqa: BLE001 - runs on a worker, whose log any code can append to
             return type(error).__name__
 
-    def is_new(e: Any) -> bool:
-        try:
-            return not e["stop"] <= since
-        except Exception:  # noqa: BLE001 - see above
-            return True
-
     logs = (dask_worker.transfer_incoming_log, dask_worker.transfer_outgoing_log)
-    return [[packed(e) for e in list(log) if is_new(e)] for log in logs]
+    return [[p for p in map(packed, list(log)) if p is not None] for log in logs]
 
 
 @_sent_as_code
@@ -155,7 +151,7 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
         def run(self) -> None:
             try:
                 self.sample_on()
-            except Exception:  # noqa: BLE001 - the worker has nothing to do with it
+            except Exception:  # noqa: BLE001 - runs on a worker, in a thread without a recorder
                 self.readers.clear()
             finally:
                 with self.lock:

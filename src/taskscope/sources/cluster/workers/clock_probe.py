@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import math
+from contextlib import suppress
 from typing import Any
 
 from taskscope.model.errortext import describe
+from taskscope.model.guard import Guard
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter.remote import scheduler_times
 from taskscope.sources.cluster.link import Link, RateLimiter, read_each
@@ -86,15 +88,11 @@ class ClockProbe:
             self._round.cancel()
 
     async def _measure(self, addresses: list[str]) -> None:
-        try:
+        # Where the scheduler is gone, the next request for tasks fails, too.
+        with Guard("clocks", lambda _where, error: self._refuse(describe(error))), suppress(OSError):
             jump_s = await self._measure_scheduler()
             for first in range(0, len(addresses), _MOST_AT_ONCE):
                 await self._measure_hosts(addresses[first : first + _MOST_AT_ONCE], jump_s)
-        except OSError:
-            # The scheduler is gone, as who asks for tasks will notice.
-            pass
-        except Exception as error:  # noqa: BLE001 - what we ask may be blocked there
-            self._refuse(describe(error))
 
     async def _measure_scheduler(self) -> float | None:
         clock, found = self._recorder.clock, list[Exchange]()

@@ -19,8 +19,9 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 from taskscope.model.errortext import describe
+from taskscope.model.guard import Guard
 from taskscope.record import Recorder
-from taskscope.sources.cluster.link import Link, RateLimiter
+from taskscope.sources.cluster.link import Link, RateLimiter, try_ask
 from taskscope.sources.cluster.workers.known import Workers
 from taskscope.sources.line_meter import Sought
 
@@ -50,7 +51,7 @@ class Answers(NamedTuple):
     given: dict[str, Any]
     refusal: str | None = None
     silent: frozenset[str] = frozenset()
-    failed: Mapping[str, Exception] = {}
+    failed: Mapping[str, BaseException] = {}
 
 
 class Avoided(NamedTuple):
@@ -261,10 +262,8 @@ class Question:
         for address, error in answers.failed.items():
             self._leave_out(address, error)
         for address, given in answers.given.items():
-            try:
+            with Guard(address, self._leave_out):
                 take(address, given)
-            except Exception as error:  # noqa: BLE001 - a worker, or another release, may give anything
-                self._leave_out(address, error)
 
     def close(self) -> None:
         """Give up what is being asked."""
@@ -292,7 +291,7 @@ class Question:
         more = await self._poll.call(self._function, *arguments, sent, workers=lacking)
         return _joined([others, more], answers.silent | more.silent)
 
-    def _leave_out(self, address: str, error: Exception) -> None:
+    def _leave_out(self, address: str, error: BaseException) -> None:
         label = self._poll.workers.get(address).label
         self._poll.recorder.warn(f"what {label} reported of its {self._name} is left out: {describe(error)}")
 
@@ -329,23 +328,20 @@ class _ForThisPython:
 
 
 async def _pass_on(link: Link, message: Mapping[str, Any], workers: Collection[str] | None) -> Answers:
-    try:
-        answers = await link.ask("broadcast", msg=message, workers=workers, on_error="return_pickle")
-    except OSError:
-        raise
-    except Exception as error:  # noqa: BLE001 - it may be blocked
-        return Answers({}, describe(error))
-    given, failed = dict[str, Any](), dict[str, Exception]()
+    answers, refusal = await try_ask(
+        link, "broadcast", msg=message, workers=workers, on_error="return_pickle"
+    )
+    if refusal is not None:
+        return Answers({}, refusal)
+    given, failed = dict[str, Any](), dict[str, BaseException]()
     for address, answer in answers.items():
         if isinstance(answer, bytes):
             # A pickled error, which we do not unpickle: the worker is gone, or does not let itself be asked.
             if _DISALLOWED in answer:
                 failed[str(address)] = _RefusedError("running functions is disallowed there")
             continue
-        try:
+        with Guard(str(address), failed.__setitem__):
             given[str(address)] = _unpacked(answer)
-        except Exception as error:  # noqa: BLE001 - a worker, or another release, may give anything
-            failed[str(address)] = error
     return Answers(given, failed=failed)
 
 
