@@ -11,17 +11,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from taskscope.analysis.calls.proportion import lacks_profile
-from taskscope.diagnostics.memory_sampler import find_client
-from taskscope.errors import OptionError, TaskscopeError
+from taskscope.errors import OptionError
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.errortext import describe
 from taskscope.model.recording import RecordedData
 from taskscope.profiling import Block, BlockContext, BlockOptions
-from taskscope.profiling.cluster_profile import ask_profile
-from taskscope.recording import Recording
 from taskscope.report import performance_html
-from taskscope.session import current
 
 _log = logging.getLogger("taskscope")
 
@@ -65,6 +60,9 @@ class performance_report(BlockContext):  # noqa: N801 - its name in distributed
     True
     """
 
+    _noun = "report"
+    _usage = "with performance_report(): ..."
+
     def __init__(
         self,
         filename: str | PathLike[str] = "dask-report.html",
@@ -74,47 +72,18 @@ class performance_report(BlockContext):  # noqa: N801 - its name in distributed
     ) -> None:
         if type(stacklevel) is not int:
             raise OptionError(f"stacklevel must be a whole number of frames, got {stacklevel!r}")
+        super().__init__(BlockOptions(display=False))
         self.filename = filename
         self._target = _checked(filename, dict(storage_options or {}))
         self._stacklevel = max(stacklevel, 1)
-        self._block: Block | None = None
         self._code: str | None = None
 
-    @property
-    def recording(self) -> Recording:
-        """What was recorded; inside of the block, what was recorded so far.
-
-        Raises
-        ------
-        TaskscopeError
-            If the block has not started.
-        """
-        if self._block is None:
-            raise TaskscopeError("nothing is recorded yet: use it as `with performance_report(): ...`")
-        return self._block.recording
-
     def _begin(self, caller: FrameType) -> None:
-        if self._block is not None:
-            raise TaskscopeError("this report was used before; make a new one for each block")
         self._code = _source(_outwards(caller, self._stacklevel - 1))
-        self._block = Block(current(), BlockOptions(display=False))
-        self._block.start()
+        super()._begin(caller)
 
-    def _close(self) -> None:
-        if self._block is not None:
-            self._block.close()
-
-    def _end(self, error: BaseException | None, left_s: float | None) -> None:
-        assert self._block is not None
-        self._write(self._block.stop(error, left_s))
-
-    async def _end_in_loop(self, error: BaseException | None, left_s: float) -> None:
-        assert self._block is not None
-        recording: RecordedData = self._block.stop(error, left_s)
-        client = find_client()
-        if client is not None and client.asynchronous and left_s > 0 and lacks_profile(recording):
-            recording = await ask_profile(recording, client, left_s)
-        self._write(recording)
+    def _end(self, block: Block, error: BaseException | None, left_s: float | None) -> None:
+        self._write(block.stop(error, left_s))
 
     def _write(self, recording: RecordedData) -> None:
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from abc import ABC, abstractmethod
 from inspect import cleandoc
 from types import FrameType, TracebackType
 from typing import Any, Self
@@ -15,30 +14,45 @@ from taskscope.recording import Recording
 from taskscope.session import current
 
 
-class BlockContext(ABC):
-    """What every context manager has that profiles a block.
+class BlockContext:
+    """A context manager around a `Block`.
 
-    Notes
-    -----
-    ``async with`` waits, at the beginning and at the end, for clusters' schedulers while the caller's event
-    loop goes on, where one may live.
+    ``async with`` waits for clusters' schedulers while the caller's event loop goes on, where one may live.
     """
 
-    @abstractmethod
+    _noun = "profile"
+    _usage = "with taskscope.profile() as run: ..."
+
+    def __init__(self, options: BlockOptions) -> None:
+        self._options = options
+        self._block: Block | None = None
+
+    @property
+    def recording(self) -> Recording:
+        """The recording; inside of the block, and while a cluster computes for it, of the rows there are.
+
+        Raises
+        ------
+        TaskscopeError
+            If the block has not started.
+        """
+        if self._block is None:
+            raise TaskscopeError(f"nothing is recorded yet: use it as `{self._usage}`")
+        return self._block.recording
+
     def _begin(self, caller: FrameType) -> None:
-        """Begin; `caller` is the frame that the block is in."""
+        """Start the block; `caller` is its frame."""
+        if self._block is not None:
+            raise TaskscopeError(f"this {self._noun} was used before; make a new one for each block")
+        self._block = Block(current(), self._options)
+        self._block.start()
 
-    @abstractmethod
     def _close(self) -> None:
-        """End what `_begin` began and `_end` has not ended, as it stands; it never raises."""
+        if self._block is not None:
+            self._block.close()
 
-    @abstractmethod
-    def _end(self, error: BaseException | None, left_s: float | None) -> None:
-        """End."""
-
-    async def _end_in_loop(self, error: BaseException | None, left_s: float) -> None:
-        """End where the caller's event loop may go on meanwhile."""
-        self._end(error, left_s)
+    def _end(self, block: Block, error: BaseException | None, left_s: float | None) -> None:
+        block.leave(error, left_s)
 
     def __enter__(self) -> Self:
         try:
@@ -51,8 +65,9 @@ class BlockContext(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        assert self._block is not None
         try:
-            self._end(error, None)
+            self._end(self._block, error, None)
         finally:
             self._close()
 
@@ -68,8 +83,9 @@ class BlockContext(ABC):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        assert self._block is not None
         try:
-            await self._end_in_loop(error, await current().cluster.settled())
+            self._end(self._block, error, await current().cluster.settled())
         finally:
             self._close()
 
@@ -106,24 +122,10 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
 
     @takes_options(BlockOptions)
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - typed by the decorator
-        self._options = BlockOptions(**options)
-        self._block: Block | None = None
-
-    @property
-    def recording(self) -> Recording:
-        """What was recorded; inside of the block, and while a cluster goes on with it, so far.
-
-        Raises
-        ------
-        TaskscopeError
-            If the block has not started.
-        """
-        if self._block is None:
-            raise TaskscopeError("nothing is recorded yet: use it as `with taskscope.profile() as run: ...`")
-        return self._block.recording
+        super().__init__(BlockOptions(**options))
 
     def wait(self, timeout: float | None = None) -> Recording:
-        """Return what was recorded, once all is over that the block began; see `taskscope.Recording.wait`."""
+        """Return the recording once it is complete; see `taskscope.Recording.wait`."""
         return self.recording.wait(timeout)
 
     def __repr__(self) -> str:
@@ -134,23 +136,9 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
         return "taskscope.profile: not finished yet" if result is None else result.summary()
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """Return what its recording shows in a notebook, or why there is none."""
+        """Return the recording's own view, or why there is none."""
         result = None if self._block is None else self._block.ended
         return {"text/plain": repr(self)} if result is None else result._repr_mimebundle_()
-
-    def _begin(self, caller: FrameType) -> None:
-        if self._block is not None:
-            raise TaskscopeError("this profile was used before; make a new one for each block")
-        self._block = Block(current(), self._options)
-        self._block.start()
-
-    def _close(self) -> None:
-        if self._block is not None:
-            self._block.close()
-
-    def _end(self, error: BaseException | None, left_s: float | None) -> None:
-        assert self._block is not None
-        self._block.leave(error, left_s)
 
 
 if profile.__doc__:

@@ -103,11 +103,5 @@ def _take_off_nested(own: NDArray[np.float64], tasks: TaskBlock, rows: NDArray[n
         around.append((row, stop))
 
 
-def lacks_profile(recording: RecordedData) -> bool:
-    """Return whether computes on clusters are in a recording, and no sample of any."""
-    on_clusters = _on_clusters(recording)
-    return bool(on_clusters) and not np.isin(recording.stacks.rows.run, on_clusters).any()
-
-
 def _on_clusters(recording: RecordedData) -> list[int]:
     return [run.run for run in recording.runs if run.is_on_cluster]

@@ -16,7 +16,7 @@ from distributed import Client, wait
 import taskscope
 from taskscope.errors import StillRunningError
 from taskscope.model.recording import RecordedData
-from taskscope.profiling.background import Background
+from taskscope.profiling import Block
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster.scheduler import WatchedScheduler
@@ -125,11 +125,11 @@ def test_an_interrupt_of_who_waits_reaches_them_and_the_recording_completes_itse
         compute("a")
     recording = run.recording
 
-    def interrupted(background: Background, due: Recording) -> None:
+    def interrupted(block: Block, due: Recording) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Background, "fill", interrupted)
+        patched.setattr(Block, "fill", interrupted)
         with pytest.raises(KeyboardInterrupt):
             recording.summary()
     answers.may_come.set()
@@ -139,7 +139,7 @@ def test_an_interrupt_of_who_waits_reaches_them_and_the_recording_completes_itse
 def test_a_block_whose_thread_an_interrupt_kept_from_beginning_is_closed_as_it_stands(
     client: Client, answers: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(background: Background, due: Recording) -> None:
+    def interrupted(block: Block) -> None:
         raise KeyboardInterrupt
 
     run = taskscope.profile(display=False)
@@ -149,7 +149,7 @@ def test_a_block_whose_thread_an_interrupt_kept_from_beginning_is_closed_as_it_s
             compute("a")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Background, "begin", interrupted)
+        patched.setattr(Block, "_begin_completing", interrupted)
         with pytest.raises(KeyboardInterrupt):
             compute_in_block()
     closed = run.recording

@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster
 
 import taskscope
 from taskscope.diagnostics import performance_report
-from taskscope.sources.cluster.workers.samples import cluster_stacks, sampling_interval_s
+from taskscope.sources.cluster.workers.samples import own_calls, sampling_interval_s
 from tests.support.waiting import until
 
 
@@ -104,42 +104,27 @@ def call(name: str, count: int, *children: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def samples_of(**trees: dict[str, Any]) -> list[tuple[str, tuple[str, ...], int, float]]:
-    """Return prefix, calls from the outermost on, samples and seconds; every prefix took one second."""
-    seconds = dict.fromkeys(trees, 1.0)
-    stacks = cluster_stacks(trees, seconds, run=3, start_s=10.0, worker="cluster", interval_s=0.01)
-
-    def calls(node: int) -> tuple[str, ...]:
-        if node < 0:
-            return ()
-        return (*calls(int(stacks.parent[node])), stacks.functions[stacks.function[node]].name)
-
-    rows = stacks.rows
-    assert set(rows.run.tolist()) <= {3}
-    return sorted(
-        (stacks.prefixes[p], calls(node), count, round(seconds, 9))
-        for p, node, count, seconds in zip(
-            rows.prefix.tolist(), rows.node.tolist(), rows.count.tolist(), rows.seconds.tolist(), strict=True
-        )
-    )
+def samples_of(tree: dict[str, Any]) -> list[tuple[tuple[str, ...], int]]:
+    """Return calls from the outermost on, and samples."""
+    return sorted((tuple(call.name for call in calls), count) for calls, count in own_calls(tree))
 
 
-def test_what_the_clusters_profiler_gives_becomes_samples() -> None:
-    found = samples_of(x=call("root", 5, call("f", 4, call("g", 4))), y=call("root", 2, call("f", 2)))
-    assert found == [("x", (), 1, 0.2), ("x", ("f", "g"), 4, 0.8), ("y", ("f",), 2, 1.0)]
+def test_samples_of_the_clusters_profiler_end_in_a_call() -> None:
+    assert samples_of(call("root", 5, call("f", 4, call("g", 4)))) == [((), 1), (("f", "g"), 4)]
+    assert samples_of(call("root", 2, call("f", 2))) == [(("f",), 2)]
 
 
 def test_where_workers_count_all_but_the_innermost_call_it_is_put_back() -> None:
     inner = call("f", 4, call("g", 0))
-    assert samples_of(x=call("root", 5, inner)) == [("x", ("f",), 1, 0.2), ("x", ("f", "g"), 4, 0.8)]
-    assert samples_of(x=call("root", 4, call("f", 0))) == [("x", ("f",), 4, 1.0)]
-    shared = call("root", 5, call("f", 5, call("g", 0), call("h", 0)))
+    assert samples_of(call("root", 5, inner)) == [(("f",), 1), (("f", "g"), 4)]
+    assert samples_of(call("root", 4, call("f", 0))) == [(("f",), 4)]
     # Which of several it was is not told, and nothing is made up.
-    assert samples_of(x=shared) == [("x", ("f", "not told apart by distributed"), 5, 1.0)]
+    shared = call("root", 5, call("f", 5, call("g", 0), call("h", 0)))
+    assert samples_of(shared) == [(("f", "not told apart by distributed"), 5)]
     nested = call("root", 5, call("f", 5, call("g", 2, call("i", 0)), call("h", 0)))
-    assert samples_of(x=nested) == [
-        ("x", ("f", "g", "i"), 2, 0.4),
-        ("x", ("f", "not told apart by distributed"), 3, 0.6),
+    assert samples_of(nested) == [
+        (("f", "g", "i"), 2),
+        (("f", "not told apart by distributed"), 3),
     ]
 
 
@@ -147,11 +132,11 @@ def test_calls_by_which_dask_runs_a_task_are_left_out() -> None:
     plumbing = call("__call__", 4, call("f", 0)) | {
         "description": {"filename": "/x/dask/_task_spec.py", "name": "__call__", "line_number": 1, "line": ""}
     }
-    assert samples_of(x=call("root", 4, plumbing)) == [("x", ("f",), 4, 1.0)]
+    assert samples_of(call("root", 4, plumbing)) == [(("f",), 4)]
 
 
 def test_a_cluster_that_saw_nothing_gives_no_samples() -> None:
-    assert samples_of(x={"identifier": "root", "description": "root", "count": 0, "children": {}}) == []
+    assert samples_of({"identifier": "root", "description": "root", "count": 0, "children": {}}) == []
 
 
 def test_the_interval_is_that_of_distributeds_configuration() -> None:

@@ -13,15 +13,15 @@ import math
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import dask
 from dask.utils import parse_timedelta
 
 from taskscope.model.keys import key_text
-from taskscope.model.tables.stacks import Function, StackColumns
-from taskscope.record import CountedCalls, Recorder, RunLog, StackLog
+from taskscope.model.tables.stacks import Function
+from taskscope.record import CountedCalls, Recorder, RunLog
 from taskscope.sources.cluster.adapter.remote import counted_calls, sampled_lines
 from taskscope.sources.cluster.link import RateLimiter
 from taskscope.sources.cluster.workers.known import DAY_S, amount
@@ -37,30 +37,6 @@ _Tree: TypeAlias = Mapping[str, Any]
 def sampling_interval_s() -> float:
     """Return the seconds between samples of workers, as far as this process's configuration tells."""
     return float(parse_timedelta(dask.config.get(_INTERVAL, "10ms"), default="ms"))
-
-
-def cluster_stacks(
-    trees: Mapping[str, _Tree],
-    seconds: Mapping[str, float],
-    *,
-    run: int,
-    start_s: float,
-    worker: str,
-    interval_s: float,
-) -> StackColumns:
-    """Return the samples in answers of `distributed.Client.profile`."""
-    log = StackLog(lambda: start_s)
-    for prefix, tree in trees.items():
-        name, counted = key_text(prefix), list(own_calls(tree))
-        worth = seconds.get(prefix, 0.0) / max(sum(count for _, count in counted), 1)
-        log.hand_over(
-            start_s,
-            (
-                CountedCalls(run, name, key_text(worker), calls, count, count * worth)
-                for calls, count in counted
-            ),
-        )
-    return replace(log.between(run, run), interval_s=interval_s)
 
 
 def own_calls(tree: Mapping[str, Any]) -> Iterator[tuple[tuple[Function, ...], int]]:
