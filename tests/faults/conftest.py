@@ -1,4 +1,4 @@
-"""What faults happen to: a recorder that sees the computes of a test."""
+"""What faults happen to: a block that sees the computes of a test."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from taskscope.record import Recorder
+import taskscope
 from tests.support.computes.local_computes import watching
 
 
 @pytest.fixture
-def recorder() -> Iterator[Recorder]:
-    """Return a recorder that sees every local compute of the test."""
-    with watching() as recorder:
-        yield recorder
+def run() -> Iterator[taskscope.profile]:
+    """Return a block that sees every local compute of the test."""
+    with watching() as run:
+        yield run

@@ -16,9 +16,9 @@ from tests.support.computes.random_graphs import OddResult, Plan, Step, compute,
 
 
 def check(plan: Plan) -> None:
-    recorder, recorded = record(plan)
+    recording, recorded = record(plan)
     assert recorded.shown() == compute(plan).shown() or _may_fail_differently(plan)
-    assert violations(plan, recorder, recorded) == []
+    assert violations(plan, recording, recorded) == []
 
 
 def _may_fail_differently(plan: Plan) -> bool:

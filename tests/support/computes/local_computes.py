@@ -13,41 +13,49 @@ from typing import Any
 
 import pandas as pd
 
-from taskscope.record import Recorder
-from taskscope.sources.local.source import LocalSource, Metric
+import taskscope
+from taskscope.model.tables.records import Lane
 
 
-@contextmanager
-def watching(recorder: Recorder | None = None, metric: Metric | None = None) -> Iterator[Recorder]:
-    """Record every local compute of the block."""
-    recorder = recorder or Recorder()
-    source = LocalSource(recorder)
-    source.metric = metric
-    source.attach()
-    try:
-        yield recorder
-    finally:
-        source.detach()
+def watching(**options: Any) -> taskscope.profile:
+    """Return a block that records every local compute, and shows nothing."""
+    return taskscope.profile(display=False, **options)
 
 
-def task_rows(recorder: Recorder, *columns: str) -> list[tuple[object, ...]]:
-    """Return these columns of all tasks, sorted."""
-    table = recorder.snapshot().table("tasks")
+def task_rows(run: taskscope.profile, *columns: str) -> list[tuple[object, ...]]:
+    """Return these columns of all tasks, sorted; the first run of the block is number 0."""
+    recording = run.recording
+    first = min((each.run for each in recording.runs), default=0)
+    table = {
+        **recording.table("tasks"),
+        "run": [number - first for number in recording.table("tasks")["run"]],
+    }
     return sorted(zip(*(list(table[column]) for column in columns), strict=True), key=repr)
 
 
-def statuses(recorder: Recorder) -> dict[str, str]:
+def statuses(run: taskscope.profile) -> dict[str, str]:
     """Return every task's status by its key, and see to it that no task has two."""
-    rows = task_rows(recorder, "key", "status")
+    rows = task_rows(run, "key", "status")
     found = {str(key): str(status) for key, status in rows}
     assert len(found) == len(rows), f"a task has more than one row: {rows}"
     return found
 
 
-def run_facts(recorder: Recorder, *columns: str) -> list[tuple[object, ...]]:
+def run_facts(run: taskscope.profile, *columns: str) -> list[tuple[object, ...]]:
     """Return these columns of all runs, in the order they began."""
-    table = recorder.snapshot().table("runs")
+    table = run.recording.table("runs")
     return list(zip(*(list(table[column]) for column in columns), strict=True))
+
+
+def lanes_of_tasks(run: taskscope.profile) -> dict[str, Lane]:
+    """Return every task's lane by its key."""
+    lanes = run.recording.lanes
+    return {str(key): lanes[lane] for key, lane in task_rows(run, "key", "lane")}  # type: ignore[call-overload]  # columns are objects
+
+
+def messages(run: taskscope.profile) -> list[str]:
+    """Return the texts of all messages."""
+    return [message.text for message in run.recording.messages]
 
 
 def overlaps(tasks: pd.DataFrame) -> list[tuple[str, str]]:
@@ -74,27 +82,31 @@ class GroundTruth:
         finally:
             self.seen.append((key, start, time.perf_counter(), threading.get_ident()))
 
-    def violations(self, recorder: Recorder) -> list[str]:
-        """Return what of the recording contradicts what the tasks saw."""
-        table = recorder.snapshot().to_pandas("tasks")
+    def violations(self, table: pd.DataFrame) -> list[str]:
+        """Return what of the recorded tasks contradicts what the tasks saw."""
         rows = {str(row["key"]): row for _, row in table.iterrows()}
-        found = [
-            f"{key}: recorded {len(table)} rows for {len(rows)} tasks"
-            for key in rows
-            if len(table) != len(rows)
+        found = [] if len(table) == len(rows) else [f"recorded {len(table)} rows for {len(rows)} tasks"]
+        missing = [key for key, *_ in self.seen if key not in rows]
+        found += [f"{key}: ran and has no row" for key in missing]
+        found += [
+            f"{key}: ran on thread {ident}, recorded on {rows[key]['thread']}"
+            for key, _, _, ident in self.seen
+            if key in rows and rows[key]["thread"] != ident
         ]
-        for key, start, stop, ident in self.seen:
-            row = rows.get(key)
-            if row is None:
-                found.append(f"{key}: ran and has no row")
-            elif row["thread"] != ident:
-                found.append(f"{key}: ran on thread {ident}, recorded on {row['thread']}")
-            elif not row["start_s"] <= start - recorder.origin:
-                found.append(f"{key}: began {start - recorder.origin}, recorded {row['start_s']}")
-            # A duration is kept in single precision and rounded down.
-            elif row["stop_s"] < (stop - recorder.origin) - 1e-6 * (1 + row["stop_s"] - row["start_s"]):
-                found.append(f"{key}: ended {stop - recorder.origin}, recorded {row['stop_s']}")
-        return found
+        times = {key: (start, stop) for key, start, stop, _ in self.seen}
+        return found + not_enclosed(table, times)
+
+
+def not_enclosed(table: pd.DataFrame, seen: dict[str, tuple[float, float]]) -> list[str]:
+    """Return whether no place of the recording's zero has each recorded task enclose what it saw itself."""
+    rows = [(*seen[str(r["key"])], r) for _, r in table.iterrows() if str(r["key"]) in seen]
+    latest = min((start - row["start_s"] for start, _, row in rows), default=0.0)
+    # A duration is kept in single precision and rounded down.
+    earliest = max(
+        (stop - row["stop_s"] - 1e-6 * (1 + row["stop_s"] - row["start_s"]) for _, stop, row in rows),
+        default=0.0,
+    )
+    return [] if earliest <= latest else [f"times are {earliest - latest} s off"]
 
 
 @contextmanager

@@ -12,8 +12,8 @@ import dask
 from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef
 from hypothesis import strategies as st
 
+from taskscope import Recording
 from taskscope.model.keys import key_text
-from taskscope.record import Recorder
 from tests.support.computes.local_computes import GroundTruth, overlaps, watching
 
 
@@ -163,33 +163,35 @@ def _work(step: Step, truth: GroundTruth, *_needed: Any) -> Any:
     return truth.task(key_text(step.key), work)
 
 
-def record(plan: Plan) -> tuple[Recorder, Outcome]:
-    with watching(Recorder(max_tasks=plan.max_tasks)) as recorder:
-        return recorder, compute(plan)
+def record(plan: Plan) -> tuple[Recording, Outcome]:
+    with watching(max_tasks=plan.max_tasks, stacks=False) as run:
+        outcome = compute(plan)
+    return run.recording, outcome
 
 
-def violations(plan: Plan, recorder: Recorder, outcome: Outcome) -> list[str]:
+def violations(plan: Plan, recording: Recording, outcome: Outcome) -> list[str]:
     """Return everything that is not true of the recording of a compute."""
-    recording = recorder.snapshot()
     tasks = recording.to_pandas("tasks")
     (run,) = recording.runs
     n_began = _how_many_began(plan, outcome)
     found = [f"{key} has {n} rows" for key, n in Counter(tasks["key"]).items() if n > 1]
-    found += [f"message: {message.text}" for message in recorder.messages]
+    found += [f"message: {message.text}" for message in recording.messages if message.level != "info"]
     found += [f"{a} and {b} overlap in a lane" for a, b in overlaps(tasks)]
     found += _wrong_statuses(plan, outcome, dict(zip(tasks["key"], tasks["status"], strict=True)))
-    if len(tasks) + recording.dropped != recorder.cursor:
-        found.append(f"{len(tasks)} held + {recording.dropped} dropped are not {recorder.cursor} seen")
-    n_seen = sum(total.n_tasks for total in recording.totals)
-    if n_seen != recorder.cursor:
-        found.append(f"totals count {n_seen} of {recorder.cursor} tasks")
-    if recorder.cursor not in n_began:
-        found.append(f"{n_began} tasks began, {recorder.cursor} were seen")
-    if len(tasks) == recorder.cursor:
-        found += outcome.truth.violations(recorder)
+    n_seen = len(tasks) + recording.dropped
+    if len(tasks) > plan.max_tasks:
+        found.append(f"{len(tasks)} tasks are held, {plan.max_tasks} are wanted")
+    if n_seen not in n_began:
+        found.append(f"{n_began} tasks began, {n_seen} were seen")
+    if len(tasks) == n_seen:
+        found += outcome.truth.violations(tasks)
+        if outcome.error is None:
+            ((start_s, stop_s),) = recording.to_pandas("runs")[["start_s", "stop_s"]].to_numpy()
+            outside = tasks[(tasks["start_s"] < start_s) | (tasks["stop_s"] > stop_s)]
+            found += [f"{key} is outside of its compute" for key in outside["key"]]
     if run.status != _status_of_run(outcome):
         found.append(f"the run is {run.status}")
-    if run.stop_s is None or recorder.is_active():
+    if run.stop_s is None:
         found.append("the run is not over")
     return found
 

@@ -5,15 +5,15 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
-from taskscope.record import Recorder
+import taskscope
 from tests.support.computes.local_computes import process_pool, watching
 
 
 @pytest.fixture
-def recorder() -> Iterator[Recorder]:
-    """Return a recorder that sees every local compute of the test."""
-    with watching() as recorder:
-        yield recorder
+def run() -> Iterator[taskscope.profile]:
+    """Return a block that sees every local compute of the test."""
+    with watching() as run:
+        yield run
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import dask
 import dask.local
 import pytest
 
+import taskscope
 from taskscope.analysis.before_tasks import measure_before_tasks
-from taskscope.record import Recorder
 from tests.support.computes import slow_graphs
 from tests.support.computes.slow_graphs import be_slow
 
 
-def test_putting_tasks_in_order_is_measured(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_putting_tasks_in_order_is_measured(run: taskscope.profile, monkeypatch: pytest.MonkeyPatch) -> None:
     order = dask.local.order
     slow_graphs.took.clear()
 
@@ -25,12 +25,12 @@ def test_putting_tasks_in_order_is_measured(recorder: Recorder, monkeypatch: pyt
     monkeypatch.setattr(dask.local, "order", slow_order)
     dask.get({"x": (sum, [1, 2])}, "x")
     (own_s,) = slow_graphs.took["order"]
-    recording = recorder.snapshot()
-    (run,) = recording.runs
+    recording = run.recording
+    (recorded,) = recording.runs
     before = measure_before_tasks(recording)
-    assert run.order_s is not None
-    assert run.order_s >= own_s
+    assert recorded.order_s is not None
+    assert recorded.order_s >= own_s
     assert before is not None
     assert list(before.phases_s) == ["order", "wait"]
     assert sum(before.phases_s.values()) == pytest.approx(before.seconds, abs=1e-5)
-    assert (run.send_s, run.received_s, run.materialize_s, run.initialize_s) == (None,) * 4
+    assert (recorded.send_s, recorded.received_s) == (None, None)

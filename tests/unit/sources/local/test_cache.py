@@ -11,8 +11,8 @@ import pytest
 from dask._task_spec import DataNode, Task, TaskRef
 from dask.callbacks import Callback
 
-from taskscope.record import Recorder
-from tests.support.computes.local_computes import run_facts, statuses, watching
+import taskscope
+from tests.support.computes.local_computes import messages, run_facts, statuses, watching
 
 
 def chain(n: int) -> dict[str, Any]:
@@ -32,10 +32,10 @@ class CacheWatcher(Callback):
         self.held.append(set(state["cache"]))
 
 
-def held_after_each_landing(recorder: Recorder) -> list[set[object]]:
+def held_after_each_landing(run: taskscope.profile) -> list[set[object]]:
     """Return which keys the recording says were held, right after each task landed."""
-    cache = recorder.snapshot().to_pandas("cache")
-    tasks = set(recorder.snapshot().to_pandas("tasks")["key"])
+    cache = run.recording.to_pandas("cache")
+    tasks = set(run.recording.to_pandas("tasks")["key"])
     landings = sorted(cache["enter_s"][cache["key"].isin(tasks)])
     return [set(cache["key"][(cache["enter_s"] <= now) & (cache["exit_s"] > now)]) for now in landings]
 
@@ -54,35 +54,36 @@ DIAMOND = {
     [(chain(6), ["x5"]), (chain(6), ["x5", "x2"]), (DIAMOND, ["bottom"]), (DIAMOND, ["bottom", "given"])],
 )
 def test_the_recording_holds_what_the_scheduler_held_after_each_task(
-    recorder: Recorder, graph: dict[str, Any], keys: list[str]
+    run: taskscope.profile, graph: dict[str, Any], keys: list[str]
 ) -> None:
     with CacheWatcher() as watcher:
         dask.get(graph, keys)
-    assert held_after_each_landing(recorder) == watcher.held
-    ((stop_s,),) = run_facts(recorder, "stop_s")
-    cache = recorder.snapshot().to_pandas("cache")
+    assert held_after_each_landing(run) == watcher.held
+    ((stop_s,),) = run_facts(run, "stop_s")
+    cache = run.recording.to_pandas("cache")
     leave = dict(zip(cache["key"], cache["exit_s"], strict=True))
     assert {leave[key] for key in keys} == {stop_s}
 
 
-def metrics(recorder: Recorder, **metadata: object) -> dict[str, float | None]:
-    table = recorder.snapshot(metadata=metadata).to_pandas("cache")
+def metrics(run: taskscope.profile) -> dict[str, float | None]:
+    table = run.recording.to_pandas("cache")
     values = [None if math.isnan(m) else m for m in table["metric"]]
     return dict(zip(table["key"], values, strict=True))
 
 
-def test_without_a_metric_the_cache_is_measured_in_bytes(recorder: Recorder) -> None:
+def test_without_a_metric_the_cache_is_measured_in_bytes(run: taskscope.profile) -> None:
     graph = {"given": np.ones(10), "a": (np.ones, 1_000), "b": (np.add, "a", "given"), "c": (len, "a")}
     dask.get({k: v for k, v in graph.items() if k != "b"}, ["given", "c"])
-    assert metrics(recorder) == {"given": 80.0, "a": 8_000.0, "c": 28.0}
+    assert metrics(run) == {"given": 80.0, "a": 8_000.0, "c": 28.0}
 
 
-def test_counting_counts_one_per_key(recorder: Recorder) -> None:
-    dask.get(DIAMOND, "bottom")
-    assert metrics(recorder, metric="count") == dict.fromkeys(DIAMOND, 1.0)
+def test_counting_counts_one_per_key() -> None:
+    with watching(metric="count") as run:
+        dask.get(DIAMOND, "bottom")
+    assert metrics(run) == dict.fromkeys(DIAMOND, 1.0)
 
 
-def test_a_metric_of_the_user_is_asked_once_per_result(recorder: Recorder) -> None:
+def test_a_metric_of_the_user_is_asked_once_per_result() -> None:
     asked: list[object] = []
 
     def value(result: object) -> float:
@@ -109,9 +110,7 @@ def test_a_metric_that_raises_gives_no_value_and_is_counted_and_harms_nobody() -
         assert dask.get(chain(3), "x2") == 7
     assert metrics(measured) == dict.fromkeys(["x0", "x1", "x2"])
     assert statuses(measured) == dict.fromkeys(["x0", "x1", "x2"], "finished")
-    assert [m.text for m in measured.messages] == [
-        "the cache metric failed and gave no value: ValueError: no (3 times)"
-    ]
+    assert messages(measured) == ["the cache metric failed and gave no value: ValueError: no (3 times)"]
 
 
 def test_values_of_a_metric_are_kept_exactly() -> None:
@@ -120,7 +119,7 @@ def test_values_of_a_metric_are_kept_exactly() -> None:
     assert metrics(measured) == {"x0": 2.0**24 + 1}
 
 
-def test_a_failed_compute_held_what_it_had_until_its_end(recorder: Recorder) -> None:
+def test_a_failed_compute_held_what_it_had_until_its_end(run: taskscope.profile) -> None:
     graph = {
         "a": Task("a", int, "7"),
         "b": Task("b", int, "no"),
@@ -128,6 +127,6 @@ def test_a_failed_compute_held_what_it_had_until_its_end(recorder: Recorder) -> 
     }
     with pytest.raises(ValueError, match="invalid literal"):
         dask.get(graph, "c")
-    ((stop_s,),) = run_facts(recorder, "stop_s")
-    cache = recorder.snapshot().to_pandas("cache")
+    ((stop_s,),) = run_facts(run, "stop_s")
+    cache = run.recording.to_pandas("cache")
     assert set(zip(cache["key"], cache["exit_s"], strict=True)) <= {("a", stop_s)}

@@ -8,10 +8,9 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
 import dask
-import pytest
 
-from taskscope.record import Recorder
-from taskscope.sources.local.source import LocalSource
+import taskscope
+from tests.support.computes.local_computes import run_facts
 
 
 class Elsewhere(Executor):
@@ -36,40 +35,30 @@ class Copying(ThreadPoolExecutor):
         return super().submit(fn, *pickle.loads(pickle.dumps(args)), **kwargs)
 
 
-@pytest.fixture
-def recorder() -> Any:
-    recorder = Recorder()
-    source = LocalSource(recorder)
-    source.attach()
-    yield recorder
-    source.detach()
-
-
 def total(numbers: list[int]) -> Any:
     parts = [dask.delayed(abs)(n) for n in numbers]
     return dask.delayed(sum)(parts)
 
 
 def test_tasks_of_a_foreign_executor_are_not_replaced_and_have_the_scheduler_s_times(
-    recorder: Recorder,
+    run: taskscope.profile,
 ) -> None:
     elsewhere = Elsewhere()
     assert total([-1, 2, -3]).compute(scheduler=elsewhere) == 6
     assert elsewhere.kinds == {"Task"}
-    tasks = recorder.snapshot().to_pandas("tasks").sort_values("stop_s")
+    tasks = run.recording.to_pandas("tasks").sort_values("stop_s")
     assert list(tasks["prefix"]) == ["abs", "abs", "abs", "sum"]
     assert set(tasks["status"]) == {"finished"}
     assert set(tasks["observed_by"]) == {"scheduler"}
     assert (tasks["stop_s"] >= tasks["start_s"]).all()
     for _, lane in tasks.sort_values("start_s").groupby("lane"):
         assert (lane["start_s"].to_numpy()[1:] >= lane["stop_s"].to_numpy()[:-1]).all()
-    (run,) = recorder.runs()
-    assert (run.scheduler, run.status, run.n_tasks) == ("Elsewhere", "finished", 4)
+    assert run_facts(run, "scheduler", "status", "n_tasks") == [("Elsewhere", "finished", 4)]
 
 
-def test_a_task_that_no_worker_reports_has_the_scheduler_s_times(recorder: Recorder) -> None:
+def test_a_task_that_no_worker_reports_has_the_scheduler_s_times(run: taskscope.profile) -> None:
     with Copying(2) as pool:
         assert total([-1, 2, -3]).compute(scheduler=pool) == 6
-    tasks = recorder.snapshot().to_pandas("tasks")
+    tasks = run.recording.to_pandas("tasks")
     assert sorted(tasks["prefix"]) == ["abs", "abs", "abs", "sum"]
     assert set(zip(tasks["status"], tasks["observed_by"], strict=True)) == {("finished", "scheduler")}

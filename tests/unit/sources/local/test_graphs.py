@@ -14,37 +14,37 @@ from dask._task_spec import Alias, DataNode, Task, TaskRef, convert_legacy_graph
 from dask.utils import key_split
 from packaging.version import Version
 
-from taskscope.record import Recorder
+import taskscope
 from tests.support.computes.local_computes import run_facts, statuses, task_rows
 
 
-def test_a_legacy_graph_of_tuples_is_recorded(recorder: Recorder) -> None:
+def test_a_legacy_graph_of_tuples_is_recorded(run: taskscope.profile) -> None:
     graph = {"x": 1, "y": (operator.add, "x", 10), ("z", 0): (sum, ["x", "y"]), "alias": "y"}
     assert dask.get(graph, [("z", 0), "alias"]) == (12, 11)
-    assert statuses(recorder) == {"y": "finished", "('z', 0)": "finished", "alias": "finished"}
-    assert run_facts(recorder, "n_tasks", "status") == [(3, "finished")]
+    assert statuses(run) == {"y": "finished", "('z', 0)": "finished", "alias": "finished"}
+    assert run_facts(run, "n_tasks", "status") == [(3, "finished")]
 
 
-def test_an_alias_is_a_task_as_dask_counts_it(recorder: Recorder) -> None:
+def test_an_alias_is_a_task_as_dask_counts_it(run: taskscope.profile) -> None:
     graph = {"a": Task("a", int, "7"), "b": Alias("b", "a"), "c": Task("c", int, TaskRef("b"))}
     assert dask.get(graph, "c") == 7
-    assert statuses(recorder) == dict.fromkeys("abc", "finished")
+    assert statuses(run) == dict.fromkeys("abc", "finished")
 
 
-def test_a_graph_that_is_all_data_is_a_run_without_tasks(recorder: Recorder) -> None:
+def test_a_graph_that_is_all_data_is_a_run_without_tasks(run: taskscope.profile) -> None:
     assert dask.get({"x": DataNode("x", 5), "y": 6}, ["x", "y"]) == (5, 6)
-    assert run_facts(recorder, "n_tasks", "status") == [(0, "finished")]
-    assert statuses(recorder) == {}
-    cache = recorder.snapshot().to_pandas("cache")
+    assert run_facts(run, "n_tasks", "status") == [(0, "finished")]
+    assert statuses(run) == {}
+    cache = run.recording.to_pandas("cache")
     assert cache[["key", "metric"]].sort_values("key").to_numpy().tolist() == [["x", 28.0], ["y", 28.0]]
 
 
-def test_a_compute_of_nothing_is_a_run_without_tasks(recorder: Recorder) -> None:
+def test_a_compute_of_nothing_is_a_run_without_tasks(run: taskscope.profile) -> None:
     assert dask.get({}, []) == ()
-    assert run_facts(recorder, "n_tasks", "status") == [(0, "finished")]
+    assert run_facts(run, "n_tasks", "status") == [(0, "finished")]
 
 
-def test_fused_array_tasks_are_named_as_dask_names_their_keys(recorder: Recorder) -> None:
+def test_fused_array_tasks_are_named_as_dask_names_their_keys(run: taskscope.profile) -> None:
     array = (da.ones((4, 4), chunks=2) + 1).sum(axis=0)
     array.compute(scheduler="synchronous")
     (optimised,) = dask.optimize(array)
@@ -54,7 +54,7 @@ def test_fused_array_tasks_are_named_as_dask_names_their_keys(recorder: Recorder
         if not isinstance(task, DataNode)
     ]
     expected = sorted((repr(k), key_split(k), k[0]) for k in keys)
-    recorded = task_rows(recorder, "key", "prefix", "group")
+    recorded = task_rows(run, "key", "prefix", "group")
     assert set(expected) <= set(recorded)
     assert all(prefix == key_split(group) for _, prefix, group in recorded)
     assert not [prefix for _, prefix, _ in recorded if "subgraph" in str(prefix)]
@@ -74,12 +74,12 @@ def test_fused_array_tasks_are_named_as_dask_names_their_keys(recorder: Recorder
         ("k" * 1_000_000, "k" * 4056 + "…[1000000 characters]"),
     ],
 )
-def test_a_key_of_any_type_is_recorded(recorder: Recorder, key: Any, text: str) -> None:
+def test_a_key_of_any_type_is_recorded(run: taskscope.profile, key: Any, text: str) -> None:
     assert dask.get({key: (int, "7")}, key) == 7
-    assert statuses(recorder) == {text: "finished"}
+    assert statuses(run) == {text: "finished"}
 
 
-def test_dependencies_are_those_of_the_graph(recorder: Recorder) -> None:
+def test_dependencies_are_those_of_the_graph(run: taskscope.profile) -> None:
     graph = {
         "given": DataNode("given", 1),
         ("load", 0): Task(("load", 0), int, "1"),
@@ -88,11 +88,11 @@ def test_dependencies_are_those_of_the_graph(recorder: Recorder) -> None:
         "left out": Task("left out", int),
     }
     assert dask.get(graph, "sum") == 4
-    table = recorder.snapshot().to_pandas("dependencies")
-    assert set(table.itertuples(index=False, name=None)) == {
-        (0, "sum", "('load', 0)"),
-        (0, "sum", "('load', 1)"),
-        (0, "sum", "given"),
+    table = run.recording.to_pandas("dependencies")
+    assert set(zip(table["key"], table["dependency"], strict=True)) == {
+        ("sum", "('load', 0)"),
+        ("sum", "('load', 1)"),
+        ("sum", "given"),
     }
     assert len(table) == 3
 
@@ -101,7 +101,7 @@ def add_all(*numbers: int) -> int:
     return sum(numbers)
 
 
-def test_result_sizes_are_those_of_the_results(recorder: Recorder) -> None:
+def test_result_sizes_are_those_of_the_results(run: taskscope.profile) -> None:
     frame = pd.DataFrame({"a": np.arange(100)})
     graph = {
         "array": Task("array", np.ones, 1_000),
@@ -109,7 +109,7 @@ def test_result_sizes_are_those_of_the_results(recorder: Recorder) -> None:
         "nothing": Task("nothing", print, end=""),
     }
     dask.get(graph, list(graph))
-    assert task_rows(recorder, "key", "result_bytes") == [
+    assert task_rows(run, "key", "result_bytes") == [
         ("array", 8_000.0),
         ("frame", float(frame.memory_usage().sum())),
         ("nothing", 16.0),
@@ -120,8 +120,8 @@ def test_result_sizes_are_those_of_the_results(recorder: Recorder) -> None:
     Version(dask.__version__) < Version("2025.4"),
     reason="older releases of Dask lose such a cache themselves",
 )
-def test_a_scheduler_s_own_cache_keeps_working(recorder: Recorder) -> None:
+def test_a_scheduler_s_own_cache_keeps_working(run: taskscope.profile) -> None:
     cache = {"x": 20}
     graph = {"y": Task("y", operator.neg, TaskRef("x"))}
     assert dask.local.get_async(dask.local.synchronous_executor.submit, 1, graph, "y", cache=cache) == -20
-    assert statuses(recorder) == {"y": "finished"}
+    assert statuses(run) == {"y": "finished"}

@@ -11,7 +11,7 @@ from typing import Any
 import dask
 import pytest
 
-from taskscope.record import Recorder
+import taskscope
 from taskscope.sources.cell import NO_CELL, Cell, current_cell
 from taskscope.sources.local.source import run_label
 from tests.support.computes.local_computes import run_facts
@@ -41,7 +41,7 @@ def shell_of(
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
 
 
-def test_computes_get_the_label_of_the_context_they_start_in(recorder: Recorder) -> None:
+def test_computes_get_the_label_of_the_context_they_start_in(run: taskscope.profile) -> None:
     def labelled() -> None:
         run_label.set("quick")
         compute()
@@ -51,22 +51,22 @@ def test_computes_get_the_label_of_the_context_they_start_in(recorder: Recorder)
 
     copy_context().run(labelled)
     compute()
-    assert run_facts(recorder, "label") == [("quick",), (None,), (None,)]
+    assert run_facts(run, "label") == [("quick",), (None,), (None,)]
 
 
-def test_outside_of_ipython_there_is_no_cell(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_of_ipython_there_is_no_cell(run: taskscope.profile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "IPython", raising=False)
     compute()
     assert "IPython" not in sys.modules
-    assert run_facts(recorder, "cell") == [(None,)]
+    assert run_facts(run, "cell") == [(None,)]
 
 
 def test_computes_of_a_notebook_know_the_cell_that_runs(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+    run: taskscope.profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell_of(monkeypatch, request("a\nb\n", "0f3c-77"), inputs=["1", "2", "a\nb"], count=4)
     compute()
-    facts = [(run.cell, run.execution_count, run.source_crc) for run in recorder.snapshot().runs]
+    facts = [(each.cell, each.execution_count, each.source_crc) for each in run.recording.runs]
     assert facts == [("0f3c-77", 3, zlib.crc32(b"a\nb\n"))]
 
 

@@ -13,7 +13,7 @@ import pytest
 from dask._task_spec import Task, TaskRef
 from dask.utils import key_split
 
-from taskscope.record import Recorder
+import taskscope
 from tests.support.computes.local_computes import statuses
 from tests.support.waiting import until
 
@@ -27,7 +27,7 @@ def twice(_value: Large) -> Large:
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_neither_argument_nor_result_outlives_the_compute(recorder: Recorder, scheduler: str) -> None:
+def test_neither_argument_nor_result_outlives_the_compute(run: taskscope.profile, scheduler: str) -> None:
     argument = Large()
     watched = [weakref.ref(argument)]
     intermediate: list[weakref.ref[Large]] = []
@@ -46,10 +46,10 @@ def test_neither_argument_nor_result_outlives_the_compute(recorder: Recorder, sc
     del graph, argument, result
     # Before anything was folded. A pool's thread lets go of a task a moment after it has given its result.
     until(lambda: gc.collect() >= 0 and [reference() for reference in watched] == [None] * 3)
-    assert statuses(recorder) == {"given": "finished", "result": "finished"}
+    assert statuses(run) == {"given": "finished", "result": "finished"}
 
 
-def test_results_are_let_go_of_while_the_compute_goes_on(recorder: Recorder) -> None:
+def test_results_are_let_go_of_while_the_compute_goes_on(run: taskscope.profile) -> None:
     released: list[bool] = []
     made: list[weakref.ref[Large]] = []
 
@@ -68,7 +68,7 @@ def test_results_are_let_go_of_while_the_compute_goes_on(recorder: Recorder) -> 
     assert unrecorded == [True]
 
 
-def test_a_failed_compute_keeps_nothing_once_its_exception_is_gone(recorder: Recorder) -> None:
+def test_a_failed_compute_keeps_nothing_once_its_exception_is_gone(run: taskscope.profile) -> None:
     argument = Large()
     watched = weakref.ref(argument)
 
@@ -81,10 +81,10 @@ def test_a_failed_compute_keeps_nothing_once_its_exception_is_gone(recorder: Rec
     del graph, argument
     gc.collect()
     assert watched() is None
-    assert statuses(recorder) == {"bad": "erred"}
+    assert statuses(run) == {"bad": "erred"}
 
 
-def test_keys_of_a_folded_run_are_kept_as_columns_only(recorder: Recorder) -> None:
+def test_keys_of_a_folded_run_are_kept_as_columns_only(run: taskscope.profile) -> None:
     class Key(str):
         __slots__ = ("__weakref__",)
 
@@ -92,13 +92,13 @@ def test_keys_of_a_folded_run_are_kept_as_columns_only(recorder: Recorder) -> No
     watched = weakref.ref(key)
     dask.get({key: Task(key, int, "7")}, [key])
     del key
-    assert statuses(recorder) == {"watched": "finished"}
+    assert statuses(run) == {"watched": "finished"}
     key_split.cache_clear()  # Dask's own, bounded memory of keys
     gc.collect()
     assert watched() is None
 
 
-def test_threads_of_the_user_s_pool_do_not_hold_the_run(recorder: Recorder) -> None:
+def test_threads_of_the_user_s_pool_do_not_hold_the_run(run: taskscope.profile) -> None:
     argument = Large()
     watched = weakref.ref(argument)
     idle = threading.Event()

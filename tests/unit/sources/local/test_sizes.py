@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from taskscope.record import Recorder
-from taskscope.sources.local import sizes as sizes_module
+import taskscope
 from taskscope.sources.local.sizes import result_size
-from tests.support.computes.local_computes import run_facts, task_rows
+from tests.support.computes.local_computes import messages, run_facts, task_rows
 
 WORDS = [f"word {i:04d}" for i in range(1_000)]
 
@@ -115,27 +114,11 @@ def test_a_list_that_holds_itself_is_measured() -> None:
 
 
 @pytest.mark.parametrize("result", [Unmeasurable(), Odd(), [Odd()]], ids=["no size", "odd", "odd in a list"])
-def test_an_odd_result_reaches_the_user_untouched(recorder: Recorder, result: object) -> None:
+def test_an_odd_result_reaches_the_user_untouched(run: taskscope.profile, result: object) -> None:
     (answer,) = dask.get({"x": (lambda: result,)}, ["x"])
     assert answer is result
-    assert task_rows(recorder, "key", "status") == [("x", "finished")]
-    assert recorder.messages == []
-
-
-def test_types_met_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizes_module, "_MAX_TYPES", len(sizes_module.measures) + 1)
-    kinds = [type(f"Kind{i}", (), {}) for i in range(3)]
-    found = [result_size(kind()) for kind in kinds]
-    assert found == [float(sys.getsizeof(kind())) for kind in kinds]
-    assert [kind in sizes_module.measures for kind in kinds] == [True, False, False]
-    del sizes_module.measures[kinds[0]]
-
-
-class Deceiving:
-    """Its size is whatever it was made with, which `dask.sizeof` has been taught to ask for."""
-
-    def __init__(self, size: object) -> None:
-        self.size = size
+    assert task_rows(run, "key", "status") == [("x", "finished")]
+    assert messages(run) == []
 
 
 class Stubborn:
@@ -146,25 +129,16 @@ class Stubborn:
         raise self.error
 
 
-def test_a_size_that_is_none_is_not_known(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sizes_module.measures, Deceiving, lambda result: result.size)
-    for size in (None, "big", 10**400, [1], 3):
-        assert dask.delayed(Deceiving)(size).compute(scheduler="synchronous").size == size
-    sizes = [size for (size,) in task_rows(recorder, "result_bytes")]
-    assert np.array(sizes, float) == pytest.approx([3.0, *[np.nan] * 4], nan_ok=True)
-    assert recorder.messages == []
-
-
 @pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit(), KeyboardInterrupt(), RuntimeError("no")])
 def test_whatever_measuring_a_result_raises_the_task_gives_it(
-    recorder: Recorder, error: BaseException
+    run: taskscope.profile, error: BaseException
 ) -> None:
     for _ in range(2):
         assert type(dask.delayed(Stubborn)(error).compute(scheduler="threads")) is Stubborn
-    assert task_rows(recorder, "status") == [("finished",)] * 2
+    assert task_rows(run, "status") == [("finished",)] * 2
 
 
-def test_an_interrupt_while_a_result_is_measured_is_an_interrupt(recorder: Recorder) -> None:
+def test_an_interrupt_while_a_result_is_measured_is_an_interrupt(run: taskscope.profile) -> None:
     with pytest.raises(KeyboardInterrupt):
         dask.delayed(Stubborn)(KeyboardInterrupt()).compute(scheduler="synchronous")
-    assert run_facts(recorder, "status") == [("interrupted",)]
+    assert run_facts(run, "status") == [("interrupted",)]

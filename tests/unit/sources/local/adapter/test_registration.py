@@ -98,7 +98,7 @@ def test_a_thousand_tasks_of_four_threads_with_fifty_computes_each_are_all_recor
             failures.append(error)
 
     threads = [threading.Thread(target=computes, args=(n,)) for n in range(4)]
-    with watching() as recorder:
+    with watching() as run:
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -106,6 +106,6 @@ def test_a_thousand_tasks_of_four_threads_with_fifty_computes_each_are_all_recor
         compute("afterwards")
     assert failures == []
     keys = [repr((f"t{t}", n, i)) for t in range(4) for n in range(50) for i in range(5)]
-    assert statuses(recorder) == dict.fromkeys([*keys, "afterwards"], "finished")
-    assert run_facts(recorder, "status", "n_tasks") == [("finished", 5)] * 200 + [("finished", 1)]
+    assert statuses(run) == dict.fromkeys([*keys, "afterwards"], "finished")
+    assert run_facts(run, "status", "n_tasks") == [("finished", 5)] * 200 + [("finished", 1)]
     assert (Callback.active, dask.local.local_callbacks) == (set(), original)

@@ -12,7 +12,7 @@ from dask._task_spec import DataNode, Task, TaskRef
 from dask.callbacks import Callback
 from dask.diagnostics import CacheProfiler, Profiler, ProgressBar
 
-from taskscope.record import Recorder
+import taskscope
 from tests.support.computes.local_computes import statuses, watching
 from tests.support.computes.process_tasks import pid
 
@@ -59,23 +59,17 @@ def test_hooks_of_others_are_told_what_they_are_told_without_us() -> None:
         assert told() == expected
 
 
-def test_after_the_compute_the_graph_holds_its_own_tasks_again(recorder: Recorder) -> None:
+def test_after_the_compute_the_graph_holds_its_own_tasks_again(run: taskscope.profile) -> None:
     graphs: list[dict[Any, Any]] = []
     with Callback(finish=lambda dsk, *_: graphs.append(dict(dsk))):
         dask.get(GRAPH, "b")
     assert {key: type(task) for key, task in graphs[0].items()} == {
         key: type(task) for key, task in GRAPH.items()
     }
-    assert statuses(recorder) == {"a": "finished", "b": "finished"}
+    assert statuses(run) == {"a": "finished", "b": "finished"}
 
 
-def test_the_graph_of_the_user_is_not_touched(recorder: Recorder) -> None:
-    before = dict(GRAPH)
-    dask.get(GRAPH, "b")
-    assert {key: id(task) for key, task in GRAPH.items()} == {key: id(task) for key, task in before.items()}
-
-
-def test_dask_s_profilers_record_the_same_tasks(recorder: Recorder) -> None:
+def test_dask_s_profilers_record_the_same_tasks(run: taskscope.profile) -> None:
     with Profiler() as profiler, CacheProfiler() as cache_profiler:
         dask.get(GRAPH, "b")
     assert {(r.key, type(r.task)) for r in profiler.results} == {("a", Task), ("b", Task)}
@@ -84,27 +78,27 @@ def test_dask_s_profilers_record_the_same_tasks(recorder: Recorder) -> None:
         ("a", Task, 1),
         ("b", Task, 1),
     }
-    assert statuses(recorder) == {"a": "finished", "b": "finished"}
+    assert statuses(run) == {"a": "finished", "b": "finished"}
 
 
-def test_dask_s_progress_bar_counts_to_the_end(recorder: Recorder) -> None:
+def test_dask_s_progress_bar_counts_to_the_end(run: taskscope.profile) -> None:
     out = io.StringIO()
     with ProgressBar(out=out, dt=0.01):
         dask.get(GRAPH, "b")
     assert "100% Completed" in out.getvalue()
-    assert statuses(recorder) == {"a": "finished", "b": "finished"}
+    assert statuses(run) == {"a": "finished", "b": "finished"}
 
 
-def test_a_callback_that_replaces_tasks_by_results_it_knows_is_heeded(recorder: Recorder) -> None:
+def test_a_callback_that_replaces_tasks_by_results_it_knows_is_heeded(run: taskscope.profile) -> None:
     # As dask.cache.Cache does.
     with Callback(start=lambda dsk: dsk.update(a=DataNode("a", 5))):
         assert dask.get(GRAPH, "b") == 5
-    assert statuses(recorder) == {"b": "finished"}
+    assert statuses(run) == {"b": "finished"}
 
 
 @pytest.mark.parametrize("bare", [True, False])
 def test_results_that_hooks_are_told_of_other_processes_are_bare(
-    recorder: Recorder, processes: ProcessPoolExecutor, *, bare: bool
+    run: taskscope.profile, processes: ProcessPoolExecutor, *, bare: bool
 ) -> None:
     results: list[object] = []
     graph = dask.delayed(pid)(dask_key_name="x")
@@ -115,9 +109,3 @@ def test_results_that_hooks_are_told_of_other_processes_are_bare(
         answer = graph.compute(**options)
     assert results == [answer]
     assert type(answer) is int
-
-
-def test_two_recorders_record_the_same_compute_side_by_side() -> None:
-    with watching() as outer, watching() as inner:
-        assert dask.get(GRAPH, "b") == 7
-    assert statuses(outer) == statuses(inner) == {"a": "finished", "b": "finished"}
