@@ -26,10 +26,8 @@ def task_rows(run: taskscope.profile, *columns: str) -> list[tuple[object, ...]]
     """Return these columns of all tasks, sorted; the first run of the block is number 0."""
     recording = run.recording
     first = min((each.run for each in recording.runs), default=0)
-    table = {
-        **recording.table("tasks"),
-        "run": [number - first for number in recording.table("tasks")["run"]],
-    }
+    table = dict(recording.table("tasks"))
+    table["run"] = table["run"] - first
     return sorted(zip(*(list(table[column]) for column in columns), strict=True), key=repr)
 
 

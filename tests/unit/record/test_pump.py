@@ -68,18 +68,6 @@ def pumped(fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     pumped.pump.stop()
 
 
-def test_there_is_no_thread_before_a_compute(pumped: Pumped) -> None:
-    assert pumped.thread is None
-
-
-def test_what_was_written_is_folded_and_told_while_the_compute_runs(pumped: Pumped) -> None:
-    log = pumped.compute()
-    write_task(log, "x", 100.0, 100.0)
-    pumped.tick(lambda _tick: pumped.recorder.cursor == 1)
-    pumped.clock.advance(2.5)
-    assert pumped.tick(lambda tick: tick.now_s > 0) == Tick(2.5, active=True, final=False)
-
-
 def test_state_is_told_once_more_a_second_after_the_end_and_then_no_more(pumped: Pumped) -> None:
     log = pumped.compute()
     pumped.tick(is_active)
@@ -98,26 +86,6 @@ def test_state_is_told_once_more_a_second_after_the_end_and_then_no_more(pumped:
     assert thread.daemon
 
 
-def test_the_next_compute_wakes_the_same_thread(pumped: Pumped) -> None:
-    pumped.end(pumped.compute())
-    pumped.tick(is_idle)
-    pumped.clock.advance(1.0)
-    pumped.tick(is_final)
-    before = pumped.thread
-    log = pumped.compute()
-    pumped.tick(is_active)
-    pumped.end(log)
-    assert pumped.thread is before is not None
-
-
-def test_a_compute_that_is_over_within_a_beat_is_told_as_well(pumped: Pumped) -> None:
-    pumped.end(pumped.compute())
-    pumped.tick(is_idle)
-    assert (pumped.recorder.cursor, pumped.recorder.is_active()) == (1, False)
-    pumped.clock.advance(1.0)
-    pumped.tick(is_final)
-
-
 def test_the_thread_leaves_when_idle_and_a_new_one_comes_with_the_next_compute(
     pumped: Pumped, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,18 +101,6 @@ def test_the_thread_leaves_when_idle_and_a_new_one_comes_with_the_next_compute(
     assert (first.is_alive(), pumped.thread) == (False, None)
     pumped.end(pumped.compute())
     pumped.tick(lambda _tick: pumped.recorder.cursor == 2)
-
-
-def test_stopping_ends_the_thread_at_once_and_waking_starts_another(pumped: Pumped) -> None:
-    log = pumped.compute()
-    first = pumped.thread
-    assert first is not None
-    pumped.pump.stop()
-    assert (first.is_alive(), pumped.thread) == (False, None)
-    pumped.pump.wake()
-    pumped.tick(is_active)
-    assert pumped.thread is not first
-    pumped.end(log)
 
 
 def test_who_wakes_it_while_the_last_thread_ends_has_one_that_beats(
@@ -167,22 +123,6 @@ def test_who_wakes_it_while_the_last_thread_ends_has_one_that_beats(
     pumped.ticks.queue.clear()
     pumped.tick(is_active)
     pumped.end(log)
-
-
-def test_a_thread_that_an_interrupt_kept_from_starting_is_replaced(
-    pumped: Pumped, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(_thread: threading.Thread) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            pumped.pump.wake()
-    pumped.end(pumped.compute())
-    pumped.tick(is_idle)
-    pumped.pump.stop()
-    assert pumped.thread is None
 
 
 def test_that_others_had_the_cores_is_no_wait_for_the_lock(
@@ -208,11 +148,6 @@ def test_the_kernel_says_for_how_long_a_thread_lacked_a_core_and_nothing_where_i
         assert core_wait.taken_s() == 0.0
     with CoreWait(str(tmp_path / "missing")) as core_wait:
         assert core_wait.taken_s() == 0.0
-
-
-def test_stopping_what_never_ran_does_nothing(pumped: Pumped) -> None:
-    pumped.pump.stop()
-    assert pumped.thread is None
 
 
 def test_an_error_of_a_subscriber_is_counted_and_harms_no_other(pumped: Pumped) -> None:
@@ -245,29 +180,3 @@ def test_an_error_while_folding_is_counted_and_the_thread_goes_on(
     monkeypatch.setattr(pump_module, "TICK_S", 0.001)
     assert pumped.tick(lambda _tick: pumped.recorder.version > 0).active
     assert "taskscope failed in the pump: ValueError: no" in pumped.recorder.messages[0].text
-
-
-def test_a_subscriber_that_left_is_told_nothing(pumped: Pumped) -> None:
-    gone: list[Tick] = []
-    leave = pumped.pump.subscribe(gone.append)
-    leave()
-    leave()
-    pumped.compute()
-    pumped.tick(is_active)
-    assert gone == []
-
-
-def test_a_subscriber_may_stop_the_pump_from_its_own_thread(pumped: Pumped) -> None:
-    stopped = threading.Event()
-
-    def stop(_tick: Tick) -> None:
-        pumped.pump.stop()
-        stopped.set()
-
-    pumped.pump.subscribe(stop)
-    pumped.compute()
-    thread = pumped.thread
-    assert stopped.wait(PATIENCE_S)
-    if thread is not None:
-        thread.join(PATIENCE_S)
-    assert pumped.thread is None

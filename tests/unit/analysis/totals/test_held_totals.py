@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import random
 
-import dask
 import numpy as np
 import pytest
-from dask._task_spec import Task, TaskRef
 
 from taskscope.analysis.cache_usage import (
     BYTES,
     KEYS,
-    VALUE,
     HeldSums,
     HeldTotals,
-    cache_metrics,
-    cache_rows,
     is_lower_bound,
 )
 from taskscope.model.tables.cache_usage import CacheRows
-from tests.support.computes.local_computes import watching
-from tests.support.recordings.cache_rows import told
 from tests.support.recordings.spelled_out import run_of
 
 
@@ -76,50 +69,6 @@ def test_only_the_computes_of_a_window_count_and_those_at_once_are_added_up() ->
         totals.add(rows)
         found[window] = (totals.peaks[BYTES].sums.nbytes, totals.now.nbytes)
     assert found == {(0, None): (7.0, 5.0), (1, 1): (2.0, 0.0), (1, 2): (6.0, 4.0)}
-
-
-def test_a_recording_of_known_sizes_has_the_peak_that_they_make() -> None:
-    graph = {
-        "a": Task("a", bytes, 1_000),
-        "b": Task("b", bytes, 2_000),
-        "c": Task("c", lambda x, y: len(x) + len(y), TaskRef("a"), TaskRef("b")),
-    }
-    with watching() as recorder:
-        recorder.follow_held = True
-        assert dask.get(graph, "c") == 3_000
-    recording = recorder.snapshot()
-    totals = HeldTotals()
-    totals.add(cache_rows(recording))
-    size = bytes(0).__sizeof__()
-    peak = totals.peaks[BYTES]
-    names = {recording.groups[g].name: sums.nbytes for g, sums in peak.groups.items()}
-    assert names == {"a": size + 1_000, "b": size + 2_000}
-    assert (totals.peaks[KEYS].sums.n_keys, totals.now.n_keys) == (2, 0)
-    # Live, the same.
-    live = HeldTotals()
-    live.add(recorder.held.since(0, 10**6)[1])
-    assert (live.peaks[BYTES].groups, live.now) == (peak.groups, totals.now)
-
-
-def test_a_metric_of_the_user_has_a_peak_of_its_own_and_what_it_gave_nothing_for_is_counted() -> None:
-    graph = {
-        "a": Task("a", int, "2"),
-        "b": Task("b", int, "5"),
-        "c": Task("c", max, TaskRef("a"), TaskRef("b")),
-    }
-    with watching(metric=lambda result: None if result == 2 else 7.5) as recorder:
-        dask.get(graph, "c")
-    recording = recorder.snapshot(metadata={"metric": "half_more"})
-    totals = HeldTotals()
-    totals.add(cache_rows(recording))
-    assert cache_metrics(recording) == {0: "half_more"}
-    assert (
-        totals.peaks[VALUE].sums.value,
-        max(n for *_, (_, _, _, _, n) in told(cache_rows(recording))),
-    ) == (
-        7.5,
-        1,
-    )
 
 
 def test_rows_in_any_portions_give_the_same_numbers() -> None:

@@ -288,7 +288,7 @@ def test_a_hostile_file_whose_checksums_are_right_is_an_error_or_a_recording(dat
 @settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(plans())
 def test_whatever_was_recorded_comes_back_as_it_was(plan: Plan) -> None:
-    recording = record(plan)[0].snapshot(metadata={"label": "\ud800 <b>"})
+    recording = replace(record(plan)[0], metadata={"label": "\ud800 <b>"})
     loaded = filed(recording)
     assert as_lists(loaded) == as_lists(recording)
     assert (loaded.totals, loaded.dropped, dict(loaded.metadata)) == (

@@ -16,7 +16,7 @@ from taskscope import CacheWidget, Dashboard, GanttWidget, ProgressWidget, Resou
 from taskscope.errors import OptionError
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets.base import RecorderWidget
-from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
+from taskscope.jupyter.widgets.output import Bundle
 from taskscope.record.pump import Tick
 from taskscope.session import current
 from tests.support.files.hostile import hostile
@@ -165,28 +165,6 @@ def test_a_widget_of_a_recording_is_shown_once_and_for_all(notebook: Outputs) ->
         assert output is not None
         assert not output.wants(Tick(1.0, active=False, final=True))
     assert [how for how, *_ in notebook.told] == ["display"]
-
-
-def test_a_picture_whose_way_was_interrupted_is_shown_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[Bundle] = []
-    text, interrupted = ["before"], {"after": True}
-
-    def tell(bundle: Bundle, **_: object) -> None:
-        if interrupted.pop(text[0], False):
-            raise KeyboardInterrupt
-        shown.append(bundle)
-
-    for how in ("display", "update_display"):
-        monkeypatch.setattr(f"taskscope.jupyter.widgets.output.{how}", tell)
-    output = WidgetOutput(current_feed(), dict, lambda: {"text/plain": text[0]}, moves=True)
-    output.start()
-    tick = Tick(1.0, active=True, final=False)
-    text[0] = "after"
-    with pytest.raises(KeyboardInterrupt):
-        output.send(tick)
-    output.send(tick)
-    output.finish()
-    assert shown == [{"text/plain": "before"}, {"text/plain": "after"}]
 
 
 @pytest.mark.parametrize(

@@ -125,3 +125,14 @@ def test_a_scheduler_s_own_cache_keeps_working(run: taskscope.profile) -> None:
     graph = {"y": Task("y", operator.neg, TaskRef("x"))}
     assert dask.local.get_async(dask.local.synchronous_executor.submit, 1, graph, "y", cache=cache) == -20
     assert statuses(run) == {"y": "finished"}
+
+
+def test_of_a_graph_of_many_thousand_tasks_each_is_there_once_with_its_dependencies(
+    run: taskscope.profile,
+) -> None:
+    parts = [("part", i) for i in range(12_000)]
+    graph = {key: Task(key, int, "1") for key in parts} | {"sum": Task("sum", add_all, *map(TaskRef, parts))}
+    assert dask.get(graph, "sum") == 12_000
+    assert statuses(run) == dict.fromkeys([*map(repr, parts), "sum"], "finished")
+    needed = run.recording.table("dependencies")
+    assert (set(needed["key"]), set(needed["dependency"])) == ({"sum"}, set(map(repr, parts)))
