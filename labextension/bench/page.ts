@@ -154,7 +154,7 @@ class Bench {
 
   /** Tasks that are held, and that ever came. */
   counts(): [held: number, came: number] {
-    return [this.#store.nTasks, this.#store.recorded];
+    return [this.#store.nTasks, this.#store.cursor];
   }
 
   #append(count: number, active: boolean): number {

@@ -46,7 +46,6 @@ export class TaskStore {
   #tasks = new TaskTable(this.tables);
   #links: LinkTable;
   #dropped = 0;
-  #recorded = 0;
   #nextSeq: number | null = null;
   #version = 0;
   readonly #clockMs: () => number;
@@ -77,10 +76,6 @@ export class TaskStore {
   /** The recorder's number of the next row to come: the cursor of a hello or resync. */
   get cursor(): number {
     return this.#tasks.nextNumber;
-  }
-  /** Rows the recorder ever had. */
-  get recorded(): number {
-    return this.#recorded;
   }
   /** Rows before the next one that are not here: dropped before they came, or since. */
   get missing(): number {
@@ -138,7 +133,6 @@ export class TaskStore {
     }
     this.#nextSeq = batch.seq + 1;
     this.#dropped = batch.dropped;
-    this.#recorded = Math.max(batch.cursor, this.#tasks.nextNumber);
     if (batch.nowS !== null) {
       this.clock.hear(batch.nowS, batch.active);
     }

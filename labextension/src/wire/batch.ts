@@ -2,7 +2,7 @@
 import { Field, WireError } from './check';
 import type { Numbers, Row, Section, Sections } from './codec';
 import { BatchReader, readHeader, rowsOf } from './codec';
-import { Budget, readFrame } from './frames';
+import { Budget, bytesOf, readFrame } from './frames';
 import type { Batch, ClusterPart, HeldColumns, KeyColumns, PrefixProgress, TaskColumns } from './schema';
 import { PROTOCOL, TEXT_KEY, UNKNOWN_CODE } from './schema';
 import { CHOICES } from './tables';
@@ -58,17 +58,6 @@ export class PageStream {
     }
     return batches;
   }
-}
-
-function bytesOf(buffer: unknown): Uint8Array {
-  if (ArrayBuffer.isView(buffer)) {
-    return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
-  }
-  // Another realm's ArrayBuffer is no instance of this one's.
-  if (Object.prototype.toString.call(buffer) === '[object ArrayBuffer]') {
-    return new Uint8Array(buffer as ArrayBuffer);
-  }
-  throw new WireError('buffers', 'an ArrayBuffer or a view of one', buffer);
 }
 
 function meant(reader: BatchReader, sections: Sections, seq: number): Batch {

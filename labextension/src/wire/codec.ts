@@ -1,7 +1,6 @@
 /** The one decoder of what taskscope writes: headers and batches of tables, as `taskscope/codec.py` makes them. */
 import { Field, WireError } from './check';
-import type { Budget } from './frames';
-import { fail } from './frames';
+import { Budget, fail } from './frames';
 import { FORMAT, LIMITS, TABLES } from './tables';
 
 /** The tables of a stream, as `tables.ts` here and the one of files have them. */
@@ -214,14 +213,14 @@ interface Raw {
 
 const WHOLE = { u1: 1, u2: 2, u4: 4, u8: 8 } as const;
 
-/** Steps through the bytes of the columns of one batch. */
-class Bytes {
+/** Steps through the bytes of columns. */
+export class Bytes {
   /** Whether the bytes of a column are sorted by place: all lowest ones first. */
-  hasPlanes = false;
+  hasPlanes = true;
   #at = 0;
   readonly #text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-  constructor(private readonly bytes: Uint8Array, private readonly budget: Budget) {}
+  constructor(private readonly bytes: Uint8Array, private readonly budget = new Budget(bytes.length)) {}
 
   get left(): number {
     return this.bytes.length - this.#at;
@@ -252,7 +251,7 @@ class Bytes {
       return this.#texts(this.#whole(b.text(), c?.value, n), a.count());
     }
     if (kind === 'f4' || kind === 'f8') {
-      const buffer = this.#ordered(kind === 'f4' ? 4 : 8, n);
+      const buffer = this.ordered(kind === 'f4' ? 4 : 8, n);
       const values = kind === 'f8' ? new Float64Array(buffer) : Float64Array.from(new Float32Array(buffer));
       return values.some(value => Math.abs(value) === Infinity) ? fail('finite numbers', Infinity) : { values, type: kind };
     }
@@ -260,7 +259,7 @@ class Bytes {
   }
 
   /** The bytes of `n` values, each in memory as a processor has it. */
-  #ordered(width: number, n: number): ArrayBuffer {
+  ordered(width: number, n: number): ArrayBuffer {
     const bytes = this.take(width * n);
     if (!this.hasPlanes || width === 1) {
       return new Uint8Array(bytes).buffer;
@@ -282,7 +281,7 @@ class Bytes {
       fail('a column of a known kind', kind);
     }
     const width = WHOLE[kind as keyof typeof WHOLE];
-    const buffer = this.#ordered(width, n);
+    const buffer = this.ordered(width, n);
     if (width === 8) {
       const [halves, large] = [new Uint32Array(buffer), new Float64Array(n)];
       for (let i = 0; i < n; i += 1) {

@@ -3,7 +3,7 @@
  *
  * A length is checked before anything is taken, and what is to be allocated is charged to a budget before it is.
  */
-import { WireError } from './check';
+import { Field, WireError } from './check';
 import { FORMAT, LIMITS } from './tables';
 
 const MAGIC = 0x4b535489;
@@ -94,6 +94,28 @@ export async function inflate(packed: Uint8Array, length: number): Promise<Uint8
     throw error instanceof WireError ? error : new WireError('frame', 'deflated bytes', String(error));
   }
   return at === length ? out : fail(`${length} bytes unpacked`, at);
+}
+
+/** Bytes that came in a buffer. */
+export function bytesOf(buffer: unknown): Uint8Array {
+  if (ArrayBuffer.isView(buffer)) {
+    return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+  }
+  // Another realm's ArrayBuffer is no instance of this one's.
+  if (Object.prototype.toString.call(buffer) === '[object ArrayBuffer]') {
+    return new Uint8Array(buffer as ArrayBuffer);
+  }
+  throw new WireError('buffers', 'an ArrayBuffer or a view of one', buffer);
+}
+
+/** @throws WireError, or DOMException where it is a text but no base64. */
+export function bytesOfBase64(text: unknown, path: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(typeof text === 'string' ? text : new Field(text, path).fail('base64'));
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i += 1) {
+    bytes[i] = binary.charCodeAt(i);
+  }
+  return bytes;
 }
 
 /** What may yet be allocated for what somebody else wrote. */

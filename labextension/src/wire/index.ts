@@ -3,7 +3,7 @@ export type { WireBuffer } from './batch';
 export { PageStream } from './batch';
 export type { CriticalPath, Explained, Explanation, Finding, KnownPath, PathStep } from './explanation';
 export { decodeExplained, decodePath } from './explanation';
-export { Budget, crc32, inflate } from './frames';
+export { Budget, bytesOf, bytesOfBase64, crc32, inflate } from './frames';
 export type { LinkRow, LinkRows, LinksAnswer } from './links';
 export { MAX_LINKS, decodeLinks } from './links';
 export { pythonRepr, tupleKey } from './key';

@@ -71,8 +71,7 @@ export interface Run {
   readonly stopS: number | null;
   readonly status: RunStatus;
   readonly error: string | null;
-  /** How long this process made the graph, and packed it; both end where the compute begins. */
-  readonly optimizeS: number | null;
+  /** How long this process packed the graph, which ends where the compute begins. */
   readonly sendS: number | null;
   /** When a cluster's scheduler began with it, and how long each step took there. */
   readonly receivedS: number | null;

@@ -7,7 +7,7 @@ import { expect, it, vi } from 'vitest';
 
 import { element } from '../../src/charts/ui/dom';
 import { addBelowInput, hearOthers, inputOf, kernelOf, setBy } from '../../src/hosts/private-names';
-import { ProgressModel } from '../../src/hosts/widget/models';
+import { chartModel } from '../../src/hosts/widget/models';
 
 vi.hoisted(() => {
   // Lumino asks for it when it is loaded; jsdom has none.
@@ -37,7 +37,7 @@ it('what is added below the input of a cell stands before its output, and goes w
 
 it('who hears of a trait is told who set it', () => {
   const comm = { comm_id: 'w', target_name: 'jupyter.widget', on_close: vi.fn(), on_msg: vi.fn(), send: vi.fn(() => ''), close: vi.fn() };
-  const model = new ProgressModel({}, { model_id: 'w', comm, widget_manager: { display_view: vi.fn() } });
+  const model = new (chartModel('Progress'))({}, { model_id: 'w', comm, widget_manager: { display_view: vi.fn() } });
   const [self, other] = [{ name: 'self' }, { name: 'other' }];
   const heard: unknown[] = [];
   const end = hearOthers(self, model, 'total', value => heard.push(value));

@@ -1,4 +1,5 @@
 /** What was held, as a stack of prefixes for each pixel column: worked out, and drawn. */
+import { firstPlace } from '../../lib/search';
 import type { Span } from '../../lib/span';
 import { clamp, pxAt } from '../../lib/span';
 import type { HeldMoments, RunWindow, TaskStore } from '../../store';
@@ -67,16 +68,7 @@ export class HeldStacks {
   /** The first moment from `low` on that lies behind a column. */
   #firstBehind(column: number, low: number, columnAt: (timeS: number) => number): number {
     const { moments } = this;
-    let high = moments.n;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (columnAt(moments.timeS[middle] as number) <= column) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return firstPlace(low, moments.n, moment => columnAt(moments.timeS[moment] as number) > column);
   }
 
   /** Bring a state from before row `row` (-1: it is of none) to before row `end`. */
@@ -93,17 +85,8 @@ export class HeldStacks {
   }
 
   #keptBefore(row: number): { readonly row: number; readonly state: Float64Array } {
-    let low = 0;
-    let high = this.#kept.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#kept[middle] as { row: number }).row <= row) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return this.#kept[low - 1] ?? { row: 0, state: new Float64Array(0) };
+    const behind = firstPlace(0, this.#kept.length, place => (this.#kept[place] as { row: number }).row > row);
+    return this.#kept[behind - 1] ?? { row: 0, state: new Float64Array(0) };
   }
 
   #walk(state: Float64Array, from: number, to: number): void {

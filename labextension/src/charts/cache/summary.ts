@@ -86,52 +86,28 @@ function formatMetric(value: number): string {
 
 /** How amounts of a measure are written. */
 export function formatterOf(measure: Measure): (amount: number) => string {
-  switch (measure) {
-    case 'bytes':
-      return formatBytes;
-    case 'count':
-      return amount => formatCount(Math.round(amount));
-    case 'metric':
-      return formatMetric;
-  }
+  return { bytes: formatBytes, count: (amount: number) => formatCount(Math.round(amount)), metric: formatMetric }[measure];
 }
 
 export function measureName(measure: Measure, metric: string | null): string {
-  switch (measure) {
-    case 'bytes':
-      return trans.__('Bytes');
-    case 'count':
-      return trans.__('Count');
-    case 'metric':
-      return printable(metric ?? trans.__('Metric'), 40);
-  }
+  return { bytes: trans.__('Bytes'), count: trans.__('Count'), metric: printable(metric ?? trans.__('Metric'), 40) }[measure];
 }
 
 export function titleText(measure: Measure, metric: string | null, isOnCluster: boolean): string {
   if (isOnCluster) {
     return trans.__('On the workers · %1', measure === 'bytes' ? trans.__('bytes') : trans.__('results'));
   }
-  switch (measure) {
-    case 'bytes':
-      return trans.__('Kept by the scheduler · bytes');
-    case 'count':
-      return trans.__('Kept by the scheduler · results');
-    case 'metric':
-      return trans.__('Kept by the scheduler · %1', measureName(measure, metric));
-  }
+  return {
+    bytes: trans.__('Kept by the scheduler · bytes'),
+    count: trans.__('Kept by the scheduler · results'),
+    metric: trans.__('Kept by the scheduler · %1', measureName(measure, metric))
+  }[measure];
 }
 
 /** An amount with the name of the metric, or of results, so that it reads by itself. */
 export function amountText(measure: Measure, amount: number, metric: string | null): string {
   const text = formatterOf(measure)(amount);
-  switch (measure) {
-    case 'bytes':
-      return text;
-    case 'count':
-      return trans._n('%2 result', '%2 results', amount, text);
-    case 'metric':
-      return `${text} ${measureName(measure, metric)}`;
-  }
+  return { bytes: text, count: trans._n('%2 result', '%2 results', amount, text), metric: `${text} ${measureName(measure, metric)}` }[measure];
 }
 
 /** How many results are left out of a sum; empty where none is. */

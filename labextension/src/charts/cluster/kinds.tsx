@@ -132,22 +132,15 @@ export function activityTable(sums: readonly ActivitySum[]): TextTable {
 }
 
 export function nameOf(kind: ActivityKind): string {
-  switch (kind) {
-    case 'transfer':
-      return trans.__('transfer');
-    case 'disk-read':
-      return trans.__('read from disk');
-    case 'disk-write':
-      return trans.__('written to disk');
-    case 'deserialize':
-      return trans.__('deserialized');
-    case 'serialize':
-      return trans.__('serialized');
-    case 'other':
-      return trans.__('other');
-    case 'failed-attempt':
-      return trans.__('failed attempt');
-  }
+  return {
+    transfer: trans.__('transfer'),
+    'disk-read': trans.__('read from disk'),
+    'disk-write': trans.__('written to disk'),
+    deserialize: trans.__('deserialized'),
+    serialize: trans.__('serialized'),
+    other: trans.__('other'),
+    'failed-attempt': trans.__('failed attempt')
+  }[kind];
 }
 
 /** How much of a bar's height activities take. */

@@ -5,12 +5,14 @@ import { clamp, pxAt, widthS } from '../../lib/span';
 import type { Span } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { Tables } from '../../store';
+import { pack } from '../tasks/bars';
 import type { LaneLayout, Picture, Scene } from '../tasks/scene';
 import type { Row } from '../tasks/rows';
 import type { Brush, Plot } from '../timeline/drawing';
 import type { Tip } from '../timeline/track';
 import type { TextTable } from '../ui/tables';
 
+const RED = [214, 0, 0] as const;
 const WIDE_PX = 2;
 const NEAR_PX = 4;
 /** Where the pointer has no place of its own, what happened within this share of what is in sight is near. */
@@ -37,7 +39,7 @@ export function paintLife(pixels: Uint32Array, width: number, { layout, scene, t
   if (told.length === 0) {
     return;
   }
-  const [bad, plain] = [theme.error, theme.ink].map(colour => packed(colour));
+  const [bad, plain] = [theme.error, theme.ink].map(colour => pack(parseColour(colour) ?? RED));
   const nRows = Math.floor(pixels.length / width);
   for (const { row, topPx } of layout.boxes) {
     const worker = workerOf(row, tables);
@@ -93,9 +95,4 @@ export function lifeTable(told: readonly Happening[], zeroS: number): TextTable 
 
 function workerOf(row: Row, tables: Tables): string | undefined {
   return row.kind === 'worker' ? row.worker : tables.lanes[row.id]?.worker;
-}
-
-function packed(colour: string): number {
-  const [red, green, blue] = parseColour(colour) ?? [214, 0, 0];
-  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }

@@ -4,9 +4,11 @@ import { parseColour } from '../../lib/palette';
 import type { Theme } from '../../lib/theme';
 import { trans } from '../../lib/translate';
 import type { SecondsOfPrefix } from '../../store';
+import type { ActivityKind } from '../../wire';
+import { ACTIVITIES } from '../../wire';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
-import { KIND_STYLES, swatchStyle } from './kinds';
+import { KIND_STYLES, nameOf as kindName, swatchStyle } from './kinds';
 
 /** So many prefixes have bars; the table has all. */
 const MAX_BARS = 12;
@@ -95,56 +97,34 @@ function wordsOf(parts: Float64Array): string {
 }
 
 function styleOf(part: Part, theme: Theme): Record<string, string> {
-  switch (part) {
-    case 'cpu':
-      return { background: 'var(--tsk-accent)' };
-    case 'off-cpu':
-      return { background: 'color-mix(in srgb, var(--tsk-accent) 34%, var(--tsk-paper))' };
-    case 'executor':
-      return { background: 'color-mix(in srgb, var(--tsk-ink) 12%, var(--tsk-paper))' };
-    case 'decompress':
-      return { background: 'repeating-linear-gradient(0deg, var(--tsk-faint) 0 1px, var(--tsk-paper) 1px 3px)' };
-    case 'compress':
-      return { background: 'repeating-linear-gradient(45deg, var(--tsk-faint) 0 1px, var(--tsk-paper) 1px 4px)' };
-    case 'memory-read':
-      return { background: 'color-mix(in srgb, var(--tsk-ink) 45%, var(--tsk-paper))' };
-    case 'serialize':
-      return { background: 'repeating-linear-gradient(90deg, var(--tsk-faint) 0 1px, var(--tsk-paper) 1px 3px)' };
-    case 'failed':
-      return swatchStyle(KIND_STYLES['failed-attempt'], theme.dark, parseColour(theme.paper));
-    case 'deserialize':
-    case 'disk-read':
-    case 'disk-write':
-    case 'other':
-      return swatchStyle(KIND_STYLES[part], theme.dark, parseColour(theme.paper));
-  }
+  const background = GROUNDS[part];
+  return background === undefined ? swatchStyle(KIND_STYLES[kindOf(part)], theme.dark, parseColour(theme.paper)) : { background };
 }
 
+/** What is drawn as the activity of that name is. */
+function kindOf(part: Part): ActivityKind {
+  return part === 'failed' ? 'failed-attempt' : ACTIVITIES.find(kind => kind === part) ?? 'other';
+}
+
+/** Those that no activity has. */
+const GROUNDS: Partial<Record<Part, string>> = {
+  cpu: 'var(--tsk-accent)',
+  'off-cpu': 'color-mix(in srgb, var(--tsk-accent) 34%, var(--tsk-paper))',
+  executor: 'color-mix(in srgb, var(--tsk-ink) 12%, var(--tsk-paper))',
+  decompress: 'repeating-linear-gradient(0deg, var(--tsk-faint) 0 1px, var(--tsk-paper) 1px 3px)',
+  compress: 'repeating-linear-gradient(45deg, var(--tsk-faint) 0 1px, var(--tsk-paper) 1px 4px)',
+  'memory-read': 'color-mix(in srgb, var(--tsk-ink) 45%, var(--tsk-paper))',
+  serialize: 'repeating-linear-gradient(90deg, var(--tsk-faint) 0 1px, var(--tsk-paper) 1px 3px)'
+};
+
 function nameOf(part: Part): string {
-  switch (part) {
-    case 'cpu':
-      return trans.__('on the CPU');
-    case 'off-cpu':
-      return trans.__('off the CPU');
-    case 'executor':
-      return trans.__('waiting for a thread');
-    case 'deserialize':
-      return trans.__('deserialized');
-    case 'serialize':
-      return trans.__('serialized');
-    case 'decompress':
-      return trans.__('decompressed');
-    case 'compress':
-      return trans.__('compressed');
-    case 'disk-read':
-      return trans.__('read from disk');
-    case 'disk-write':
-      return trans.__('written to disk');
-    case 'memory-read':
-      return trans.__('fetched from memory');
-    case 'failed':
-      return trans.__('failed attempt');
-    case 'other':
-      return trans.__('other');
-  }
+  const own: Partial<Record<Part, string>> = {
+    cpu: trans.__('on the CPU'),
+    'off-cpu': trans.__('off the CPU'),
+    executor: trans.__('waiting for a thread'),
+    decompress: trans.__('decompressed'),
+    compress: trans.__('compressed'),
+    'memory-read': trans.__('fetched from memory')
+  };
+  return own[part] ?? kindName(kindOf(part));
 }

@@ -1,4 +1,6 @@
 /** What a flame graph is drawn from, as the kernel sends it; checked once, here. */
+import { Field, WireError, bytesOf } from '../../wire';
+import { isRecord } from '../../wire/check';
 
 export interface FlameFunction {
   readonly name: string;
@@ -20,107 +22,60 @@ export interface FlameData {
   readonly node: Int32Array;
   readonly count: Uint32Array;
   readonly seconds: Float32Array;
-  readonly intervalS: number | null;
   readonly nLeftOut: number;
 }
 
-const COLUMNS = [
-  ['start_s', 8],
-  ['parent', 4],
-  ['function', 4],
-  ['bin', 2],
-  ['prefix', 2],
-  ['node', 4],
-  ['count', 4],
-  ['seconds', 4]
-] as const;
-
-type Fields = Readonly<Record<string, unknown>>;
-
 /** Read what the kernel sent; null where there is nothing yet.
  *
- * @throws Error where it is not what it should be
+ * @throws WireError where it is not what it should be
  */
 export function decodeFlame(value: unknown): FlameData | null {
-  if (!isFields(value) || value.columns === undefined) {
+  const profile = new Field(value, 'profile');
+  if (!isRecord(value) || value.columns === undefined) {
     return null;
   }
   const bytes = bytesOf(value.columns);
-  const parts = split(bytes, value.lengths);
+  let at = 0;
+  // A copy begins where its elements may lie.
+  const take = (name: string, width: number): ArrayBuffer => {
+    const length = profile.at('lengths').at(name);
+    const begin = at;
+    at += length.count() * width;
+    return at <= bytes.length ? bytes.slice(begin, at).buffer : length.fail(`of ${bytes.length} bytes in all`);
+  };
   const data: FlameData = {
-    startS: new Float64Array(parts.start_s),
-    functions: listOf(value.functions).map(functionOf),
-    prefixes: listOf(value.prefixes).map(textOf),
-    parent: new Int32Array(parts.parent),
-    fn: new Int32Array(parts.function),
-    bin: new Uint16Array(parts.bin),
-    prefix: new Uint16Array(parts.prefix),
-    node: new Int32Array(parts.node),
-    count: new Uint32Array(parts.count),
-    seconds: new Float32Array(parts.seconds),
-    intervalS: typeof value.interval_s === 'number' ? value.interval_s : null,
-    nLeftOut: typeof value.n_left_out === 'number' ? value.n_left_out : 0
+    startS: new Float64Array(take('start_s', 8)),
+    parent: new Int32Array(take('parent', 4)),
+    fn: new Int32Array(take('function', 4)),
+    bin: new Uint16Array(take('bin', 2)),
+    prefix: new Uint16Array(take('prefix', 2)),
+    node: new Int32Array(take('node', 4)),
+    count: new Uint32Array(take('count', 4)),
+    seconds: new Float32Array(take('seconds', 4)),
+    functions: profile.at('functions').list().map(functionOf),
+    prefixes: profile.at('prefixes').list().map(name => name.text()),
+    nLeftOut: profile.at('n_left_out').count()
   };
   check(data);
   return data;
 }
 
-function split(bytes: Uint8Array, lengths: unknown): Record<(typeof COLUMNS)[number][0], ArrayBuffer> {
-  const parts: Partial<Record<(typeof COLUMNS)[number][0], ArrayBuffer>> = {};
-  let at = 0;
-  for (const [name, width] of COLUMNS) {
-    const n = isFields(lengths) ? lengths[name] : undefined;
-    demand(typeof n === 'number' && Number.isInteger(n) && n >= 0, `a column ${name} must have a length`);
-    const end = at + (n as number) * width;
-    demand(end <= bytes.length, `the column ${name} is shorter than it says`);
-    // A copy begins where its elements may lie.
-    parts[name] = bytes.slice(at, end).buffer;
-    at = end;
-  }
-  return parts as Record<(typeof COLUMNS)[number][0], ArrayBuffer>;
+function functionOf(field: Field): FlameFunction {
+  const [name, file, line] = field.tuple(3) as [Field, Field, Field];
+  return { name: name.text(), file: file.text(), line: line.count() };
 }
 
-function check(data: FlameData): void {
-  const { parent, fn, bin, prefix, node, count, seconds } = data;
-  demand(parent.length === fn.length, 'a call has a function');
-  demand(parent.every((caller, call) => caller >= -1 && caller < call), 'a call stands after the one that made it');
-  demand(fn.every(place => place >= 0 && place < data.functions.length), 'a function must be known');
-  demand([prefix, node, count, seconds].every(column => column.length === bin.length), 'rows have all columns');
-  demand(bin.every(place => place < data.startS.length), 'a bin must be known');
-  demand(prefix.every(place => place < data.prefixes.length), 'a prefix must be known');
-  demand(node.every(call => call >= -1 && call < parent.length), 'a call must be known');
-}
-
-function demand(holds: boolean, expectation: string): void {
-  if (!holds) {
-    throw new Error(`the profile contradicts itself: ${expectation}`);
-  }
-}
-
-function bytesOf(value: unknown): Uint8Array {
-  if (ArrayBuffer.isView(value)) {
-    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-  }
-  demand(value instanceof ArrayBuffer, 'columns must be bytes');
-  return new Uint8Array(value as ArrayBuffer);
-}
-
-function functionOf(value: unknown): FlameFunction {
-  const [name, file, line] = listOf(value);
-  demand(typeof line === 'number', 'a function has a line');
-  return { name: textOf(name), file: textOf(file), line: line as number };
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  demand(Array.isArray(value), 'a list is missing');
-  return value as readonly unknown[];
-}
-
-function textOf(value: unknown): string {
-  demand(typeof value === 'string', 'a name must be text');
-  return value as string;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function check({ startS, functions, prefixes, parent, fn, bin, prefix, node, count, seconds }: FlameData): void {
+  const demand = (holds: boolean, expectation: string): void => {
+    if (!holds) {
+      throw new WireError('profile', expectation, 'one that contradicts itself');
+    }
+  };
+  demand(parent.length === fn.length, 'calls that each have a function');
+  demand(parent.every((caller, call) => caller >= -1 && caller < call), 'calls that stand after those that made them');
+  demand(fn.every(place => place >= 0 && place < functions.length), 'calls of known functions');
+  demand([prefix, node, count, seconds].every(column => column.length === bin.length), 'rows that have all columns');
+  demand(bin.every(place => place < startS.length), 'rows of known bins');
+  demand(prefix.every(place => place < prefixes.length), 'rows of known prefixes');
+  demand(node.every(call => call >= -1 && call < parent.length), 'rows of known calls');
 }

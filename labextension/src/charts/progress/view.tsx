@@ -224,7 +224,7 @@ class ProgressView implements ProgressChart {
     const paused = this.#axis.pausedAtS !== null;
     const live = this.#wasLive;
     const pause = {
-      text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), act: () => { this.#togglePause(); },
+      text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), act: () => { this.#window.togglePause(); },
       pressed: paused, hidden: !live && !paused
     };
     const clear = {
@@ -232,7 +232,7 @@ class ProgressView implements ProgressChart {
       hidden: !live && !cleared
     };
     const items = [
-      { text: trans.__('Copy as a table'), act: () => { this.#copy(); } },
+      { text: trans.__('Copy as a table'), act: () => { this.#exporter.copy(progressTables(this.#moment?.layout ?? this.layout())); } },
       ...(this.#keeping?.files(this.#exporter, () => this.#window) ?? []),
       ...(this.#comparison === null ? [] : [this.#comparison.item(() => this.#ownRuns())]),
       ...(this.#joined ? [] : [clear])
@@ -244,18 +244,6 @@ class ProgressView implements ProgressChart {
   #ownRuns(): RunWindow | null {
     const shown = this.#read().runs.map(({ run }) => run);
     return shown.length === 0 ? null : { firstRun: Math.min(...shown), lastRun: Math.max(...shown) };
-  }
-
-  #togglePause(): void {
-    this.#axis.pauseAt(this.#axis.pausedAtS === null ? this.store.clock.nowS() : null);
-  }
-
-  get #layoutShown(): ProgressLayout {
-    return this.#moment?.layout ?? this.layout();
-  }
-
-  #copy(): void {
-    this.#exporter.copy(progressTables(this.#layoutShown));
   }
 }
 

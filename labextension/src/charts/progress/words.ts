@@ -159,18 +159,13 @@ export function hiddenText(rows: readonly PrefixRow[]): string {
 }
 
 export function stateWord(state: ProgressState): string {
-  switch (state) {
-    case 'waiting':
-      return trans.__('Waiting for a Dask compute');
-    case 'running':
-      return trans.__('Running');
-    case 'finished':
-      return trans.__('Finished');
-    case 'erred':
-      return trans.__('Failed');
-    case 'interrupted':
-      return trans.__('Interrupted');
-  }
+  return {
+    waiting: trans.__('Waiting for a Dask compute'),
+    running: trans.__('Running'),
+    finished: trans.__('Finished'),
+    erred: trans.__('Failed'),
+    interrupted: trans.__('Interrupted')
+  }[state];
 }
 
 /** Digits that change faster than they can be read are left out while time goes on. */

@@ -334,7 +334,7 @@ export class Section implements Intents, TimeKeys {
       { text: '+', label: trans.__('Zoom in'), act: () => { this.zoom(0.5); } },
       { text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), act: () => { this.fit(); } },
       { text: trans.__('Follow'), label: trans.__('Follow live (F)'), act: () => { this.toggleFollow(); }, pressed: navigator.following, hidden: isOver && !navigator.following },
-      { text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), act: () => { timeline.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused }
+      { text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), act: () => { timeline.window.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused }
     ];
     const one = this.#tables.length < 2;
     const [hide, show] = one ? [trans.__('Hide the table'), trans.__('Show as a table')] : [trans.__('Hide the tables'), trans.__('Show as tables')];

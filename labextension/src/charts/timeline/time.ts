@@ -150,10 +150,6 @@ export class TimeAxis {
     return this.#range;
   }
 
-  get listenerCount(): number {
-    return this.#listeners.size;
-  }
-
   show(view: View): void {
     this.#view = view;
     this.#changed();
@@ -278,6 +274,10 @@ export class ShownWindow implements RunWindow {
       this.#seen = seen;
       ({ firstRun: this.firstRun, lastRun: this.lastRun } = this.#find(view));
     }
+  }
+
+  togglePause(): void {
+    this.axis.pauseAt(this.axis.pausedAtS === null ? this.store.clock.nowS() : null);
   }
 
   /** Clear away the computes that are over, or show them again. */

@@ -205,10 +205,6 @@ export class Timeline implements TimelineChart, SectionHost {
     }
   }
 
-  togglePause(): void {
-    this.axis.pauseAt(this.axis.pausedAtS === null ? this.store.clock.nowS() : null);
-  }
-
   /** Leave out the computes that are over, or show them again. */
   toggleClear(): void {
     this.window.toggleClear();

@@ -141,7 +141,6 @@ export interface SectionHost extends TimelineParts {
   readonly news: number;
   /** A person chose a span: it is selected where a track tells what ran there, else shown. */
   choose(span: Span | null): void;
-  togglePause(): void;
   toggleClear(): void;
   toggleAll(): void;
 }

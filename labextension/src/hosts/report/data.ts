@@ -3,8 +3,9 @@ import type { ClusterCharts } from '../../charts/tracks';
 import type { AskLinks, ClusterStore } from '../../store';
 import { TaskStore } from '../../store';
 import type { KnownPath, LinkRow, LinkRows } from '../../wire';
-import { Field, PageStream, WireError, decodePath, MAX_LINKS, inflate } from '../../wire';
+import { Field, PageStream, WireError, bytesOfBase64, decodePath, MAX_LINKS, inflate } from '../../wire';
 import { isRecord } from '../../wire/check';
+import { Bytes } from '../../wire/codec';
 import { appendAll } from '../recorded';
 
 /** Shows and keeps what only clusters have. */
@@ -71,11 +72,10 @@ export type LinksOfRow = (row: number) => LinkRows | null;
 
 /** Rejects with a WireError or TypeError where they are damaged. */
 export async function readLinks(packed: Record<string, unknown>, nRows: number): Promise<LinksOfRow> {
-  const reader = new DenseReader(await unpack(packed.data, packed.bytes, 'data.links'));
-  const counts = reader.u32(nRows);
-  const otherNeeds = reader.u32(nRows);
-  const otherUsers = reader.u32(nRows);
-  const target = reader.u32(counts.reduce((sum, n) => sum + n, 0));
+  const bytes = new Bytes(await unpack(packed.data, packed.bytes, 'data.links'));
+  const u32 = (n: number): Uint32Array => new Uint32Array(bytes.ordered(4, n));
+  const [counts, otherNeeds, otherUsers] = [u32(nRows), u32(nRows), u32(nRows)];
+  const target = u32(counts.reduce((sum, n) => sum + n, 0));
   const source = new Uint32Array(target.length);
   let edge = 0;
   counts.forEach((n, row) => {
@@ -89,8 +89,8 @@ export async function readLinks(packed: Record<string, unknown>, nRows: number):
       target[edge] = needed;
     }
   });
-  if (!reader.isAtEnd) {
-    throw new WireError('data.links', 'dependencies of the rows and nothing else', reader.bytes.length);
+  if (bytes.left > 0) {
+    throw new WireError('data.links', 'dependencies of the rows and nothing else', bytes.left);
   }
   return row => {
     const needs = otherNeeds[row] ?? UNKNOWN;
@@ -121,53 +121,8 @@ function toLink(row: number): LinkRow {
   return { row, key: '' };
 }
 
-/** Steps through bytes that hold columns one after the other, each plane by plane. */
-class DenseReader {
-  #at = 0;
-
-  constructor(readonly bytes: Uint8Array) {}
-
-  get isAtEnd(): boolean {
-    return this.#at === this.bytes.length;
-  }
-
-  u32(n: number): Uint32Array {
-    const planes = this.bytes.subarray(this.#at, this.#at + 4 * n);
-    if (planes.length < 4 * n) {
-      throw new WireError('data.links', `${this.#at + 4 * n} bytes unpacked`, this.bytes.length);
-    }
-    this.#at += 4 * n;
-    const values = new Uint32Array(n);
-    for (let i = 0; i < n; i += 1) {
-      const low = (planes[i] ?? 0) | ((planes[n + i] ?? 0) << 8);
-      values[i] = low | ((planes[2 * n + i] ?? 0) << 16) | ((planes[3 * n + i] ?? 0) << 24);
-    }
-    return values;
-  }
-}
-
 /** Rejects with a WireError or TypeError where it is damaged, or does not make `nBytes`. */
 export async function unpack(base64: unknown, nBytes: unknown, path: string): Promise<Uint8Array> {
-  const size = wholeNumber(nBytes, `${path}.bytes`);
-  return inflate(bytesOf(base64, `${path}.data`), size);
-}
-
-/** @throws WireError where it is none, or negative. */
-export function wholeNumber(value: unknown, path: string): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) {
-    throw new WireError(path, 'a whole number, 0 or more', value);
-  }
-  return value as number;
-}
-
-function bytesOf(base64: unknown, path: string): Uint8Array<ArrayBuffer> {
-  if (typeof base64 !== 'string') {
-    throw new WireError(path, 'base64', base64);
-  }
-  const binary = atob(base64);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i += 1) {
-    bytes[i] = binary.charCodeAt(i);
-  }
-  return bytes;
+  const size = new Field(nBytes, `${path}.bytes`).count();
+  return inflate(bytesOfBase64(base64, `${path}.data`), size);
 }

@@ -2,18 +2,13 @@
 import type { ExportMap } from '@jupyter-widgets/base';
 
 import { mountCacheOf, mountDashboardOf, mountFlameOf, mountGanttOf, mountProgressOf, mountResourcesOf } from './charts';
-import { CacheModel, DashboardModel, FlameModel, GanttModel, ProgressModel, RecordingModel, ResourceModel } from './models';
+import { CHART_MODELS, RecordingModel } from './models';
 import { type Surroundings, chartView } from './view';
 
 export function widgetModule(surroundings: Surroundings): ExportMap {
   return {
     RecordingModel,
-    ProgressModel,
-    GanttModel,
-    DashboardModel,
-    ResourceModel,
-    CacheModel,
-    FlameModel,
+    ...CHART_MODELS,
     ProgressView: chartView(surroundings, 'progress', mountProgressOf),
     GanttView: chartView(surroundings, 'task-stream', mountGanttOf),
     DashboardView: chartView(surroundings, 'dashboard', mountDashboardOf),

@@ -24,10 +24,6 @@ export class Selection {
     return this.#current;
   }
 
-  get listenerCount(): number {
-    return this.#listeners.size;
-  }
-
   /** Select a task, or nothing. A place that became known is news, the same selection again is not. */
   select(selected: Selected | null, teller: unknown): void {
     const before = this.#current;

@@ -162,18 +162,18 @@ test('nothing yet is no data, and data that contradicts itself is refused', () =
   expect(decodeFlame(null)).toBeNull();
   const wire = wireOf(SAMPLES, 3);
   const damaged: [Record<string, unknown>, string][] = [
-    [{ prefixes: [] }, 'a prefix must be known'],
-    [{ functions: [] }, 'a function must be known'],
-    [{ functions: [['f', 'f.py', 'one']] }, 'a function has a line'],
-    [{ prefixes: [7, 8] }, 'a name must be text'],
-    [{ lengths: { start_s: 3 } }, 'a column parent must have a length'],
-    [{ columns: new DataView(new ArrayBuffer(8)) }, 'the column start_s is shorter than it says'],
-    [{ columns: 'x' }, 'columns must be bytes']
+    [{ prefixes: [] }, 'profile must be rows of known prefixes'],
+    [{ functions: [] }, 'profile must be calls of known functions'],
+    [{ functions: [['f', 'f.py', 'one']] }, 'profile.functions[0][2] must be a whole number'],
+    [{ prefixes: [7, 8] }, 'profile.prefixes[0] must be a string'],
+    [{ lengths: { start_s: 3 } }, 'profile.lengths.parent must be a whole number'],
+    [{ columns: new DataView(new ArrayBuffer(8)) }, 'profile.lengths.start_s must be of 8 bytes in all'],
+    [{ columns: 'x' }, 'buffers must be an ArrayBuffer or a view of one']
   ];
   for (const [part, expectation] of damaged) {
-    expect(() => decodeFlame({ ...wire, ...part })).toThrow(`the profile contradicts itself: ${expectation}`);
+    expect(() => decodeFlame({ ...wire, ...part })).toThrow(expectation);
   }
-  expect(() => decodeFlame(wireOf(SAMPLES, 1))).toThrow('a bin must be known');
+  expect(() => decodeFlame(wireOf(SAMPLES, 1))).toThrow('profile must be rows of known bins');
 });
 
 test('calls deeper than a recorder keeps are not drawn, for no canvas is of any height', () => {

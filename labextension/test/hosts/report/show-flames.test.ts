@@ -43,7 +43,7 @@ it.each([
   ['no JSON', 'oops', 'SyntaxError'],
   ['no base64', profile({ data: 7 }), 'WireError: profile.data must be base64, got 7'],
   ['no size', profile({ bytes: -1 }), 'WireError: profile.bytes must be a whole number, 0 or more'],
-  ['a prefix missing', profile({ prefixes: ['y'] }), 'Error: the profile contradicts itself: a prefix must be known']
+  ['a prefix missing', profile({ prefixes: ['y'] }), 'WireError: profile must be rows of known prefixes']
 ])('leaves a page alone whose profile has %s, and tells its console', async (_, text, error) => {
   const reported = vi.fn();
   vi.stubGlobal('reportError', reported);

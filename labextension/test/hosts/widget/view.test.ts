@@ -1,7 +1,7 @@
 import { Signal } from '@lumino/signaling';
 import { beforeEach, expect, it, vi } from 'vitest';
 
-import { ProgressModel } from '../../../src/hosts/widget/models';
+import { chartModel } from '../../../src/hosts/widget/models';
 import { type MountChart, type Surroundings, chartView } from '../../../src/hosts/widget/view';
 import { TaskStore } from '../../../src/store';
 
@@ -45,10 +45,10 @@ const mount: MountChart = ({ firstRun, lastRun, signal }, model) => {
   signal.addEventListener('abort', () => mounted.push('gone'));
 };
 
-async function shown(): Promise<{ model: ProgressModel; view: { remove: () => unknown } }> {
+async function shown(): Promise<{ model: InstanceType<ReturnType<typeof chartModel>>; view: { remove: () => unknown } }> {
   const comm = { comm_id: 'w', target_name: 'jupyter.widget', on_close: vi.fn(), on_msg: vi.fn(), send: vi.fn(() => ''), close: vi.fn() };
   const options = { model_id: 'w', comm, widget_manager: { kernel: { model: { id: 'k' } }, display_view: vi.fn() } };
-  const model = new ProgressModel({ recorder_id: 'r' }, options);
+  const model = new (chartModel('Progress'))({ recorder_id: 'r' }, options);
   const View = chartView(surroundings(), 'progress', mount);
   const view = new View({ model, options: {} });
   view.render();

@@ -12,7 +12,7 @@ import type { FileRecording } from '../../../files/recording';
 import { readRecording } from '../../../files/recording';
 import { printable } from '../../../lib/format';
 import { ClusterStore, TaskStore } from '../../../store';
-import { isOfOthers } from '../../../wire';
+import { bytesOfBase64, isOfOthers } from '../../../wire';
 
 /**
  * Show a file in `el`, until `signal` aborts; resolves when it is there.
@@ -24,7 +24,7 @@ export async function showFile(el: HTMLElement, base64: string, signal: AbortSig
   const show = async (partial: boolean): Promise<void> => {
     render(<Note role="status" text={trans.__('Reading…')} />, el);
     try {
-      const recording = await readRecording(bytesOf(base64), { partial });
+      const recording = await readRecording(bytesOfBase64(base64, 'file'), { partial });
       if (!signal.aborted) {
         showRecording(el, recording, signal);
       }
@@ -91,15 +91,6 @@ function Wrong({ error, readPart }: WrongProps): ComponentChildren {
 
 function Note({ role, text }: { readonly role: 'status' | 'alert'; readonly text: string }): ComponentChildren {
   return <p class="tsk-document-note" role={role}>{text}</p>;
-}
-
-function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(base64);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i += 1) {
-    bytes[i] = binary.charCodeAt(i);
-  }
-  return bytes;
 }
 
 const MAX_FACT = 80;

@@ -67,11 +67,6 @@ export class Feed implements IDisposable {
     return this._active;
   }
 
-  /** How many batches came, of all recorders; for those who wait for the next one from outside. */
-  get nBatches(): number {
-    return this._nBatches;
-  }
-
   /** The recorder that the kernel has now; empty while none is known. */
   get recorder(): string {
     return this._stores.current;
@@ -344,7 +339,6 @@ export class Feed implements IDisposable {
     this._stores.current = batch.recorder;
     this._epoch = batch.epoch;
     this._active = batch.active;
-    this._nBatches++;
     if (isOther) {
       this.recorderChanged.emit(store);
     }
@@ -382,7 +376,6 @@ export class Feed implements IDisposable {
   private _active = false;
   private _subshell = false;
   private _replaced = false;
-  private _nBatches = 0;
   private readonly _stopping = new Map<number, Promise<string | null>>();
   private readonly _onStopReply = new Map<number, (reply: Reply) => void>();
   private readonly _onKept = new Map<number, { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void }>();

@@ -4,7 +4,7 @@ import type { ReadonlyPartialJSONValue } from '@lumino/coreutils';
 
 import type { View } from '../../../charts/timeline/time';
 import type { TimeAxis } from '../../../charts/timeline/time';
-import { isRecord } from '../../../wire/check';
+import { Field } from '../../../wire/check';
 import type { Pin } from './target';
 
 export interface ChartView {
@@ -47,46 +47,39 @@ function keyOf(panel: string): string {
 
 /** Workspaces are files that may come from anywhere: what does not fit is left out. */
 function parse(saved: unknown): PanelMemory {
-  const { pin, views } = fields(saved);
-  return { pin: parsePin(pin), views: new Map((Array.isArray(views) ? views : []).flatMap(parseEntry)) };
+  const panel = new Field(saved, 'panel');
+  return {
+    pin: fitting(() => ({ path: panel.at('pin').at('path').text(), kernelId: panel.at('pin').at('kernelId').text() })),
+    views: new Map((fitting(() => panel.at('views').list()) ?? []).flatMap(entry => fitting(() => [entryOf(entry)]) ?? []))
+  };
 }
 
-function parsePin(saved: unknown): Pin | null {
-  const { path, kernelId } = fields(saved);
-  return typeof path === 'string' && typeof kernelId === 'string' ? { path, kernelId } : null;
-}
-
-function parseEntry(saved: unknown): [string, ChartView][] {
-  if (!Array.isArray(saved) || typeof saved[0] !== 'string') {
-    return [];
-  }
-  const { view, hidden } = fields(saved[1]);
-  const parsed = parseView(view);
-  const prefixes = Array.isArray(hidden) ? hidden.filter(prefix => typeof prefix === 'string') : [];
-  return parsed === null ? [] : [[saved[0], { view: parsed, hidden: prefixes }]];
-}
-
-function parseView(saved: unknown): View | null {
-  const { kind, widthS, span } = fields(saved);
-  const { startS, stopS } = fields(span);
-  switch (kind) {
-    case 'fit':
-      return { kind };
-    case 'follow':
-      return { kind, widthS: isFinite(widthS) && widthS > 0 ? widthS : null };
-    case 'free':
-      return isFinite(startS) && isFinite(stopS) && startS < stopS ? { kind, span: { startS, stopS } } : null;
-    default:
-      return null;
+function fitting<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
   }
 }
 
-function fields(saved: unknown): Record<string, unknown> {
-  return isRecord(saved) ? saved : {};
+function entryOf(entry: Field): [string, ChartView] {
+  const [recorder, chart] = entry.tuple(2) as [Field, Field];
+  const hidden = fitting(() => chart.at('hidden').list()) ?? [];
+  return [recorder.text(), { view: viewOf(chart.at('view')), hidden: hidden.flatMap(prefix => fitting(() => [prefix.text()]) ?? []) }];
 }
 
-function isFinite(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value);
+function viewOf(view: Field): View {
+  const kind = view.at('kind').oneOf(['fit', 'follow', 'free']);
+  if (kind === 'fit') {
+    return { kind };
+  }
+  if (kind === 'follow') {
+    const widthS = fitting(() => view.at('widthS').number()) ?? 0;
+    return { kind, widthS: widthS > 0 ? widthS : null };
+  }
+  const span = view.at('span');
+  const [startS, stopS] = [span.at('startS').number(), span.at('stopS').number()];
+  return startS < stopS ? { kind, span: { startS, stopS } } : span.fail('a span that ends after it begins');
 }
 
 const SETTLE_MS = 300;
