@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import dask
 
 from benchmarks.harness import Table, main, spread
-from taskscope.jupyter.feed.explaining import Explaining
+from taskscope.jupyter.feed.actions import Explaining
 from taskscope.session import Session, current
 
 _N_ANSWERS = 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from taskscope.analysis.time_left import Estimates
@@ -13,14 +14,10 @@ from taskscope.jupyter.adapter.interrupting import interrupt_main, main_waits_fo
 from taskscope.jupyter.adapter.presence import show_presence
 from taskscope.jupyter.adapter.quiet import suppress_status
 from taskscope.jupyter.adapter.subshells import delete_in_turn
+from taskscope.jupyter.feed.actions import Stopping
 from taskscope.jupyter.feed.control import Control
-from taskscope.jupyter.feed.explaining import Explaining
-from taskscope.jupyter.feed.keeping import Keeping
-from taskscope.jupyter.feed.pages import Page, Pages
-from taskscope.jupyter.feed.profiling import Profiling
+from taskscope.jupyter.feed.pages import Page, Pages, PendingTraitChanges
 from taskscope.jupyter.feed.publisher import Publisher, Sender
-from taskscope.jupyter.feed.stopping import Stopping
-from taskscope.jupyter.feed.trait_changes import PendingTraitChanges
 from taskscope.model.forklock import ForkLock
 from taskscope.session import Session
 from taskscope.session import current as current_session
@@ -52,23 +49,21 @@ class Feed:
         self._pages = Pages(clock, self.idle_clock)
         self._loads = 0
         self._undo: list[Callable[[], None]] = []
+        stopping = Stopping(
+            session,
+            execution=lambda: self.idle_clock.execution,
+            clock=clock,
+            interrupt=interrupt,
+            is_waiting=is_waiting,
+        )
         self._control = Control(
-            session.recorder,
+            session,
             self._pages,
             self.estimates,
+            stopping,
+            self.trait_changes,
+            clock=clock,
             epoch=lambda: self.epoch,
-            trait_changes=self.trait_changes,
-            stopping=Stopping(
-                session,
-                execution=lambda: self.idle_clock.execution,
-                clock=clock,
-                interrupt=interrupt,
-                is_waiting=is_waiting,
-            ),
-            keeping=Keeping(session),
-            explaining=Explaining(session, clock=clock),
-            profiling=Profiling(session, clock=clock),
-            wake=session.pump.wake,
         )
         self.publisher = Publisher(
             lambda: list(self._pages.alive()), self._drop, session.recorder.fault, session.pump.wake
@@ -118,10 +113,9 @@ class Feed:
                     channel.close()
 
     def _open(self) -> None:
-        self._channels.register(CONTROL, self._control.control_opened)
-        self._undo.append(lambda: self._channels.unregister(CONTROL))
-        self._channels.register(DATA, self._control.data_opened)
-        self._undo.append(lambda: self._channels.unregister(DATA))
+        for target in (CONTROL, DATA):
+            self._channels.register(target, partial(self._control.opened, is_control=target == CONTROL))
+            self._undo.append(partial(self._channels.unregister, target))
         self._undo.append(self.session.pump.subscribe(self.publisher.tick))
         self.session.recorder.follow_held = True
         kernel = (self.idle_clock.watch_cells(), suppress_status(), delete_in_turn(), show_presence())

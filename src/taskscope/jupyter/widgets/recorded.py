@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import traitlets
 from ipywidgets import Widget
 
 from taskscope.analysis.display.page_tables import RowLinks, recorded_messages
 from taskscope.jupyter.feed.control import MAX_LINKS
-from taskscope.jupyter.feed.verbs import BadRequestError, parse_request
+from taskscope.jupyter.feed.requests import BadRequestError, parse_request
 from taskscope.model.recording import RecordedData
 from taskscope.wire import encode_links
 
@@ -37,14 +35,14 @@ class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
     def _answer(self, asked: object) -> dict[str, object]:
         """Return what a live recorder would say to a page that asks for the dependencies of a row."""
         try:
-            verb, arguments = parse_request(asked)
+            verb, fields = parse_request(asked)
         except BadRequestError as bad:
             return {"re": None, "error": str(bad)}
         if verb != "dependencies":
             return {"re": None, "error": "a finished recording only answers questions about dependencies"}
         if self._links is None:
             self._links = RowLinks(self._recording)
-        (row,) = cast("tuple[int]", arguments)
+        row = fields["row"]
         links = self._links.of(row, MAX_LINKS)
         return {
             "re": "dependencies",

@@ -162,7 +162,7 @@ export class Feed implements IDisposable {
     return null;
   }
 
-  /** Have the kernel write computes to a file beside the notebook, compare or explain them: see `jupyter/feed/keeping.py`. */
+  /** Have the kernel write computes to a file beside the notebook, compare or explain them: see `jupyter/feed/actions.py`. */
   readonly keeper: Keeper = {
     save: async ({ firstRun, lastRun }, format) =>
       (await this._keep({ verb: 'save', first_run: firstRun, last_run: lastRun, format })).path ?? '',

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from taskscope.jupyter.feed.explaining import Explaining
-from taskscope.jupyter.feed.verbs import BadRequestError
+from taskscope.jupyter.feed.actions import Explaining
+from taskscope.jupyter.feed.requests import BadRequestError
 from taskscope.record import RunLog
 from taskscope.session import Session
 from tests.support.recordings.run_writing import begin_run, end_run, write_task
@@ -120,7 +120,7 @@ def test_nothing_is_said_of_what_is_not_held_or_of_very_many_tasks(
     log = world.chain()
     gone = {"explanation": None, "reason": "these computes are no longer kept"}
     assert world.ask(log.run + 1) == gone
-    monkeypatch.setattr("taskscope.jupyter.feed.explaining.MAX_EXPLAINED", 5)
+    monkeypatch.setattr("taskscope.jupyter.feed.actions.MAX_EXPLAINED", 5)
     reason = (
         "these computes have 6 tasks, a page shows it of at most 5;"
         " recording.critical_path() has no such limit"
@@ -147,7 +147,7 @@ def test_what_cannot_be_explained_is_an_error_for_the_page_and_rests_as_well(
     def fail(_: object) -> None:
         raise ValueError("no such thing")
 
-    monkeypatch.setattr("taskscope.jupyter.feed.explaining.explain", fail)
+    monkeypatch.setattr("taskscope.jupyter.feed.actions.explain", fail)
     with pytest.raises(BadRequestError, match="no such thing"):
         world.ask(log.run)
     assert world.ask(log.run).keys() == {"wait_s"}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import taskscope
-from taskscope.jupyter.feed.keeping import Keeping, notebook_folder
-from taskscope.jupyter.feed.verbs import BadRequestError, FileFormat
+from taskscope.jupyter.feed.actions import Keeping, notebook_folder
+from taskscope.jupyter.feed.requests import BadRequestError, FileFormat
 from taskscope.session import Session
 from tests.support.recordings.run_writing import begin_run, end_run, write_task
 

@@ -10,8 +10,8 @@ import dask
 import pytest
 from distributed import CancelledError, Client, Event, wait
 
-from taskscope.jupyter.feed.stopping import PATIENCE_S, Stopping
-from taskscope.jupyter.feed.verbs import BadRequestError
+from taskscope.jupyter.feed.actions import PATIENCE_S, Stopping
+from taskscope.jupyter.feed.requests import BadRequestError
 from taskscope.model.streams import StopWay
 from taskscope.model.tables.records import CLUSTER
 from taskscope.record import RunLog

@@ -11,41 +11,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope.jupyter.feed.control import MAX_LINKS
-from taskscope.jupyter.feed.verbs import BadRequestError, parse_page, parse_request
+from taskscope.jupyter.feed.requests import BadRequestError, parse_page, parse_request
 
 
 @pytest.mark.parametrize(
-    ("data", "request_"),
+    ("request_", "filled_in"),
     [
-        ({"verb": "hello"}, (0, None)),
-        ({"verb": "hello", "cursor": 7, "epoch": "e"}, (7, "e")),
-        ({"verb": "resync", "cursor": 3}, (3,)),
-        ({"verb": "rate", "per_second": 2}, (2.0,)),
-        ({"verb": "renew"}, ()),
-        ({"verb": "stop", "run": 3, "way": "cancel", "extra": [1]}, (3, "cancel")),
-        ({"verb": "dependencies", "row": 12}, (12,)),
-        ({"verb": "save", "first_run": 1, "format": "html"}, (1, None, "html")),
-        ({"verb": "save", "first_run": 1, "last_run": 2, "format": "trace"}, (1, 2, "trace")),
-        ({"verb": "compare", "first_run": 1, "last_run": 2}, (1, 2)),
-        ({"verb": "explain", "first_run": 1, "last_run": None}, (1, None)),
-        (
-            {"verb": "tell", "model": "m", "trait": "selected_key", "value": "x"},
-            ("m", "selected_key", "x"),
-        ),
-        ({"verb": "tell", "model": "m", "trait": "follow", "value": False}, ("m", "follow", False)),
-        (
-            {"verb": "tell", "model": "m", "trait": "time_range", "value": [1, 2.5]},
-            ("m", "time_range", [1.0, 2.5]),
-        ),
-        (
-            {"verb": "tell", "model": "m", "trait": "function", "value": ["f", "f.py", 3]},
-            ("m", "function", ["f", "f.py", 3]),
-        ),
-        ({"verb": "tell", "model": "m", "trait": "function", "value": None}, ("m", "function", None)),
+        ({"verb": "hello"}, {"cursor": 0, "epoch": None}),
+        ({"verb": "hello", "cursor": 7, "epoch": "e"}, {}),
+        ({"verb": "resync", "cursor": 3}, {}),
+        ({"verb": "rate", "per_second": 2}, {}),
+        ({"verb": "renew"}, {}),
+        ({"verb": "stop", "run": 3, "way": "cancel"}, {}),
+        ({"verb": "dependencies", "row": 12}, {}),
+        ({"verb": "save", "first_run": 1, "format": "html"}, {"last_run": None}),
+        ({"verb": "save", "first_run": 1, "last_run": 2, "format": "trace"}, {}),
+        ({"verb": "compare", "first_run": 1, "last_run": 2}, {}),
+        ({"verb": "explain", "first_run": 1, "last_run": None}, {}),
+        ({"verb": "tell", "model": "m", "trait": "selected_key", "value": "x"}, {}),
+        ({"verb": "tell", "model": "m", "trait": "follow", "value": False}, {}),
+        ({"verb": "tell", "model": "m", "trait": "time_range", "value": [1, 2.5]}, {}),
+        ({"verb": "tell", "model": "m", "trait": "function", "value": ["f", "f.py", 3]}, {}),
+        ({"verb": "tell", "model": "m", "trait": "function", "value": None}, {}),
     ],
 )
-def test_known_verbs(data: dict[str, object], request_: object) -> None:
-    assert parse_request(data) == (data["verb"], request_)
+def test_a_request_has_its_fields_and_no_others(
+    request_: dict[str, object], filled_in: dict[str, object]
+) -> None:
+    assert parse_request({**request_, "extra": [1]}) == (
+        request_["verb"],
+        {**{name: value for name, value in request_.items() if name != "verb"}, **filled_in},
+    )
 
 
 KNOWN = "hello, resync, rate, renew, stop, dependencies, save, compare, explain, profile, tell"

@@ -1,0 +1,312 @@
+"""Actions of a page on the computes it shows: stop, save, compare, explain, and sample their call stacks.
+
+They run on the thread of the request, the page's subshell. An answer from a third thread would make ipykernel
+send the page's next requests to that thread's shell: a comm is received where it last sent.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from taskscope.analysis.display.page_explanation import explanation_for_page
+from taskscope.analysis.explain.findings import explain
+from taskscope.analysis.quantities import format_count
+from taskscope.analysis.summary import MAX_EXPLAINED
+from taskscope.errors import ExistingFileError
+from taskscope.jupyter.feed.pages import Page
+from taskscope.jupyter.feed.requests import BadRequestError, FileFormat
+from taskscope.model.errortext import describe
+from taskscope.model.forklock import ForkLock
+from taskscope.model.streams import StopWay
+from taskscope.model.tables.records import Run
+from taskscope.options import Options
+from taskscope.record import RunLog
+from taskscope.recording import Recording, compare, recorded
+from taskscope.report.comparison import comparison_page
+from taskscope.report.profile import packed_profile
+from taskscope.session import Session
+
+PATIENCE_S = 5.0
+"""How long a compute may take to end after it was asked to, before it can be asked again."""
+
+
+class Stopping:
+    """Stops computes."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        execution: Callable[[], str | None],
+        clock: Callable[[], float],
+        interrupt: Callable[[], None],
+        is_waiting: Callable[[], bool],
+    ) -> None:
+        self._session = session
+        self._execution = execution
+        self._clock = clock
+        self._interrupt = interrupt
+        self._is_waiting = is_waiting
+        self._asked: dict[int, tuple[StopWay, float]] = {}
+
+    def ways(self) -> dict[int, StopWay]:
+        """Return how each compute of this process that goes on can be stopped, by its number."""
+        ways = {log.run: self._way(log) for log in self._session.recorder.going()}
+        for run, (way, at) in self._asked.items():
+            if ways.get(run) == way and self._clock() - at < PATIENCE_S:
+                ways[run] = "asked"
+        return ways
+
+    def stop(self, run: int, asked: StopWay, *, is_heard: bool) -> None:
+        """Stop a compute in the way that a page knows of; `is_heard` says whether that came at once."""
+        ways = self.ways()
+        way = ways.get(run)
+        if way is None:
+            raise BadRequestError("it has ended")
+        if way == "asked":
+            return
+        if way not in (asked, "either"):
+            raise BadRequestError("its cell has ended, or begun to do something else, meanwhile")
+        if asked == "cancel":
+            self._session.cluster.cancel(run)
+        elif not is_heard:
+            raise BadRequestError("this kernel is heard only between cells; interrupt it from the menu")
+        elif self._is_of_this_moment(run):
+            self._interrupt()
+        else:
+            raise BadRequestError("its cell does something else by now")
+        still = {number: at for number, at in self._asked.items() if number in ways}
+        self._asked = {**still, run: (way, self._clock())}
+
+    def _way(self, log: RunLog) -> StopWay:
+        is_of_main = log.thread == threading.main_thread().ident
+        if not log.is_held_elsewhere:
+            return "interrupt" if is_of_main else "thread"
+        if is_of_main and self._session.cluster.is_waited_for(log.run):
+            return "interrupt"
+        return "either" if is_of_main and self._is_of_running_cell(log) else "cancel"
+
+    def _is_of_running_cell(self, log: RunLog) -> bool:
+        return log.execution is not None and log.execution == self._execution()
+
+    def _is_of_this_moment(self, run: int) -> bool:
+        """Return whether an interrupt of the main thread reaches what waits for this compute, or its cell."""
+        logs = [log for log in self._session.recorder.going() if log.run == run]
+        return any(self._is_of_running_cell(log) for log in logs) or self._is_waiting()
+
+
+_T = TypeVar("_T")
+_Key = TypeVar("_Key")
+_Answer = TypeVar("_Answer")
+
+_MAX_ANSWERS = 8
+
+MAX_PAGE_CHARS = 2_000_000
+"""Longest comparison that is sent to a page: the server lets a kernel send some megabytes at a time."""
+
+_MAX_SAME_NAME = 100
+_EXTENSIONS: Mapping[FileFormat, str] = {"taskscope": ".taskscope", "html": ".html", "trace": ".trace.json"}
+
+
+class Keeping:
+    """Writes and compares recordings of a session."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        folder: Callable[[], Path] | None = None,
+        clock: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        self._session = session
+        self._folder = folder or notebook_folder
+        self._clock = clock
+
+    def save(self, first_run: int, last_run: int | None, format_: FileFormat) -> Path:
+        """Write a file and return its path."""
+        return self._done(lambda: self._write(self._runs(first_run, last_run), format_))
+
+    def compare(self, first_run: int, last_run: int | None) -> str:
+        """Return a page that compares the computes of a cell with those of its execution before."""
+        before, after = self._executions(self._runs(first_run, last_run))
+        return self._done(lambda: self._compared(before, after))
+
+    def _done(self, act: Callable[[], _T]) -> _T:
+        try:
+            self._session.cluster.catch_up()
+            return act()
+        except BadRequestError:
+            raise
+        except Exception as error:  # whatever it is, the person who waits is told
+            raise BadRequestError(describe(error)) from error
+
+    def _runs(self, first_run: int, last_run: int | None) -> list[Run]:
+        runs = self._session.recorder.runs(first_run, last_run)
+        if not runs:
+            raise BadRequestError("none of these computes is kept any more: max_tasks was reached")
+        return runs
+
+    def _executions(self, shown: list[Run]) -> tuple[list[Run], list[Run]]:
+        """Return the computes of a cell's execution before, and all of the one of which some are shown."""
+        of_cells = {(run.cell, run.execution_count) for run in shown}
+        cell, count = next(iter(of_cells))
+        if len(of_cells) > 1 or cell is None or count is None:
+            raise BadRequestError("these computes are not of one cell: show one of them, then compare")
+        all_runs = [run for run in self._session.recorder.runs() if run.cell == cell]
+        earlier = [run for run in all_runs if run.run < shown[0].run and run.execution_count != count]
+        if not earlier:
+            raise BadRequestError("this cell has computed only once, as far as is recorded: run it again")
+        before = [run for run in earlier if run.execution_count == earlier[-1].execution_count]
+        return before, [run for run in all_runs if run.execution_count == count]
+
+    def _write(self, runs: list[Run], format_: FileFormat) -> Path:
+        recording = _recording(self._session, runs)
+        write = {"html": recording.to_html, "trace": recording.to_chrome_trace}.get(format_, recording.save)
+        stem = f"{_notebook_name()}-{_name(runs)}-{self._clock():%Y%m%d-%H%M%S}"
+        for number in range(1, _MAX_SAME_NAME):
+            path = self._folder() / f"{stem}{f'-{number}' if number > 1 else ''}{_EXTENSIONS[format_]}"
+            try:
+                write(path)
+            except ExistingFileError:
+                continue
+            return path
+        raise ExistingFileError(f"cannot write {stem!r}: {_MAX_SAME_NAME - 1} files of that name exist")
+
+    def _compared(self, before: list[Run], after: list[Run]) -> str:
+        page = comparison_page(compare(_recording(self._session, before), _recording(self._session, after)))
+        if len(page) > MAX_PAGE_CHARS:
+            raise BadRequestError(
+                f"the comparison is too long for the page ({len(page):,} characters);"
+                " taskscope.compare(before, after) has it"
+            )
+        return page
+
+
+def notebook_folder() -> Path:
+    """Return the folder of the notebook where the server says which that is, else the kernel's."""
+    folder = Path(os.environ.get("JPY_SESSION_NAME", "")).parent
+    return folder if folder.is_absolute() and folder.is_dir() else Path.cwd()
+
+
+def _notebook_name() -> str:
+    return _as_name(Path(os.environ.get("JPY_SESSION_NAME", "")).stem) or "dask"
+
+
+def _name(runs: list[Run]) -> str:
+    """Return what computes are called: by their label, by their cell's prompt, or that they are several."""
+    labels, counts = {run.label for run in runs}, {run.execution_count for run in runs}
+    label, count = next(iter(labels)), next(iter(counts))
+    if len(labels) == 1 and label and _as_name(label):
+        return _as_name(label)
+    return f"In-{count}" if len(counts) == 1 and count is not None else "computes"
+
+
+def _as_name(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", text)[:60].strip("-.")
+
+
+REST = 100.0
+"""How many times as long as an answer took nothing is worked out after it, so that it takes 1 % of a core."""
+
+
+class Explaining:
+    """Explains computes of a session."""
+
+    def __init__(self, session: Session, *, clock: Callable[[], float]) -> None:
+        self._session = session
+        self._clock = clock
+        self._lock = ForkLock()
+        self._rests_until_s = float("-inf")
+        self._answers: dict[object, Mapping[str, object]] = {}
+
+    def explain(self, first_run: int, last_run: int | None) -> Mapping[str, object]:
+        """Return the explanation, why there is none, or after how many seconds to request it again."""
+        runs = self._session.recorder.runs(first_run, last_run)
+        reason = _reason_against(runs)
+        if reason is not None:
+            return {"explanation": None, "reason": reason}
+        state = tuple((run.run, run.status, run.stop_s) for run in runs)
+        # Pages and views of the same computes share the answer.
+        with self._lock:
+            if state not in self._answers:
+                wait_s = self._rests_until_s - self._clock()
+                if wait_s > 0:
+                    return {"wait_s": wait_s}
+                self._answers[state] = self._explained(runs)
+                _keep_latest(self._answers)
+            return {"explanation": self._answers[state]}
+
+    def _explained(self, runs: list[Run]) -> Mapping[str, object]:
+        try:
+            self._session.cluster.catch_up()
+            begun_s = self._clock()
+            try:
+                recording = _recording(self._session, runs)
+                rows_of = self._session.recorder.rows_of
+                return explanation_for_page(recording, explain(recording), rows_of)
+            finally:
+                ended_s = self._clock()
+                self._rests_until_s = ended_s + REST * (ended_s - begun_s)
+        except Exception as error:  # whatever it is, the page shows it
+            raise BadRequestError(describe(error)) from error
+
+
+def _reason_against(runs: list[Run]) -> str | None:
+    """Return why these computes are not explained; None where they are."""
+    if not runs:
+        return "these computes are no longer kept"
+    if any(run.status == "running" for run in runs):
+        return "these computes still run"
+    n_tasks = sum(run.n_tasks for run in runs)
+    if n_tasks > MAX_EXPLAINED:
+        return (
+            f"these computes have {format_count(n_tasks)} tasks, a page shows it of at most "
+            f"{format_count(MAX_EXPLAINED)}; recording.critical_path() has no such limit"
+        )
+    return None
+
+
+_PAUSE_S = 1.0
+"""How long an answer is good for: it is worked out once a second, whatever the number of pages."""
+
+
+class Profiling:
+    """Has stacks sampled while a page wants them, up to the end of its lease."""
+
+    def __init__(self, session: Session, *, clock: Callable[[], float]) -> None:
+        self._session = session
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._answers: dict[tuple[int, int | None], tuple[float, Mapping[str, object]]] = {}
+
+    def profile(self, page: Page, first_run: int, last_run: int | None) -> Mapping[str, object]:
+        """Return the samples of a window of computes as a flame graph draws them."""
+        self._hold(page)
+        with self._lock:
+            made_s, answer = self._answers.pop((first_run, last_run), (-_PAUSE_S, {}))
+            if not answer or self._clock() - made_s >= _PAUSE_S:
+                stacks = self._session.recorder.stacks.between(first_run, last_run)
+                made_s, answer = self._clock(), {"profile": packed_profile(stacks), "note": None}
+            self._answers[first_run, last_run] = made_s, answer
+            _keep_latest(self._answers)
+            return answer
+
+    def _hold(self, page: Page) -> None:
+        if not page.at_end:
+            self._session.hold(page, Options(stacks=True))
+            page.at_end.append(lambda: self._session.release(page))
+
+
+def _recording(session: Session, runs: list[Run]) -> Recording:
+    return recorded(session, session.recorder.runs(runs[0].run, runs[-1].run))
+
+
+def _keep_latest(answers: dict[_Key, _Answer]) -> None:
+    while len(answers) > _MAX_ANSWERS:
+        del answers[next(iter(answers))]
