@@ -15,6 +15,7 @@ from dask.utils import format_time
 
 from taskscope.diagnostics.callback import Callback
 from taskscope.errors import OptionError
+from taskscope.model.guard import Guard
 from taskscope.model.import_notice import ImportNotice
 from taskscope.options import Options
 from taskscope.record import Recorder
@@ -290,8 +291,8 @@ class _ClusterComputes(Observer):
         done, total = _run_counts(recorder, run)
         self._bar.finish(("cluster", run), failed=done < total)
 
-    def fault(self, where: str, error: BaseException) -> None:
-        current().recorder.fault(where, error)
+    def guard(self) -> Guard:
+        return current().recorder.guard("the progress bar")
 
 
 def _state_counts(state: Mapping[str, Sized]) -> tuple[int, int]:

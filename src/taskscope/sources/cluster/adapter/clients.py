@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import math
 import sys
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -72,6 +73,7 @@ class Observer(Protocol):
     def closed(self, client: object) -> None:
         """Hear that a client was closed, on the thread of its event loop."""
 
+    @abstractmethod
     def guard(self) -> Guard:
         """Return what each of the above is called in, so that the user's computation never feels a fault."""
 
