@@ -24,7 +24,7 @@ from taskscope.options import DEFAULT_DT, MetricOption, Options, functions_named
 from taskscope.record import Recorder
 from taskscope.record.pump import Pump, Tick
 from taskscope.record.tables.cache_usage import metric_name
-from taskscope.sources.cluster import ClusterSource
+from taskscope.sources.cluster import ClusterSource, clear_clients
 from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.source import LocalSource
 from taskscope.sources.resources import cpu_limit, memory_limit_bytes
@@ -73,7 +73,7 @@ class Session:
                 self.cluster.attach()
                 self._is_attached = True
             # What is handed over from now on is not part of what others hold it for already.
-            self.cluster.begin_block()
+            self.cluster.computes.part()
         if options is not None and functions_named(options.lines):
             self.cluster.begin_counting()
 
@@ -239,9 +239,9 @@ _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 def _start_over() -> None:
     """Begin anew in a forked child, which has neither the threads nor the holders of its parent."""
     registration.clear()
+    clear_clients()
     for session in list(_sessions):
         session.source.memory.forget()
-        session.cluster.forget_thread()
         session.__init__(session.recorder.clock)  # type: ignore[misc]  # references to it must see the new one
 
 

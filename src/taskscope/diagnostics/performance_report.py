@@ -82,8 +82,8 @@ class performance_report(BlockContext):  # noqa: N801 - its name in distributed
         self._code = _source(_outwards(caller, self._stacklevel - 1))
         super()._begin(caller)
 
-    def _end(self, block: Block, error: BaseException | None, left_s: float | None) -> None:
-        self._write(block.stop(error, left_s))
+    def _end(self, block: Block, error: BaseException | None, *, is_settled: bool) -> None:
+        self._write(block.stop(error, is_settled=is_settled))
 
     def _write(self, recording: RecordedData) -> None:
         try:

@@ -268,8 +268,8 @@ class _ClusterComputes(Observer):
 
     def submitted(self, submission: Submission) -> None:
         call, session = submission.call, current()
-        going = session.cluster.going()
-        run = max(going, default=None) if call is None else session.cluster.run_of(call)
+        going = session.cluster.computes.going()
+        run = max(going, default=None) if call is None else session.cluster.computes.run_of(call)
         if run is not None and run not in self._runs:
             self._runs[run] = call
             self._bar.begin(("cluster", run), partial(_run_counts, session.recorder, run), run)
@@ -280,7 +280,7 @@ class _ClusterComputes(Observer):
             self._bar.finish(("cluster", run), failed=error is not None)
 
     def _end_what_is_over(self) -> None:
-        going = current().cluster.going()
+        going = current().cluster.computes.going()
         for run in [run for run, call in list(self._runs.items()) if call is None and run not in going]:
             self._end(run)
 

@@ -110,7 +110,7 @@ class Block:
         self.first_run = self.session.recorder.next_run
         self._start_s = self.session.recorder.now_s()
         self._begun_by = (threading.get_ident(), current_execution())
-        going = self.session.cluster.not_over() | self._in_threads(of_earlier=True)
+        going = self.session.cluster.computes.not_over() | self._in_threads(of_earlier=True)
         self._going_before = {run: self._n_ended(run) for run in going}
         self._has_begun = True
         self.session.hold(self, self.options)
@@ -126,36 +126,36 @@ class Block:
             output.start(self)
             self._output = output
 
-    def leave(self, error: BaseException | None, left_s: float | None = None) -> Recording | None:
+    def leave(self, error: BaseException | None, *, is_settled: bool = False) -> Recording | None:
         """End the block, save, and show the result; None if that failed. Idempotent.
 
         If a cluster has rows yet to send, or runs computes of it, that happens when all has arrived, and
-        `then` of the recording's ``completion`` has the complete one. `left_s` is the number of seconds that
-        schedulers may still be waited for; None where they were not waited for yet.
+        `then` of the recording's ``completion`` has the complete one. `is_settled`: schedulers have answered.
         """
         if not self._has_begun:
             return None
         recording: Recording | None = None
         try:
             with self.session.recorder.guard("showing a result"):
-                recording = self._left or self.result or self._leave(error, left_s)
+                recording = self._left or self.result or self._leave(error, is_settled=is_settled)
         finally:
             self.close()
         return recording
 
-    def _leave(self, error: BaseException | None, left_s: float | None) -> Recording:
+    def _leave(self, error: BaseException | None, *, is_settled: bool) -> Recording:
         self._ending = _ending(error)
         self._leave_label()
         last_run = self.session.recorder.next_run - 1
-        if left_s is None and self._may_return():
+        if not is_settled and self._may_return():
             self._keep(last_run)
             self._output.keep_place()
             self._left = self._due = Recording.due(self)
             self._begin_completing()
             return self._left
-        left_s = self.session.cluster.settle() if left_s is None else left_s
+        if not is_settled:
+            self.session.cluster.settle()
         if not self._going(last_run):
-            recording = self._stop(left_s)
+            recording = self._stop(is_settled=True)
             self.show(recording)
             return recording
         self._keep(last_run)
@@ -166,18 +166,18 @@ class Block:
         self._watch()
         return recording
 
-    def stop(self, error: BaseException | None, left_s: float | None = None) -> Recording:
+    def stop(self, error: BaseException | None, *, is_settled: bool = False) -> Recording:
         """Close the window and save, without showing anything; idempotent.
 
         A file that cannot be written is logged and noted in the recording, which is returned all the same.
         """
         self._ending = _ending(error)
-        return self._stop(left_s)
+        return self._stop(is_settled=is_settled)
 
-    def _stop(self, left_s: float | None) -> Recording:
+    def _stop(self, *, is_settled: bool) -> Recording:
         if self.result is None:
             try:
-                self.result = self._cut(left_s)
+                self.result = self._cut(is_settled=is_settled)
             finally:
                 self._close_window()
             self.result = self._saved(self.result)
@@ -217,7 +217,7 @@ class Block:
             self._release()
 
     def _as_it_stands(self) -> Recording:
-        going = self.session.cluster.going()
+        going = self.session.cluster.computes.going()
         self._ending = _ending(KeyboardInterrupt())
         recording = self._window()
         if going.isdisjoint(run.run for run in recording.runs):
@@ -250,7 +250,7 @@ class Block:
         for stream in self._streams:
             stream.last_run = last_run
         # What is seen to be over later was not when it ended.
-        self._going_after = self.session.cluster.not_over() | self._in_threads(of_earlier=True)
+        self._going_after = self.session.cluster.computes.not_over() | self._in_threads(of_earlier=True)
         self._left_s = self.session.recorder.now_s()
         # A block checks its files where it begins; they exist now.
         self.session.hold(self, replace(self.options, save=None))
@@ -274,14 +274,14 @@ class Block:
                 return
             self._stage = "answers"
         try:
-            left_s = self.session.cluster.settle_in_background()
+            self.session.cluster.settle_in_background()
             if self._going(self.last_run or 0):
                 self._goes_on = True
                 left = self._put(replace(self._window(), completion=self))
                 self._call(self._output.go_on, left)
                 self._watch()
             else:
-                self._complete(left_s)
+                self._complete(is_settled=True)
         finally:
             self._all_answered()
 
@@ -306,15 +306,15 @@ class Block:
             self._stage = "ending"
         self._unsubscribe()
         atexit.unregister(self._end)
-        self._complete(None)
+        self._complete(is_settled=False)
 
-    def _complete(self, left_s: float | None) -> None:
+    def _complete(self, *, is_settled: bool) -> None:
         recording = None
         with self.session.recorder.guard("completing a recording"):
             try:
-                if left_s is None:
-                    left_s = self.session.cluster.settle_in_background()
-                recording = self._cut(left_s)
+                if not is_settled:
+                    self.session.cluster.settle_in_background()
+                recording = self._cut(is_settled=True)
             finally:
                 self._release()
             recording = self._saved(recording)
@@ -373,7 +373,7 @@ class Block:
     def wait(self, timeout: float | None = None) -> Recording:
         """Return the recording once it is complete; see `taskscope.Recording.wait`."""
         timeout = _checked(timeout)
-        if not self._is_over.is_set() and self.session.cluster.runs_here:
+        if not self._is_over.is_set() and self.session.cluster.schedulers.run_here:
             raise StillRunningError(
                 "the scheduler runs in this thread's event loop, which cannot go on while it is waited for; "
                 "write: await asyncio.to_thread(recording.wait)"
@@ -413,11 +413,11 @@ class Block:
         """The first compute to show: computes that ran before it on clusters are shown, too."""
         return min(self._going_before, default=self.first_run)
 
-    def _cut(self, left_s: float | None) -> Recording:
+    def _cut(self, *, is_settled: bool) -> Recording:
         """Return the recording, once clusters' records of ended computes were read."""
         self._leave_label()
         self._end_streams()
-        if left_s is None:
+        if not is_settled:
             self.session.cluster.settle()
         if self.options.memory:
             # What was at the peak is known once that is over.
@@ -478,7 +478,7 @@ class Block:
 
     def _going(self, last_run: int) -> set[int]:
         """Return its unfinished computes on clusters and on threads that its cell has started."""
-        going = self.session.cluster.going() | self._in_threads(of_earlier=False)
+        going = self.session.cluster.computes.going() | self._in_threads(of_earlier=False)
         return {run for run in going if self.first_run <= run <= last_run}
 
     def _in_threads(self, *, of_earlier: bool) -> set[int]:

@@ -51,8 +51,8 @@ class BlockContext:
         if self._block is not None:
             self._block.close()
 
-    def _end(self, block: Block, error: BaseException | None, left_s: float | None) -> None:
-        block.leave(error, left_s)
+    def _end(self, block: Block, error: BaseException | None, *, is_settled: bool) -> None:
+        block.leave(error, is_settled=is_settled)
 
     def __enter__(self) -> Self:
         try:
@@ -67,7 +67,7 @@ class BlockContext:
     ) -> None:
         assert self._block is not None
         try:
-            self._end(self._block, error, None)
+            self._end(self._block, error, is_settled=False)
         finally:
             self._close()
 
@@ -85,7 +85,8 @@ class BlockContext:
     ) -> None:
         assert self._block is not None
         try:
-            self._end(self._block, error, await current().cluster.settled())
+            await current().cluster.settled()
+            self._end(self._block, error, is_settled=True)
         finally:
             self._close()
 

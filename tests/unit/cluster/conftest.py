@@ -7,7 +7,7 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
-from taskscope.sources.cluster import link, questions, source
+from taskscope.sources.cluster import link, questions, scheduler, source
 from taskscope.sources.cluster.workers import poll
 from tests.support.waiting import PATIENCE_S
 
@@ -19,6 +19,7 @@ dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take no busy machine for a scheduler that does not answer."""
     monkeypatch.setattr(source, "READY_S", PATIENCE_S)
+    monkeypatch.setattr(scheduler, "READY_S", PATIENCE_S)
     monkeypatch.setattr(source, "SETTLE_S", PATIENCE_S)
     monkeypatch.setattr(link, "_CONNECT_S", PATIENCE_S)
     monkeypatch.setattr(link, "_JOIN_S", PATIENCE_S)

@@ -74,7 +74,7 @@ class Stopping:
         if way not in (asked, "either"):
             raise BadRequestError("its cell has ended, or begun to do something else, meanwhile")
         if asked == "cancel":
-            self._session.cluster.cancel(run)
+            self._session.cluster.computes.cancel(run)
         elif not is_heard:
             raise BadRequestError("this kernel is heard only between cells; interrupt it from the menu")
         elif self._is_of_this_moment(run):
@@ -88,7 +88,7 @@ class Stopping:
         is_of_main = log.thread == threading.main_thread().ident
         if not log.is_held_elsewhere:
             return "interrupt" if is_of_main else "thread"
-        if is_of_main and self._session.cluster.is_waited_for(log.run):
+        if is_of_main and self._session.cluster.computes.is_waited_for(log.run):
             return "interrupt"
         return "either" if is_of_main and self._is_of_running_cell(log) else "cancel"
 

@@ -8,6 +8,7 @@ from taskscope.sources.cluster.adapter import (
     release,
     watch,
 )
+from taskscope.sources.cluster.adapter import clear as clear_clients
 from taskscope.sources.cluster.source import CLIENTS, ClusterSource
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Call",
     "ClusterSource",
     "Submission",
+    "clear_clients",
     "is_client",
     "may_have_clients",
     "release",

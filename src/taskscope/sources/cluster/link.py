@@ -69,11 +69,6 @@ class LoopThread:
             if thread is not threading.current_thread():
                 thread.join(_JOIN_S)
 
-    def forget(self) -> None:
-        """Start over in a child process, where the thread does not exist."""
-        self._lock = threading.Lock()
-        self._loop = self._thread = None
-
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
         try:

@@ -407,11 +407,6 @@ class Computes:
         """Return whether a client may be about to hand something over."""
         return self._n_handed_over > 0
 
-    def may_join(self, submission: Submission, origin: Origin) -> bool:
-        """Return whether a submission seems to be part of a run that there is."""
-        run = self._joinable.get((id(submission.client), *origin[:2])) if _is_joining(submission) else None
-        return run is not None and run.answered is None and run.over is None
-
     def take(
         self, submission: Submission, origin: Origin, n_threads: int | None, wake: Callable[[], None]
     ) -> tuple[TrackedRun, bool]:
@@ -505,10 +500,6 @@ class Computes:
             self._released.clear()
             self._n_handed_over = 0
             self.retried = frozenset()
-
-    def renew_lock(self) -> None:
-        """Start over in a child process, where no thread holds the lock."""
-        self._lock = threading.Lock()
 
 
 def _is_joining(submission: Submission) -> bool:

@@ -20,6 +20,8 @@ from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
 from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
 from taskscope.sources.cluster.workers.poll import Wanted
 
+READY_S = 2.0
+"""How long the first submission to a scheduler waits until that keeps records."""
 _SAMPLES_S = 1.0
 """How long after the last run its last samples are asked for, if no block's end asks for them before."""
 
@@ -102,6 +104,20 @@ class WatchedScheduler:
         """Stay no longer for this client: with the last one's runs the connection ends, too."""
         self.client_refs.leave(client)
         self.wake()
+
+    def wait_ready(self, client: Any) -> None:
+        """Wait until it keeps records, two seconds in all; the client is about to submit work."""
+        if not client.asynchronous:
+            now = self._recorder.clock.perf_counter()
+            if self.waited_until is None:
+                self.waited_until = now + READY_S
+            self.ready.wait(max(self.waited_until - now, 0.0))
+        self.has_early_work |= not self.ready.is_set()
+
+    async def ready_in_loop(self) -> None:
+        """Wait until it keeps records, two seconds at most, while the event loop goes on."""
+        if not self.ready.is_set():
+            await asyncio.to_thread(self.ready.wait, READY_S)
 
     def start(self, thread: LoopThread) -> None:
         """Connect, on that thread."""
@@ -366,12 +382,6 @@ class Schedulers:
         self._thread.stop()
         for scheduler in schedulers:
             scheduler.abandon()
-
-    def forget(self) -> None:
-        """Start over in a child process, where neither the thread nor its connections exist."""
-        self._lock = threading.Lock()
-        self._thread.forget()
-        self._known.clear()
 
     def _left(self, scheduler: WatchedScheduler) -> None:
         """Forget one that is not asked any more; the thread ends with the last."""

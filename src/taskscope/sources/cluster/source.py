@@ -1,7 +1,4 @@
-"""Record what clients compute on clusters: the face of this package.
-
-Here is also all that threads of users ever wait for, and how long at most (`Waiting`).
-"""
+"""Record what clients compute on clusters: the face of this package."""
 
 from __future__ import annotations
 
@@ -20,138 +17,17 @@ from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
 from taskscope.sources.cluster.runs import Computes, Origin
-from taskscope.sources.cluster.scheduler import Schedulers, WatchedScheduler
+from taskscope.sources.cluster.scheduler import READY_S, Schedulers, WatchedScheduler
 from taskscope.sources.cluster.workers.poll import Wanted
 
 CLIENTS = "distributed.client"
 """The module that is there where there may be clients."""
-READY_S = 2.0
-_WATCHING = "watching a client"
-"""How long the first submission to a scheduler waits until that keeps records."""
 SETTLE_S = 2.0
 """How long the end of a block waits for the last records."""
 SETTLE_IN_LOOP_S = 0.5
-"""How long where an event loop stands still meanwhile."""
+"""How long where an event loop stands still until then."""
 _LOOK_S = 0.2
-"""How often is looked whether an event loop that is held up will ever go on."""
-
-
-class Waiting:
-    """Waits for schedulers, and warns of what may be missing where one did not answer in time."""
-
-    def __init__(self, schedulers: Schedulers, wanted: Wanted, recorder: Recorder) -> None:
-        self._schedulers = schedulers
-        self._wanted = wanted
-        self._recorder = recorder
-
-    def for_records(self, scheduler: WatchedScheduler, client: Any) -> None:
-        """Wait until a scheduler that is about to be handed work keeps records, two seconds in all."""
-        if not client.asynchronous:
-            if scheduler.waited_until is None:
-                scheduler.waited_until = self._now() + READY_S
-            scheduler.ready.wait(max(scheduler.waited_until - self._now(), 0.0))
-        scheduler.has_early_work |= not scheduler.ready.is_set()
-
-    async def ready(self) -> None:
-        """Wait until all that were met keep records, while the caller's event loop goes on."""
-        schedulers = self._schedulers.all()
-        opening = [s.ready for s in schedulers if not s.ready.is_set()]
-        await asyncio.gather(*(asyncio.to_thread(ready.wait, READY_S) for ready in opening))
-        if self._wanted.sought is not None and schedulers:
-            beginning = asyncio.wrap_future(self._schedulers.begin_wanted(schedulers))
-            await asyncio.wait({beginning}, timeout=READY_S)
-            self._have_begun(beginning)
-
-    def begin_wanted(self, schedulers: Sequence[WatchedScheduler]) -> None:
-        """Wait until schedulers do what is wanted of more than the computes that are handed over."""
-        if self._wanted.sought is None or not schedulers:
-            return
-        if self._schedulers.live_here:
-            for scheduler in schedulers:
-                scheduler.wake()
-            return
-        for scheduler in schedulers:
-            scheduler.ready.wait(READY_S)
-        beginning = self._schedulers.begin_wanted(schedulers)
-        wait_for({beginning}, READY_S)
-        self._have_begun(beginning)
-
-    def _have_begun(self, beginning: Future[list[None]] | asyncio.Future[list[None]]) -> None:
-        if not beginning.done():
-            beginning.cancel()
-            self._recorder.warn(
-                f"the scheduler did not answer within {READY_S:g} s: lines of the first tasks may be missing"
-            )
-
-    @property
-    def patience_s(self) -> float | None:
-        """How long a thread may wait that holds up an event loop in which a scheduler may live; else None."""
-        if not self._schedulers.live_here:
-            return None
-        return 0.0 if self._schedulers.run_here else min(SETTLE_S, SETTLE_IN_LOOP_S)
-
-    def settle(self) -> float:
-        """Wait until the records of ended tasks were read; return the seconds left to wait."""
-        if self._schedulers.are_asked_here:
-            return SETTLE_S
-        began = self._now()
-        patience_s = self.patience_s
-        # Workers may live in this very event loop, too: their last samples are not waited for.
-        stepping = self._schedulers.step(briefly=patience_s is not None)
-        if stepping is None:
-            return SETTLE_S
-        timeout_s = SETTLE_S if patience_s is None else patience_s
-        wait_for({stepping}, timeout_s)
-        return self._left_s(stepping, timeout_s, began)
-
-    def settle_in_background(self) -> float:
-        """Do what `settle` does, on a thread that holds nothing up: also after what holds schedulers up.
-
-        A notebook's next cells hold its event loop up for as long as they run, and with that each scheduler
-        that lives there. It has nothing to tell meanwhile, and tells all of it afterwards.
-        """
-        while True:
-            for loop in self._schedulers.loops():
-                _turns(loop, math.inf)
-            began = self._now()
-            stepping = self._schedulers.step(briefly=False)
-            if stepping is None:
-                return SETTLE_S
-            wait_for({stepping}, SETTLE_S)
-            if stepping.done() or all(_turns(loop, 0.0) for loop in self._schedulers.loops()):
-                return self._left_s(stepping, SETTLE_S, began)
-            stepping.cancel()
-
-    async def settled(self) -> float:
-        """Do what `settle` does, while the caller's event loop goes on."""
-        began = self._now()
-        stepping = self._schedulers.step(briefly=False)
-        if stepping is None:
-            return SETTLE_S
-        waiting = asyncio.wrap_future(stepping)
-        await asyncio.wait({waiting}, timeout=SETTLE_S)
-        return self._left_s(waiting, SETTLE_S, began)
-
-    def _left_s(
-        self, waiting: Future[list[bool]] | asyncio.Future[list[bool]], timeout_s: float, began: float
-    ) -> float:
-        if not waiting.done():
-            waiting.cancel()
-            self._recorder.warn(
-                f"the scheduler did not answer within {timeout_s:g} s, so its last tasks may be missing here"
-            )
-            return 0.0
-        # With the last run the last scheduler may be left meanwhile, and the thread ends what is on it.
-        if not waiting.cancelled():
-            error = waiting.exception()
-            if error is not None:
-                self._recorder.fault("reading a scheduler", error)
-            elif not all(waiting.result()):
-                return 0.0
-        return max(began + SETTLE_S - self._now(), 0.0)
-
-    def _now(self) -> float:
-        return self._recorder.clock.perf_counter()
+"""How often a blocked event loop is checked for whether it will ever go on."""
 
 
 def _turns(loop: asyncio.AbstractEventLoop, timeout_s: float) -> bool:
@@ -171,11 +47,9 @@ def _turns(loop: asyncio.AbstractEventLoop, timeout_s: float) -> bool:
 class ClusterSource:
     """Feeds a recorder from the schedulers of the clients in this process.
 
-    Notes
-    -----
-    The user's threads wait for a scheduler in two moments only, and not for long: the first time that it is
-    met, two seconds at most, until it keeps records; and when a profiled block ends or a client is closed,
-    two seconds at most, until the last of them have been read (`settle`).
+    The user's threads wait for a scheduler in two moments only, two seconds at most: the first time that it
+    is met, until it keeps records, and when a profiled block ends or a client is closed, until the last of
+    them have been read (`settle`).
     """
 
     def __init__(
@@ -187,18 +61,15 @@ class ClusterSource:
     ) -> None:
         self.recorder = recorder
         self.wanted = Wanted()
-        """What is wanted of schedulers."""
         self._on_start = on_start
-        self._computes = Computes(recorder, on_stop)
-        self.schedulers = Schedulers(recorder, self._computes, self.wanted, on_news)
-        """Those that are asked."""
-        self._waiting = Waiting(self.schedulers, self.wanted, recorder)
+        self.computes = Computes(recorder, on_stop)
+        self.schedulers = Schedulers(recorder, self.computes, self.wanted, on_news)
         self._notice = ImportNotice(CLIENTS, self._imported)
         self._attached = False
         self._caught_up: tuple[int, set[int]] = 0, set()
-        """How many calls had come back, and which runs were over, when it was last settled."""
+        """How many calls had returned, and which runs were over, when it was settled last."""
         self.awaited: set[threading.Event] = set()
-        """Set once what somebody is waiting for on another thread was read; no client closes before."""
+        """Set once the answers that another thread waits for were read; no client closes before."""
 
     def attach(self) -> None:
         """Record the work of clients, also of clients that are made later."""
@@ -215,141 +86,166 @@ class ClusterSource:
         self._attached = False
         self._notice.cancel()
         adapter.release(self)
-        self._computes.clear()
+        self.computes.clear()
         self.schedulers.close()
-
-    async def ready(self) -> None:
-        """Wait until all schedulers keep records that were met, or are the default's, in an event loop."""
-        with self.recorder.guard(_WATCHING):
-            client = adapter.default_client()
-            if client is not None:
-                self._scheduler_of(client)
-        await self._waiting.ready()
 
     def watch(self, client: Any) -> None:
         """Connect to a client's scheduler, and record the work that the client waits for."""
-        with self.recorder.guard(_WATCHING):
+        with self.guard():
             scheduler = self._scheduler_of(client)
             keys = adapter.unfinished_keys(client)
             if scheduler is not None and keys:
                 self._add(scheduler, Submission(client, frozenset(keys), None, single=True, is_known=True))
             if scheduler is not None:
-                self._waiting.begin_wanted([scheduler])
+                self._begin_wanted([scheduler])
 
     def begin_counting(self) -> None:
-        """Have workers count the lines that are wanted; waits for them, two seconds at most, as above."""
-        self._waiting.begin_wanted(self.schedulers.all())
+        """Have workers count the lines that are wanted; waits for them, two seconds at most."""
+        self._begin_wanted(self.schedulers.all())
 
-    def begin_block(self) -> None:
-        """Have tasks of `submit` and `map` from now on join no compute that has begun before."""
-        self._computes.part()
+    def _begin_wanted(self, schedulers: Sequence[WatchedScheduler]) -> None:
+        if self.wanted.sought is None or not schedulers:
+            return
+        if self.schedulers.live_here:
+            for scheduler in schedulers:
+                scheduler.wake()
+            return
+        for scheduler in schedulers:
+            scheduler.ready.wait(READY_S)
+        beginning = self.schedulers.begin_wanted(schedulers)
+        wait_for({beginning}, READY_S)
+        self._check_begun(beginning)
 
-    def going(self) -> set[int]:
-        """Return the numbers of the runs of this process's clients that have not ended."""
-        return self._computes.going()
+    async def ready(self) -> None:
+        """Wait until all known schedulers, and that of the default client, keep records."""
+        with self.guard():
+            client = adapter.default_client()
+            if client is not None:
+                self._scheduler_of(client)
+        schedulers = self.schedulers.all()
+        await asyncio.gather(*(scheduler.ready_in_loop() for scheduler in schedulers))
+        if self.wanted.sought is not None and schedulers:
+            beginning = asyncio.wrap_future(self.schedulers.begin_wanted(schedulers))
+            await asyncio.wait({beginning}, timeout=READY_S)
+            self._check_begun(beginning)
 
-    def is_waited_for(self, run: int) -> bool:
-        """Return whether a run goes on that a call of ``Client.get`` waits for."""
-        return self._computes.is_waited_for(run)
+    def _check_begun(self, beginning: Future[list[None]] | asyncio.Future[list[None]]) -> None:
+        if not beginning.done():
+            beginning.cancel()
+            self.recorder.warn(
+                f"the scheduler did not answer within {READY_S:g} s: lines of the first tasks may be missing"
+            )
 
-    def cancel(self, run: int) -> None:
-        """Cancel the futures of a run that have not finished; nothing where it has ended."""
-        self._computes.cancel(run)
+    def settle(self) -> None:
+        """Wait until the records of ended tasks were read, two seconds at most."""
+        if self.schedulers.are_asked_here:
+            return
+        patience_s = self.patience_s
+        # Workers may live in this very event loop, too: their last samples are not waited for.
+        stepping = self.schedulers.step(briefly=patience_s is not None)
+        if stepping is not None:
+            timeout_s = SETTLE_S if patience_s is None else patience_s
+            wait_for({stepping}, timeout_s)
+            self._check_stepped(stepping, timeout_s)
 
-    def not_over(self) -> set[int]:
-        """Return the numbers of the runs that are not over for their users."""
-        return self._computes.not_over()
+    def settle_in_background(self) -> None:
+        """Settle on a thread that blocks no event loop, once the loops of schedulers here go on.
 
-    def run_of(self, submission: Call | Submission) -> int | None:
-        """Return the run that a call of ``Client.get`` waits for, or that a submission is part of."""
-        return self._computes.run_of(submission)
+        A notebook's next cells block its event loop for as long as they run, and with it each scheduler that
+        lives there.
+        """
+        while True:
+            for loop in self.schedulers.loops():
+                _turns(loop, math.inf)
+            stepping = self.schedulers.step(briefly=False)
+            if stepping is None:
+                return
+            wait_for({stepping}, SETTLE_S)
+            if stepping.done() or all(_turns(loop, 0.0) for loop in self.schedulers.loops()):
+                self._check_stepped(stepping, SETTLE_S)
+                return
+            stepping.cancel()
 
-    def settle(self) -> float:
-        """Wait until the records of ended tasks were read, two seconds at most; return what is left."""
-        return self._waiting.settle()
+    async def settled(self) -> None:
+        """Settle while the caller's event loop goes on."""
+        stepping = self.schedulers.step(briefly=False)
+        if stepping is not None:
+            waiting = asyncio.wrap_future(stepping)
+            await asyncio.wait({waiting}, timeout=SETTLE_S)
+            self._check_stepped(waiting, SETTLE_S)
 
-    def settle_in_background(self) -> float:
-        """Do what `settle` does, on a thread that holds nothing up: also after what holds schedulers up."""
-        return self._waiting.settle_in_background()
+    def _check_stepped(self, waiting: Future[Any] | asyncio.Future[Any], timeout_s: float) -> None:
+        if not waiting.done():
+            waiting.cancel()
+            self.recorder.warn(
+                f"the scheduler did not answer within {timeout_s:g} s, so its last tasks may be missing here"
+            )
+        # With the last run the last scheduler may be left, and its thread cancels this.
+        elif not waiting.cancelled() and (error := waiting.exception()) is not None:
+            self.recorder.fault("reading a scheduler", error)
 
     def catch_up(self) -> None:
-        """Do what `settle` does, once for each call that has come back and each run that is over."""
+        """Settle if a call has returned, or a run is over, since it was settled last."""
         if self.patience_s is not None:
             return
-        known = self._computes.n_returned, self._computes.going() - self._computes.not_over()
+        known = self.computes.n_returned, self.computes.going() - self.computes.not_over()
         if known[0] != self._caught_up[0] or not known[1] <= self._caught_up[1]:
             self._caught_up = known
             self.settle()
 
     @property
     def owes_answers(self) -> bool:
-        """Whether `settle` would have to ask."""
+        """Whether `settle` would have to wait."""
         return any(scheduler.has_runs or scheduler.owes_samples for scheduler in self.schedulers.all())
 
     @property
-    def runs_here(self) -> bool:
-        """Whether a scheduler runs in the caller's event loop, and cannot answer who holds that up."""
-        return self.schedulers.run_here
-
-    @property
     def patience_s(self) -> float | None:
-        """How long a thread may wait, None where it holds up no event loop that may have to answer."""
-        return self._waiting.patience_s
-
-    async def settled(self) -> float:
-        """Do what `settle` does, while the caller's event loop goes on."""
-        return await self._waiting.settled()
-
-    def forget_thread(self) -> None:
-        """Start over in a child process, where neither the thread nor its connections exist."""
-        self._computes.renew_lock()
-        self.schedulers.forget()
+        """How long a thread may wait that blocks an event loop of a scheduler; None where it blocks none."""
+        if not self.schedulers.live_here:
+            return None
+        return 0.0 if self.schedulers.run_here else min(SETTLE_S, SETTLE_IN_LOOP_S)
 
     # Called on the threads of users ----------------------------------------------------------------------
 
+    def guard(self) -> Guard:
+        return self.recorder.guard("watching a client")
+
     def opened(self, client: object) -> None:
-        """Begin to be there: who submits in its event loop later, as joblib does, cannot wait for that."""
+        """Connect early: a client that submits in its event loop later, as joblib does, cannot wait."""
         self._scheduler_of(client)
 
     async def opened_in_loop(self, client: object) -> None:
-        """Be there before its first task: an event loop cannot wait when that is handed over."""
-        scheduler = self._scheduler_of(client)
-        if scheduler is not None and not scheduler.ready.is_set():
-            await asyncio.to_thread(scheduler.ready.wait, READY_S)
-
-    def submitting(self, client: Any, failed: frozenset[Hashable] = frozenset()) -> None:
-        """Be ready: a scheduler keeps records only once it was asked for some."""
-        self._computes.handing_over(failed)
+        """Connect before the first task: an event loop cannot wait when that is submitted."""
         scheduler = self._scheduler_of(client)
         if scheduler is not None:
-            self._waiting.for_records(scheduler, client)
+            await scheduler.ready_in_loop()
+
+    def submitting(self, client: Any, failed: frozenset[Hashable] = frozenset()) -> None:
+        self.computes.handing_over(failed)
+        scheduler = self._scheduler_of(client)
+        if scheduler is not None:
+            scheduler.wait_ready(client)
 
     def submitted(self, submission: Submission) -> None:
-        """Begin a run, or add to one."""
         scheduler = self._scheduler_of(submission.client)
         if scheduler is not None:
             self._add(scheduler, submission)
 
     def handed_over(self) -> None:
-        """Register the end of the call that was `submitting`."""
-        self._computes.handed_over()
+        self.computes.handed_over()
 
     def returned(self, call: Call, error: BaseException | None) -> None:
-        """End the runs of a call that waited."""
-        self._computes.returned(call, error)
+        self.computes.returned(call, error)
 
     def released(self, key: Hashable, state: Any) -> None:
-        """Register that a future was released, with the last state of its task."""
-        self._computes.released(key, state)
+        self.computes.released(key, state)
 
     def closing(self, client: Any) -> None:
-        """Read what there is while it can be read."""
         if not client.asynchronous:
             self._wait_for_answers()
             self.settle()
 
     async def closing_in_loop(self, client: object) -> None:
-        """Do so while the event loop goes on, in which the scheduler may live."""
         if self.awaited:
             await asyncio.to_thread(self._wait_for_answers)
         await self.settled()
@@ -359,12 +255,7 @@ class ClusterSource:
             answered.wait(SETTLE_S)
 
     def closed(self, client: object) -> None:
-        """Give the connection up that was there for this client alone; takes no lock."""
         self.schedulers.leave(client)
-
-    def guard(self) -> Guard:
-        """Return the guard that the methods above are called in."""
-        return self.recorder.guard(_WATCHING)
 
     def _imported(self) -> None:
         if self._attached:
@@ -374,18 +265,10 @@ class ClusterSource:
         return self.schedulers.of(client) if self._attached else None
 
     def _add(self, scheduler: WatchedScheduler, submission: Submission) -> None:
-        origin = Origin.here()
-        if self._computes.may_join(submission, origin):
-            self._take(scheduler, submission, origin)
-        else:
-            # Half of a run would go on for ever; what joins one ends with it.
-            self._take(scheduler, submission, origin)
-
-    def _take(self, scheduler: WatchedScheduler, submission: Submission, origin: Origin) -> None:
         n_threads = scheduler.workers.n_threads or None
-        run, is_new = self._computes.take(submission, origin, n_threads, scheduler.wake)
+        run, is_new = self.computes.take(submission, Origin.here(), n_threads, scheduler.wake)
         scheduler.add(run, submission)
         if is_new:
-            # What adds to one waits for the next look, or a loop that submits has the scheduler asked always.
+            # What adds to one waits for the next poll: a loop that submits would wake the scheduler always.
             scheduler.wake()
             self._on_start(run.log)

@@ -101,9 +101,9 @@ def test_a_client_made_after_the_block_began_is_recorded(truth: Path) -> None:
     script = """
 import sys
 import taskscope
-from taskscope.sources.cluster import source
+from taskscope.sources.cluster import scheduler, source
 if __name__ == "__main__":
-    source.READY_S = source.SETTLE_S = 60.0
+    scheduler.READY_S = source.READY_S = source.SETTLE_S = 60.0
     with taskscope.profile(display=False) as run:
         assert "distributed" not in sys.modules
         from distributed import Client

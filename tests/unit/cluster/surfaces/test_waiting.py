@@ -16,11 +16,10 @@ import taskscope
 from taskscope.errors import StillRunningError
 from taskscope.record import Recorder
 from taskscope.recording import Recording
-from taskscope.sources.cluster import source
+from taskscope.sources.cluster import scheduler, source
 from taskscope.sources.cluster.link import ClientRefs
 from taskscope.sources.cluster.runs import Computes
-from taskscope.sources.cluster.scheduler import Schedulers, WatchedScheduler
-from taskscope.sources.cluster.source import Waiting
+from taskscope.sources.cluster.scheduler import WatchedScheduler
 from taskscope.sources.cluster.workers.poll import Wanted
 from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import PATIENCE_S, records_are_kept
@@ -43,10 +42,9 @@ class Never(threading.Event):
 def test_all_threads_wait_together_and_for_two_seconds_in_all(
     fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "READY_S", 2.0)
+    monkeypatch.setattr(scheduler, "READY_S", 2.0)
     recorder, wanted = Recorder(clock=fake_clock), Wanted()
     computes = Computes(recorder, lambda _run: None)
-    schedulers = Schedulers(recorder, computes, wanted, lambda: None)
     known = WatchedScheduler(
         "tcp://10.0.0.1:8786",
         {},
@@ -60,7 +58,7 @@ def test_all_threads_wait_together_and_for_two_seconds_in_all(
     known.ready = never = Never(fake_clock)
     for asynchronous in (False, False, True, False, False):
         client = SimpleNamespace(asynchronous=asynchronous)
-        Waiting(schedulers, wanted, recorder).for_records(known, client)
+        known.wait_ready(client)
     assert (never.waited, known.has_early_work) == ([2.0, 1.25, 0.5, 0.0], True)
 
 

@@ -64,13 +64,13 @@ def test_whoever_waits_for_what_has_ended_finds_its_scheduler_busy_until_all_is_
     busy: list[list[bool]] = []
     with taskscope.profile(display=False) as run:
         source = current().cluster
-        ended = source._computes._on_stop
+        ended = source.computes._on_stop
 
         def note(run: object) -> None:
             busy.append([scheduler.has_runs for scheduler in source.schedulers.all()])
             ended(run)
 
-        monkeypatch.setattr(source._computes, "_on_stop", note)
+        monkeypatch.setattr(source.computes, "_on_stop", note)
         delayed(abs)(-1).compute()
     run.wait()
     assert busy == [[True]]
@@ -84,10 +84,9 @@ def test_numbers_that_are_read_after_a_compute_wait_for_its_scheduler_once(
         source = current().cluster
         settle = source.settle
 
-        def note() -> float:
-            left_s = settle()
+        def note() -> None:
+            settle()
             waited.append(current().recorder.is_computing())
-            return left_s
 
         # Calls of tests before this one.
         source.catch_up()

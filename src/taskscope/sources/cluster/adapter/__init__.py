@@ -25,7 +25,7 @@ from taskscope.sources.cluster.adapter.clients import (
     runs_in_this_loop,
     unfinished_keys,
 )
-from taskscope.sources.cluster.adapter.methods import release, watch
+from taskscope.sources.cluster.adapter.methods import clear, release, watch
 
 __all__ = [
     "Call",
@@ -33,6 +33,7 @@ __all__ = [
     "Submission",
     "all_workers",
     "cancel",
+    "clear",
     "connection_of",
     "default_client",
     "future_states",

@@ -11,11 +11,10 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
-from taskscope.model.forklock import ForkLock
 from taskscope.sources.cluster.adapter.clients import Call, Observer, Submission, largest_argument
 
 _CLOSING = frozenset(("closing", "closed"))
-_lock = ForkLock()
+_lock = threading.RLock()
 _observers: tuple[Observer, ...] = ()
 _originals: dict[str, Any] = {}
 _call: ContextVar[Call | None] = ContextVar("taskscope_cluster_call", default=None)
@@ -44,6 +43,14 @@ def release(observer: Observer) -> None:
         _observers = tuple(o for o in _observers if o is not observer)
         if not _observers and _originals:
             _uninstall(sys.modules["distributed.client"].Client)
+
+
+def clear() -> None:
+    """Watch no client in a forked child, which has none of its parent's connections."""
+    global _lock, _observers
+    _lock, _observers = threading.RLock(), ()
+    if _originals:
+        _uninstall(sys.modules["distributed.client"].Client)
 
 
 def _install(kind: Any) -> None:

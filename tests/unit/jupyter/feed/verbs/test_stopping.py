@@ -161,7 +161,7 @@ def test_cancelling_takes_the_futures_of_one_compute_that_have_not_finished(clie
     wait(done)
     until(lambda: len(going(world)) == 1)
     (first,) = going(world)
-    current().cluster.begin_block()
+    current().cluster.computes.part()
     others = client.map(gated, range(10, 12))
     until(lambda: len(going(world)) == 2)
     second = max(going(world))
