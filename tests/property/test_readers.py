@@ -20,7 +20,7 @@ from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneActivity, LaneKey, Recorder
 from taskscope.record.pump import Tick
-from taskscope.record.tables.log import Log, Readable, Reader
+from taskscope.record.tables.log import Readable
 from taskscope.record.tables.recent import RecentLog
 from tests.support.fakes.clock import FakeClock
 from tests.support.files.streaming import StreamedFile
@@ -151,13 +151,6 @@ class File:
         starts = (recording.tasks.start, recording.resources.time, recording.activities.rows.start, workers)
         return dict(zip(self._written.logs(), (start.astype(int).tolist() for start in starts), strict=True))
 
-    def finish(self) -> None:
-        self.expected.read()
-        self._file.changes.finish(self._written.recorder.snapshot())
-        n_told = len(self.expected.told["tasks"])
-        assert self.told() == self.expected.told
-        assert read_back(self._file.content()).dropped == self._written.n["task"] - n_told
-
     def close(self) -> None:
         self._file.close()
 
@@ -192,24 +185,4 @@ def test_each_reader_is_told_each_row_once_after_what_it_refers_to_and_how_many_
         page.read()
         traits.read()
         assert page.told == page.expected.told
-        file.finish()
-
-
-@given(st.lists(st.integers(0, 9)), st.integers(1, 20), st.integers(1, 9), st.integers(0, 60))
-def test_a_reader_with_an_end_reads_all_that_is_held_before_it_and_nothing_behind_it(
-    sizes: Sequence[int], max_rows: int, limit: int, end: int
-) -> None:
-    log = Log(ResourceRows, max_rows)
-    reader = Reader(log, limit)
-    told: list[float] = []
-    held: set[int] = set()
-    for size in [*sizes, 0]:
-        numbers = np.arange(log.cursor, log.cursor + size)
-        log.append(ResourceRows.of([(float(n), 50.0, 1e6, 1, False) for n in numbers]))
-        reader.end = min(end, log.cursor)
-        before = reader.cursor
-        while reader.has_more:
-            told += reader.next()[1].time.tolist()
-        held |= set(range(max(before, log.dropped), reader.end))
-        assert not reader.has_more
-    assert told == sorted(held)
+        file.read()

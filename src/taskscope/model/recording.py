@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -45,17 +45,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, slots=True)
-class LogEnds:
-    """How far a recorder's logs were when a recording was taken: what was folded later is not in it."""
-
-    tasks: int
-    activities: int
-    holdings: int
-    in_flight: int
-    metered: int
-
-
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class RecordedData:
     """Everything recorded of one or more computes.
@@ -86,7 +75,6 @@ class RecordedData:
     peak_lines: tuple[PeakLine, ...] = ()
     holdings: CacheRows = NO_CACHE_ROWS
     unknown: frozenset[str] = frozenset()
-    ends: LogEnds | None = field(default=None, repr=False)
 
     @property
     def tasks(self) -> TaskBlock:

@@ -92,8 +92,6 @@ class Block:
         self._outer_label: tuple[str | None] | None = None
         """The label outside, while the block has its own."""
         self._streams: list[FileStream] = []
-        self._finished: set[Path] = set()
-        """The files that were written while recording, and completed."""
         self._output = Output()
         self._callbacks: list[Callable[[Recording], None]] = [self._show_complete]
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -422,19 +420,13 @@ class Block:
         if self.options.memory:
             # What was at the peak is known once that is over.
             self.session.end_memory(self, replace(self.options, memory=False, save=None))
-        recording = self._window()
-        # While the recorder has all rows: it may drop them after the block.
-        self._finished = {stream.path for stream in self._streams if stream.finish(recording)}
-        return recording
+        return self._window()
 
     def _saved(self, recording: Recording) -> Recording:
         made = {stream.path for stream in self._streams if stream.made}
         for path in self.options.files:
-            target = Path(path).expanduser()
-            if target in self._finished:
-                continue
             try:
-                overwrite = self.options.overwrite or target in made
+                overwrite = self.options.overwrite or Path(path).expanduser() in made
                 save(recording, path, overwrite=overwrite, redact=self.options.redact)
             except Exception as failure:  # noqa: BLE001 - the result of hours must not be lost over a file
                 text = f"not saved: {describe(failure)}"

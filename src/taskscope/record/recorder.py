@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock, whole_ticks
 from taskscope.model.guard import Guard
-from taskscope.model.recording import LogEnds, RecordedData, join_rows
+from taskscope.model.recording import RecordedData, join_rows
 from taskscope.model.tables.activities import ActivityRows, Steal
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import GraphColumns, RowBlock, TaskLinks
@@ -408,13 +408,6 @@ class Recorder:
                 metrics=self.metered.between(first_run, last_run),
                 measured_lines=self.measured_lines.between(first_run, last_run),
                 peak_lines=self.peak_lines.between(first_run, last_run),
-                ends=LogEnds(
-                    self._tasks.cursor,
-                    self.activities.cursor,
-                    self.holdings.cursor,
-                    len(in_flight),
-                    self._tasks.metered.cursor,
-                ),
             )
 
     def _in_flight(self, states: Sequence[RunState], now_s: float) -> list[RowBlock]:

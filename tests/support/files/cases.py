@@ -137,10 +137,6 @@ def cases() -> dict[str, Any]:
             "a key has at most 8 integers, or is text",
         ),
         "a key without its text": (changed(whole, "keys", "dims", 0, 255), "a key that is text has one"),
-        "data that ran": (
-            changed(killed, "data", "key", 0, 0),
-            "what ran is no data",
-        ),
         "rows that come again": (_shifted(killed, "tasks", -1), "rows come twice"),
         "rows that are missing": (_shifted(killed, "tasks", 1), "rows of tasks follow each other"),
         "bytes of no activity": (changed(killed, "completed", "row", 0, 9), "bytes are of an activity"),

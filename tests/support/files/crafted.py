@@ -1,19 +1,12 @@
-"""Files with right checksums and wrong content, and everything that can be done with those that load.
-
-`python -m tests.support.files.crafted --files 20000` tries many and says which do what they must not.
-"""
+"""Files with right checksums and wrong content."""
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 import random
-import sys
-import time
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from io import BytesIO
@@ -22,41 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from taskscope.analysis.redaction import redacted
 from taskscope.codec import BATCH, END, Budget, Encoder, Section
-from taskscope.errors import DamagedFileError, OptionError
-from taskscope.export import documents
-from taskscope.export.chrome_trace import write_chrome_trace
+from taskscope.errors import DamagedFileError
 from taskscope.export.native.reader import read
-from taskscope.export.speedscope import write_speedscope
-from taskscope.jupyter.widgets import (
-    CacheWidget,
-    Dashboard,
-    FlameWidget,
-    GanttWidget,
-    ProgressWidget,
-    ResourceWidget,
-)
-from taskscope.model.public_tables import TABLES
 from taskscope.model.streams import FILE
 from taskscope.model.tables.records import GroupTotal, Message
 from taskscope.recording import Recording
-from taskscope.report import result_bundle
 from tests.support.clusters.recordings import cluster_recording
 from tests.support.fakes.clock import FakeClock
 from tests.support.files.cases import Apart, apart, together
 from tests.support.files.streaming import streamed
 from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
 from tests.support.recordings.stacks import Sample, stacks_of
-from tests.support.recordings.tables import filed, written
+from tests.support.recordings.tables import written
 from tests.support.recordings.task_blocks import Row
 
 MAX_BYTES = 2**22
-MAX_OUTPUT_BYTES = 2**21
-"""Most that a face may make of one of these small files."""
-
 _FILES = Path(__file__).parents[2] / "fixtures" / "files"
-_WIDGETS = (CacheWidget, FlameWidget, GanttWidget, ProgressWidget, ResourceWidget, Dashboard)
 
 _SCALARS: tuple[Any, ...] = (
     None,
@@ -367,136 +342,3 @@ def loaded(content: bytes) -> Recording | None:
         return Recording.of(read(BytesIO(content), Budget(MAX_BYTES)))
     except DamagedFileError:
         return None
-
-
-def _tables(recording: Recording) -> bytes:
-    for name in TABLES:
-        recording.to_pandas(name)
-    return b""
-
-
-def _analysis(recording: Recording) -> bytes:
-    path = recording.critical_path()
-    cases = [recording.what_if(), recording.what_if(workers=2)]
-    peak = recording.memory_peak()
-    made = [
-        path.to_dict(),
-        peak.to_dict(),
-        *(case.to_dict() for case in cases),
-        recording.explain().to_dict(),
-    ]
-    return f"{path}{peak}{cases}{recording.spans()}{json.dumps(made, allow_nan=False)}".encode()
-
-
-def _summary(recording: Recording) -> bytes:
-    return recording.summary().encode()
-
-
-def _result(recording: Recording) -> bytes:
-    return json.dumps(result_bundle(recording), allow_nan=False).encode()
-
-
-def _written(write: Callable[..., None], recording: Recording) -> bytes:
-    file = BytesIO()
-    write(redacted(recording), file)
-    return file.getvalue()
-
-
-def _page(recording: Recording) -> bytes:
-    return _written(documents.write_html, recording)
-
-
-def _trace(recording: Recording) -> bytes:
-    content = _written(write_chrome_trace, recording)
-    json.loads(content, parse_constant=_no_number)
-    return content
-
-
-def _stacks(recording: Recording) -> bytes:
-    with suppress(OptionError):
-        content = _written(write_speedscope, recording)
-        json.loads(content, parse_constant=_no_number)
-        return content
-    return b""
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no JSON")
-
-
-def _saved_again(recording: Recording) -> bytes:
-    content = written(redacted(recording))
-    again = filed(redacted(recording))
-    assert repr(redacted(recording)) == repr(again)
-    return content
-
-
-def _widgets(recording: Recording) -> bytes:
-    states = []
-    for widget in _WIDGETS:
-        with closing(widget(recording)) as shown:
-            states.append(shown._still(recording))
-    return json.dumps(states, allow_nan=False, default=_bytes).encode()
-
-
-def _bytes(value: object) -> str:
-    # A widget sends these beside its JSON.
-    return memoryview(value).hex()  # type: ignore[arg-type]  # else it raises
-
-
-FACES: tuple[Callable[[Recording], bytes], ...] = (
-    _tables,
-    _summary,
-    _analysis,
-    _result,
-    _page,
-    _trace,
-    _stacks,
-    _saved_again,
-    _widgets,
-)
-"""All that is made of a recording."""
-
-
-def fault(content: bytes) -> str | None:
-    """Return what a file made fail that neither was refused nor can be used; None where there is nothing."""
-    step = "load"
-    try:
-        recording = loaded(content)
-        for face in FACES if recording is not None else ():
-            step = face.__name__.strip("_")
-            made = face(recording)  # type: ignore[arg-type]  # it is one
-            assert len(made) < MAX_OUTPUT_BYTES, f"{len(made):,} bytes"
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is what is looked for
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        ours = [f for f in traceback.extract_tb(error.__traceback__) if "taskscope" in f.filename]
-        where = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else place.filename
-        return f"{step}: {where}: {type(error).__name__}: {error!s:.120}"
-    return None
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=20_000)
-    parser.add_argument("--first", type=int, default=0)
-    options = parser.parse_args()
-    faults: dict[str, list[int]] = {}
-    slow: list[tuple[float, int]] = []
-    n_loaded = 0
-    for seed in range(options.first, options.first + options.files):
-        content = crafted(seed)
-        start = time.process_time()
-        found = fault(content)
-        slow.append((round(time.process_time() - start, 2), seed))
-        n_loaded += loaded(content) is not None if found is None else 0
-        if found:
-            faults.setdefault(found, []).append(seed)
-    lines = [f"{len(seeds)} times {found}, as with {seeds[:3]}" for found, seeds in faults.items()]
-    n_failed = sum(map(len, faults.values()))
-    lines += [f"{options.files} files, {n_loaded} load and can be used, {n_failed} fail"]
-    lines += [f"slowest, in seconds of CPU: {sorted(slow)[-5:]}"]
-    sys.stdout.write("\n".join(lines) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.codec import is_constant, repeated
-from taskscope.export.native.checks import require
+from taskscope.errors import DamagedFileError
 from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.streams import MAX_KEY_INTS
 from taskscope.model.tables.columns import MEASURED, round_down_f4, stored_measures, wide_sizes
@@ -20,6 +20,12 @@ _Columns: TypeAlias = Mapping[str, Any]
 
 _AT_ONCE = 2**16
 _INTS = tuple(f"i{i}" for i in range(MAX_KEY_INTS))
+
+
+def require(condition: object, expectation: str) -> None:
+    """Raise `DamagedFileError` with the expectation unless the condition holds."""
+    if not condition:
+        raise DamagedFileError(f"it contradicts itself: {expectation}")
 
 
 class Keys:
@@ -143,7 +149,6 @@ class Tasks:
         those = zip(metered["key"].tolist(), metered["start_s"].tolist(), strict=True)
         found = np.array([rows.get(name, -1) for name in those])
         rows_of, cpu = found[found >= 0], metered["cpu_s"][found >= 0]
-        require((cpu >= 0).all(), "CPU time is not negative")
         self._columns["cpu_s"][rows_of] = np.minimum(cpu, self._columns["duration"][rows_of])
         codes = split_flags(self._columns["flags"][rows_of]) | {"cpu_from": metered["cpu_from"][found >= 0]}
         self._columns["flags"][rows_of] = join_flags(codes)
@@ -201,7 +206,6 @@ def _narrowed_keys(columns: _Columns) -> _Columns:
     n_ints = np.where(is_text, 0, dims)
     most = int(n_ints.max())
     ints = np.stack([columns[name] for name in _INTS[:most]], axis=1) if most else np.empty((len(dims), 0))
-    require(((ints >= -(2**31)) & (ints < 2**31)).all(), "an integer of a key must be possible")
     is_one = np.arange(most) < n_ints[:, None]
     return {
         "run": as_runs(columns["run"]),

@@ -24,14 +24,6 @@ from taskscope.codec import (
     read_frames,
 )
 from taskscope.errors import DamagedFileError, FileError
-from taskscope.export.native.checks import (
-    check_head,
-    check_metadata,
-    check_recording,
-    check_run,
-    check_section,
-    require,
-)
 from taskscope.export.native.columns import (
     ByRun,
     Keys,
@@ -41,6 +33,7 @@ from taskscope.export.native.columns import (
     grown,
     is_sorted,
     narrowed,
+    require,
     spans_of,
     whole_numbers,
 )
@@ -91,6 +84,9 @@ _RECORD_BYTES = 400
 _GRAPH_BYTES = 3_000
 """… what a graph or a block does, however few rows it has."""
 
+_MOST_S = 3e9
+"""95 years."""
+
 _RECORDS = {
     "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "steals", "metrics",
     "functions", "measured_lines", "peak_lines", "totals",
@@ -114,13 +110,23 @@ def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | N
 
 def read(file: BinaryIO, budget: Budget, *, partial: bool = False) -> RecordedData:
     """Return what a file holds; `partial`: up to where it is damaged."""
+    try:
+        return _read(file, budget, partial=partial)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        # Checksums are right, so that a program has written it which is not taskscope.
+        if isinstance(error, DamagedFileError):
+            raise
+        raise DamagedFileError(f"it contradicts itself: {error!r}") from error
+
+
+def _read(file: BinaryIO, budget: Budget, *, partial: bool) -> RecordedData:
     decoder = Decoder(FILE, budget)
     tables: _Tables | None = None
     problem = None
     try:
         for _, content in read_frames(file, budget):
             if tables is None:
-                tables = _Tables(check_head(decoder.header(content)), budget)
+                tables = _Tables(_head(decoder.header(content)), budget)
             else:
                 tables.add(decoder.batch(content))
     except DamagedFileError as error:
@@ -129,6 +135,20 @@ def read(file: BinaryIO, budget: Budget, *, partial: bool = False) -> RecordedDa
         problem = str(error)
     assert tables is not None
     return tables.recording(problem)
+
+
+def _head(head: dict[str, Any]) -> dict[str, Any]:
+    """Return the header with checked types."""
+    zero_s = head.get("zero_s")
+    try:
+        started_at = datetime.fromisoformat(str(head.get("started_at")))
+    except ValueError as error:
+        raise DamagedFileError(f"it does not say when it was recorded: {error}") from error
+    is_number = type(zero_s) in {int, float} and abs(zero_s or 0.0) < _MOST_S
+    require(is_number, "zero_s must be a number of seconds")
+    require(started_at.tzinfo is not None, "started_at must have a time zone")
+    require(isinstance(head.get("grows"), bool), "grows must be true or false")
+    return {**head, "zero_s": float(zero_s or 0.0), "started_at": started_at}
 
 
 class _Tables:
@@ -151,7 +171,6 @@ class _Tables:
             if table.mode == "whole" and name != "completed":
                 self._columns[name] = {}
         for name, section in batch.items():
-            check_section(FILE[name], section)
             columns = section.columns
             n = len(next(iter(columns.values())))
             self._budget.charge(n * (_RECORD_BYTES if name in _RECORDS else 0))
@@ -181,7 +200,7 @@ class _Tables:
     def _replace(self, name: str, columns: _Columns, n: int) -> None:
         for row in _rows(columns, n):
             if name == "runs":
-                self._runs[int(row["run"])] = check_run(_record(Run, row))
+                self._runs[int(row["run"])] = _record(Run, row)
             elif name == "graphs":
                 self._budget.charge(_GRAPH_BYTES)
                 self._graphs[int(row["run"])] = row
@@ -205,7 +224,8 @@ class _Tables:
             yield _record(declared, {name: value for name, value in own.items() if name in names}, table)
 
     def recording(self, problem: str | None) -> RecordedData:
-        """Return what has come; `problem` says why that is not all."""
+        """Return the recording of all batches; `problem` is why there are no more."""
+        require(self._graphs.keys() <= self._runs.keys(), "a graph belongs to a run")
         keys = Keys(self._column("keys", "run"), sorted(self._graphs))
         tasks = Tasks(self._column)
         tasks.meter({column.name: self._column("metered", column.name) for column in FILE["metered"].columns})
@@ -219,7 +239,7 @@ class _Tables:
         if problem is not None:
             blocks += self._blocks(keys, self._in_flight(tasks, now_s))
         recording = RecordedData(
-            started_at=datetime.fromisoformat(self._head["started_at"]),
+            started_at=self._head["started_at"],
             zero_s=self._head["zero_s"],
             runs=tuple(self._runs.values()),
             groups=tuple(self._records("groups", Group)),
@@ -244,7 +264,6 @@ class _Tables:
             holdings=self._holdings(),
             unknown=frozenset(self._texts("unknown", "name")),
         )
-        check_recording(recording)
         return recording if problem is None else self._cut_off(recording, problem)
 
     def _metadata(self) -> dict[str, Any]:
@@ -253,7 +272,8 @@ class _Tables:
             found = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise DamagedFileError(f"its metadata are no JSON: {error}") from error
-        return check_metadata(found)
+        require(isinstance(found, dict), "metadata must be an object")
+        return dict(found)
 
     def _blocks(self, keys: Keys, rows: _Columns) -> Iterator[RowBlock]:
         """Yield tasks in their order, one block for those of one run that follow each other."""
@@ -323,9 +343,7 @@ class _Tables:
         for run, said in self._graphs.items():
             n, start_s, is_known = keys.n(run), float(said["start_s"]), bool(said["is_known"])
             data_rows, data_of = data.of(run)
-            require(len(np.unique(data_of)) == len(data_of), "a key is data once")
             rows, of = needing.of(run)
-            require((of[1:] >= of[:-1]).all(), "dependencies of a key follow each other")
             is_valued = len(valued.of(run)[1]) or said["is_valued"]
             yield (
                 run,
@@ -434,7 +452,6 @@ class _Tables:
             return NO_STACKS
         said = list(_rows(sampling, len(sampling["first"])))[-1]
         first = int(said["first"])
-        require(said["interval_s"] >= 0, "samples are taken at intervals")
         parts = {name: self._column("stacks", name)[first:] for name in self._stack_names()}
         still_open = {name: self._column("open_stacks", name) for name in self._stack_names()}
         joined = {name: np.concatenate((parts[name], still_open[name])) for name in parts}

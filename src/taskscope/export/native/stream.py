@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from taskscope.analysis.redaction import Redact, Redaction, without_credentials
 from taskscope.export.native.writer import FileWriter, TooLongError, stack_columns
 from taskscope.model.forklock import ForkLock
-from taskscope.model.recording import LogEnds, RecordedData, count_tasks
 from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.records import Message, flag_codes
@@ -92,35 +91,6 @@ class FileStream:
         self._wake.set()
         if self._thread is not None:
             self._thread.join(_JOIN_S)
-
-    def finish(self, recording: RecordedData) -> bool:
-        """Write the rest of what was recorded, and the end, after `stop`; close the file.
-
-        Return whether that could be done; if not, the recording is to be saved whole.
-        """
-        file, changes = self._file, self._changes
-        if file is None or changes is None or os.getpid() != self._pid:
-            return False
-        try:
-            if any(run.run < self._first_run for run in recording.runs):
-                # Of computes from before it has no tasks.
-                return False
-            if not self._is_there(file):
-                return False
-            changes.finish(recording)
-        except Exception as error:  # noqa: BLE001 - it is saved whole then, which says what is wrong
-            if not isinstance(error, TooLongError):
-                self._recorder.fault(f"finishing {str(self.path)!r}", error)
-            return False
-        finally:
-            self.close()
-        return True
-
-    def _is_there(self, file: BinaryIO) -> bool:
-        try:
-            return os.path.samestat(os.fstat(file.fileno()), self.path.lstat())
-        except FileNotFoundError:
-            return False
 
     def close(self) -> None:
         """Leave the file as far as it was written, and have the recorder keep nothing more for it."""
@@ -200,8 +170,6 @@ class Changes:
         self.last_run: int | None = None
         """The last run that belongs to it; None: all that come."""
         self._start_s = start_s
-        self._ended_as: RecordedData | None = None
-        """What was recorded, once that is known: what was folded or noted only then does not belong to it."""
         self._version = self._n_groups = self._n_lanes = self._n_sources = 0
         self._messages: list[Message] = []
         self._stacks_place = StackPlace()
@@ -239,53 +207,6 @@ class Changes:
             pass
         self._writer.frame()
 
-    def finish(self, recording: RecordedData) -> None:
-        """Write what is still missing, and the end; ValueError where it cannot become just that."""
-        ends = recording.ends
-        self.last_run = max((run.run for run in recording.runs), default=self._first_run - 1)
-        if ends is None or not self._ends_at(ends):
-            raise ValueError("more was written than was recorded")
-        self._ended_as = recording
-        writer, redaction = self._writer, self._redaction
-        while self._next():
-            pass
-        for run, graph in recording.graphs.items():
-            if writer.n_keys(run) != len(graph.keys) or (len(graph.keys) and not self._known.get(run)):
-                raise ValueError("a graph has grown since it was recorded")
-        for block in recording.blocks[len(recording.blocks) - ends.in_flight :]:
-            writer.add_tasks(block, {})
-        writer.add_metadata(redaction.metadata(recording.metadata))
-        writer.add_records("messages", list(map(redaction.record, recording.messages)))
-        writer.add_records("runs", list(map(redaction.record, recording.runs)))
-        stacks = redaction.stacks(recording.stacks)
-        if any(run.is_on_cluster for run in recording.runs):
-            # They were asked for, or stand for another time than was told before.
-            writer.add_stacks(stacks)
-        elif stacks.interval_s is not None:
-            writer.add_sampling(stacks.interval_s, stacks.cycle_s, stacks.dropped, 0)
-            writer.add_lines(stacks)
-        writer.add_records("metrics", list(map(redaction.record, recording.metrics)))
-        writer.add_records("measured_lines", list(map(redaction.record, recording.measured_lines)))
-        writer.add_records("peak_lines", list(map(redaction.record, recording.peak_lines)))
-        writer.add_records("totals", list(map(redaction.record, recording.totals)))
-        n_all = recording.dropped + count_tasks(recording)
-        writer.standing = {}
-        writer.state |= {
-            "now_s": recording.now_s,
-            "n_dropped": max(n_all - writer.n_added("tasks"), 0),
-            "n_activities_dropped": recording.activities.dropped,
-        }
-        writer.frame(is_last=True)
-
-    def _ends_at(self, ends: LogEnds) -> bool:
-        """Read no further than to these ends; return whether no more was read before."""
-        numbers = (ends.tasks, ends.activities, ends.holdings, ends.metered)
-        for reader, end in zip(self._readers, numbers, strict=True):
-            reader.end = end
-        # A compute may have begun as the block ended.
-        has_later = self.last_run is not None and max(self._told, default=-1) > self.last_run
-        return not has_later and not any(reader.is_beyond for reader in self._readers)
-
     def _is_mine(self, run: NDArray[np.int32]) -> NDArray[np.bool_]:
         mine = run >= self._first_run
         return mine if self.last_run is None else mine & (run <= self.last_run)
@@ -293,7 +214,6 @@ class Changes:
     def _next(self) -> bool:
         """Add what is new, of long tables a part; return whether there is more."""
         follower, recorder, writer = self._follower, self._recorder, self._writer
-        whole = self._ended_as
         metered = self._metered()
         rows = follower.rows()
         landed = list(follower.landed())
@@ -315,11 +235,9 @@ class Changes:
         for told in landed:
             self._landed(told)
         self._activities(first_activity, activities)
-        last_s = np.inf if whole is None else whole.holdings.time.max(initial=-np.inf)
-        writer.add_holdings(holdings.part(self._is_mine(holdings.run) & (holdings.time <= last_s)))
-        recorded = {id(steal) for steal in (() if whole is None else whole.steals)}
-        mine = [s for s in steals if (s.run in self._told if whole is None else id(s) in recorded)]
-        writer.add_records("steals", list(map(self._redaction.record, mine)))
+        writer.add_holdings(holdings.part(self._is_mine(holdings.run)))
+        mine = [self._redaction.record(steal) for steal in steals if steal.run in self._told]
+        writer.add_records("steals", mine)
         self._samples()
         self._stacks()
         writer.standing["running"] = self._running(running)
@@ -383,8 +301,6 @@ class Changes:
         if not self._is_mine(np.array(told.run)):
             return
         is_told = told.tasks < self._writer.n_keys(told.run)
-        if self._ended_as is not None:
-            is_told &= _is_in(told, self._ended_as)
         tasks = told.tasks[is_told]
         if told.enter is not None:
             self._writer.add_by_key("landed", told.run, tasks, time_s=told.enter[is_told])
@@ -424,33 +340,13 @@ class Changes:
             self._unsized = np.concatenate([self._unsized, np.column_stack([first + unsized, places])])
             writer.add_activities(rows.part(mine))
         _, transfers = self._new_transfers.next()
-        whole = self._ended_as
-        recorded = {id(transfer) for transfer in (() if whole is None else whole.transfers)}
-        writer.add_transfers(
-            [
-                self._redaction.record(t)
-                for t in transfers
-                if (t.stop_s >= self._start_s if whole is None else id(t) in recorded)
-            ]
-        )
+        writer.add_transfers([self._redaction.record(t) for t in transfers if t.stop_s >= self._start_s])
 
     def _samples(self) -> None:
         _, samples = self._new_samples.next()
-        whole = self._ended_as
-        # A sample is of the moment at which it was begun, and may be noted after a later one was asked for.
-        mine_s = (
-            samples.time >= self._start_s if whole is None else np.isin(samples.time, whole.resources.time)
-        )
-        self._writer.add_resources(samples.part(mine_s))
+        self._writer.add_resources(samples.part(samples.time >= self._start_s))
         _, workers = self._new_workers.next()
-        recorded = {id(worker) for worker in (() if whole is None else whole.workers)}
-        self._writer.add_workers(
-            [
-                self._redaction.record(w)
-                for w in workers
-                if (w.time_s >= self._start_s if whole is None else id(w) in recorded)
-            ]
-        )
+        self._writer.add_workers([self._redaction.record(w) for w in workers if w.time_s >= self._start_s])
 
     def _stacks(self) -> None:
         log, writer, redaction = self._recorder.stacks, self._writer, self._redaction
@@ -470,30 +366,8 @@ class Changes:
         )
         # What was counted so far of a cycle is told again at its end.
         writer.standing.pop("open_stacks", None)
-        whole = self._ended_as
-        # A cycle that began after the recording was taken began after all that are in it.
-        last_s = np.inf if whole is None else whole.stacks.rows.start.max(initial=-np.inf)
-        writer.add_stack_rows(self._mine(part.rows.part(part.rows.start <= last_s)))
+        writer.add_stack_rows(self._mine(part.rows))
         writer.standing["open_stacks"] = stack_columns(self._mine(part.open_rows))
 
     def _mine(self, rows: StackRows) -> StackRows:
         return rows.part(self._is_mine(rows.run))
-
-
-def _is_in(told: ResultEvent, recording: RecordedData) -> NDArray[np.bool_]:
-    """Return which of these were known when a recording was taken."""
-    graph = recording.graphs.get(told.run)
-    if graph is None:
-        return np.zeros(len(told.tasks), np.bool_)
-    known = np.zeros(len(graph.keys), np.bool_)
-    if told.enter is not None:
-        known = ~np.isnan(graph.enter_times())
-    elif told.values is not None and graph.values is not None:
-        known = ~np.isnan(graph.values)
-    elif told.skipped is not None:
-        known[graph.skipped] = True
-    within = told.tasks < len(known)
-    found: NDArray[np.bool_] = np.append(known, False)[np.where(within, told.tasks, -1)]
-    if told.skipped is not None:
-        found = within & (found == told.skipped)
-    return found

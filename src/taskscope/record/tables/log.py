@@ -149,25 +149,15 @@ class Reader(Generic[_P]):
         self._limit = limit
         self.cursor = cursor
         """The number of the row that is read next."""
-        self.end: int | None = None
-        """The number of the row after the last one that is to be read; None: all that come."""
 
     @property
     def has_more(self) -> bool:
-        """Whether there are rows that were not read."""
-        return self.cursor < (self._log.cursor if self.end is None else self.end)
-
-    @property
-    def is_beyond(self) -> bool:
-        """Whether rows behind the end were read before it was known."""
-        return self.end is not None and self.cursor > self.end
+        """Whether there are unread rows."""
+        return self.cursor < self._log.cursor
 
     def parts(self) -> tuple[int, list[_P]]:
         """Return the number of the first row that is new, and the rows, by block."""
-        limit = self._limit
-        if self.end is not None:
-            limit = min(limit, self.end - max(self.cursor, self._log.dropped))
-        first, parts = self._log.parts_since(self.cursor, limit)
+        first, parts = self._log.parts_since(self.cursor, self._limit)
         self.cursor = first + sum(map(len, parts))
         return first, parts
 

@@ -42,7 +42,6 @@ def test_a_block_that_lasts_longer_than_times_of_its_file_says_so_and_is_saved_a
     recording = Recording.of(recorder.snapshot())
     said = "is not written any more while recording, only at the end: its times end 48 d 13 h after taskscope"
     assert [message.text for message in recording.messages] == [f"{str(path)!r} {said} began to record"]
-    assert not stream.finish(recording)
     recording.save(path, overwrite=True)
     assert as_lists(taskscope.load(path)) == as_lists(recording)
 

@@ -20,12 +20,10 @@ from taskscope.errors import OptionError
 from taskscope.export.native import writer
 from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE
-from taskscope.model.tables.process import ResourceRows
 from taskscope.record import GraphSource, Recorder
-from taskscope.record.writers.runlog import LaneActivity, RunLog
 from tests.support.fakes.clock import FakeClock
-from tests.support.files.streaming import DATA, StreamedFile, sample, streamed
-from tests.support.recordings.run_writing import begin_run, end_run, independent, lane_of, write_task
+from tests.support.files.streaming import DATA, StreamedFile, streamed
+from tests.support.recordings.run_writing import begin_run, end_run, independent, write_task
 from tests.support.recordings.tables import as_lists, filed, read_back, written
 from tests.support.waiting import until
 from tests.support.wire_decoder import PageReader
@@ -152,54 +150,6 @@ def test_a_flush_without_news_says_only_how_late_it_is(fake_clock: FakeClock) ->
     decoder.header(header)
     told = [decoder.batch(content).keys() for _, content in batches]
     assert [set(names) for names in told[before - 1 :]] == [{"state"}]
-
-
-def test_what_comes_after_a_recording_was_taken_is_not_in_its_file(fake_clock: FakeClock) -> None:
-    recorder = Recorder(clock=fake_clock)
-
-    def go_on(log: RunLog, key: str) -> None:
-        lane_of(log).open, at = None, recorder.clock.perf_counter()
-        write_task(log, key, at - 0.5, at, cpu=0.25, size=8.0)
-        log.landed.extend((key, at))
-        log.activities.append(LaneActivity(key, lane_of(log).key, 0, at - 0.75, at - 0.5, "tcp://a:1"))
-        sample(recorder, log, 1)
-        recorder.stacks.end_cycle()
-        recorder.resources.append(ResourceRows.of([(recorder.now_s(), 150.0, 7e6, 1, False)]))
-        fake_clock.advance(1.0)
-
-    with closing(StreamedFile(recorder)) as file:
-        log = begin_run(recorder, independent(["a", "b", "c"]))
-        log.metric = len  # type: ignore[assignment]  # any function will do: values are given
-        fake_clock.advance(1.0)
-        go_on(log, "a")
-        file.flush()
-        lane_of(log).open = ("b", recorder.clock.perf_counter() - 0.5)
-        sample(recorder, log, 2)
-        recording = recorder.snapshot()
-        fake_clock.advance(0.25)
-        for key in ("b", "c"):
-            go_on(log, key)
-        while recorder.pull():
-            pass
-        file.changes.finish(recording)
-        end_run(log)
-    found, wanted = loaded(file.content()), redacted(recording)
-    assert as_lists(found) == as_lists(wanted)
-    assert repr(found.stacks) == repr(wanted.stacks)
-    assert (found.now_s, found.dropped, found.unknown) == (wanted.now_s, 0, frozenset())
-
-
-def test_a_file_that_has_more_than_was_recorded_is_not_finished(fake_clock: FakeClock) -> None:
-    recorder = Recorder(clock=fake_clock)
-    with closing(StreamedFile(recorder)) as file:
-        log = begin_run(recorder, independent(["a", "b"]))
-        write_task(log, "a", log.start, log.start + 0.5)
-        recording = recorder.snapshot()
-        write_task(log, "b", log.start + 0.5, log.start + 1.0)
-        file.flush()
-        with pytest.raises(ValueError, match="more was written than was recorded"):
-            file.changes.finish(recording)
-        end_run(log)
 
 
 def test_call_stacks_that_a_cluster_was_not_asked_for_yet_are_unknown(fake_clock: FakeClock) -> None:
