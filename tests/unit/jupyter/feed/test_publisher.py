@@ -60,18 +60,6 @@ def test_all_together_send_at_most_ten_messages_in_any_second_and_take_turns() -
     assert max(counts) - min(counts) <= 3
 
 
-def test_a_lone_page_is_told_ten_times_a_second() -> None:
-    page = Talker("a")
-    run(Stage(pages=[page]).publisher(), 3)
-    assert len(page.sent) == 30
-
-
-def test_a_sender_is_not_asked_more_often_than_it_wants() -> None:
-    slow = Talker("slow", interval_s=0.5)
-    run(Stage(pages=[slow]).publisher(), 2)
-    assert [tick.now_s for tick in slow.sent] == [0.0, 0.5, 1.0, 1.5]
-
-
 def test_a_failing_page_is_dropped_and_counted_and_the_others_go_on() -> None:
     bad, good = Talker("bad", error=OSError("gone")), Talker("good")
     stage = Stage(pages=[bad, good])
@@ -82,17 +70,6 @@ def test_a_failing_page_is_dropped_and_counted_and_the_others_go_on() -> None:
         ["the feed to bad"],
         1,
     )
-
-
-def test_what_was_added_has_its_turn_again_after_it_failed() -> None:
-    widget = Talker("widget", error=OSError("once"))
-    stage = Stage()
-    publisher = stage.publisher()
-    publisher.add_sender(widget)
-    publisher.tick(Tick(0.0, active=True, final=False))
-    widget.error = None
-    publisher.tick(Tick(0.1, active=True, final=False))
-    assert ([where for where, _ in stage.faults], len(widget.sent)) == (["the feed to widget"], 1)
 
 
 def test_the_end_reaches_every_sender_even_when_their_turn_comes_later() -> None:
@@ -106,20 +83,3 @@ def test_the_end_reaches_every_sender_even_when_their_turn_comes_later() -> None
         at_s += 0.1
         publisher.tick(Tick(at_s, active=False, final=False))
     assert Counter(tick.final for t in talkers for tick in t.sent)[True] == 25
-
-
-def test_no_further_tick_is_asked_for_when_all_is_said() -> None:
-    stage = Stage(pages=[Talker("a", news=1)])
-    publisher = stage.publisher()
-    publisher.tick(Tick(0.0, active=False, final=False))
-    assert stage.wakes == []
-
-
-def test_a_removed_sender_is_not_asked_again() -> None:
-    talker = Talker("a")
-    publisher = Stage().publisher()
-    remove = publisher.add_sender(talker)
-    run(publisher, 0.2)
-    remove()
-    run(publisher, 1, start_s=1)
-    assert len(talker.sent) == 2

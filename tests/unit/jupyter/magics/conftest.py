@@ -1,29 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from IPython.core.async_helpers import get_asyncio_loop
-from IPython.core.interactiveshell import InteractiveShell
 
-from tests.support.shell import shell_with_taskscope
-
-
-class Shell:
-    """A shell in this process whose cells are run as a person would."""
-
-    def __init__(self, shell: InteractiveShell) -> None:
-        self.shell = shell
-
-    def run(self, cell: str) -> Any:
-        return self.shell.run_cell(cell, store_history=True)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.shell.user_ns[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.shell.user_ns
+from tests.support.shell import Shell, shell_with_taskscope
 
 
 @pytest.fixture(scope="session", autouse=True)

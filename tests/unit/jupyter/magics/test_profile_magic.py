@@ -8,7 +8,7 @@ import pytest
 import taskscope
 from taskscope.recording import Recording
 from taskscope.session import current
-from tests.unit.jupyter.magics.conftest import Shell
+from tests.support.shell import Shell
 
 COMPUTE = "import dask\nx = dask.delayed(sum)([1, 2]).compute(scheduler='synchronous')\n"
 
@@ -83,13 +83,50 @@ def test_an_interrupt_is_never_held_back(shell: Shell) -> None:
     )
 
 
-def test_bad_options_are_told_before_the_cell_runs(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    result = shell.run("%%profile --dt -1\nx = 1")
-    assert not result.success
-    assert (
-        capsys.readouterr().err == "UsageError: %%profile: dt must be a positive number of seconds, got -1\n"
-    )
-    assert "x" not in shell
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--dt -1", "dt must be a positive number of seconds, got -1"),
+        ("--dt soon", "dt must be a positive number of seconds, got 'soon'"),
+        ("--lable x", "unknown option '--lable'; did you mean '--label'?"),
+        ("run", "unknown option 'run'"),
+        ("--lines len", "what is written in C, and classes, have no lines"),
+        ("--metric nbyte", "unknown metric 'nbyte'; did you mean 'nbytes'?"),
+        ("-D /no/such/a.txt", "the directory '/no/such' does not exist; make it first"),
+        ("-D a.htm", "did you mean '.html'?"),
+        ("-o 1x", "-o needs a variable name, got '1x'"),
+        ("--label 'x", 'cannot read "--label \'x": No closing quotation'),
+        ("-o", "expected one argument"),
+        ("--panel docked", "panel must be 'inline' or 'dock', got 'docked'; did you mean 'dock'?"),
+    ],
+)
+def test_an_option_that_cannot_work_is_told_with_what_would_before_the_cell_runs(
+    shell: Shell, capsys: pytest.CaptureFixture[str], line: str, message: str
+) -> None:
+    shell.run("len = len")
+    assert not shell.run(f"%%profile {line}\nx = 1").success
+    told = capsys.readouterr().err
+    assert (told.startswith("UsageError: "), message in told, "x" in shell) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    ("cell", "result"),
+    [
+        ("%%profile -q\n'''\n  %%profile '''", "\n  %%profile "),
+        ("'%%profiled'", "%%profiled"),
+        ("'%%profile\\nx'", "%%profile\nx"),
+        ("%%profile -q\nawaited = [i async for i in numbers()]\nawaited", [1, 2]),
+    ],
+)
+def test_only_the_line_itself_is_taken(shell: Shell, cell: str, result: object) -> None:
+    shell.run("async def numbers():\n    yield 1\n    yield 2")
+    assert shell.run(cell).result == result
+
+
+def test_a_metric_and_lines_may_be_functions_of_the_user(shell: Shell) -> None:
+    shell.run("def rows(result):\n    return 2.5\nclass Model:\n    fit = rows")
+    shell.run(f"%%profile -q -o run --metric rows --lines rows Model.fit\n{COMPUTE}")
+    assert recorded(shell).to_pandas("cache")["metric"].tolist() == [2.5]
 
 
 def test_files_are_written_when_the_cell_ends(shell: Shell, tmp_path: Path) -> None:

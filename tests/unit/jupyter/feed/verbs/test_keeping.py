@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import taskscope
 from taskscope.jupyter.feed.actions import Keeping, notebook_folder
 from taskscope.jupyter.feed.requests import BadRequestError, FileFormat
 from taskscope.session import Session
@@ -57,17 +56,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return World(tmp_path)
 
 
-def test_a_file_has_the_computes_of_the_window_and_a_name_that_says_what_it_is(world: World) -> None:
-    world.compute("a", 4)
-    run = world.compute("b", 5, ("y-1", "y-2"))
-    world.compute("c", 6)
-    path = world.folder / "my-work-In-5-20261123-051200.taskscope"
-    assert world.save(run, run) == path
-    recording = taskscope.load(path)
-    assert sorted(recording.table("tasks")["prefix"]) == ["y", "y"]
-    assert [(each.cell, each.execution_count) for each in recording.runs] == [("b", 5)]
-
-
 def test_nothing_is_ever_replaced(world: World) -> None:
     run = world.compute("a", 4, label="load & sum/../x")
     names = [world.save(run, None).name for _ in range(3)]
@@ -91,18 +79,6 @@ def test_each_format_is_written_as_what_it_is(world: World) -> None:
     )
 
 
-def test_what_cannot_be_written_is_told_and_the_next_request_is_answered(world: World) -> None:
-    run = world.compute("a", 4)
-    folder, world.folder = world.folder, world.folder / "gone"
-    path = world.folder / "my-work-In-4-20261123-051200.taskscope"
-    assert world.refusal(run, run, "taskscope") == (
-        f"FileError: cannot write {str(path)!r}: the directory {str(world.folder)!r} does not exist;"
-        " make it first"
-    )
-    world.folder = folder
-    assert world.save(run, run).exists()
-
-
 def test_a_cell_is_compared_with_its_execution_before(world: World) -> None:
     world.compute("a", 4, ("old-1",))
     world.compute("a", 5, ("x-1", "x-2"))
@@ -113,23 +89,6 @@ def test_a_cell_is_compared_with_its_execution_before(world: World) -> None:
     assert page.startswith("<!DOCTYPE html>")
     found = [f'<th scope="row">{name}</th>' in page for name in ("x", "new", "old", "other")]  # all of both
     assert found == [True, True, False, False]
-
-
-def test_what_has_nothing_to_be_compared_with_is_said(world: World) -> None:
-    once = world.compute("a", 4)
-    other = world.compute("b", 5)
-    nobody = world.compute(None, None)
-    not_one = "these computes are not of one cell: show one of them, then compare"
-    assert [world.refusal(*window) for window in [(once, once), (once, other), (nobody, nobody)]] == [
-        "this cell has computed only once, as far as is recorded: run it again",
-        not_one,
-        not_one,
-    ]
-
-
-def test_computes_that_are_not_there_are_said_not_to_be_held(world: World) -> None:
-    gone = "none of these computes is kept any more: max_tasks was reached"
-    assert [world.refusal(first, None, "html") for first in (0, 7)] == [gone, gone]
 
 
 def test_files_go_to_the_folder_of_the_notebook_where_it_is_known(

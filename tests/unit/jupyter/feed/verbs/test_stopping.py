@@ -10,10 +10,9 @@ import dask
 import pytest
 from distributed import CancelledError, Client, Event, wait
 
-from taskscope.jupyter.feed.actions import PATIENCE_S, Stopping
+from taskscope.jupyter.feed.actions import Stopping
 from taskscope.jupyter.feed.requests import BadRequestError
 from taskscope.model.streams import StopWay
-from taskscope.model.tables.records import CLUSTER
 from taskscope.record import RunLog
 from taskscope.session import Session, current
 from tests.support.recordings.run_writing import begin_run, end_run
@@ -68,32 +67,6 @@ def world() -> World:
     return World(Session())
 
 
-def test_what_the_thread_of_cells_computes_is_interrupted_and_what_others_compute_is_not(
-    world: World,
-) -> None:
-    mine, in_thread = world.begin(), world.begin(in_thread=True)
-    assert world.stopping.ways() == {mine.run: "interrupt", in_thread.run: "thread"}
-    world.stopping.stop(mine.run, "interrupt", is_heard=True)
-    assert world.refusal(in_thread.run, "interrupt") == (
-        "its cell has ended, or begun to do something else, meanwhile"
-    )
-    assert world.interrupts == 1
-
-
-def test_futures_can_be_interrupted_or_cancelled_while_their_cell_runs_and_then_only_cancelled(
-    world: World,
-) -> None:
-    run = world.begin(CLUSTER).run
-    own = world.stopping.ways()
-    world.execution = LATER
-    another = world.stopping.ways()
-    world.execution = None
-    assert (own, another, world.stopping.ways()) == ({run: "either"}, {run: "cancel"}, {run: "cancel"})
-    # The page asked before it heard that the cell was over.
-    assert world.refusal(run, "interrupt") == ("its cell has ended, or begun to do something else, meanwhile")
-    assert world.interrupts == 0
-
-
 def test_a_compute_that_is_over_stops_nothing(world: World) -> None:
     log = world.begin()
     end_run(log)
@@ -110,25 +83,6 @@ def test_a_cell_that_does_something_else_by_now_is_left_alone(world: World) -> N
         "this kernel is heard only between cells; interrupt it from the menu"
     )
     assert world.interrupts == 0
-
-
-def test_two_views_that_stop_interrupt_once_and_again_only_after_a_while(world: World) -> None:
-    run = world.begin().run
-    world.stopping.stop(run, "interrupt", is_heard=True)
-    asked = world.stopping.ways()
-    world.stopping.stop(run, "interrupt", is_heard=True)
-    assert (asked, world.interrupts) == ({run: "asked"}, 1)
-    world.now_s += PATIENCE_S
-    assert world.stopping.ways() == {run: "interrupt"}
-    world.stopping.stop(run, "interrupt", is_heard=True)
-    assert world.interrupts == 2
-
-
-def test_what_goes_on_after_its_cell_was_interrupted_can_be_cancelled_at_once(world: World) -> None:
-    run = world.begin(CLUSTER).run
-    world.stopping.stop(run, "interrupt", is_heard=True)
-    world.execution = None
-    assert world.stopping.ways() == {run: "cancel"}
 
 
 def gated(i: int) -> int:

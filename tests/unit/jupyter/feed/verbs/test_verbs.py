@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from functools import partial
@@ -42,58 +41,6 @@ def test_a_request_has_its_fields_and_no_others(
         request_["verb"],
         {**{name: value for name, value in request_.items() if name != "verb"}, **filled_in},
     )
-
-
-KNOWN = "hello, resync, rate, renew, stop, dependencies, save, compare, explain, profile, tell"
-MAY_TELL = (
-    "a page may set selected_key (a text or null), follow (true or false), time_range (two numbers, the"
-    " smaller one first, or null) and function (name, file and line, or null); got"
-)
-
-
-@pytest.mark.parametrize(
-    ("data", "error"),
-    [
-        ({"verb": "rm -rf"}, f"unknown verb 'rm -rf'; known are {KNOWN}"),
-        (None, f"unknown verb None; known are {KNOWN}"),
-        ({"verb": "dependencies", "row": "3"}, "row must be a row number from 0, got '3'"),
-        ({"verb": "tell", "trait": "follow"}, "model must be the id of a widget, got None"),
-        ({"verb": "tell", "model": "m", "trait": "layout", "value": {}}, f"{MAY_TELL} 'layout' {{}}"),
-        (
-            {"verb": "tell", "model": "m", "trait": "time_range", "value": [2, 1]},
-            f"{MAY_TELL} 'time_range' [2, 1]",
-        ),
-        (
-            {"verb": "tell", "model": "m", "trait": "function", "value": ["f", "f.py"]},
-            f"{MAY_TELL} 'function' ['f', 'f.py']",
-        ),
-        ({"verb": "stop"}, "run must be the number of a compute from 0, got None"),
-        ({"verb": "stop", "run": 1, "way": "kill"}, "way must be interrupt or cancel, got 'kill'"),
-        (
-            {"verb": "save", "first_run": 0, "format": "../x"},
-            "format must be one of taskscope, html, trace, got '../x'",
-        ),
-        (
-            {"verb": "save", "first_run": "0", "format": "html"},
-            "first_run must be the number of a compute from 0, got '0'",
-        ),
-        ({"verb": "compare"}, "first_run must be the number of a compute from 0, got None"),
-        (
-            {"verb": "compare", "first_run": 0, "last_run": -1},
-            "last_run must be the number of a compute from 0, got -1",
-        ),
-        ({"verb": "resync"}, "cursor must be a row number from 0, got None"),
-        ({"verb": "resync", "cursor": True}, "cursor must be a row number from 0, got True"),
-        ({"verb": "hello", "cursor": -1}, "cursor must be a row number from 0, got -1"),
-        ({"verb": "hello", "epoch": {}}, "epoch must be a text, got {}"),
-        ({"verb": "rate", "per_second": 1000}, "per_second must be a number from 0.1 to 10, got 1000"),
-        ({"verb": "rate", "per_second": math.nan}, "per_second must be a number from 0.1 to 10, got nan"),
-    ],
-)
-def test_what_cannot_be_done_is_said_clearly(data: object, error: str) -> None:
-    with pytest.raises(BadRequestError) as caught:
-        parse_request(data)
-    assert str(caught.value) == error
 
 
 def refusal(parse: Callable[[], object]) -> bytes:
