@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from taskscope.codec import (
-    END,
     LIMITS,
     TICK_S,
     Budget,
@@ -150,42 +149,6 @@ def test_numbers_come_back_as_they_were(values: np.ndarray[Any, np.dtype[np.floa
         np.testing.assert_array_equal(found, values)
 
 
-@given(st.lists(st.one_of(st.none(), st.integers(0, VALUE - 1)), min_size=1, max_size=40))
-def test_what_is_unknown_stays_unknown(values: list[int | None]) -> None:
-    tables = {"t": Table(name="t", meaning="", columns=(whole("v", optional=True),))}
-    (batch,) = read(written({"t": Section(0, {"v": values})}, tables=tables), tables)  # type: ignore[dict-item]  # a list of numbers, as records have them
-    expected = [np.nan if v is None else float(v) for v in values]
-    np.testing.assert_array_equal(batch["t"].columns["v"], expected)
-
-
-@given(
-    st.lists(st.integers(-300, 10**6), min_size=1, max_size=200),
-    st.lists(st.integers(1, 199), max_size=5),
-    st.integers(0, 9),
-)
-def test_any_split_of_the_rows_gives_the_same_table(values: list[int], cuts: list[int], level: int) -> None:
-    parts = np.split(np.array(values), sorted(c for c in cuts if c < len(values)))
-    firsts = np.cumsum([0, *map(len, parts)])
-    stream = written(
-        *({"t": Section(int(first), {"v": part})} for first, part in zip(firsts, parts, strict=False)),
-        tables=WHOLE,
-        level=level,
-    )
-    found = [batch["t"] for batch in read(stream, WHOLE) if batch]
-    assert np.concatenate([section.columns["v"] for section in found]).tolist() == values
-    assert [section.first for section in found] == [f for f, p in zip(firsts, parts, strict=False) if len(p)]
-
-
-def test_a_stream_ends_with_its_end_and_nothing_else() -> None:
-    stream = written(batches()[0])
-    with pytest.raises(DamagedFileError, match="something after its end"):
-        read(stream + b"x")
-    with pytest.raises(DamagedFileError, match="not a recording of taskscope"):
-        read(b"PAR1" + stream)
-    kinds = [kind for kind, _ in read_frames(io.BytesIO(stream), budget_for(len(stream)))]
-    assert kinds == [0, END]
-
-
 @pytest.mark.parametrize("level", [0, 1])
 def test_of_a_stream_cut_anywhere_the_whole_frames_are_there(level: int) -> None:
     stream = written(*batches(), level=level)
@@ -207,15 +170,6 @@ def test_a_flipped_bit_is_found(level: int) -> None:
             list(read_frames(io.BytesIO(damaged), budget_for(len(stream))))
 
 
-def test_a_frame_of_another_stream_is_refused() -> None:
-    (first, second), encoder = batches(), Encoder(PAGE, HEADER)
-    other = Encoder(PAGE, HEADER)
-    other.header()
-    other.batch(first)
-    with pytest.raises(DamagedFileError, match="part 3 is out of place"):
-        read(encoder.header() + encoder.batch(first) + other.batch(second))
-
-
 def test_a_newer_format_is_named() -> None:
     head = bytearray(written(batches()[0])[:28])
     head[4] = 2
@@ -227,38 +181,6 @@ def test_a_newer_format_is_named() -> None:
 def test_a_crafted_batch_is_refused(why: str) -> None:
     with pytest.raises(DamagedFileError):
         read(framed(crafted()[why]))
-
-
-def test_rows_that_come_twice_are_refused_and_a_gap_is_seen() -> None:
-    def rows(first: int) -> dict[str, Section]:
-        return {"t": Section(first, {"v": np.arange(5)})}
-
-    assert [batch["t"].first for batch in read(written(rows(0), rows(5), rows(90), tables=WHOLE), WHOLE)] == [
-        0,
-        5,
-        90,
-    ]
-    with pytest.raises(DamagedFileError, match="rows come twice"):
-        read(written(rows(0), rows(4), tables=WHOLE), WHOLE)
-
-
-def test_columns_and_tables_are_matched_by_name() -> None:
-    newer = {
-        "extra": Table(name="extra", meaning="", columns=(whole("lane"), derived("took", "number", ""))),
-        "t": Table(name="t", meaning="", columns=(whole("new"), derived("text", "text", ""), whole("v"))),
-    }
-    older = {"t": Table(name="t", meaning="", columns=(whole("v"), whole("gone", optional=True)))}
-    columns = {"lane": np.arange(20) % 3, "took": np.arange(20) / 3}
-    section = Section(3, {"new": np.arange(20), "text": ["é", "x"] * 10, "v": np.arange(20) * 1000})
-    for level in (0, 1):
-        stream = written({"extra": Section(0, columns), "t": section}, tables=newer, level=level)
-        (batch,) = read(stream, older)
-        assert list(batch) == ["t"]
-        assert batch["t"].first == 3
-        np.testing.assert_array_equal(batch["t"].columns["v"], np.arange(20) * 1000)
-        np.testing.assert_array_equal(batch["t"].columns["gone"], np.full(20, np.nan))
-        with pytest.raises(DamagedFileError, match="t lacks other"):
-            read(stream, {"t": Table(name="t", meaning="", columns=(whole("other"),))})
 
 
 def test_what_rows_refer_to_has_to_be_there() -> None:
@@ -287,13 +209,3 @@ def test_nothing_is_made_of_a_claim() -> None:
     finally:
         tracemalloc.stop()
     assert most < 100 * 2**20
-
-
-def test_what_no_reader_takes_is_not_written() -> None:
-    n = LIMITS["rows"] + 1
-    for columns, problem in (
-        ({"v": np.zeros(n, np.int64)}, f"{n:,} rows of v"),
-        ({"v": np.array([VALUE + 1])}, "is too large"),
-    ):
-        with pytest.raises(ValueError, match=problem):
-            written({"t": Section(0, columns)}, tables=WHOLE)

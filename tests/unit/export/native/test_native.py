@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import math
 import random
 import struct
 import tracemalloc
@@ -15,7 +14,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -38,7 +36,7 @@ from tests.support.computes.random_graphs import Plan, plans, record
 from tests.support.fakes.clock import FakeClock
 from tests.support.files.cases import PATH, cases
 from tests.support.files.streaming import StreamedFile, streamed
-from tests.support.recordings.run_writing import begin_run, end_run, independent, lane_of, write_task
+from tests.support.recordings.run_writing import begin_run, independent, lane_of, write_task
 from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
 from tests.support.recordings.tables import as_lists, filed, rows
 from tests.support.recordings.tables import written as whole
@@ -298,21 +296,6 @@ def test_whatever_was_recorded_comes_back_as_it_was(plan: Plan) -> None:
     )
 
 
-@pytest.mark.parametrize("days", [0, 24, 25, 48])
-def test_what_a_recorder_of_many_days_recorded_comes_back_as_it_was(days: int, fake_clock: FakeClock) -> None:
-    recorder = Recorder(clock=fake_clock)
-    fake_clock.advance(days * 86_400.0)
-    log = begin_run(recorder, independent(["a", "b", "c"]))
-    for place, key in enumerate("abc"):
-        # Of no whole number of microseconds, and not a power of two of anything.
-        write_task(log, key, log.start + place / 30_000, log.start + (place + 1) / 30_000)
-    end_run(log, stop=log.start + 1e-4)
-    while recorder.pull():
-        pass
-    recording = recorder.snapshot()
-    assert as_lists(filed(recording)) == as_lists(recording)
-
-
 @pytest.mark.parametrize(("days", "within_s"), [(60, 2e-9), (120, 4e-9), (700, 32e-9)])
 def test_times_of_a_recorder_of_many_days_are_kept_to_some_nanoseconds(days: int, within_s: float) -> None:
     start_s = days * 86_400.0 + 1 / 3
@@ -407,18 +390,6 @@ def test_a_newer_version_of_the_format_is_named(recording: RecordedData, load: L
 def test_a_file_of_another_kind_is_refused(content: bytes, load: Load) -> None:
     with pytest.raises(DamagedFileError, match="not a recording of taskscope: it begins with"):
         load(content)
-
-
-def test_sizes_that_need_more_bits_in_a_later_part_than_in_the_first_stay_as_they_are(
-    load: Load, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes = [1.0, math.nan, 2.0, 2.0**32, math.nan, 5e9]
-    monkeypatch.setattr(writer, "PART_ROWS", 2)
-    monkeypatch.setattr(parts, "PART_ROWS", 2)
-    recording = recording_of([Row(key=("f-1", i), size_bytes=size) for i, size in enumerate(sizes)])
-    content = whole(recording)
-    assert len(list(read_frames(BytesIO(content), budget_for(len(content))))) > len(sizes) / 2
-    np.testing.assert_array_equal(load(content).table("tasks")["result_bytes"], sizes)
 
 
 def test_loading_takes_little_more_memory_than_what_was_loaded(

@@ -12,24 +12,16 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.analysis.calls.profile import profile
-from taskscope.analysis.display.page_tables import recorded_frames
 from taskscope.analysis.redaction import Redact, redacted
-from taskscope.codec import CutOffError, Decoder, budget_for, read_frames
-from taskscope.errors import OptionError
+from taskscope.codec import CutOffError, budget_for, read_frames
 from taskscope.export.native import writer
 from taskscope.model.recording import RecordedData
-from taskscope.model.streams import FILE
-from taskscope.record import GraphSource, Recorder
+from taskscope.record import Recorder
 from tests.support.fakes.clock import FakeClock
 from tests.support.files.streaming import DATA, StreamedFile, streamed
 from tests.support.recordings.run_writing import begin_run, end_run, independent, write_task
-from tests.support.recordings.tables import as_lists, filed, read_back, written
+from tests.support.recordings.tables import as_lists, read_back, written
 from tests.support.waiting import until
-from tests.support.wire_decoder import PageReader
-
-N_KEYS = 9_000
-
 
 loaded = read_back
 
@@ -43,57 +35,6 @@ def chain(n: int) -> dict[object, list[object]]:
     """Return a graph in which each task needs the one before, and the first one data."""
     keys: list[object] = [DATA, *(("x-1", i) for i in range(n))]
     return {DATA: [], **{key: [needed] for needed, key in pairwise(keys)}}
-
-
-@pytest.mark.parametrize("flush_every", [1, 3, 50])
-def test_a_graph_of_many_slices_is_whole_once_the_recorder_has_gone_through_it(
-    flush_every: int, fake_clock: FakeClock
-) -> None:
-    recorder = Recorder(clock=fake_clock)
-    with closing(StreamedFile(recorder)) as file:
-        logs = [begin_run(recorder, chain(N_KEYS), data={DATA: 8.0}, kept=[("x-1", 7)]) for _ in range(2)]
-        known = []
-        for place in range(100):
-            for log in logs:
-                write_task(log, ("x-1", place), log.start + place, log.start + place + 0.5, size=8.0)
-            recorder.pull()
-            if place % flush_every == 0:
-                file.write_changes()
-                known.append(not loaded(file.content()).unknown)
-        fake_clock.advance(1000.0)
-        file.flush()
-        live, left = redacted(recorder.snapshot()), loaded(file.content())
-    # From some flush on it is known, and stays so.
-    assert known == sorted(known)
-    assert left.unknown == frozenset()
-    for table in ("dependencies", "cache"):
-        assert as_lists(left, table) == as_lists(live, table)
-    assert len(left.table("dependencies")["key"]) == 2 * N_KEYS
-
-
-@pytest.mark.parametrize("n_tasks", [0, N_KEYS])
-def test_a_graph_that_was_not_gone_through_is_unknown_and_never_empty(
-    n_tasks: int, fake_clock: FakeClock
-) -> None:
-    recorder = Recorder(clock=fake_clock)
-    with closing(StreamedFile(recorder)) as file:
-        log = begin_run(recorder, chain(N_KEYS), data={DATA: 8.0})
-        # A scheduler's count may come after the graph.
-        log.n_tasks = n_tasks
-        write_task(log, ("x-1", 0), log.start, log.start + 0.5)
-        recorder.pull(0.0)
-        file.write_changes()
-    cut = loaded(file.content())
-    for recording in (cut, filed(cut)):
-        assert recording.unknown == {"cache", "dependencies"}
-        assert [list(recording.table(name)["run"]) for name in ("tasks", "cache", "dependencies")] == [
-            [0],
-            [],
-            [],
-        ]
-        (frames,) = recorded_frames(recording)
-        assert PageReader().read([frames])["state"]["cache_unknown"] == 1
-    assert cut.messages[-1].text.endswith("; unknown in part or whole: cache, dependencies")
 
 
 def test_a_file_that_begins_in_the_middle_of_computes_has_all_of_them(fake_clock: FakeClock) -> None:
@@ -118,52 +59,6 @@ def test_a_file_that_begins_in_the_middle_of_computes_has_all_of_them(fake_clock
         assert as_lists(left, table) == as_lists(live, table)
 
 
-def test_a_graph_that_grows_is_followed(fake_clock: FakeClock) -> None:
-    recorder = Recorder(clock=fake_clock)
-    with closing(StreamedFile(recorder)) as file:
-        log = begin_run(recorder, {})
-        log.graph_source = GraphSource({"a": []}, frozenset(["a"]), {}, grows=True)
-        write_task(log, "a", log.start, log.start + 1)
-        file.flush()
-        log.graph_growth.append(GraphSource({"b": ["a"]}, frozenset(["b"]), {}, grows=True))
-        write_task(log, "b", log.start + 1, log.start + 2)
-        fake_clock.advance(10.0)
-        file.flush()
-        live = redacted(recorder.snapshot())
-    left = loaded(file.content())
-    for table in ("tasks", "dependencies", "cache"):
-        assert as_lists(left, table) == as_lists(live, table)
-    assert left.graphs[0].kept.tolist() == [0, 1]
-
-
-def test_a_flush_without_news_says_only_how_late_it_is(fake_clock: FakeClock) -> None:
-    recorder = Recorder(clock=fake_clock)
-    with closing(StreamedFile(recorder)) as file:
-        log = begin_run(recorder, chain(N_KEYS), data={DATA: 8.0})
-        write_task(log, ("x-1", 0), log.start, log.start + 0.5)
-        file.flush()
-        before = len(list(frames_of(file.content())))
-        file.flush()
-    budget = budget_for(0)
-    decoder = Decoder(FILE, budget)
-    (_, header), *batches = frames_of(file.content())
-    decoder.header(header)
-    told = [decoder.batch(content).keys() for _, content in batches]
-    assert [set(names) for names in told[before - 1 :]] == [{"state"}]
-
-
-def test_call_stacks_that_a_cluster_was_not_asked_for_yet_are_unknown(fake_clock: FakeClock) -> None:
-    recorder = Recorder(clock=fake_clock)
-    with closing(StreamedFile(recorder)) as file:
-        begin_run(recorder, independent(["a"])).scheduler = "distributed"
-        file.flush()
-    left = loaded(file.content())
-    assert left.unknown == {"stacks", "metrics"}
-    assert profile(left).note == (
-        "not recorded: the process ended, or the file does, before its call stacks were written"
-    )
-
-
 def test_a_whole_file_that_is_cut_off_says_what_may_be_missing(
     fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,11 +81,6 @@ def test_names_are_redacted_while_recording(redact: Redact, fake_clock: FakeCloc
     left = loaded(content)
     assert len(set(left.table("tasks")["key"])) == len(set(live.table("tasks")["key"]))
     assert len(left.table("dependencies")["key"]) == len(live.table("dependencies")["key"])
-
-
-def test_what_cannot_redact_is_refused(fake_clock: FakeClock) -> None:
-    with pytest.raises(OptionError, match="redact must be True, False or a function of a text, got 7"):
-        StreamedFile(Recorder(clock=fake_clock), redact=7)  # type: ignore[arg-type]  # what is tested
 
 
 def test_a_block_leaves_names_out_of_its_file_while_it_runs_and_at_its_end(tmp_path: Path) -> None:
