@@ -54,16 +54,6 @@ _FEED = f"""(() => {{
 _ASK_FOR_FEED = f"{_FEEDS}.ready().then(() => void {_FEEDS}.lease({_KERNEL}.model))"
 _DROP = f"{_FEEDS}.get({_KERNEL}.id)._link._connection._ws.close()"
 # The page asks on its own, too: of the answers, the one to this verb.
-_ASK = f"""(data) => new Promise(resolve => {{
-  const link = {_FEEDS}.get({_KERNEL}.id)._link;
-  const slot = (_, arrival) => {{
-    if (arrival.channel !== 'control' || arrival.data.re !== data.verb) {{ return; }}
-    link.arrived.disconnect(slot);
-    resolve(arrival.data);
-  }};
-  link.arrived.connect(slot);
-  link.ask(data);
-}})"""
 _RECORD = f"""(() => {{
   const stream = {_FEEDS}.get({_KERNEL}.id)._stream;
   const take = stream.take.bind(stream);
@@ -225,11 +215,6 @@ class LabPage:
         if also_later:
             self._forgiven += (text,)
 
-    def kernel_status(self) -> str:
-        """Return what JupyterLab's status bar says of the kernel, ``Busy`` or ``Idle`` for example."""
-        shown = self.page.locator("#jp-main-statusbar").get_by_text("Python 3 (ipykernel) | ").inner_text()
-        return shown.rpartition("| ")[2]
-
     def feed(self) -> dict[str, Any] | None:
         """Return what the kernel's feed is doing; None without a feed.
 
@@ -246,15 +231,6 @@ class LabPage:
     def ask_for_feed(self) -> None:
         """Have a feed of this kernel, as a view that is shown does."""
         self.page.evaluate(_ASK_FOR_FEED)
-
-    def ask_feed(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Send something on the control comm and return the next answer."""
-        reply: dict[str, Any] = self.page.evaluate(_ASK, data)
-        return reply
-
-    def on_feed(self, function: str) -> None:
-        """Call a JavaScript function with the kernel's feed, to bring about what a test cannot otherwise."""
-        self.page.evaluate(f"({function})({_FEEDS}.get({_KERNEL}.id))")
 
     def on_feed_value(self, function: str) -> Any:
         """Call a JavaScript function with the kernel's feed, and return what it returns."""
@@ -288,11 +264,6 @@ class LabPage:
         kernel = f"{_PANEL_OR_NONE}?.context?.sessionContext.session?.kernel"
         self.page.wait_for_function(f"() => ['idle', 'busy'].includes({kernel}?.status)", timeout=READY_MS)
         self.page.evaluate(f"{_KERNEL}.restart()")
-        self.wait_ready()
-
-    def change_kernel(self, name: str) -> None:
-        """Give the notebook another kernel and wait until it is idle."""
-        self.page.evaluate(f"(name) => {_PANEL}.context.sessionContext.changeKernel({{ name }})", name)
         self.wait_ready()
 
     def stop(self) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import ActivityColumns, ActivityRows
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.records import CLUSTER, Lane
@@ -14,7 +16,14 @@ from taskscope.recording import Recording
 from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
 from tests.support.recordings.task_blocks import Row
 
-__all__ = ["FAILURE", "A", "B", "cluster_recording"]
+__all__ = ["FAILURE", "A", "B", "cluster_recording", "rows"]
+
+
+def rows(recording: RecordedData, table: str, *columns: str) -> list[tuple[Any, ...]]:
+    """Return these columns of a table, row by row."""
+    found = recording.table(table)
+    return list(zip(*(list(found[c]) for c in columns), strict=True))
+
 
 A, B = "tcp://10.0.0.1:4001", "tls://10.0.0.2:4002"
 FAILURE = "ValueError: no luck (attempt 1)"

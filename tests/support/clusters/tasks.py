@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +72,25 @@ def read_truth(folder: Path) -> list[Done]:
             name, pid, thread, start, stop = line.split()
             found.append(Done(name, int(pid), int(thread), float(start), float(stop)))
     return sorted(found, key=lambda done: done.name)
+
+
+def spend(end: Path) -> None:
+    """Compute, here and not in C, until this file is there.
+
+    Workers sample where the interpreter's lock changes hands: in the loop only while that lasts over 5 ms.
+    """
+    while not end.exists():
+        for _ in range(1_000_000):
+            pass
+
+
+def what_is_there(dask_scheduler: Any) -> dict[str, list[str]]:
+    """Run on the scheduler: return the names of everything a tool may have put there."""
+    tasks = [getattr(task.get_coro(), "__qualname__", "") for task in asyncio.all_tasks()]
+    return {
+        "plugins": sorted(dask_scheduler.plugins),
+        "handlers": sorted(dask_scheduler.handlers),
+        "feeds": sorted(name for name in tasks if "feed" in name),
+        "streams": sorted(str(handler) for handler in dask_scheduler.stream_handlers.values()),
+        "comms": sorted(str(op) for op in dask_scheduler._comms.values() if op == "feed"),
+    }

@@ -33,9 +33,6 @@ class FakeChannel:
         self._message(data)
         return self.sent[-1]
 
-    def page_closes(self) -> None:
-        self._closed()
-
 
 class FakeChannels:
     def __init__(self) -> None:

@@ -26,7 +26,6 @@ from tests.support.wire_decoder import PageReader
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 FOLDER = FIXTURES / "documents"
-METRIC = "weight"
 
 
 def files() -> list[Path]:

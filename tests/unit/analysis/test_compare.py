@@ -14,7 +14,6 @@ from taskscope.recording import Recording
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
 
-TOKEN = "0123456789abcdef0123456789abcdef"
 METADATA = {"dask": "2026.8", "n_cores": 2}
 
 

@@ -13,9 +13,9 @@ from distributed import Client, LocalCluster
 
 import taskscope
 from taskscope.model.keys import key_text
+from tests.support.clusters.recordings import rows
+from tests.support.clusters.tasks import what_is_there
 from tests.support.waiting import until
-from tests.unit.cluster.scheduler.test_observer import what_is_there
-from tests.unit.cluster.tasks.test_computes import rows
 
 N_TASKS = 30
 KERNEL = """

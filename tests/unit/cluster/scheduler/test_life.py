@@ -22,10 +22,10 @@ from taskscope.analysis.totals import Outcomes, measure_outcomes, prefix_progres
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import source
+from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_process import scheduler_process
 from tests.support.clusters.tasks import read_truth, work, work_after
 from tests.support.waiting import each_scheduler_keeps_records, records_are_kept, until
-from tests.unit.cluster.tasks.test_computes import rows
 
 _OTHER = """
 import sys, time

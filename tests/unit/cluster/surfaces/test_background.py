@@ -20,10 +20,10 @@ from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster.questions import Questions
 from taskscope.sources.cluster.workers.clocks import HostClocks
+from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import read_truth, work
 from tests.support.shell import shell_with_taskscope
 from tests.support.waiting import PATIENCE_S, until
-from tests.unit.cluster.tasks.test_computes import rows
 
 
 @pytest.fixture(scope="module")

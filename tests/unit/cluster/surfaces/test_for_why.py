@@ -12,8 +12,8 @@ import numpy as np
 from distributed import Client, LocalCluster, wait
 
 import taskscope
+from tests.support.clusters.recordings import rows
 from tests.support.waiting import until
-from tests.unit.cluster.tasks.test_computes import rows
 
 _N = 250_000
 

@@ -13,17 +13,8 @@ from distributed import Client, LocalCluster
 import taskscope
 from taskscope.diagnostics import performance_report
 from taskscope.sources.cluster.workers.samples import own_calls, sampling_interval_s
+from tests.support.clusters.tasks import spend
 from tests.support.waiting import until
-
-
-def spend(end: Path) -> None:
-    """Compute, here and not in C, until this file is there.
-
-    Workers sample where the interpreter's lock changes hands: in the loop only while that lasts over 5 ms.
-    """
-    while not end.exists():
-        for _ in range(1_000_000):
-            pass
 
 
 def is_sampled(profile: dict[str, Any]) -> bool:

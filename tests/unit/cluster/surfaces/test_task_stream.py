@@ -12,8 +12,8 @@ from distributed import Client, LocalCluster, get_task_stream, wait
 import taskscope
 from taskscope.recording import Recording
 from taskscope.sources.cluster import link
+from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import fail, work
-from tests.unit.cluster.tasks.test_computes import rows
 
 
 def told(recording: Recording) -> list[tuple[Any, ...]]:

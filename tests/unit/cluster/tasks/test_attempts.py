@@ -14,9 +14,9 @@ import taskscope
 from taskscope.analysis.totals import measure_totals
 from taskscope.recording import Recording
 from taskscope.sources.cluster.workers import poll
+from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import Done, attempt, read_truth
 from tests.support.waiting import until
-from tests.unit.cluster.tasks.test_computes import rows
 
 
 @pytest.fixture(autouse=True)

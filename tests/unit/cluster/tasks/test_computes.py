@@ -14,16 +14,11 @@ from dask.delayed import delayed
 from distributed import Client, Event, LocalCluster, wait
 
 import taskscope
-from taskscope.model.recording import RecordedData
 from taskscope.recording import Recording
 from taskscope.session import current
+from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import fail, read_truth, work, work_after
 from tests.support.waiting import each_scheduler_keeps_records, records_are_kept, until
-
-
-def rows(recording: RecordedData, table: str, *columns: str) -> list[tuple[Any, ...]]:
-    found = recording.table(table)
-    return list(zip(*(list(found[c]) for c in columns), strict=True))
 
 
 def chain(folder: Path, n: int) -> Any:
@@ -56,46 +51,6 @@ def test_a_compute_is_recorded_as_its_tasks_wrote_it(client: Client, truth: Path
         ("root-0", f"leaf-{i}") for i in range(8)
     ]
     assert rows(recording, "messages", "text") == []
-
-
-def test_whoever_waits_for_what_has_ended_finds_its_scheduler_busy_until_all_is_recorded(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    busy: list[list[bool]] = []
-    with taskscope.profile(display=False) as run:
-        source = current().cluster
-        ended = source.computes._on_stop
-
-        def note(run: object) -> None:
-            busy.append([scheduler.has_runs for scheduler in source.schedulers.all()])
-            ended(run)
-
-        monkeypatch.setattr(source.computes, "_on_stop", note)
-        delayed(abs)(-1).compute()
-    run.wait()
-    assert busy == [[True]]
-
-
-def test_numbers_that_are_read_after_a_compute_wait_for_its_scheduler_once(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waited: list[bool] = []
-    with taskscope.profile(display=False):
-        source = current().cluster
-        settle = source.settle
-
-        def note() -> None:
-            settle()
-            waited.append(current().recorder.is_computing())
-
-        # Calls of tests before this one.
-        source.catch_up()
-        monkeypatch.setattr(source, "settle", note)
-        for _ in range(3):
-            delayed(abs)(-1).compute()
-            source.catch_up()
-            source.catch_up()
-        assert waited == [False] * 3
 
 
 def test_lanes_are_the_threads_of_workers(client: Client, cluster: LocalCluster, truth: Path) -> None:

@@ -10,7 +10,6 @@ from dask.delayed import delayed
 from distributed import Client
 
 import taskscope
-from taskscope.sources.cluster.workers.known import Workers
 from tests.support.waiting import until
 
 
@@ -44,11 +43,3 @@ def test_no_two_overlap_in_a_lane_and_threads_keep_theirs(client: Client, truth:
     }
     # They are of one thread, that of the worker's event loop.
     assert len({(lanes[lane].worker, lanes[lane].thread) for lane, *_, key in tasks if key != "abs"}) == 2
-
-
-def test_a_lane_is_taken_again_once_it_is_free() -> None:
-    worker = Workers("tcp://10.0.0.1:8786").get("tcp://10.0.0.2:1")
-    ran = [(0.0, 3.0), (1.0, 4.0), (3.0, 5.0), (2.0, 6.0), (5.5, 7.0)]
-    lanes = [worker.coroutine_lane(7, start, stop) for start, stop in ran]
-    assert [lane.label for lane in lanes] == [f"tcp://10.0.0.2:1, coroutines {n}" for n in (1, 2, 1, 3, 1)]
-    assert len(set(lanes)) == 3

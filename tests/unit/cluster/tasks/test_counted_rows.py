@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-import pytest
-
 from taskscope.analysis.totals import prefix_progress
 from taskscope.model.tables.records import PrefixProgress
 from tests.support.clusters.scheduler_events import World
@@ -49,55 +47,6 @@ def counts(row: PrefixProgress) -> tuple[int, int, int, int, int]:
 
 
 FINISHED, ERRED, RUNNING, LOST = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
-
-
-@pytest.mark.parametrize(
-    ("happens", "expected"),
-    [
-        (["sent", "finished"], [RUNNING, FINISHED]),
-        (["finished", "finished"], [FINISHED, FINISHED]),
-        (["finished", "sent", "finished"], [FINISHED, RUNNING, FINISHED]),
-        (
-            ["finished", "sent", "sent", "lost", "sent", "finished"],
-            [FINISHED, RUNNING, RUNNING, LOST, RUNNING, FINISHED],
-        ),
-        (["sent", "lost", "finished"], [RUNNING, LOST, FINISHED]),
-        (["lost", "lost", "failed"], [LOST, LOST, ERRED]),
-        (["failed", "finished", "failed", "failed"], [ERRED, FINISHED, ERRED, ERRED]),
-        (["finished", "lost", "finished"], [FINISHED, LOST, FINISHED]),
-    ],
-)
-def test_a_task_is_what_it_was_last(
-    fake_clock: FakeClock, happens: list[str], expected: list[tuple[int, int, int, int]]
-) -> None:
-    world = OneTask(fake_clock)
-    seen = []
-    for what in happens:
-        fake_clock.advance(1.0)
-        getattr(world, what)()
-        seen.append(world.look()[:4])
-    assert seen == expected
-
-
-def test_a_failure_that_a_client_knows_of_before_its_record_was_read_is_counted_once(
-    fake_clock: FakeClock,
-) -> None:
-    world = OneTask(fake_clock)
-    world.run.failed["x-1"] = "ValueError: no"
-    world.failed()
-    assert world.look() == (*ERRED, 0)
-
-
-def test_records_that_come_together_are_of_one_task(fake_clock: FakeClock) -> None:
-    world = OneTask(fake_clock)
-    for what in (world.failed, world.finished, world.finished):
-        fake_clock.advance(1.0)
-        what()
-    assert world.look() == (*FINISHED, 2)
-    for what in (world.finished, world.failed):
-        fake_clock.advance(1.0)
-        what()
-    assert world.look() == (*ERRED, 4)
 
 
 def test_whatever_happens_live_counts_are_those_of_the_recording(fake_clock: FakeClock) -> None:

@@ -9,8 +9,8 @@ from dask.delayed import delayed
 from distributed import Client, Event
 
 import taskscope
+from tests.support.clusters.recordings import rows
 from tests.support.waiting import until
-from tests.unit.cluster.tasks.test_computes import rows
 
 
 def first_or_later(number: int, name: str) -> int:

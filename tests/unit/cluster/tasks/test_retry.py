@@ -10,8 +10,8 @@ from distributed import Client, LocalCluster, wait
 
 import taskscope
 from taskscope.recording import Recording
+from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import attempt
-from tests.unit.cluster.tasks.test_computes import rows
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any
 
 import dask.array as da
 import pytest
@@ -19,14 +18,12 @@ from taskscope.analysis.totals import Outcomes, measure_outcomes, prefix_progres
 from taskscope.jupyter.widgets import ProgressWidget
 from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.observer import Event
-from taskscope.sources.cluster.runs import TrackedRun, announce
+from taskscope.sources.cluster.runs import TrackedRun
+from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_events import World
 from tests.support.clusters.tasks import fail, read_truth, work, work_after
 from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import until
-from tests.unit.cluster.tasks.test_computes import rows
 
 needs_word_of_what_is_done = pytest.mark.skipif(
     hasattr(Scheduler, "_remove_done_tasks_from_dsk"),
@@ -121,90 +118,6 @@ def settled(world: World, run: TrackedRun) -> tuple[set[Hashable], int]:
     return set(run.skipped), run.log.n_tasks
 
 
-def test_what_the_scheduler_has_or_does_not_need_is_skipped_at_once(fake_clock: FakeClock) -> None:
-    world = World(fake_clock)
-    run = world.begin(["b-0"])
-    graph = world.graph(
-        {"a-0": (), "a-1": (), "a-2": ("a-1",), "b-0": ("a-0", "a-2")}, ["b-0"], {"a-2": "memory"}
-    )
-    # It has gone through a graph when all was read that it told by then.
-    world.tell(*graph[:1])
-    assert settled(world, run) == (set(), 1)
-    world.tell(*graph[1:], world.state("b-0", "waiting"), world.send("a-0"))
-    assert settled(world, run) == ({"a-1", "a-2"}, 2)
-    world.tell(world.end("a-0"), world.state("a-0", "released"), world.end("b-0"))
-    world.finish(run)
-    assert (settled(world, run), run.log.status) == (({"a-1", "a-2"}, 2), "finished")
-    assert measure_outcomes(world.recorder.snapshot()) == Outcomes(0, 0, 2, 2, 0)
-
-
-def test_a_result_that_is_lost_and_computed_again_counts_again(fake_clock: FakeClock) -> None:
-    world = World(fake_clock)
-    run = world.begin(["x-1"])
-    held = {"a-0": "memory", "a-1": "memory", "a-2": "memory"}
-    world.tell(
-        *world.graph({"x-1": tuple(held), **dict.fromkeys(held, ())}, ["x-1"], held), world.send("x-1")
-    )
-    told = [settled(world, run)]
-    world.tell(world.send("a-0"))
-    told.append(settled(world, run))
-    world.tell(world.end("a-1"), world.state("a-0", "waiting"))
-    told.append(settled(world, run))
-    assert told == [
-        ({"a-0", "a-1", "a-2"}, 1),
-        ({"a-1", "a-2"}, 2),
-        ({"a-2"}, 3),
-    ]
-    assert {row.prefix: (row.total, row.skipped) for row in world.recorder.progress()} == {
-        "x": (1, 0),
-        "a": (2, 1),
-    }
-
-
-@pytest.mark.parametrize("status", ["erred", "interrupted"])
-def test_of_a_compute_that_did_not_finish_what_was_to_run_and_did_not_is_unfinished(
-    fake_clock: FakeClock, status: str
-) -> None:
-    world = World(fake_clock)
-    run = world.begin(["b-0"])
-    graph = world.graph({"a-0": (), "a-1": (), "b-0": ("a-0", "a-1")}, ["b-0"], {"a-1": "memory"})
-    waits = [world.state("b-0", "waiting"), world.state("a-0", "waiting")]
-    world.tell(*graph, *waits, world.state("b-0", "released"), world.state("a-0", "forgotten"))
-    world.finish(run, status)
-    assert (settled(world, run), world.said) == (({"a-1"}, 2), [])
-    assert measure_outcomes(world.recorder.snapshot()) == Outcomes(0, 2, 1, 0, 0, n_unstarted=2)
-
-
-def test_what_another_run_has_computed_is_skipped_when_it_has_ended(fake_clock: FakeClock) -> None:
-    world = World(fake_clock)
-    first = world.begin(["x-1"])
-    world.tell(*world.graph({"x-1": ()}), world.send("x-1"))
-    second = world.begin(["x-1"])
-    world.tell(*world.graph({"x-1": ()}, states={"x-1": "processing"}))
-    told = [settled(world, second)]
-    world.tell(world.end("x-1"))
-    assert [*told, settled(world, second), settled(world, first)] == [(set(), 1), ({"x-1"}, 0), (set(), 1)]
-
-
-def test_each_of_several_equal_runs_has_its_own_executions_or_none(fake_clock: FakeClock) -> None:
-    world = World(fake_clock)
-    runs, keys = [], [f"x-{i}" for i in range(3)]
-    happened: list[Event] = []
-    # Once they run, once the scheduler has them still, once two of three; all is read together.
-    for there in ((), keys, keys[:1]):
-        fake_clock.advance(1.0)
-        runs.append(world.begin(keys))
-        happened += world.graph(dict.fromkeys(keys, ()), states=dict.fromkeys(there, "memory"))
-        happened += [world.end(key) for key in keys if key not in there]
-        happened += [world.state(key, "released") for key in keys[1:]]
-    world.tell(*happened)
-    for run in runs:
-        world.finish(run)
-    assert [settled(world, run) for run in runs] == [(set(), 3), (set(keys), 0), ({"x-0"}, 2)]
-    counts = Counter(run for (run,) in rows(world.recorder.snapshot(), "tasks", "run"))
-    assert counts == {runs[0].log.run: 3, runs[2].log.run: 2}
-
-
 def lose_events(world: World) -> None:
     world.tell(world.end("x-1"), lost=3)
 
@@ -232,57 +145,6 @@ def test_where_records_may_be_missing_it_is_not_known_what_had_to_run(
         "  2 tasks of computes that finished, 1 of them recorded: whether the others ran is not known"
         in summary_text(recording).splitlines()
     )
-
-
-def test_what_was_lost_before_a_graph_came_concerns_nobody_who_came_with_it(fake_clock: FakeClock) -> None:
-    world = World(fake_clock)
-    ended = world.begin(["a-0"])
-    world.tell(*world.graph({"a-0": ()}), world.end("a-0"))
-    world.finish(ended)
-    # Of other clients' tasks very many came and went while nobody read.
-    run = world.begin(["x-1", "x-2"])
-    world.tell(*world.graph({"x-1": (), "x-2": ()}, states={"x-2": "memory"}), world.end("x-1"), lost=50_000)
-    world.finish(run)
-    assert (settled(world, run), run.lacks_records, world.said) == (({"x-2"}, 1), False, [])
-
-
-def test_where_records_may_be_missing_of_a_compute_that_did_not_finish_one_remark_says_so(
-    fake_clock: FakeClock,
-) -> None:
-    world = World(fake_clock)
-    run = world.begin(["b-0"])
-    keys = ("x-1", "a-0", "a-1", "b-0")
-    graph = world.graph(dict.fromkeys(keys, ()), ["b-0"])
-    world.tell(*graph, *(world.state(key, "waiting") for key in keys))
-    world.tell(world.end("x-1"), lost=2)
-    world.finish(run, "erred")
-    assert (settled(world, run), world.said) == (
-        (set(), 4),
-        [
-            "2 tasks or more are missing: the scheduler did not keep their records",
-            "records are missing of a compute that did not finish: whether 3 of its tasks ran is not known",
-        ],
-    )
-
-
-def test_a_compute_of_which_no_graph_ever_came_has_what_was_asked_for(fake_clock: FakeClock) -> None:
-    world = World(fake_clock)
-    run = world.begin(["x-1"])
-    world.tell(world.end("x-1"))
-    assert (run.log.n_tasks, run.n_expected) == (1, 1)
-    announce(run, dict.fromkeys(run.coming, ()), set(run.coming))
-    world.finish(run, "finished")
-    assert (settled(world, run), run.lacks_records) == ((set(), 1), True)
-
-
-class Silent(Link):
-    """A scheduler on which nothing has happened."""
-
-    def __init__(self) -> None:
-        super().__init__("tcp://10.0.0.1:8786", {})
-
-    async def ask(self, op: str, **_: Any) -> Any:
-        return {"identity": {"workers": {}}, "processing": {}, "get_task_stream_index": 0}[op]
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 0.05, 0.2])

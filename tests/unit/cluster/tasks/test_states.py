@@ -10,10 +10,7 @@ from distributed import Client, LocalCluster
 
 import taskscope
 from taskscope.jupyter.widgets import ProgressWidget
-from taskscope.model.tables.workers import Scheduled
-from tests.support.clusters.scheduler_events import World
 from tests.support.clusters.tasks import work, work_after
-from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import until
 
 _NAMES = ("held", "after", "gpu")
@@ -67,37 +64,3 @@ def test_progress_shows_what_is_processed_queued_waiting_and_fits_no_worker(
         assert _shown(widget)["gpu"] == (0, None, None, None)
         widget.close()
     assert run.recording.to_pandas("messages").empty
-
-
-def test_what_waits_is_counted_exactly_whatever_becomes_of_it(fake_clock: FakeClock) -> None:
-    world = World(fake_clock)
-    keys = [f"{prefix}-{i}" for prefix in ("a", "b") for i in range(4)]
-    run = world.begin(keys)
-    world.tell(
-        *world.graph(dict.fromkeys(keys, ()), states={"b-0": "memory"}),
-        *(world.state(key, "waiting") for key in keys[:4]),
-        *(world.state(key, "queued") for key in ("a-0", "b-1", "b-2")),
-        world.state("b-3", "no-worker"),
-    )
-    told = [run.log.scheduled]
-    fake_clock.advance(2.0)
-    world.tell(world.send("a-0"), world.end("b-1"), world.state("a-1", "forgotten"), world.send("b-3"))
-    told.append(run.log.scheduled)
-    assert told == [
-        {"a": Scheduled(0.0, 4, True, 1, 3, 0), "b": Scheduled(0.0, 3, True, 2, 0, 1)},
-        {"a": Scheduled(2.0, 2, True, 0, 2, 0), "b": Scheduled(2.0, 1, True, 1, 0, 0)},
-    ]
-
-
-def test_what_waits_is_of_the_run_that_has_it_computed(fake_clock: FakeClock) -> None:
-    world = World(fake_clock)
-    first = world.begin(["x-1"])
-    world.tell(*world.graph({"x-1": ()}), world.state("x-1", "no-worker"))
-    second = world.begin(["x-1"])
-    world.tell(*world.graph({"x-1": ()}, states={"x-1": "no-worker"}))
-    told = [first.log.scheduled, second.log.scheduled]
-    world.finish(first, "interrupted")
-    world.tell()
-    told.append(second.log.scheduled)
-    one = Scheduled(0.0, 1, True, 0, 0, 1)
-    assert told == [{"x": one}, {}, {"x": one}]

@@ -14,8 +14,8 @@ from distributed import Client, LocalCluster, get_client, worker_client
 import taskscope
 from taskscope.recording import Recording
 from tests.support.clusters.other_client import other_client
+from tests.support.clusters.recordings import rows
 from tests.support.waiting import until
-from tests.unit.cluster.tasks.test_computes import rows
 
 
 def double(number: int) -> int:

@@ -14,8 +14,8 @@ from dask.delayed import delayed
 from distributed import Client, Future, LocalCluster
 
 import taskscope
+from tests.support.clusters.recordings import rows
 from tests.support.waiting import until
-from tests.unit.cluster.tasks.test_computes import rows
 
 _BYTES = 4_000_000
 

@@ -18,8 +18,8 @@ from taskscope.sources.cluster.observer import Observer
 from taskscope.sources.cluster.workers.clock_probe import ClockProbe
 from taskscope.sources.cluster.workers.known import Workers
 from taskscope.sources.cluster.workers.poll import WorkerPoll
+from tests.support.clusters.recordings import rows
 from tests.support.clusters.shifted_worker import SHIFTED, scheduler_address, set_clock, shifted_worker
-from tests.unit.cluster.tasks.test_computes import rows
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
 

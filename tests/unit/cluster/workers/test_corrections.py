@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from taskscope.sources.cluster.executions import Executions, read_executions
 from taskscope.sources.cluster.rows import Corrections
 from tests.support.clusters.scheduler_events import record
-from tests.unit.cluster.tasks.test_records import executions
 
 IN_TIME_S = 0.001
+
+
+def executions(*records: Mapping[str, Any]) -> Executions:
+    told, errors = read_executions(records)
+    assert errors == []
+    return told
 
 
 def found_in(
@@ -44,62 +51,10 @@ def corrections(
     return found_in(Corrections(), added, late, apart_s, threads=threads)
 
 
-def test_what_a_worker_added_is_seen_in_spite_of_late_reports_and_of_heartbeats() -> None:
-    # It adds 0.5 s, from the fifth task on 0.25 s. The second report is late by 0.1 s.
-    added = [0.5] * 4 + [0.25] * 4
-    late = [0.001, 0.1, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001]
-    assert corrections(added, late, 0.01) == pytest.approx([a - 0.001 for a in added])
-
-
-@pytest.mark.parametrize("late", [[0.1, 0.001, 0.001, 0.001, 0.1], [0.001, 0.1, 0.1, 0.1, 0.001]])
-def test_reports_may_be_late_where_nothing_is_told_of_before_or_of_after(late: list[float]) -> None:
-    assert corrections([0.5] * 5, late, 0.01) == pytest.approx([0.499] * 5)
-
-
-def test_what_was_added_to_tasks_that_are_far_apart_is_what_each_says_itself() -> None:
-    assert corrections([0.5, 0.25, 0.5], [0.001, 0.002, 0.003], 0.5) == pytest.approx([0.499, 0.248, 0.497])
-
-
-def test_the_first_report_of_a_look_is_compared_with_the_last_of_the_one_before() -> None:
-    known = Corrections()
-    found_in(known, [0.5] * 4, [IN_TIME_S] * 4, 0.01)
-    # The same worker could begin its next task only once the late report was made.
-    late = found_in(known, [0.5, 0.5], [0.08, IN_TIME_S], 0.09, first=100.04)
-    assert late == pytest.approx([0.499] * 2)
-
-
-def test_what_is_read_again_is_no_witness_of_itself() -> None:
-    known = Corrections()
-    for _ in range(2):
-        found = found_in(known, [0.5] * 4, [0.04, IN_TIME_S, IN_TIME_S, IN_TIME_S], 0.01)
-        assert found == pytest.approx([0.499] * 4)
-
-
-def test_what_is_read_again_does_not_take_the_place_of_others() -> None:
-    known = Corrections()
-    found_in(known, [0.5] * 4, [IN_TIME_S] * 4, 0.01)
-    for _ in range(8):
-        assert found_in(known, [0.5], [0.04], 0.01, first=100.04) == pytest.approx([0.499])
-    found = found_in(known, [0.5, 0.5], [0.08, IN_TIME_S], 0.09, first=100.09)
-    assert found == pytest.approx([0.499] * 2)
-
-
 def test_a_task_does_not_begin_before_the_last_one_on_its_thread_is_over() -> None:
     # The last one seems to be late by 0.04 s, but what is added has changed: else it had run beside another.
     added = [0.5] * 4 + [0.46]
     assert corrections(added, [IN_TIME_S] * 5, 0.01) == pytest.approx([0.499] * 4 + [0.459], abs=0.002)
-
-
-def test_on_another_thread_it_may() -> None:
-    found = corrections([0.5] * 6, [IN_TIME_S] * 5 + [0.041], 0.005, threads=[5, 6] * 3)
-    assert found == pytest.approx([0.499] * 6)
-
-
-def test_the_last_thing_that_a_thread_did_is_known_from_the_look_before() -> None:
-    known = Corrections()
-    found_in(known, [0.5] * 4, [IN_TIME_S] * 4, 0.01)
-    changed = found_in(known, [0.46], [IN_TIME_S], 0.01, first=100.04)
-    assert changed == pytest.approx([0.459], abs=0.002)
 
 
 _Run = NDArray[np.float64]

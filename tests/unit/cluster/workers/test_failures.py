@@ -105,28 +105,6 @@ def test_who_hangs_is_found_out_once_and_left_alone_until_it_has_answered(
     asyncio.run(rounds())
 
 
-def test_of_a_group_those_that_can_answer_are_found_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poll, "_PATIENCE_S", 0.01)
-    monkeypatch.setattr(poll, "_S_PER_WORKER", 0.0)
-    monkeypatch.setattr(poll, "_BACK_OFF_S", (0.0,))
-    addresses = [f"tcp://10.0.0.1:{4001 + i}" for i in range(400)]
-    link = Scheduler(*map(FakeWorker, addresses))
-    link.hanging.add(addresses[0])
-    workers, recorder = Workers(SCHEDULER), Recorder()
-    workers.update({"workers": {address: {"nthreads": 1} for address in addresses}})
-
-    async def rounds() -> None:
-        poll = WorkerPoll(link, workers, recorder)
-        silent = [(await poll.call(name)).silent for _ in range(6)]
-        assert [len(some) for some in silent] == [25, 2, 1, 1, 1, 1]
-        assert silent[-1] == {addresses[0]}
-        # Those with all, with a sixteenth, with the two that are left of it, and alone; more is never open.
-        assert len(poll._tasks) == 4
-        poll.close()
-
-    asyncio.run(rounds())
-
-
 class Bomb:
     """What runs code where it is unpickled."""
 
@@ -174,22 +152,6 @@ async def asked(link: Scheduler, clock: FakeClock) -> tuple[list[str], list[str]
     given: list[str] = []
     question.take_each(answers, lambda _address, told: given.append(told))
     return given, [message.text for message in recorder.messages]
-
-
-def test_a_moment_without_a_worker_is_no_refusal(fake_clock: FakeClock) -> None:
-    link = Scheduler()
-    link.workers = {}
-    link._answer = lambda *_: {}  # type: ignore[method-assign]  # the scheduler passes on nothing
-    assert asyncio.run(asked(link, fake_clock)) == ([], [])
-
-
-def test_workers_that_refuse_say_so(fake_clock: FakeClock) -> None:
-    link = Scheduler(FakeWorker(A))
-    link.refusing.add(A)
-    workers, recorder = Workers(SCHEDULER), Recorder(clock=fake_clock)
-    workers.update({"workers": {A: {"nthreads": 1}}})
-    answers = asyncio.run(WorkerPoll(link, workers, recorder).call(name))
-    assert answers.refusal == "not allowed"
 
 
 def spoken(dask_worker: Any = None) -> str:

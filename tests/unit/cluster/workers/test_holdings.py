@@ -17,10 +17,10 @@ from taskscope.jupyter.widgets import CacheWidget
 from taskscope.model.recording import RecordedData
 from taskscope.session import current
 from taskscope.sources.cluster.questions import Holdings
+from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_events import World
 from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import until
-from tests.unit.cluster.tasks.test_computes import rows
 
 _BYTES = 80_000
 

@@ -21,9 +21,9 @@ from taskscope.session import current
 from taskscope.sources.cluster import questions, scheduler
 from taskscope.sources.cluster.workers import poll, samples
 from taskscope.sources.cluster.workers.poll import Answers, WorkerPoll
+from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import work, work_after
 from tests.support.waiting import PATIENCE_S, until
-from tests.unit.cluster.tasks.test_computes import rows
 
 # A process is told of its own children alone that they stand still.
 OWN_CHILDREN = {"distributed.worker.multiprocessing-method": "spawn"}

@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 
 import taskscope
 from taskscope.recording import Recording
-from tests.unit.cluster.tasks.test_computes import rows
+from tests.support.clusters.recordings import rows
 
 FIFTY_YEARS_S = 50 * 365.25 * 86_400
 

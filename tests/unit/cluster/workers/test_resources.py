@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +11,9 @@ import pytest
 from distributed import Client, LocalCluster, wait
 
 import taskscope
-from taskscope.model.tables.workers import WorkerSample
-from taskscope.record import Recorder
-from taskscope.sources.cluster.workers.known import Workers, WorkerSampler
+from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import work_after
-from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import until
-from tests.unit.cluster.tasks.test_computes import rows
 
 _BYTES = 100_000_000
 
@@ -58,65 +53,3 @@ def test_each_worker_s_memory_is_followed_while_it_computes(
     ticks, fds = zip(*rows(run.recording, "workers", "tick_s", "n_fds"), strict=True)
     assert all(0 < tick < 60 for tick in ticks)
     assert all(n >= 3 for n in fds)
-
-
-def test_a_sample_is_told_once_and_what_is_spilled_is_not_held_in_memory() -> None:
-    clock = FakeClock()
-    recorder = Recorder(clock=clock)
-    workers = Workers("tcp://a:1", WorkerSampler(recorder).take)
-    facts = {
-        "name": 3,
-        "nthreads": 2,
-        "memory_limit": 0,
-        "metrics": {
-            "time": clock.time() + 1.5,
-            "cpu": 150.0,
-            "memory": 500,
-            "managed_bytes": 700,
-            "spilled_bytes": {"memory": 300, "disk": 40},
-            "task_counts": {"executing": 2, "long-running": 1, "ready": 7},
-            "event_loop_interval": 0.25,
-            "gil_contention": 0.5,
-            "host_net_io": {"read_bps": 1e6, "write_bps": 2e6},
-            "host_disk_io": {"read_bps": 3e6, "write_bps": 4e6},
-            "num_fds": 20,
-            "gpu_utilization": 75,
-            "gpu_memory_used": 6e9,
-        },
-    }
-    for _ in range(2):
-        workers.update({"workers": {"tcp://a:2": facts, "tcp://a:3": {"name": "new"}}})
-    (sample,) = recorder.workers
-    assert sample.time_s == pytest.approx(1.5)
-    assert replace(sample, time_s=1.5) == WorkerSample(
-        time_s=1.5,
-        worker="tcp://a:2",
-        name="3",
-        n_threads=2,
-        n_executing=3,
-        cpu_percent=150.0,
-        rss_bytes=500.0,
-        managed_bytes=400.0,
-        unmanaged_bytes=100.0,
-        spilled_bytes=300.0,
-        limit_bytes=None,
-        tick_s=0.25,
-        gil_contention=0.5,
-        net_read_bps=1e6,
-        net_write_bps=2e6,
-        disk_read_bps=3e6,
-        disk_write_bps=4e6,
-        n_fds=20.0,
-        gpu_percent=75.0,
-        gpu_bytes=6e9,
-    )
-
-
-def test_a_tick_that_no_event_loop_can_have_is_unknown() -> None:
-    clock = FakeClock()
-    recorder = Recorder(clock=clock)
-    workers = Workers("tcp://a:1", WorkerSampler(recorder).take)
-    for i, told in enumerate([-1.0, 2.0**40, float("nan"), "odd", 0.02]):
-        metrics = {"time": clock.time() + i, "event_loop_interval": told}
-        workers.update({"workers": {"tcp://a:2": {"name": "a", "nthreads": 1, "metrics": metrics}}})
-    assert [sample.tick_s for sample in recorder.workers] == [None, None, None, None, 0.02]

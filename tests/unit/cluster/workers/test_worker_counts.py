@@ -16,9 +16,8 @@ from distributed import Client, LocalCluster
 import taskscope
 from taskscope.options import Named
 from taskscope.recording import Recording
-from taskscope.sources.cluster.adapter.remote import counted_lines
-from taskscope.sources.cluster.workers.poll import Answers, WorkerPoll
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
+from tests.support.computes.process_tasks import total
 from tests.support.waiting import PATIENCE_S, until
 
 needs_events = pytest.mark.skipif(not HAS_LOCAL_EVENTS, reason="sys.monitoring came with Python 3.12")
@@ -128,7 +127,7 @@ def test_a_function_that_was_sent_as_code_is_counted_with_its_file_where_it_is_d
 @needs_events
 def test_a_function_that_is_not_named_and_a_task_of_another_client_are_not_counted(workers: Client) -> None:
     with (
-        taskscope.profile(lines=[fails], display=False) as run,
+        taskscope.profile(lines=[total], display=False) as run,
         subprocess.Popen([sys.executable, "-c", OTHER, str(workers.scheduler.address)]) as other,  # type: ignore[union-attr]
     ):
         dask.delayed(step)(3, dask_key_name="step-1").compute()
@@ -141,65 +140,19 @@ import sys
 from distributed import Client
 
 with Client(sys.argv[1]) as client:
-    from tests.unit.cluster.workers.test_worker_counts import fails
-    client.submit(fails, 1).result()
+    from tests.support.computes.process_tasks import total
+    client.submit(total, [1, 2]).result()
 """
-
-
-IN_THREADS: dict[str, Any] = {
-    "threads_per_worker": 2,
-    "dashboard_address": ":0",
-    "processes": False,
-    "protocol": "tcp://",
-}
-
-
-@needs_events
-def test_the_source_of_the_meter_is_sent_to_each_worker_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    sent: list[tuple[bool, frozenset[str] | None]] = []
-    call = WorkerPoll.call
-
-    async def noted(self: WorkerPoll, function: Any, *arguments: Any, workers: Any = None) -> Answers:
-        answers = await call(self, function, *arguments, workers=workers)
-        if function is counted_lines:
-            sent.append((arguments[-1] is not None, workers))
-        return answers
-
-    monkeypatch.setattr(WorkerPoll, "call", noted)
-    with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
-        (first,) = client.scheduler_info(n_workers=-1)["workers"]
-        with taskscope.profile(lines=[step], display=False) as run:
-            client.submit(step, 3, key="one").result()
-            until(lambda: len(sent) > 4)
-            assert sent[:2] == [(False, None), (True, frozenset({first}))]
-            cluster.scale(2)
-            client.wait_for_workers(2)
-            until(lambda: len([None for is_sent, _ in sent if is_sent]) > 1)
-            (second,) = {*client.scheduler_info(n_workers=-1)["workers"]} - {first}
-            client.submit(step, 3, key="two", workers=[second]).result()
-            n = len(sent)
-            until(lambda: len(sent) > n + 2)
-        assert [workers for is_sent, workers in sent if is_sent] == [frozenset({first}), frozenset({second})]
-        assert {key: hits(run.recording, key) for key in ("one", "two")} == {
-            "one": STEP_OF_3,
-            "two": STEP_OF_3,
-        }
-        until(lambda: has_nothing_left(client))
 
 
 KILLED = """
 import sys, time
 from distributed import Client
 import taskscope
-from tests.unit.cluster.workers.test_worker_counts import step
+from tests.support.computes.process_tasks import total
 
-with Client(sys.argv[1]) as client, taskscope.profile(display=False, lines=[step]):
-    client.submit(step, 3).result()
+with Client(sys.argv[1]) as client, taskscope.profile(display=False, lines=[total]):
+    client.submit(total, [1, 2]).result()
     open(sys.argv[2], "w").close()
     time.sleep(600)
 """

@@ -16,10 +16,7 @@ import pytest
 from distributed import Client
 
 import taskscope
-from taskscope.sources.cluster.adapter.remote import sampled_lines
 from tests.support.waiting import PATIENCE_S, until
-
-THREAD = "taskscope-lines"
 
 
 def burn(seconds: float) -> float:
@@ -108,50 +105,3 @@ def worker() -> Iterator[Any]:
     yield worker
     until(lambda: not is_sampling())
     assert sys.getswitchinterval() == before_s
-
-
-def _run_task_simple(worker: Any, key: object) -> None:
-    """Run a task as a worker does: what it calls below a function of this name."""
-    worker.active_threads[threading.get_ident()] = key
-    try:
-        burn(0.3)
-    finally:
-        del worker.active_threads[threading.get_ident()]
-
-
-def test_one_thread_of_a_worker_samples_for_all_who_ask(worker: Any) -> None:
-    for name in ("one", "other"):
-        assert sampled_lines(name, 0.002, 60.0, dask_worker=worker) == {"functions": [], "stacks": []}
-    _run_task_simple(worker, ("sum-1234", 0))
-    assert [thread.name for thread in threading.enumerate()].count(THREAD) == 1
-    seen = [sampled_lines(name, 0.002, 0.0, dask_worker=worker) for name in ("one", "other")]
-    assert seen[0]["functions"] == seen[1]["functions"] == [("burn", __file__, burn.__code__.co_firstlineno)]
-    for told in seen:
-        for prefix, ago_s, calls, n, seconds, squares, cpu_s, known_s in told["stacks"]:
-            assert (prefix, [place for place, _ in calls]) == ("sum", [0])
-            assert n >= 1
-            assert 0 <= ago_s < PATIENCE_S
-            assert seconds**2 >= squares > 0
-            assert 0 <= cpu_s <= known_s <= seconds
-
-
-def test_a_sampler_ends_by_itself_once_nobody_has_asked_for_long(worker: Any) -> None:
-    sampled_lines("one", 0.002, 0.05, dask_worker=worker)
-    until(lambda: not is_sampling())
-    sampled_lines("one", 0.002, 0.05, dask_worker=worker)
-    assert is_sampling()
-
-
-def test_a_thread_that_runs_no_task_is_not_looked_at(worker: Any) -> None:
-    sampled_lines("one", 0.002, 60.0, dask_worker=worker)
-    worker.active_threads[threading.get_ident()] = "x-1"
-    burn(0.1)
-    assert sampled_lines("one", 0.002, 0.0, dask_worker=worker)["stacks"] == []
-
-
-def test_without_the_global_lock_workers_are_not_sampled(
-    worker: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
-    assert sampled_lines("one", 0.002, 60.0, dask_worker=worker) == {"functions": [], "stacks": []}
-    assert not is_sampling()

@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import dask
 import pytest
@@ -17,115 +17,18 @@ from taskscope.model.tables.records import Message
 from taskscope.record import messages
 from taskscope.recording import Recording
 from taskscope.sources.cluster.observer import Event
+from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_events import HERE, World
 from tests.support.clusters.tasks import work_after
 from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import until
-from tests.unit.cluster.tasks.test_computes import rows
 
 NANNY, NEXT = "tcp://10.0.0.1:2", "tcp://10.0.0.1:3"
-_Happening: TypeAlias = tuple[str, object]
 
 
 def life(world: World, what: str, details: object, worker: str = HERE) -> Event:
     """Return that something has happened to a worker now."""
     return ("life", worker, world.clock.time(), what, details)
-
-
-@pytest.mark.parametrize(
-    ("happened", "told", "lost"),
-    [
-        ([("gone", True)], [("info", "worker 0 left", "left")], "worker 0 left"),
-        ([("gone", False)], [("warning", "worker 0 died", "died")], "worker 0 died"),
-        (
-            [("killed", 3.0 * 2**20), ("gone", False)],
-            [("warning", "worker 0 was killed because of its memory (3 MiB)", "killed")],
-            "worker 0 died: killed because of its memory (3 MiB)",
-        ),
-        (
-            [("timed out", 300.0), ("closing", "check-worker-ttl-17.5"), ("gone", False)],
-            [
-                (
-                    "warning",
-                    "worker 0 timed out: the scheduler had not heard of it for 300 s",
-                    "timed out",
-                )
-            ],
-            "worker 0 died: timed out: the scheduler had not heard of it for 300 s",
-        ),
-        (
-            [("status", ["running", "closing_gracefully"]), ("closing", "scheduler-remove"), ("gone", True)],
-            [("info", "worker 0 was retired", "retired")],
-            "worker 0 left: retired",
-        ),
-        (
-            [("closing", "restart-1732.25"), ("gone", False)],
-            [("info", "worker 0 closed (restart)", "left")],
-            "worker 0 died: closed (restart)",
-        ),
-        (
-            [
-                ("status", ["running", "closing_gracefully"]),
-                ("status", ["closing_gracefully", "running"]),
-                ("gone", False),
-            ],
-            [("warning", "worker 0 died", "died")],
-            "worker 0 died",
-        ),
-        (
-            [
-                ("status", ["running", "paused"]),
-                ("status", ["paused", "running"]),
-                ("status", ["init", "running"]),
-                ("status", 5),
-                ("odd", None),
-                ("killed", "much"),
-                ("gone", False),
-            ],
-            [
-                ("warning", "worker 0 paused: it begins no task until it has memory again", "paused"),
-                ("info", "worker 0 runs again", "resumed"),
-                ("warning", "worker 0 died", "died"),
-            ],
-            "worker 0 died",
-        ),
-    ],
-)
-def test_what_becomes_of_a_worker_is_told_once_and_why_its_tasks_are_lost(
-    happened: list[_Happening], told: list[tuple[str, str, str]], lost: str, fake_clock: FakeClock
-) -> None:
-    world = World(fake_clock)
-    run = world.begin(["x-1"])
-    world.tell(*world.graph({"x-1": []}), world.send("x-1"))
-    fake_clock.advance(1.0)
-    is_expected = ("gone", True) in happened
-    world.tell(*(life(world, *one) for one in happened), world.lose("x-1", expected=is_expected))
-    world.finish(run)
-    recording = world.recorder.snapshot()
-    assert [(m.time_s, m.level, m.text, m.worker, m.event) for m in recording.messages] == [
-        (1.0, level, text, HERE, event) for level, text, event in told
-    ]
-    assert rows(recording, "tasks", "status", "error") == [("lost", lost)]
-
-
-def test_a_worker_that_its_nanny_started_anew_was_restarted_and_another_one_came(
-    fake_clock: FakeClock,
-) -> None:
-    world = World(fake_clock)
-    world.tell(life(world, "came", ["6", "", 1], "tcp://10.0.0.1:9"))
-    # Who comes while nothing runs is no news.
-    assert world.said == []
-    world.begin(["x-1"])
-    world.tell(life(world, "came", ["7", NANNY, 1]), life(world, "gone", False))
-    world.tell(
-        life(world, "came", ["7", NANNY, 1], NEXT), life(world, "came", ["8", "", 1], "tcp://10.0.0.1:4")
-    )
-    assert [(m.worker, m.text, m.event) for m in world.recorder.messages] == [
-        (HERE, "worker 7 came", "came"),
-        (HERE, "worker 7 died", "died"),
-        (NEXT, "worker 7 was restarted by its nanny", "restarted"),
-        ("tcp://10.0.0.1:4", "worker 8 came", "came"),
-    ]
 
 
 def test_what_becomes_of_workers_is_bounded_and_that_is_said(

@@ -9,7 +9,6 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-WIDGET = "application/vnd.jupyter.widget-view+json"
 HINT = "VS Code and Colab show this picture."
 SETUP = """
 import dask, threading

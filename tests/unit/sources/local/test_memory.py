@@ -40,10 +40,6 @@ def small(_i: int) -> bytearray:
     return bytearray(SMALL)
 
 
-def fails(_i: int) -> None:
-    raise ValueError("on purpose")
-
-
 def count(*values: object) -> int:
     return len(values)
 
