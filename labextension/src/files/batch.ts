@@ -76,7 +76,7 @@ function section<T extends TableName>(columns: Columns<T>): Section<T> {
 
 const NONE = { first: 0, n: 0, columns: {} as never };
 const NOTHING = {
-  metered: section<'metered'>({ row: new Int32Array(), cpuS: new Float64Array(), cpuFrom: new Int32Array() }), progress: NONE, estimates: NONE, stops: NONE, running: NONE, turns: NONE, completed: section<'completed'>({ row: new Int32Array(), nbytes: new Int32Array() })
+  metered: section<'metered'>({ row: new Int32Array(), cpuS: new Float64Array(), cpuFrom: new Int32Array() }), progress: NONE, estimates: NONE, stops: NONE, running: NONE, completed: section<'completed'>({ row: new Int32Array(), nbytes: new Int32Array() })
 };
 
 /** Numbers the rows of a table that something is of from 0, in their order; those beyond `last` are one. */

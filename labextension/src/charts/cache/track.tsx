@@ -1,13 +1,14 @@
 /** Results that are kept in memory: the stack, its peak, and the same in words. */
-import { formatCount, formatDuration, printable } from '../../lib/format';
+import { formatCount, printable } from '../../lib/format';
 import { valueAxis } from '../../lib/ticks';
 import { trans } from '../../lib/translate';
 import type { Measure } from '../../store';
 import { LatestMoments } from '../../store';
-import type { Brush, Plot, PlotSpec } from '../timeline/drawing';
-import { PlotTrack } from '../timeline/plot-track';
+import type { Brush } from '../timeline/drawing';
 import type { TimeFrame } from '../timeline/time';
 import type { TrackContext } from '../timeline/track';
+import type { ValuePlot } from '../timeline/value-track';
+import { ValueTrack } from '../timeline/value-track';
 import type { LegendEntry } from '../ui/export';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
@@ -24,17 +25,13 @@ const MAX_TABLE = 50;
 const MAX_READ = 5;
 const MEASURES = ['bytes', 'count', 'metric'] as const;
 
-export class CacheTrack extends PlotTrack {
+export class CacheTrack extends ValueTrack {
   readonly name = 'cache';
   override readonly css = CACHE_CSS;
   readonly label: string;
   #chosen: Measure | null;
   #metric: string | null = null;
   #summary: HeldSummary | null = null;
-  #growing = false;
-  #zeroS = 0;
-  #seen = '';
-  #shownChoice: Measure | null = null;
   #entries: readonly CacheEntry[] = [];
   #peak = '';
   readonly #moments = new LatestMoments();
@@ -49,58 +46,39 @@ export class CacheTrack extends PlotTrack {
     this.label = trans.__('Results in memory');
   }
 
-  update(frame: TimeFrame | null): string | null {
-    const { store, window } = this.context;
-    const seen = `${store.held.version} ${store.version} ${String(this.#chosen)} ${String(frame?.growing)} ${window.id}`;
-    // While time is paused, words that were said before stand.
-    if (seen !== this.#seen && !(frame?.paused === true && this.#summary !== null && this.#shownChoice === this.#chosen)) {
-      this.#seen = seen;
-      this.#shownChoice = this.#chosen;
-      this.#zeroS = frame?.zeroS ?? 0;
-      this.#growing = frame?.growing ?? false;
-      this.#metric = metricName(store, window);
-      this.#summary = summariseHeld(store, window, this.#held().moments);
-      this.#entries = this.#entriesOf(this.#summary);
-    }
-    return this.#nothing(frame);
-  }
-
-  version(): string {
-    return this.#seen;
-  }
-
-  plots(): readonly PlotSpec[] {
-    const measure = this.#measure;
-    const title = titleText(measure, this.#metric, this.#summary?.isOnCluster ?? false);
-    if (this.#isUnknown) {
-      return [{ title, axis: NO_AXIS, heightPx: NOTE_PX }];
-    }
-    const axis = valueAxis((this.#summary?.peak.total ?? 0) * 1.08, 3, formatterOf(measure), measure !== 'metric');
-    return [{ title, axis, heightPx: PLOT_PX }];
-  }
-
-  drawPlots(brush: Brush, [plot]: readonly Plot[]): void {
-    const summary = this.#summary;
-    if (plot === undefined || summary === null) {
-      return;
-    }
+  protected sources(): readonly (number | string | null)[] {
     const { store } = this.context;
-    if (this.#isUnknown) {
-      const { plotLeftPx, plotWidthPx } = brush.room;
-      brush.label(allUnknownText(this.#measure, this.#metric), [{ x: plotLeftPx + plotWidthPx / 2, y: plot.topPx + plot.heightPx / 2, align: 'center' }]);
-      return;
-    }
-    const stack = this.#stack(brush);
-    brush.inside(plot, () => {
-      drawStack(brush, plot, stack, prefix => store.colour(prefix));
-    });
-    const { total, timeS } = summary.peak;
-    if (total > 0) {
-      brush.point(plot, timeS, total, trans.__('peak %1', amountText(this.#measure, total, this.#metric)));
-    }
+    return [store.held.version, store.version, this.#chosen];
   }
 
-  readout(timeS: number): readonly string[] | null {
+  protected read(): boolean {
+    const { store, window } = this.context;
+    this.#metric = metricName(store, window);
+    this.#summary = summariseHeld(store, window, this.#held().moments);
+    this.#entries = this.#entriesOf(this.#summary);
+    return this.#summary !== null;
+  }
+
+  plots(): readonly ValuePlot[] {
+    const [measure, summary] = [this.#measure, this.#summary];
+    const title = titleText(measure, this.#metric, summary?.isOnCluster ?? false);
+    const format = (amount: number): string => amountText(measure, amount, this.#metric);
+    if (this.#isUnknown) {
+      const paint: ValuePlot['paint'] = (brush, plot) => {
+        const { plotLeftPx, plotWidthPx } = brush.room;
+        brush.label(allUnknownText(measure, this.#metric), [{ x: plotLeftPx + plotWidthPx / 2, y: plot.topPx + plot.heightPx / 2, align: 'center' }]);
+      };
+      return [{ title, axis: NO_AXIS, heightPx: NOTE_PX, format, paint }];
+    }
+    const peak = summary === null || summary.peak.total === 0 ? null : { value: summary.peak.total, timeS: summary.peak.timeS };
+    return [{
+      title, format, peak, heightPx: PLOT_PX,
+      axis: valueAxis((peak?.value ?? 0) * 1.08, 3, formatterOf(measure), measure !== 'metric'),
+      paint: (brush, plot) => { drawStack(brush, plot, this.#stack(brush), prefix => this.context.store.colour(prefix)); }
+    }];
+  }
+
+  protected readings(timeS: number): readonly string[] {
     const { store } = this.context;
     const measure = this.#measure;
     const stack = this.#held().stack({ startS: timeS, stopS: timeS + 1e-9 }, 1, timeS);
@@ -110,28 +88,24 @@ export class CacheTrack extends PlotTrack {
       .filter(([, amount]) => amount > 0)
       .sort((a, b) => b[1] - a[1]);
     const total = parts.reduce((sum, [, amount]) => sum + amount, 0);
-    return [
-      trans.__('at %1', formatDuration(timeS - this.#zeroS)),
-      amountText(measure, total, this.#metric),
-      ...parts.slice(0, MAX_READ).map(([prefix, amount]) => `${printable(prefix, 40)} ${format(amount)}`)
-    ];
+    return [amountText(measure, total, this.#metric), ...parts.slice(0, MAX_READ).map(([prefix, amount]) => `${printable(prefix, 40)} ${format(amount)}`)];
   }
 
-  head(): ComponentChildren {
+  override head(): ComponentChildren {
     const summary = this.#summary;
     if (summary === null) {
       return null;
     }
     return (
       <div class="tsk-series-head">
-        <div class="tsk-cache-now">{nowText(summary, this.#metric, this.#growing)}</div>
+        <div class="tsk-cache-now">{nowText(summary, this.#metric, this.growing)}</div>
         <div class="tsk-cache-measures" role="group" aria-label={trans.__('Measure')}>
           {MEASURES.map(measure => (
             <button
               type="button" hidden={measure === 'metric' && this.#metric === null} aria-pressed={measure === this.#measure}
               onClick={() => {
                 this.#chosen = measure;
-                this.context.request();
+                this.choose();
               }}
             >
               <span>{measureName(measure, this.#metric)}</span>
@@ -142,7 +116,7 @@ export class CacheTrack extends PlotTrack {
     );
   }
 
-  foot(): ComponentChildren {
+  override foot(): ComponentChildren {
     if (this.#summary === null) {
       return null;
     }
@@ -160,7 +134,7 @@ export class CacheTrack extends PlotTrack {
 
   description(): string {
     const summary = this.#summary;
-    return summary === null ? this.label : labelText(nowText(summary, this.#metric, this.#growing), this.#peak, summary.isOnCluster);
+    return summary === null ? this.label : labelText(nowText(summary, this.#metric, this.growing), this.#peak, summary.isOnCluster);
   }
 
   override legend(): readonly LegendEntry[] {
@@ -191,11 +165,8 @@ export class CacheTrack extends PlotTrack {
     return this.#summary !== null && isAllUnknown(this.#summary);
   }
 
-  #nothing(frame: TimeFrame | null): string | null {
+  protected nothing(frame: TimeFrame | null): string {
     const { store, window } = this.context;
-    if (this.#summary !== null) {
-      return null;
-    }
     if (frame === null) {
       return trans.__('waiting for the first compute');
     }
@@ -237,7 +208,7 @@ export class CacheTrack extends PlotTrack {
     const { store } = this.context;
     const prefixes = byPrefix(store, summary.peak.groups);
     const format = formatterOf(summary.measure);
-    this.#peak = peakText(summary, prefixes, this.#metric, this.#zeroS);
+    this.#peak = peakText(summary, prefixes, this.#metric, this.zeroS);
     return prefixes.map(([prefix, amount]) => ({ prefix, colour: store.colour(store.tables.prefixId(prefix)), amount: format(amount) }));
   }
 }

@@ -1,16 +1,14 @@
 /** CPU and memory of a cluster's workers: of all of them together, or of one that the person chooses. */
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
-import type { Span } from '../../lib/span';
 import { valueAxis } from '../../lib/ticks';
 import { trans } from '../../lib/translate';
 import type { Quantity, SecondsOfPrefix, WorkerSeries, WorkerStore } from '../../store';
 import type { ClusterWorker } from '../../wire';
-import { Gauge, MIN_SAMPLES, RESOURCES_CSS } from '../resources/track';
 import { formatCpu, sampleSpan } from '../resources/summary';
-import type { Brush, Plot, PlotSpec } from '../timeline/drawing';
-import { PlotTrack } from '../timeline/plot-track';
-import type { TimeFrame } from '../timeline/time';
+import type { Brush, Plot } from '../timeline/drawing';
 import type { TrackContext } from '../timeline/track';
+import type { GaugeReading, Line, ValuePlot } from '../timeline/value-track';
+import { Gauge, MIN_SAMPLES, VALUES_CSS, ValueTrack, bytesAxis, joined } from '../timeline/value-track';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { Happening } from './life';
@@ -18,15 +16,16 @@ import { drawLife, happenings, lifeAt, lifeTable } from './life';
 import { Seconds, secondsTable } from './seconds';
 import { WORKERS_CSS } from './style';
 import type { WorkersSummary } from './workers-data';
-import { drawWorkers, summariseWorkers, unmanagedBytes } from './workers-data';
+import { summariseWorkers, unmanagedBytes } from './workers-data';
 
 const CPU_PX = 64;
 const MEMORY_PX = 104;
 const LAG_PX = 40;
 /** What distributed means the time between two ticks of an event loop to be. */
 const MEANT_TICK_S = 0.02;
-/** A limit beyond so many peaks is told in words only: on the scale it would press the history flat. */
-const FAR = 4;
+/** How strong the areas of results, and of all else, are. */
+const STRONG = 0.45;
+const WEAK = 0.16;
 /** More than these no list shows; the first ones are. */
 const MAX_LISTED = 2_000;
 
@@ -37,10 +36,10 @@ interface Extra {
   readonly format: (value: number | null) => string;
 }
 
-export class WorkersTrack extends PlotTrack {
+export class WorkersTrack extends ValueTrack {
   readonly name = 'workers';
   override readonly inBrief = 'head';
-  override readonly css = RESOURCES_CSS + WORKERS_CSS;
+  override readonly css = VALUES_CSS + WORKERS_CSS;
   readonly label: string;
   /** The number of the worker that is shown; null: all of them. */
   #worker: number | null = null;
@@ -49,11 +48,7 @@ export class WorkersTrack extends PlotTrack {
   #series: WorkerSeries | null = null;
   #summary: WorkersSummary | null = null;
   #told: readonly Happening[] = [];
-  #span: Span | null = null;
   #seconds: readonly SecondsOfPrefix[] = [];
-  #growing = false;
-  #zeroS = 0;
-  #seen = '';
   readonly #lag: Extra;
   readonly #extras: readonly Extra[];
 
@@ -75,83 +70,94 @@ export class WorkersTrack extends PlotTrack {
     ];
   }
 
-  update(frame: TimeFrame | null): string | null {
+  protected sources(): readonly (number | null | undefined)[] {
+    const { store, window } = this.context;
+    const own = sampleSpan(store.tables, window);
+    return [this.#workers?.version, this.#worker, own?.startS, own?.stopS, store.tables.remarks.length, store.cluster?.metrics.version];
+  }
+
+  protected read(): boolean {
     const { store, window } = this.context;
     const workers = this.#workers;
     const own = sampleSpan(store.tables, window);
-    const seen = [workers?.version, this.#worker, own?.startS, own?.stopS, frame?.growing, store.tables.remarks.length, store.cluster?.metrics.version, window.firstRun, window.lastRun].join(' ');
-    this.#span = frame?.span ?? null;
-    if (seen !== this.#seen && !(frame?.paused === true && this.#summary !== null)) {
-      this.#seen = seen;
-      this.#zeroS = frame?.zeroS ?? 0;
-      this.#growing = frame?.growing ?? false;
-      this.#seconds = store.cluster?.metrics.byPrefix(window) ?? [];
-      this.#choices = this.#list(workers?.workers ?? []);
-      this.#series = workers?.series(this.#worker) ?? null;
-      this.#told = happenings(store.tables, this.#worker === null ? null : (workers?.workers[this.#worker]?.address ?? ''));
-      this.#summary = own === null || this.#series === null ? null : summariseWorkers(this.#series, own);
-    }
-    return this.#summary === null ? trans.__('nothing was heard of workers during this compute') : null;
+    this.#seconds = store.cluster?.metrics.byPrefix(window) ?? [];
+    this.#choices = this.#list(workers?.workers ?? []);
+    this.#series = workers?.series(this.#worker) ?? null;
+    this.#told = happenings(store.tables, this.#worker === null ? null : (workers?.workers[this.#worker]?.address ?? ''));
+    this.#summary = own === null || this.#series === null ? null : summariseWorkers(this.#series, own);
+    return this.#summary !== null;
   }
 
-  version(): string {
-    return this.#seen;
+  protected nothing(): string {
+    return trans.__('nothing was heard of workers during this compute');
   }
 
   isAbsent(): boolean {
     return (this.#workers?.n ?? 0) === 0;
   }
 
-  plots(): readonly PlotSpec[] {
-    const summary = this.#summary;
-    if (summary !== null && summary.to - summary.from < MIN_SAMPLES) {
+  plots(): readonly ValuePlot[] {
+    const [series, summary] = [this.#series, this.#summary];
+    if (series === null || summary === null || summary.to - summary.from < MIN_SAMPLES) {
       return [];
     }
-    const peak = summary?.peak;
-    const most = Math.max(peak?.rssBytes?.value ?? 0, peak?.spilledBytes?.value ?? 0, 1);
+    const { peak, from, to } = summary;
+    const line = (valueAt: (i: number) => number, fill = WEAK): Line => ({
+      timeS: series.timeS, range: [from, to], fill,
+      valueAt: i => (series.nWorkers[i] === 0 ? NaN : valueAt(i)),
+      continues: i => series.continues(i)
+    });
     const limit = this.#limit;
-    const top = limit !== null && limit <= most * FAR ? Math.max(limit, most) * 1.02 : most * 1.1;
+    const cpuPeak = peak.cpuPercent;
     return [
       {
         title: `${trans.__('CPU')} · ${this.#wholeCpu}`,
-        axis: valueAxis(Math.max(this.#cpuShare(peak?.cpuPercent?.value) ?? 0, 1), 2, formatCpu),
-        heightPx: CPU_PX
+        axis: valueAxis(Math.max(this.#cpuShare(cpuPeak?.value) ?? 0, 1), 2, formatCpu),
+        heightPx: CPU_PX,
+        lines: [line(i => this.#cpuShare(series.cpuPercent[i]) ?? NaN)],
+        peak: cpuPeak && { value: this.#cpuShare(cpuPeak.value) ?? 0, timeS: cpuPeak.timeS },
+        format: formatCpu
       },
       {
         title: trans.__('Memory'),
-        axis: valueAxis(top, 3, formatBytes),
-        heightPx: MEMORY_PX
+        axis: bytesAxis(Math.max(peak.rssBytes?.value ?? 0, peak.spilledBytes?.value ?? 0, 1), limit),
+        heightPx: MEMORY_PX,
+        lines: [
+          line(i => series.rssBytes[i] as number),
+          line(i => Math.min(series.managedBytes[i] as number, series.rssBytes[i] as number), STRONG),
+          { ...line(i => series.spilledBytes[i] as number, 0), isDotted: true }
+        ],
+        limitBytes: limit,
+        peak: peak.rssBytes,
+        format: formatBytes
       },
-      ...(peak?.tickS === null || peak?.tickS === undefined ? [] : [{
+      ...(peak.tickS === null ? [] : [{
         title: this.#named(this.#lag),
         axis: valueAxis(Math.max(peak.tickS.value, MEANT_TICK_S * 5), 2, formatDuration),
-        heightPx: LAG_PX
+        heightPx: LAG_PX,
+        lines: [line(i => series.tickS[i] as number)],
+        format: formatDuration
       }])
     ];
   }
 
-  drawPlots(brush: Brush, plots: readonly Plot[]): void {
-    if (this.#series !== null && this.#summary !== null) {
-      drawWorkers(brush, plots, this.#series, this.#summary, percent => this.#cpuShare(percent) ?? NaN);
-      drawLife(brush, plots, this.#told);
-    }
+  protected override drawOver(brush: Brush, plots: readonly Plot[]): void {
+    drawLife(brush, plots, this.#told);
   }
 
-  readout(timeS: number): readonly string[] | null {
-    const at = trans.__('at %1', formatDuration(timeS - this.#zeroS));
-    const i = this.#series?.at(timeS) ?? -1;
-    const happened = this.#span === null ? [] : lifeAt(this.#told, timeS, this.#span, this.#zeroS);
-    if (this.#series === null || i < 0 || this.#series.nWorkers[i] === 0) {
-      return [at, trans.__('no samples'), ...happened];
+  protected readings(timeS: number): readonly string[] {
+    const [series, span] = [this.#series, this.context.navigator.frame?.span];
+    const i = series?.at(timeS) ?? -1;
+    const happened = span === undefined ? [] : lifeAt(this.#told, timeS, span, this.zeroS);
+    if (series === null || i < 0 || series.nWorkers[i] === 0) {
+      return [trans.__('no samples'), ...happened];
     }
-    const series = this.#series;
     const value = (quantity: Quantity): number | null => {
       const found = series[quantity][i] as number;
       return Number.isNaN(found) ? null : found;
     };
     const [rss, managed] = [value('rssBytes'), value('managedBytes')];
     return [
-      at,
       ...happened,
       ...(this.#worker === null ? [trans._n('%2 worker', '%2 workers', series.nWorkers[i] as number, formatCount(series.nWorkers[i] as number))] : []),
       trans.__('CPU %1', this.#cpu(value('cpuPercent'))),
@@ -167,24 +173,24 @@ export class WorkersTrack extends PlotTrack {
     return trans.__('CPU and memory of workers over time; its table has the numbers');
   }
 
-  head(): ComponentChildren {
+  override head(): ComponentChildren {
     const picker = (
       <div class="tsk-worker-picker">
         <select
           aria-label={trans.__('Worker')} value={this.#worker === null ? '' : `${this.#worker}`}
           onChange={({ currentTarget: { value } }) => {
             this.#worker = value === '' ? null : Number(value);
-            this.context.request();
+            this.choose();
           }}
         >
           {this.#choices}
         </select>
       </div>
     );
-    return <div class="tsk-series-head">{picker}{this.#summary !== null && this.#gauges(this.#summary)}</div>;
+    return <div class="tsk-series-head">{picker}{this.gauges().map(reading => <Gauge {...reading} />)}</div>;
   }
 
-  foot(): ComponentChildren {
+  override foot(): ComponentChildren {
     if (this.#summary === null) {
       return null;
     }
@@ -195,12 +201,12 @@ export class WorkersTrack extends PlotTrack {
       ['unmanaged', trans.__('unmanaged %1', formatBytes(unmanaged))],
       ['spilled', trans.__('spilled %1', formatBytes(last.spilledBytes))]
     ] as const;
-    const notes = [nWorkers === 0 ? trans.__('gone') : '', to - from < MIN_SAMPLES ? trans.__('one sample') : this.#growing ? '' : trans.__('gauges show the last sample')];
+    const notes = [nWorkers === 0 ? trans.__('gone') : '', to - from < MIN_SAMPLES ? trans.__('one sample') : this.growing ? '' : trans.__('gauges show the last sample')];
     return (
       <div class="tsk-series-foot">
         <div class="tsk-worker-foot">
           {parts.map(([name, text]) => <span><span class={`tsk-worker-swatch tsk-${name}`} />{text}</span>)}
-          <span>{notes.filter(note => note !== '').join(' · ')}</span>
+          <span>{joined(notes)}</span>
         </div>
         {this.#seconds.length > 0 && <Seconds prefixes={this.#seconds} theme={this.context.theme()} />}
       </div>
@@ -214,11 +220,11 @@ export class WorkersTrack extends PlotTrack {
     const { last, peak } = this.#summary;
     const row = (name: string, quantity: Quantity, format: (value: number | null) => string): string[] => [
       name, format(last[quantity]), format(peak[quantity]?.value ?? null),
-      peak[quantity] === null ? '' : formatDuration(peak[quantity].timeS - this.#zeroS)
+      peak[quantity] === null ? '' : formatDuration(peak[quantity].timeS - this.zeroS)
     ];
     return [{
       caption: this.label,
-      columns: [trans.__('Resource'), this.#growing ? trans.__('Now') : trans.__('Last'), trans.__('Peak'), trans.__('Peak at')],
+      columns: [trans.__('Resource'), this.growing ? trans.__('Now') : trans.__('Last'), trans.__('Peak'), trans.__('Peak at')],
       rows: [
         row(trans.__('CPU'), 'cpuPercent', percent => this.#cpu(percent)),
         row(trans.__('Memory'), 'rssBytes', formatBytes),
@@ -227,7 +233,7 @@ export class WorkersTrack extends PlotTrack {
         row(trans.__('Limit'), 'limitBytes', formatBytes),
         ...this.#known.map(extra => row(this.#named(extra), extra.quantity, extra.format))
       ]
-    }, ...(this.#seconds.length === 0 ? [] : [secondsTable(this.#seconds)]), ...(this.#told.length === 0 ? [] : [lifeTable(this.#told, this.#zeroS)])];
+    }, ...(this.#seconds.length === 0 ? [] : [secondsTable(this.#seconds)]), ...(this.#told.length === 0 ? [] : [lifeTable(this.#told, this.zeroS)])];
   }
 
   get #workers(): WorkerStore | undefined {
@@ -267,24 +273,23 @@ export class WorkersTrack extends PlotTrack {
     return formatCpu(this.#cpuShare(percent));
   }
 
-  #gauges({ last, peak }: WorkersSummary): ComponentChildren {
+  protected override gauges(): readonly GaugeReading[] {
+    if (this.#summary === null) {
+      return [];
+    }
+    const { last, peak } = this.#summary;
     const limit = this.#limit;
-    const share = (value: number | null | undefined, of: number | null): number | null =>
-      value === null || value === undefined || of === null || of === 0 ? null : value / of;
-    return (
-      <>
-        <Gauge
-          name={trans.__('CPU of workers')} value={this.#cpu(last.cpuPercent)}
-          detail={trans.__('peak %1 · %2', this.#cpu(peak.cpuPercent?.value), this.#wholeCpu)}
-          share={this.#cpuShare(last.cpuPercent)} peakShare={this.#cpuShare(peak.cpuPercent?.value)}
-        />
-        <Gauge
-          name={trans.__('Memory of workers')} value={formatBytes(last.rssBytes)}
-          detail={trans.__('peak %1 · limit %2', formatBytes(peak.rssBytes?.value ?? null), formatBytes(limit))}
-          share={share(last.rssBytes, limit)} peakShare={share(peak.rssBytes?.value, limit)}
-        />
-      </>
-    );
+    const ofLimit = (value: number | null | undefined): number | null => (value === null || value === undefined || limit === null || limit === 0 ? null : value / limit);
+    return [
+      {
+        name: trans.__('CPU of workers'), value: this.#cpu(last.cpuPercent), detail: trans.__('peak %1 · %2', this.#cpu(peak.cpuPercent?.value), this.#wholeCpu),
+        share: this.#cpuShare(last.cpuPercent), peakShare: this.#cpuShare(peak.cpuPercent?.value)
+      },
+      {
+        name: trans.__('Memory of workers'), value: formatBytes(last.rssBytes), detail: trans.__('peak %1 · limit %2', formatBytes(peak.rssBytes?.value ?? null), formatBytes(limit)),
+        share: ofLimit(last.rssBytes), peakShare: ofLimit(peak.rssBytes?.value)
+      }
+    ];
   }
 
   /** The workers as choices; the same elements where they are the same workers. */

@@ -4,6 +4,8 @@ import type { Span } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { ResourceStore, RunWindow, Tables } from '../../store';
 import { inWindow } from '../../store';
+import type { Peak } from '../timeline/value-track';
+import { peakOf } from '../timeline/value-track';
 import type { TextTable } from '../ui/tables';
 
 export interface ResourceSummary {
@@ -20,12 +22,6 @@ export interface ResourceSummary {
   /** Seconds of all gaps together. */
   readonly gapS: number;
 }
-
-export interface Peak {
-  readonly value: number;
-  readonly timeS: number;
-}
-
 
 /**
  * The time whose samples belong to these computes. The last sample of a compute comes right after its end, and
@@ -56,23 +52,15 @@ export function summariseResources(store: ResourceStore, span: Span): ResourceSu
   if (from >= to) {
     return null;
   }
-  let cpu = -1;
-  let rss = from;
   let nGaps = 0;
   let gapS = 0;
-  for (let i = from; i < to; i += 1) {
-    if ((store.rssBytes[i] as number) > (store.rssBytes[rss] as number)) {
-      rss = i;
-    }
-    const percent = store.cpuPercent[i] as number;
-    if (!Number.isNaN(percent) && (cpu < 0 || percent > (store.cpuPercent[cpu] as number))) {
-      cpu = i;
-    }
-    if (store.gap[i] === 1 && i > from) {
+  for (let i = from + 1; i < to; i += 1) {
+    if (store.gap[i] === 1) {
       nGaps += 1;
       gapS += (store.timeS[i] as number) - (store.timeS[i - 1] as number);
     }
   }
+  const peak = (valueAt: (i: number) => number): Peak | null => peakOf({ timeS: store.timeS, range: [from, to], valueAt });
   const last = to - 1;
   return {
     n: to - from,
@@ -81,16 +69,11 @@ export function summariseResources(store: ResourceStore, span: Span): ResourceSu
     cpuShare: cpuShareOf(store, last),
     rssBytes: store.rssBytes[last] ?? 0,
     nProcesses: store.nProcesses[last] ?? 0,
-    cpuPeak: cpu < 0 ? null : { value: cpuShareOf(store, cpu) ?? 0, timeS: store.timeS[cpu] ?? 0 },
-    rssPeak: { value: store.rssBytes[rss] ?? 0, timeS: store.timeS[rss] ?? 0 },
+    cpuPeak: peak(i => cpuShareOf(store, i) ?? NaN),
+    rssPeak: peak(i => store.rssBytes[i] as number) ?? { value: 0, timeS: 0 },
     nGaps,
     gapS
   };
-}
-
-/** Whether a sample continues the one before it: the first of a compute does not, nor one after a gap. */
-export function continues(store: ResourceStore, i: number): boolean {
-  return !Number.isNaN(store.cpuPercent[i]) && store.gap[i] !== 1;
 }
 
 const MAX_SAMPLES = 10_000;

@@ -74,7 +74,7 @@ const GAP_PX = 6;
 const CHARACTER_PX = 6.3;
 
 /** The plots at their places, and how high they are together. */
-export function layoutPlots(specs: readonly PlotSpec[]): { readonly plots: readonly Plot[]; readonly heightPx: number } {
+export function layoutPlots<Spec extends PlotSpec>(specs: readonly Spec[]): { readonly plots: readonly (Spec & Plot)[]; readonly heightPx: number } {
   let bottom = 0;
   const plots = specs.map(spec => {
     const topPx = bottom + TITLE_PX;

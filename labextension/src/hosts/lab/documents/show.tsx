@@ -12,7 +12,7 @@ import type { FileRecording } from '../../../files/recording';
 import { readRecording } from '../../../files/recording';
 import { printable } from '../../../lib/format';
 import { ClusterStore, TaskStore } from '../../../store';
-import { bytesOfBase64, isOfOthers } from '../../../wire';
+import { bytesOfBase64 } from '../../../wire';
 
 /**
  * Show a file in `el`, until `signal` aborts; resolves when it is there.
@@ -105,9 +105,8 @@ export interface Facts {
 export function factsOf(recording: FileRecording): Facts {
   const { metadata, batch: { runs } } = recording;
   const label = text(metadata.label) ?? text(runs.find(run => run.label !== null)?.label) ?? trans.__('Recording');
-  const nComputes = runs.filter(run => !isOfOthers(run)).length;
   const when = new Date(recording.startedAt).toLocaleString();
-  const computes = trans._n('%2 compute', '%2 computes', nComputes, String(nComputes));
+  const computes = trans._n('%2 compute', '%2 computes', runs.length, String(runs.length));
   const schedulers = [...new Set(runs.flatMap(run => text(run.scheduler) ?? []))].join(' + ');
   const versions = VERSIONS.flatMap(name => {
     const version = text(metadata[name]);
