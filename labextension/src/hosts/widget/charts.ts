@@ -1,46 +1,33 @@
 /** The charts of widgets: mounted with the widget's window, and kept in step with the traits a person may change. */
 import type { WidgetModel } from '@jupyter-widgets/base';
 
-import { CLUSTER_CHARTS } from '../../charts/cluster';
-import { mount as mountDashboard } from '../../charts/dashboard';
+import type { DashboardOptions } from '../../charts/dashboard';
 import { mount as mountFlame } from '../../charts/flame/view';
 import { decodeFlame } from '../../charts/flame/data';
 import { sourceOf } from '../../charts/flame/source';
-import { mount as mountProgress } from '../../charts/progress/view';
-import type { Shows } from '../../charts/timeline/time';
 import type { TimelineChart } from '../../charts/timeline/timeline';
-import type { TracksOptions } from '../../charts/tracks';
-import { mountTracks } from '../../charts/tracks';
-import { findingsOf } from '../../charts/tasks/why/findings';
-import { coloursOf } from '../lab/panels/charts/live-flame';
+import { MOUNTS, coloursOf } from '../chart-host';
+import type { ChartName } from '../lab/panels/charts';
 import { hearOthers, setBy } from '../private-names';
-import type { MountChart } from './view';
+import type { MountChart, Place } from './view';
 
-export const mountProgressOf: MountChart = ({ el, store, ...place }, model) => {
-  mountProgress(el, store, { ...place, shows: showsOf(model) });
+export const WIDGETS: Record<ChartName, MountChart> = {
+  progress: place => { MOUNTS.progress(place.el, place); },
+  resources: place => { MOUNTS.resources(place.el, place); },
+  cache: ({ el, store, options, model }) => {
+    MOUNTS.cache(el, { store, options: { ...options, ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) } });
+  },
+  'task-stream': place => {
+    const traits = new SharedTraits(place);
+    follow(traits, place.model, MOUNTS['task-stream'](place.el, { ...place, options: timelineOptions(place, traits) }));
+  },
+  flame: mountFlameOf,
+  dashboard: mountDashboardOf
 };
 
-/** Whether what runs now is shown, as of a session, or all computes of a cell, a window or a recording. */
-function showsOf(model: WidgetModel): Shows {
-  return model.get('shows_now') === true ? 'now' : 'all';
-}
-
-export const mountGanttOf: MountChart = (place, model) => {
-  const traits = new SharedTraits(model, place);
-  follow(traits, model, mountTracks(place.el, place.store, ['tasks'], timelineOptions(place, model, traits)));
-};
-
-export const mountResourcesOf: MountChart = ({ el, store, ...place }, model) => {
-  mountTracks(el, store, ['workers', 'resources'], { ...place, shows: showsOf(model), clusters: CLUSTER_CHARTS });
-};
-
-export const mountCacheOf: MountChart = ({ el, store, ...place }, model) => {
-  mountTracks(el, store, ['cache'], { ...place, shows: showsOf(model), ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) });
-};
-
-export const mountFlameOf: MountChart = (place, model) => {
-  const { el, store, signal } = place;
-  const traits = new SharedTraits(model, place);
+function mountFlameOf(place: Place): void {
+  const { el, store, model, options: { signal } } = place;
+  const traits = new SharedTraits(place);
   const chart = mountFlame(el, coloursOf(store), {
     signal,
     onFunction: chosen => {
@@ -62,53 +49,35 @@ export const mountFlameOf: MountChart = (place, model) => {
     model.off('change:data change:note', show);
     model.off('change:source', showSource);
   });
-};
+}
 
-export const mountDashboardOf: MountChart = (place, model) => {
-  const traits = new SharedTraits(model, place);
-  const dashboard = mountDashboard(place.el, place.store, {
-    ...timelineOptions(place, model, traits),
-    ...(place.stop === undefined ? {} : { stop: place.stop }),
-    compact: model.get('compact') === true,
-    brief: model.get('more_charts') !== true,
-    onBrief: brief => {
-      traits.keep('more_charts', !brief);
-      dashboard.setBrief(brief);
+function mountDashboardOf(place: Place): void {
+  const { el, store, model } = place;
+  const traits = new SharedTraits(place);
+  const dashboard = MOUNTS.dashboard(el, {
+    store,
+    options: {
+      ...timelineOptions(place, traits),
+      compact: model.get('compact') === true,
+      brief: model.get('more_charts') !== true,
+      onBrief: brief => {
+        traits.keep('more_charts', !brief);
+        dashboard.setBrief(brief);
+      }
     }
   });
   follow(traits, model, dashboard.timeline);
-  traits.hear('more_charts', value => {
-    dashboard.setBrief(value !== true);
-  });
-  traits.hear('compact', value => {
-    dashboard.setCompact(value === true);
-  });
-};
+  traits.hear('more_charts', value => { dashboard.setBrief(value !== true); });
+  traits.hear('compact', value => { dashboard.setCompact(value === true); });
+}
 
-function timelineOptions(
-  { signal, firstRun, lastRun, reveal, keeping }: Parameters<MountChart>[0],
-  model: WidgetModel,
-  traits: SharedTraits
-): TracksOptions {
+function timelineOptions({ options, model }: Place, traits: SharedTraits): DashboardOptions {
   return {
-    signal,
-    firstRun,
-    lastRun,
-    shows: showsOf(model),
-    clusters: CLUSTER_CHARTS,
-    follow: lastRun === null && model.get('follow') === true,
-    isOver: model.get('recorded') !== null,
-    ...(reveal === undefined ? {} : { reveal }),
-    ...(keeping === undefined ? {} : { keeping, findings: findingsOf(keeping.keeper) }),
-    onFollow: value => {
-      traits.tell('follow', value);
-    },
-    onTimeRange: range => {
-      traits.tell('time_range', range);
-    },
-    onSelectedKey: key => {
-      traits.tell('selected_key', key);
-    }
+    ...options,
+    follow: options.lastRun === null && model.get('follow') === true,
+    onFollow: value => { traits.tell('follow', value); },
+    onTimeRange: range => { traits.tell('time_range', range); },
+    onSelectedKey: key => { traits.tell('selected_key', key); }
   };
 }
 
@@ -135,29 +104,26 @@ function follow(traits: SharedTraits, model: WidgetModel, chart: TimelineChart):
 
 /** Traits that both sides change: what this view told comes back as a change, and is not news to it. */
 class SharedTraits {
-  constructor(
-    private readonly _model: WidgetModel,
-    private readonly _place: Pick<Parameters<MountChart>[0], 'signal' | 'tell'>
-  ) {}
+  constructor(private readonly _place: Place) {}
 
   tell(trait: string, value: unknown): void {
-    setBy(this, this._model, trait, value);
+    setBy(this, this._place.model, trait, value);
     // Queued by the widget itself while the kernel is busy; a closed widget has nobody to tell.
-    if (this._model.comm_live && this._place.tell?.(trait, value) !== true) {
-      this._model.save_changes();
+    if (this._place.model.comm_live && !this._place.tell(trait, value)) {
+      this._place.model.save_changes();
     }
   }
 
   /** For what only views need to know: it reaches the kernel when that has time. */
   keep(trait: string, value: unknown): void {
-    setBy(this, this._model, trait, value);
-    if (this._model.comm_live) {
-      this._model.save_changes();
+    setBy(this, this._place.model, trait, value);
+    if (this._place.model.comm_live) {
+      this._place.model.save_changes();
     }
   }
 
   hear(trait: string, listener: (value: unknown) => void): void {
-    this._place.signal.addEventListener('abort', hearOthers(this, this._model, trait, listener));
+    this._place.options.signal.addEventListener('abort', hearOthers(this, this._place.model, trait, listener));
   }
 }
 

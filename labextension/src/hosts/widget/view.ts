@@ -1,17 +1,14 @@
 /** What all widget views do: take the shared store of their kernel and recorder, mount a chart, and let go. */
 import { DOMWidgetView, type WidgetModel } from '@jupyter-widgets/base';
 
-import type { MakeStopper } from '../../charts/progress/stopper';
-import { stopWith } from '../../charts/progress/stopper';
-import type { RevealCell } from '../../charts/ui/keeping';
-import { Keeping } from '../../charts/ui/keeping';
-import type { RunWindow, TaskStore } from '../../store';
+import type { RunWindow } from '../../store';
+import { type Charts, liveCharts, recordedCharts } from '../chart-host';
+import { mountFrame } from '../frame';
 import type { ICells } from '../lab/cells/cells';
 import type { IFeeds } from '../lab/feed/feeds';
-import type { ChartName } from '../lab/panels/charts/charts';
+import type { ChartName } from '../lab/panels/charts';
 import type { IPanels } from '../lab/panels/panels';
 import { kernelOf } from '../private-names';
-import { mountFrame } from './frame';
 import { RecordingModel } from './models';
 
 /** What views need of the plugin. */
@@ -23,24 +20,15 @@ export interface Surroundings {
 }
 
 /** What a chart is mounted with. */
-export interface Place {
-  el: HTMLElement;
-  store: TaskStore;
-  signal: AbortSignal;
-  firstRun: number;
-  lastRun: number | null;
-  /** Makes what stops computes. */
-  stop?: MakeStopper;
-  /** Writes files of computes, and compares them. */
-  keeping?: Keeping;
+export interface Place extends Charts {
+  readonly el: HTMLElement;
+  readonly model: WidgetModel;
   /** Tells the kernel what a person chose while a cell keeps it from hearing widgets; false: it cannot be told so. */
-  tell?: (trait: string, value: unknown) => boolean;
-  /** Leads to the cells of computes. */
-  reveal?: RevealCell;
+  readonly tell: (trait: string, value: unknown) => boolean;
 }
 
-/** Mounts one chart; it goes when the place's signal aborts. */
-export type MountChart = (place: Place, model: WidgetModel, surroundings: Surroundings) => void;
+/** Mounts one chart; it goes when the signal of its options aborts. */
+export type MountChart = (place: Place) => void;
 
 /** Make the class of a view that shows this chart. */
 export function chartView(surroundings: Surroundings, chart: ChartName, mount: MountChart): typeof DOMWidgetView {
@@ -87,11 +75,13 @@ function mountChart(
   chart: ChartName,
   mount: MountChart
 ): void {
-  const { feeds, panels } = surroundings;
+  const { feeds, panels, cells } = surroundings;
+  const show = (body: HTMLElement, { store, options }: Charts, tell: Place['tell']): void => {
+    mount({ el: body, model, tell, store, options: { ...options, ...windowOf(model), shows: model.get('shows_now') === true ? 'now' : 'all' } });
+  };
   const recorded: unknown = model.get('recorded');
   if (recorded instanceof RecordingModel) {
-    const { body } = mountFrame(el, { kind: 'recorded' }, signal);
-    mount({ el: body, store: recorded.store, signal, ...windowOf(model) }, model, surroundings);
+    show(mountFrame(el, { kind: 'recorded' }, signal).body, recordedCharts(recorded.store, signal), () => false);
     return;
   }
   const kernel = kernelOf(model.widget_manager);
@@ -103,15 +93,10 @@ function mountChart(
   const popOut = panels === null ? null : (): void => void panels.openFor(chart, kernel.id);
   const recorder = textOf(model.get('recorder_id'));
   const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut, close: null }, signal);
-  const held = feed.lease(recorder);
-  signal.addEventListener('abort', () => {
-    held.release();
-    release();
-  });
-  const tell = (trait: string, value: unknown): boolean => feed.tell(model.model_id, trait, value);
-  const reveal = surroundings.cells?.of(feed.kernelId) ?? (() => null);
-  const place = { el: body, store: held.value, signal, ...windowOf(model), stop: stopWith((run, way) => feed.stop(run, way)), keeping: new Keeping(feed.keeper), tell, reveal };
-  mount(place, model, surroundings);
+  const { store, options } = liveCharts(feed, recorder, signal);
+  signal.addEventListener('abort', release);
+  const reveal = cells?.of(feed.kernelId) ?? (() => null);
+  show(body, { store, options: { ...options, reveal } }, (trait, value) => feed.tell(model.model_id, trait, value));
 }
 
 /** Which computes of which recorder are shown. */

@@ -34,14 +34,15 @@ function surroundings(): Surroundings {
     silentMs: 0,
     active: false,
     stateChanged: new Signal({}),
+    keeper: {},
     lease: () => held({ value: new TaskStore() })
   };
   const feeds = { lease: () => held({ value: feed }) };
   return { feeds, panels: null, cells: null, trans: { __: (text: string) => text } } as unknown as Surroundings;
 }
 
-const mount: MountChart = ({ firstRun, lastRun, signal }, model) => {
-  mounted.push(`${String(model.get('recorder_id'))} ${firstRun} ${String(lastRun)}`);
+const mount: MountChart = ({ model, options: { firstRun, lastRun, signal } }) => {
+  mounted.push(`${String(model.get('recorder_id'))} ${String(firstRun)} ${String(lastRun)}`);
   signal.addEventListener('abort', () => mounted.push('gone'));
 };
 

@@ -2,12 +2,12 @@
 import type { Kernel } from '@jupyterlab/services';
 import { Widget } from '@lumino/widgets';
 
+import type { Dashboard } from '../../../charts/dashboard';
 import { element } from '../../../charts/ui/dom';
 import { adoptStyles } from '../../../charts/ui/theme';
 import type { RunWindow } from '../../../store';
 import { addBelowInput } from '../../private-names';
 import type { IFeeds } from '../feed/feeds';
-import type { CellCharts } from './cell-charts';
 
 // As far in as inputs and outputs are.
 const CSS = `
@@ -67,19 +67,16 @@ export class CellView {
       release();
       widget.dispose();
     });
-    void import('./cell-charts').then(({ mountCellCharts }) => {
+    void Promise.all([import('../../chart-host'), import('../../frame')]).then(([{ MOUNTS, liveCharts }, { mountFrame }]) => {
       if (!signal.aborted) {
-        shown.charts = mountCellCharts(el, {
-          feed,
-          recorder,
-          window: shown.window,
-          brief: this._isBrief,
-          onBrief: brief => {
-            this._isBrief = brief;
-          },
-          close: this._closed,
-          signal
-        });
+        const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut: null, close: this._closed }, signal);
+        const { store, options } = liveCharts(feed, recorder, signal);
+        const onBrief = (brief: boolean): void => {
+          this._isBrief = brief;
+          dashboard.setBrief(brief);
+        };
+        const dashboard = MOUNTS.dashboard(body, { store, options: { ...options, ...shown.window, follow: false, brief: this._isBrief, onBrief } });
+        shown.charts = dashboard;
         if (isSought) {
           // After the frame in which charts are given their heights.
           requestAnimationFrame(() => {
@@ -99,5 +96,5 @@ interface Shown {
   readonly recorder: string;
   window: RunWindow;
   readonly stop: AbortController;
-  charts: CellCharts | null;
+  charts: Dashboard | null;
 }

@@ -1,8 +1,6 @@
 /** What a document shows of a file: the charts of its recording, or why there are none. */
 
 import { trans } from '../../../lib/translate';
-import { CLUSTER_CHARTS } from '../../../charts/cluster';
-import { mount } from '../../../charts/dashboard';
 import type { ComponentChildren } from '../../../charts/ui/render';
 import { createRef, render } from '../../../charts/ui/render';
 import { adoptStyles } from '../../../charts/ui/theme';
@@ -13,6 +11,7 @@ import { readRecording } from '../../../files/recording';
 import { printable } from '../../../lib/format';
 import { ClusterStore, TaskStore } from '../../../store';
 import { bytesOfBase64 } from '../../../wire';
+import { MOUNTS, recordedCharts } from '../../chart-host';
 
 /**
  * Show a file in `el`, until `signal` aborts; resolves when it is there.
@@ -66,9 +65,9 @@ function showRecording(el: HTMLElement, recording: FileRecording, signal: AbortS
     }
   });
   store.append(recording.batch);
-  const clusters = CLUSTER_CHARTS;
   if (body.current !== null) {
-    mount(body.current, store, { signal, clusters, prefixes: 'legend', follow: false, isOver: true });
+    const { options } = recordedCharts(store, signal);
+    MOUNTS.dashboard(body.current, { store, options: { ...options, prefixes: 'legend' } });
   }
 }
 

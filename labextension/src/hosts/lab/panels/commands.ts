@@ -4,7 +4,7 @@ import type { ICommandPalette } from '@jupyterlab/apputils';
 import type { ILauncher } from '@jupyterlab/launcher';
 
 import { trans } from '../../../lib/translate';
-import { CHARTS, chartOf } from './charts/charts';
+import { CHARTS, chartOf } from './charts';
 import { dashboardIcon } from './icons';
 import type { Panels } from './panels';
 

@@ -4,7 +4,7 @@ import { WidgetTracker } from '@jupyterlab/apputils';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import { Token } from '@lumino/coreutils';
 
-import { type ChartName, isChartName } from './charts/charts';
+import { type ChartName, isChartName } from './charts';
 import { NOTHING } from './memory';
 import { ChartPanel, type PanelContext } from './panel';
 import { DEFAULTS, type Settings } from './settings';

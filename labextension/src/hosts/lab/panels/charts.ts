@@ -1,8 +1,8 @@
 /** Which charts a panel can show. */
 import type { LabIcon } from '@jupyterlab/ui-components';
 
-import { trans } from '../../../../lib/translate';
-import { cacheIcon, dashboardIcon, flameIcon, progressIcon, resourcesIcon, taskStreamIcon } from '../icons';
+import { trans } from '../../../lib/translate';
+import { cacheIcon, dashboardIcon, flameIcon, progressIcon, resourcesIcon, taskStreamIcon } from './icons';
 
 export const CHARTS = ['dashboard', 'progress', 'task-stream', 'resources', 'cache', 'flame'] as const;
 export type ChartName = (typeof CHARTS)[number];

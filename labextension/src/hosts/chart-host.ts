@@ -1,0 +1,103 @@
+/** The charts of JupyterLab's panels, widgets, cells and documents: what they are made of, and how each is mounted; loaded with the first of them. */
+import { CLUSTER_CHARTS } from '../charts/cluster';
+import type { Dashboard, DashboardOptions } from '../charts/dashboard';
+import { mount as mountDashboard } from '../charts/dashboard';
+import { decodeFlame } from '../charts/flame/data';
+import { type FlameColours, mount as mountFlame } from '../charts/flame/view';
+import { stopWith } from '../charts/progress/stopper';
+import { mount as mountProgress } from '../charts/progress/view';
+import { findingsOf } from '../charts/tasks/why/findings';
+import { TimeAxis, headline } from '../charts/timeline/time';
+import type { TimelineChart } from '../charts/timeline/timeline';
+import { type TrackName, mountTracks } from '../charts/tracks';
+import { Keeping } from '../charts/ui/keeping';
+import { ALL_RUNS, type TaskStore } from '../store';
+import { isRecord } from '../wire/check';
+import type { Feed } from './lab/feed/feed';
+import type { ChartName } from './lab/panels/charts';
+import { unpack } from './report/data';
+
+const PAUSE_MS = 1_000;
+
+/** What charts show, and what they offer. */
+export interface Charts {
+  readonly store: TaskStore;
+  readonly options: DashboardOptions;
+}
+
+/** What a kernel has of a recorder, used until `signal` aborts; the kernel stops, saves and explains computes. */
+export function liveCharts(feed: Feed, recorder: string, signal: AbortSignal): Charts {
+  const { value: store, release } = feed.lease(recorder);
+  signal.addEventListener('abort', release, { once: true });
+  const { keeper } = feed;
+  const stop = stopWith((run, way) => feed.stop(run, way));
+  return { store, options: { signal, clusters: CLUSTER_CHARTS, keeping: new Keeping(keeper), findings: findingsOf(keeper), stop } };
+}
+
+/** A recording, to which nothing can come any more. */
+export function recordedCharts(store: TaskStore, signal: AbortSignal): Charts {
+  return { store, options: { signal, clusters: CLUSTER_CHARTS, follow: false, isOver: true } };
+}
+
+const tracks = (...names: readonly TrackName[]) => (el: HTMLElement, { store, options }: Charts): TimelineChart => mountTracks(el, store, names, options);
+
+/** Put a chart into `el`, until its signal aborts. */
+export const MOUNTS = {
+  dashboard: (el: HTMLElement, { store, options }: Charts): Dashboard => mountDashboard(el, store, options),
+  progress: (el: HTMLElement, { store, options }: Charts): unknown => mountProgress(el, store, options),
+  'task-stream': tracks('tasks'),
+  resources: tracks('workers', 'resources'),
+  cache: tracks('cache')
+};
+
+export interface PanelOptions extends Pick<DashboardOptions, 'compact' | 'hidden' | 'onHidden' | 'reveal'> {
+  /** The recorder's axis, which outlives its charts. */
+  readonly axis: (newAxis: () => TimeAxis) => TimeAxis;
+}
+
+/** Put a chart of what runs now into a panel. */
+export function mountPanel(name: ChartName, el: HTMLElement, feed: Feed, recorder: string, signal: AbortSignal, { axis, ...more }: PanelOptions): void {
+  const { store, options } = liveCharts(feed, recorder, signal);
+  if (name === 'flame') {
+    mountLiveFlame(el, store, feed, signal);
+  } else {
+    MOUNTS[name](el, { store, options: { ...options, ...more, axis: axis(() => new TimeAxis(true)), shows: 'now' } });
+  }
+}
+
+/** A prefix has the colour that the other charts of a store give it. */
+export function coloursOf(store: TaskStore): FlameColours {
+  return {
+    current: () => prefix => store.colour(store.tables.prefixId(prefix)),
+    subscribe: (changed, until) => { store.subscribe(changed, until); }
+  };
+}
+
+/** The flame graph of what a kernel computed last, requested once a second while it computes. */
+function mountLiveFlame(el: HTMLElement, store: TaskStore, feed: Feed, signal: AbortSignal): void {
+  const chart = mountFlame(el, coloursOf(store), { signal });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const request = async (): Promise<void> => {
+    try {
+      const runs = headline(store.tables.runsIn(ALL_RUNS)).map(({ run }) => run);
+      const packed = await feed.profile({ firstRun: runs.length === 0 ? 0 : Math.min(...runs), lastRun: null });
+      const data = isRecord(packed) ? decodeFlame({ ...packed, columns: await unpack(packed.data, packed.bytes, 'profile') }) : null;
+      if (!signal.aborted) {
+        chart.show(data, null);
+      }
+    } catch (error) {
+      if (!signal.aborted) {
+        chart.show(null, error instanceof Error ? error.message : String(error));
+      }
+    }
+  };
+  const later = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void request();
+    }, PAUSE_MS);
+  };
+  store.subscribe(later, signal);
+  signal.addEventListener('abort', () => { clearTimeout(timer); }, { once: true });
+  void request();
+}
