@@ -48,7 +48,7 @@ LIMITS: Mapping[str, int] = {
     "text": 4096,  # characters
     "value": 2**52,  # so that all sums of these are whole numbers in a browser, too
 }
-"""What writers and readers accept at most."""
+"""The limits of writers and readers."""
 
 _MAGIC = b"\x89TSK"
 _HEAD = struct.Struct("<4sBBBBIIIII")
@@ -202,7 +202,7 @@ def _ticks(column: Column, values: Values, tick_s: float) -> Whole:
         whole: Whole = np.rint(np.clip(scaled, -_MOST, _MOST)).astype(np.int64)
     if not column.optional:
         return whole
-    # -1 stands for unknown, so a time one tick before the zero is written as the zero.
+    # -1 is unknown, so a time one tick before the zero is written as the zero.
     known = whole + (whole == -1) if column.is_time else np.maximum(whole, 0)
     known[~np.isfinite(array)] = -1
     return known
@@ -224,7 +224,7 @@ class Budget:
 
 
 def budget_for(n_bytes: int) -> Budget:
-    """Return what a stream of so many bytes may unpack to."""
+    """Return the bytes that a stream of so many bytes may unpack to."""
     return Budget(64 * 2**20 + 256 * n_bytes)
 
 
@@ -401,7 +401,7 @@ def is_constant(values: NDArray[Any]) -> bool:
 
 
 def repeated(value: NDArray[Any], n: int) -> NDArray[Any]:
-    """Return an array in which the one value stands `n` times, in memory for one."""
+    """Return an array that repeats one value `n` times, in memory for one."""
     values: NDArray[Any] = np.ndarray((n,), value.dtype, value, strides=(0,))
     values.setflags(write=False)
     return values

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 TICK_S = 2.0**-30
-"""What times are recorded in whole multiples of (0.93 ns), so that they are the same numbers in files."""
+"""The unit in which times are recorded (0.93 ns): whole multiples are the same numbers in files."""
 
 _Seconds = TypeVar("_Seconds", float, NDArray[np.float64])
 _COARSE = 1.5 * 2**52 * TICK_S
@@ -44,7 +44,7 @@ class Clock:
         return best[1]
 
     def _compare(self) -> tuple[float, float]:
-        """Return how uncertain a comparison of the two clocks is, and what it says."""
+        """Return the uncertainty of a comparison of the two clocks, and its result."""
         before = self.perf_counter()
         now = self.time()
         after = self.perf_counter()
@@ -62,5 +62,5 @@ def whole_ticks(seconds: _Seconds) -> _Seconds:
     >>> whole_ticks(0.25), whole_ticks(0.1) / TICK_S
     (0.25, 107374182.0)
     """
-    # For beyond 24 days the multiples are those of two or more.
+    # Beyond 24 days the multiples are those of two or more.
     return (seconds + _COARSE) - _COARSE

@@ -22,14 +22,12 @@ class ForkLock:
             self._renew()
         return self._lock
 
-    # A ``with`` statement finds the lock's own two, so that no line of ours can be interrupted around them.
+    # A ``with`` statement calls the lock's own two, so that an interrupt cannot come in between.
 
     @property
     def __enter__(self) -> Callable[[], bool]:
-        """Take it."""
         return self._of_this_process().__enter__
 
     @property
     def __exit__(self) -> Callable[..., None]:  # noqa: PLE0302, PYI036 - a property
-        """Release it."""
         return self._of_this_process().__exit__

@@ -7,9 +7,9 @@ from types import TracebackType
 
 
 class Guard:
-    """Runs a block of taskscope's own code: a fault in it is counted, warned of once, and passed over.
+    """Runs a block of taskscope's own code: a fault in it is counted, warned of once, and suppressed.
 
-    What is no `Exception`, such as an interrupt, comes through.
+    Exceptions that are no `Exception`, such as an interrupt, pass through.
     """
 
     __slots__ = ("_fault", "_where")

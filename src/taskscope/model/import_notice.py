@@ -1,4 +1,4 @@
-"""Be told that a module was imported, without importing it."""
+"""Call a function after a module was imported, without importing it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ class ImportNotice(MetaPathFinder):
         self._imported = imported
 
     def wait(self) -> None:
-        """Wait for the import; once more changes nothing."""
+        """Wait for the import; idempotent."""
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
 
     def cancel(self) -> None:
-        """Wait no more."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Have the other finders find the module, and be told when it was run."""
+        """Have the other finders find the module, and wrap its loader."""
         if fullname != self._name:
             return None
         self.cancel()

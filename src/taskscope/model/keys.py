@@ -34,8 +34,8 @@ Key: TypeAlias = object
 def key_text(key: Key) -> str:
     """Return a key as text that any encoder accepts.
 
-    Strings stay as they are, everything else is shown by its ``repr``; lone surrogates are escaped and
-    what is longer than `MAX_KEY_TEXT` is cut, with a note of its length.
+    Strings stay as they are, other keys are their ``repr``; lone surrogates are escaped, and texts longer
+    than `MAX_KEY_TEXT` are cut, with a note of their length.
 
     Examples
     --------
@@ -80,7 +80,6 @@ class KeyBlock:
     texts: tuple[str, ...]
 
     def __len__(self) -> int:
-        """Return the number of keys."""
         return len(self.dims)
 
     def take(self, rows: NDArray[np.integer]) -> KeyBlock:
@@ -121,7 +120,7 @@ class KeyBlock:
     def iter_keys(self, group_names: Sequence[str], kinds: frozenset[type]) -> Iterator[Key]:
         """Yield each key as it was, of a graph whose keys are of these types.
 
-        What is longer than `MAX_KEY_TEXT`, or has a float that is not finite, is yielded as its text; a text
+        A key longer than `MAX_KEY_TEXT`, or with a float that is not finite, is yielded as its text; a text
         that reads like a key of another of these types is yielded as that.
         """
         ints, texts = iter(self.ints.tolist()), iter(self.texts)
@@ -151,7 +150,7 @@ class KeyBuilder:
         self._plain_names: dict[str, bool] = {}
 
     def extend(self, keys: Sequence[Key]) -> None:
-        """Append keys, fast where all are tuples of a name and integers, as those of collections are."""
+        """Append keys, fast where all are tuples of a name and integers, as collections have them."""
         if set(map(type, keys)) == {tuple} and self._are_compact(cast("Sequence[tuple[object, ...]]", keys)):
             compact = cast("Sequence[tuple[object, ...]]", keys)
             self._dims.extend(len(k) - 1 for k in compact)
@@ -189,7 +188,6 @@ class KeyBuilder:
         return known
 
     def build(self) -> KeyBlock:
-        """Return what was added so far as an immutable block."""
         self._ints = [np.concatenate([np.empty(0, np.int32), *self._ints])]
         return KeyBlock(np.frombuffer(bytes(self._dims), np.uint8), self._ints[0], tuple(self._texts))
 

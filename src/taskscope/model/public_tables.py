@@ -1,7 +1,7 @@
-"""The tables of a recording, as columns: what `taskscope.Recording.to_pandas` gives.
+"""The tables of a recording as columns: `taskscope.Recording.to_pandas` returns them.
 
 `TABLES` declares them, and ``docs/tables.md`` is made of it. Times are seconds after `Recording.started_at`;
-what is not known is ``NaN`` or ``None``, never 0. A key that is a string stands as it is, any other as its
+unknown values are ``NaN`` or ``None``, never 0. A key that is a string stays as it is, any other is its
 ``repr``.
 """
 
@@ -25,7 +25,7 @@ def _public(declared: type, *but: str) -> tuple[Column, ...]:
 
 
 def _sampled(declared: type, *but: str) -> tuple[Column, ...]:
-    """Return columns as numbers where a value may be unknown: NaN stands among what is measured."""
+    """Return columns as numbers where values may be unknown: NaN."""
     return tuple(replace(c, kind="number") if c.optional else c for c in _public(declared, *but))
 
 
@@ -44,7 +44,7 @@ _OF_TASKS = tuple(
         {**_MEASURED, **FLAGS}.items(), key=lambda named: (*_FIRST, named[0]).index(named[0])
     )
 )
-"""What is known of a task besides its times; what is declared later stands last."""
+"""Columns of a task besides its times; later declarations are later columns."""
 
 _DECLARED = (
     Table(

@@ -1,4 +1,4 @@
-"""What was recorded, immutable: the tables that everything said afterwards is made of."""
+"""A recording, immutable: the tables that every result is made of."""
 
 from __future__ import annotations
 
@@ -115,7 +115,6 @@ class RecordedData:
         return frame_of(self.table(name))
 
     def __repr__(self) -> str:
-        """Return one line that says what is in it."""
         n_tasks = count_tasks(self)
         states = ", ".join(sorted({r.status for r in self.runs})) or "empty"
         dropped = f", {self.dropped:,} dropped" if self.dropped else ""
@@ -234,7 +233,7 @@ def _steals(recording: RecordedData) -> Columns:
 
 
 def _unlogged(recording: RecordedData) -> Iterator[Transfer]:
-    """Yield what workers received of which they gave out no log."""
+    """Yield transfers that workers received and have no log of."""
     columns = recording.activities
     rows = columns.rows.part(
         np.flatnonzero((columns.rows.kind == ACTIVITIES.index("transfer")) & np.isnan(columns.rows.nbytes))

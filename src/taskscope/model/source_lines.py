@@ -47,7 +47,7 @@ def is_file_of(file: str, code: CodeType) -> bool:
 
 
 def place_text(file: str, line: int = 0, *, has_folder: bool = True) -> str:
-    """Return a file and a line, or the file alone, as a person knows them: a cell by its number.
+    """Return a file and a line, or the file alone, as a person reads them: a cell by its number.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def source_of(file: str, recorded_at: datetime) -> Sequence[str]:
         if Path(file).stat().st_mtime > recorded_at.timestamp():
             return []
     except (OSError, ValueError):
-        # Cells of a notebook are in no file; `linecache` knows those of this kernel.
+        # Cells of a notebook are in no file; `linecache` has those of this kernel.
         if file not in linecache.cache:
             return []
     return [line.rstrip("\r\n") for line in linecache.getlines(file)]

@@ -1,6 +1,6 @@
-"""The tables that a page gets while computes run, and those of a file, as `taskscope.codec` carries them.
+"""The tables of pages, while computes run, and of files, as `taskscope.codec` carries them.
 
-What is referred to stands before what refers to it. ``labextension/src/wire/tables.ts`` and
+Rows are referred to by later tables only. ``labextension/src/wire/tables.ts`` and
 ``labextension/src/files/tables.ts`` are made of these.
 """
 
@@ -40,11 +40,11 @@ outlive that."""
 STOP_WAYS: tuple[StopWay, ...] = get_args(StopWay)
 
 MAX_KEY_INTS = 8
-"""Keys of a name and more whole numbers than this are told as text."""
+"""Keys with more whole numbers than this after their name are sent as text."""
 
 
 def _all(declared: type, *but: str) -> tuple[Column, ...]:
-    """Return the columns of a class of records besides these; a row's place says its id."""
+    """Return the columns of a class of records besides these; a row's place is its id."""
     return tuple(c for c in columns_of(declared) if c.name not in {"id", *but})
 
 
@@ -260,7 +260,7 @@ _DECLARED = (
 )
 
 PAGE: Mapping[str, Table] = {table.name: table for table in _DECLARED}
-"""What a page gets, by name."""
+"""The tables of pages, by name."""
 
 
 def _by_name(table: Table, *but: str) -> dict[str, Column]:
@@ -268,7 +268,7 @@ def _by_name(table: Table, *but: str) -> dict[str, Column]:
 
 
 def _exact(*columns: Column) -> tuple[Column, ...]:
-    """Return columns of which files keep all digits: those of percents."""
+    """Return columns of which files keep all digits: percents."""
     return tuple(replace(column, is_exact=column.unit.startswith("percent")) for column in columns)
 
 
@@ -487,4 +487,4 @@ _FILED = (
 )
 
 FILE: Mapping[str, Table] = {table.name: table for table in _FILED}
-"""What a file holds, by name."""
+"""The tables of files, by name."""

@@ -1,4 +1,4 @@
-"""A reader that gets everything of some runs once, at its own pace: what a file is written from."""
+"""Read all rows of some runs once, at the reader's pace: a file is written from it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _MAX_ROWS = 10_000
 class Follower:
     """Made by `Recorder.follow`; may be read on any one thread.
 
-    What is read later names only what was there to be read before: read rows, landings and tasks in flight
-    first, then graphs, whose keys those name by number.
+    Rows, landings and tasks in flight are read first, then graphs, which then contain all keys that those
+    name by number.
     """
 
     def __init__(
@@ -50,7 +50,6 @@ class Follower:
         )
 
     def close(self) -> None:
-        """Read no more."""
         self._landings.leave(self._queue)
         self._queue.clear()
 
@@ -87,7 +86,7 @@ class Follower:
         return [s for run, s in self._runs.items() if run >= self._first_run and s.log is not None]
 
     def graphs(self) -> Iterator[tuple[int, GraphPart]]:
-        """Yield what is new of the graphs, each with its run: at least all keys that were met until now."""
+        """Yield the new parts of the graphs, each with its run: at least all keys that are met now."""
         with self._lock:
             new = self._new_runs()
             self._next_run = max(new, default=self._next_run - 1) + 1

@@ -19,7 +19,7 @@ _MAX_RUNS = 10_000
 
 
 class Intake:
-    """Takes in runs: what has begun, and what was written to those that go on."""
+    """Admits runs that have begun, and folds the rows of those that go on."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Intake:
         self._follows_held = follows_held
         self.landings = LandingLog()
         self.looks = HoldingLog()
-        """What workers of clusters were seen to hold, by whoever looked."""
+        """Results in workers' memory, by poll of a cluster."""
         self._arrived: deque[RunLog] = deque()
         self._active: list[RunState] = []
 
@@ -57,7 +57,7 @@ class Intake:
 
     @property
     def next_run(self) -> int:
-        """The number of the run after those that wait to be let in; 0 if there are none."""
+        """The number of the run after those that wait to be admitted; 0 if there are none."""
         return max((log.run for log in list(self._arrived)), default=-1) + 1
 
     def going(self) -> list[RunLog]:
@@ -92,7 +92,7 @@ class Intake:
             self._forget_oldest_run()
 
     def fold(self, deadline: float) -> bool:
-        """Fold what was written until `deadline`, on the clock's axis; return whether more is waiting."""
+        """Fold until `deadline`, on the clock's axis; return whether more is waiting."""
         more = False
         for state in list(self._active):
             more |= self._fold_run(state, deadline)
@@ -107,7 +107,7 @@ class Intake:
 
     def _fold_run(self, state: RunState, deadline: float) -> bool:
         now: Callable[[], float] = self._clock.perf_counter
-        # Rows before the graph: they are what a person waits for. Those appended from here on can wait.
+        # Rows before the graph: a person waits for them. Rows appended after this can wait.
         was_over, came = state.run.stop_s is not None, False
         waiting = state.slices_waiting()
         while waiting:
@@ -128,7 +128,7 @@ class Intake:
         self._append_cache_rows(state.take_cache_rows(whole_ticks(now() - self._origin)), state.metric_name)
         sealed = state.seal()
         if sealed or (was_over and came):
-            # It may have ended while it was folded: its counts are not looked at again unless it changes.
+            # It may have ended while it was folded: its counts are read again only if it changes.
             self._runs.touch(state.run.run)
         if sealed:
             self._active.remove(state)

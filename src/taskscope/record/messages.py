@@ -1,4 +1,4 @@
-"""What the user should know: dropped, restored, estimated, and our own faults, each said once and counted."""
+"""Messages to the user: dropped rows, restored hooks, estimates, our faults, each once and counted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MessageLog:
     def __init__(self, now_s: Callable[[], float]) -> None:
         self._now_s = now_s
         self._seen: dict[tuple[_Level, str] | Message, _Seen] = {}
-        """How often each was said, and when; what happened to a worker happened once."""
+        """How often each was added, and when; an event of a worker happens once."""
         self._n_events = 0
 
     def add(self, level: _Level, text: str) -> bool:
@@ -64,7 +64,7 @@ class MessageLog:
             _log.warning(text, exc_info=error)
 
     def messages(self, start_s: float = -math.inf, stop_s: float = math.inf) -> list[Message]:
-        """Return the messages that came in this time, by first appearance, and how often each came in all."""
+        """Return the messages of this time, by first appearance, and how often each was added in all."""
         return [
             said if isinstance(said, Message) else _counted(*said, seen, start_s)
             for said, seen in list(self._seen.items())

@@ -66,9 +66,8 @@ _IN_THREADS = frozenset({"threads", "synchronous", "sync"})
 class Recorder:
     """Everything recorded in one process.
 
-    Sources call `begin`, write to the `RunLog` they get, and say when it stopped; none of this takes a lock.
-    One reader at a time folds what was written into columns (`pull`) and reads it; an interrupt never ends
-    that half way.
+    Sources call `begin`, write to the returned `RunLog`, and mark its end; none of this takes a lock. One
+    reader at a time folds logs into columns (`pull`) and reads these.
 
     Raises
     ------
@@ -83,15 +82,15 @@ class Recorder:
         self.started_at = datetime.fromtimestamp(self.origin - clock.shift_s(), UTC)
         self.messages_log = MessageLog(self.now_s)
         self.limits = ResourceLimits()
-        """What the samples of `resources` are to be compared with."""
+        """The limits of the machine, for comparison with `resources`."""
         self.resources = Log(ResourceRows, _MAX_SAMPLES)
         self.held = Log(CacheRows, _MAX_HELD_ROWS)
         self.follow_held = False
-        """Whether anyone may want `held` while computes run; that of a recording is made from its tables."""
+        """Whether a reader may need `held` while computes run; a recording makes its own from its tables."""
         self.metrics: dict[int, str] = {}
         """The name of the user's cache metric, by run; runs without one are not here."""
         self.holdings = Log(CacheRows, _MAX_HELD_ROWS)
-        """What workers of clusters were seen to hold; it is in `held`, too."""
+        """The results in workers' memory, which are in `held`, too."""
         self.activities = ActivityLog()
         self.workers: RecentLog[WorkerSample] = RecentLog(_MAX_WORKER_SAMPLES)
         self.steals: RecentLog[Steal] = RecentLog(_MAX_STEALS)
@@ -127,7 +126,7 @@ class Recorder:
         return log
 
     def new_log(self) -> RunLog:
-        """Return what a run is written to, which is not known before it is `put`."""
+        """Return a new run's log, which is not recorded until it is `put`."""
         return RunLog(next(self._run_ids), self.clock, self.fault)
 
     def put(self, log: RunLog) -> None:
@@ -150,7 +149,7 @@ class Recorder:
         self.messages_log.add("warning", text)
 
     def note_holdings(self, run: int, time_s: float, holdings: Sequence[Holding]) -> None:
-        """Tell of what workers hold of a run, the groups that changed; seconds after this recorder's zero."""
+        """Record the groups of a run whose results in workers' memory changed; in seconds after the zero."""
         self._intake.looks.note(run, time_s, holdings)
 
     def note_lock_wait(self, asked_s: float, seconds: float) -> None:
@@ -162,7 +161,7 @@ class Recorder:
                 log.lock_waited = (n_asked + 1, waited_s + max(seconds, 0.0))
 
     def note_lock(self, wanted: float, *, is_held: bool) -> None:
-        """Note for the runs in threads of this process whether one held the lock at a moment of the clock."""
+        """Count for the runs in threads of this process whether one had the lock at a moment of the clock."""
         for log in self._intake.going():
             if log.start <= wanted and log.stop is None and log.scheduler in _IN_THREADS:
                 log.note_lock(1, int(is_held))
@@ -188,7 +187,6 @@ class Recorder:
         self.held.append(rows)
 
     def pull_all(self) -> None:
-        """Fold all that writers appended."""
         while self.pull(0.1):
             pass
 
@@ -208,16 +206,14 @@ class Recorder:
 
     @property
     def dropped(self) -> int:
-        """How many of them are no longer held, always the oldest."""
+        """How many of them were dropped, always the oldest."""
         return self._tasks.dropped
 
     def dropped_of(self, first_run: int, last_run: int | None) -> int:
-        """Return how many tasks of the runs in the window are no longer held."""
         with self._lock:
             return sum(s.n_ended - s.rows_held for s in self._runs.window(first_run, last_run))
 
     def lanes_of(self, first_run: int, last_run: int | None) -> frozenset[int]:
-        """Return the ids of the lanes that tasks of the runs in the window ended in."""
         with self._lock:
             return frozenset().union(*(s.lanes for s in self._runs.window(first_run, last_run)))
 
@@ -233,7 +229,7 @@ class Recorder:
 
     @property
     def messages(self) -> list[Message]:
-        """What the user should know, oldest first."""
+        """Messages to the user, oldest first."""
         return self.messages_log.messages()
 
     @property
@@ -248,7 +244,6 @@ class Recorder:
             return max(self._runs.next_run, self._intake.next_run)
 
     def now_s(self) -> float:
-        """Seconds after this recorder's zero."""
         return self.seconds(self.clock.perf_counter())
 
     def seconds(self, moment: float) -> float:
@@ -256,7 +251,7 @@ class Recorder:
         return whole_ticks(moment - self.origin)
 
     def going(self) -> list[RunLog]:
-        """Return what the computes are written to that go on; safe from any thread."""
+        """Return the logs of the computes that go on; safe from any thread."""
         return [log for log in self._intake.going() if log.stop is None]
 
     def is_computing(self) -> bool:
@@ -286,11 +281,10 @@ class Recorder:
 
     @property
     def metered_rows(self) -> Log[RowNumbers]:
-        """The tasks of which the CPU time became known after they were folded in."""
         return self._tasks.metered
 
     def newly_metered(self, reader: Reader[RowNumbers]) -> tuple[NDArray[np.int64], list[RowBlock]]:
-        """Return which of these a reader has not read, ascending, and their rows, as far as they are held."""
+        """Return the rows of these that a reader has not read, ascending, with their tasks."""
         with self._lock:
             rows = np.sort(reader.next()[1].row)
             rows = rows[rows >= self._tasks.dropped]
@@ -305,12 +299,12 @@ class Recorder:
     def new_activities(
         self, new: Reader[ActivityRows], completed: Reader[RowNumbers], n_sources: int
     ) -> NewActivities:
-        """Return what is new of activities; see `ActivityLog.news`."""
+        """Return the new activities; see `ActivityLog.news`."""
         with self._lock:
             return self.activities.news(new, completed, n_sources)
 
     def links(self, row: int, limit: int) -> TaskLinks | None:
-        """Return up to `limit` dependencies and as many dependents of a task; None if it is not held."""
+        """Return up to `limit` dependencies and as many dependents of a task; None if it was dropped."""
         with self._lock:
             at = self._tasks.task_at(row)
             if at is None:
@@ -319,7 +313,7 @@ class Recorder:
             return links_of(self._runs[run], task, self._tasks, self._groups.groups, limit)
 
     def rows_of(self, run: int, tasks: NDArray[np.int32]) -> dict[int, int]:
-        """Return the rows of these tasks of a run by their numbers; those that are not held are left out."""
+        """Return the rows of these tasks of a run by their numbers, without those that were dropped."""
         with self._lock:
             return self._tasks.rows_of(run, tasks)
 
@@ -340,10 +334,7 @@ class Recorder:
             return None if state is None else state.graph.graph_shape()
 
     def ended(self, run: int) -> NDArray[np.int32] | None:
-        """Return the numbers of a run's tasks that are not ahead; None if some are no longer held.
-
-        They came to an end, or do not have to run.
-        """
+        """Return the numbers of a run's tasks that ended or do not have to run; None if some were dropped."""
         with self._lock:
             state = self._runs.get(run)
             blocks = [block.task for block in self._tasks.of_runs({run})]
@@ -361,7 +352,6 @@ class Recorder:
             return rows
 
     def runs(self, first_run: int = 0, last_run: int | None = None) -> list[Run]:
-        """Return the runs in the window."""
         with self._lock:
             self._intake.admit()
             return [s.describe() for s in self._runs.window(first_run, last_run)]
@@ -375,7 +365,7 @@ class Recorder:
         stop_s: float | None = None,
         metadata: Mapping[str, object] | None = None,
     ) -> RecordedData:
-        """Return what was recorded of these runs, both included and by default up to now."""
+        """Return the recording of these runs, both included and by default up to the last."""
         with self._lock:
             self.pull_all()
             states = self._runs.window(first_run, last_run)
@@ -419,10 +409,7 @@ class Recorder:
         return rows.part((rows.run >= first_run) & (rows.run <= last) & (rows.time <= until_s))
 
     def clear(self) -> None:
-        """Forget all rows and all runs that are over; ids and the cursor go on.
-
-        Called again it ends what an interrupt has kept it from ending: only folding must not stop half way.
-        """
+        """Forget all rows and all runs that are over; ids and the cursor go on. Idempotent."""
         if not self._intake.is_folded():
             self.pull_all()
         with self._lock:

@@ -63,14 +63,14 @@ _MAX_ADJUSTED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class PendingAdjustments:
-    """What a log said, flat as it is there."""
+    """Adjustments of counts as a log has them, flat."""
 
     skipped: list[object]
     superseded: list[object]
 
 
 class Deductions:
-    """What to take off the counts of one run, by group id."""
+    """Adjustments of one run's counts, by group id."""
 
     def __init__(self) -> None:
         self.skipped: Counter[int] = Counter()
@@ -83,18 +83,17 @@ class Deductions:
 
     @staticmethod
     def slices_waiting(log: RunLog) -> float:
-        """Return how often `take` must be called to take all that was said so far."""
+        """Return how often `take` must be called to take all that were appended before."""
         return max(len(log.skipped), len(log.superseded)) / (2 * _MAX_ADJUSTED)
 
     @staticmethod
     def take(log: RunLog) -> PendingAdjustments:
-        """Take a bounded part of what was said."""
         return PendingAdjustments(take(log.skipped, 2, _MAX_ADJUSTED), take(log.superseded, 2, _MAX_ADJUSTED))
 
     def fold(
         self, pending: PendingAdjustments, builder: GraphBuilder
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
-        """Count what was said; return whether tasks do not have to run, where that is new, else None."""
+        """Count the adjustments; return whether tasks do not have to run, where that is new, else None."""
         for group, status in zip(
             builder.groups(builder.numbers(pending.superseded[::2])).tolist(),
             pending.superseded[1::2],
@@ -120,7 +119,7 @@ def prefix_progress(
     if log is None or log.stop is not None or not log.scheduled:
         return ordered
     scheduled = log.scheduled
-    # What has ended since the scheduler was asked does not wait any more.
+    # Tasks that ended after the scheduler's answer do not wait any more.
     return [replace(row, scheduled=scheduled.get(row.prefix) if row.ahead else None) for row in ordered]
 
 
@@ -143,7 +142,7 @@ def _by_group(
         finished = min(finished, total)
         erred = min(erred, total - finished)
         if is_old:
-            # What has ended since the scheduler was asked is in flight no more.
+            # Tasks that ended after the scheduler's answer are in flight no more.
             running = min(running, total - finished - erred)
         yield PrefixProgress(
             state.run.run,
@@ -182,7 +181,7 @@ def _of_run(log: RunLog, lanes: LaneTable, groups: GroupTable, origin: float) ->
 def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:
     """Return how many tasks of each group of a run are in flight, by the group's id.
 
-    Of a cluster with very many of them these are as many as the scheduler said at the last look.
+    Of a cluster with very many of them the number is that of the last poll.
     """
     if log is None:
         return Counter()
@@ -208,13 +207,13 @@ def _lock_wait_s(log: RunLog) -> float | None:
 
 
 def _lock_share(log: RunLog) -> float | None:
-    """Return the share of the looks at which the interpreter's lock was held; None where they are few."""
+    """Return the share of samples in which the interpreter's lock was held; None where they are few."""
     n_looks, n_held = log.lock_looks
     return None if log.stop is None or n_looks < _MIN_LOOKS else n_held / n_looks
 
 
 def _before(log: RunLog, origin: float) -> dict[str, Any]:
-    """Return what is known of the time before the first task, as columns of `Run`."""
+    """Return the times before the first task, as columns of `Run`."""
     known = {name: log.before.get(name) for name in BEFORE}
     received = known["received_s"]
     known["received_s"] = None if received is None else received - origin
@@ -222,7 +221,7 @@ def _before(log: RunLog, origin: float) -> dict[str, Any]:
 
 
 class RunState:
-    """What the reader knows of one run."""
+    """A run's columns and counts, as the reader has folded them."""
 
     def __init__(
         self,
@@ -238,9 +237,9 @@ class RunState:
         self.origin = origin
         self._graph = RunGraph(log.run)
         self.ended: dict[int, GroupSums] = defaultdict(GroupSums.zero)
-        """Sums over the rows so far, by group id."""
+        """Sums over the folded rows, by group id."""
         self.deductions = Deductions()
-        """What to take off these, and off the graph's counts."""
+        """Adjustments of these sums, and of the graph's counts."""
         self.occupancy: Occupancy | None = None
         self.lanes: set[int] = set()
         """Ids of the lanes that its tasks ended in."""
@@ -255,11 +254,10 @@ class RunState:
 
     @property
     def n_ended(self) -> int:
-        """How many of its tasks came to an end, also those that are no longer held."""
+        """How many of its tasks ended, also those whose rows were dropped."""
         return sum(sum(sums.counts) for sums in self.ended.values())
 
     def describe(self) -> Run:
-        """Return the run as it stands."""
         log = self.log
         if log is None:
             return self.run
@@ -293,7 +291,7 @@ class RunState:
             return None
         if builder is None:
             if log.stop is not None:
-                # A fault of ours kept the graph from us: what its rows are about will never be known.
+                # Its graph is missing because of a fault: the groups of its rows will never be known.
                 log.discard()
             return None
         raw = take_rows(log, lane_id, self._unknown)
@@ -337,13 +335,12 @@ class RunState:
                 self.groups.add(group_id, late)
 
     def take_activities(self, lane_id: Callable[[LaneKey], int], into: ActivityLog) -> None:
-        """Fold a bounded number of the activities that were appended since."""
         log, builder = self.log, self.graph.builder
         if log is None or builder is None or not (log.activities or log.activity_bytes):
             return
         n_sizes, n_activities = len(log.activity_bytes), len(log.activities)
         activities = take(log.activities, 1)
-        # Bytes are reported after their activity; those of one that has to wait wait with it.
+        # Bytes are reported after their activity; those of a waiting activity wait with it.
         reported = take(log.activity_bytes, 1, n_sizes) if len(activities) == n_activities else []
         self._grow(log, builder)
         if activities:
@@ -356,7 +353,7 @@ class RunState:
 
     @property
     def graph(self) -> RunGraph:
-        """Its graph, from when the source knows it."""
+        """Its graph, once the source has it."""
         log = self.log
         if self._graph.builder is None and log is not None and log.graph_source is not None:
             grows = log.graph_source.grows
@@ -373,7 +370,7 @@ class RunState:
         sources: list[GraphSource] = []
         for source in take(log.graph_growth, 1):
             if any(self._spans.get(name) != span for name, span in source.spans.items()):
-                # What came before is of the spans of then.
+                # Rows from before that were in the spans of their time.
                 builder.grow(joined_sources(sources))
                 builder.advance(builder.n_keys)
                 self._spans.update(source.spans)
@@ -406,7 +403,7 @@ class RunState:
     ) -> RowBlock | None:
         """Return the tasks in flight as rows that stop now, interrupted if the run is over, else running.
 
-        Of those that taskscope cannot look at, at most `limit`.
+        At most `limit` of those without a known lane.
         """
         log, builder = self.log, self.graph.builder
         if log is None or builder is None:
@@ -434,7 +431,7 @@ class RunState:
         )
 
     def slices_waiting(self) -> int:
-        """Return how often `take_rows` must be called to fold all that writers have appended so far."""
+        """Return how often `take_rows` must be called to fold all rows that were appended before."""
         log = self.log
         if log is None:
             return 0
@@ -455,7 +452,7 @@ class RunState:
         return math.ceil(max(sizes))
 
     def take_cache_rows(self, now_s: float) -> CacheRows:
-        """Return the rows of what the scheduler held that are settled by now; with the end, the last ones."""
+        """Return the settled rows of cache usage; after the end, the last ones."""
         occupancy, log, builder = self.occupancy, self.log, self.graph.builder
         if occupancy is None or log is None or builder is None:
             return CacheRows.empty()
@@ -473,7 +470,6 @@ class RunState:
 
     @property
     def owes_cache_rows(self) -> bool:
-        """Whether the run is over and rows of its cache usage are still to come."""
         return self.occupancy is not None and self.over
 
     @property
@@ -483,7 +479,7 @@ class RunState:
         return log is None or (log.stop is not None and not log.in_flight() and not self.slices_waiting())
 
     def seal(self) -> bool:
-        """Let go of the log and the key objects once the run is over and all is folded; True when done."""
+        """Release the log and the key objects once the run is over and all is folded; True when done."""
         log = self.log
         if log is None:
             return True
@@ -497,7 +493,7 @@ class RunState:
 
 
 class RunTable(Mapping[int, RunState]):
-    """Runs in order of their numbers; those that changed last can be asked for by version."""
+    """Runs in order of their numbers, readable by version: changed runs last."""
 
     def __init__(self) -> None:
         self._states: OrderedDict[int, RunState] = OrderedDict()
@@ -506,7 +502,6 @@ class RunTable(Mapping[int, RunState]):
         """A number that grows whenever a run starts, ends or changes."""
 
     def __getitem__(self, run: int) -> RunState:
-        """Return a run by its number."""
         return self._states[run]
 
     def __iter__(self) -> Iterator[int]:
@@ -514,7 +509,6 @@ class RunTable(Mapping[int, RunState]):
         return iter(self._states)
 
     def __len__(self) -> int:
-        """Return how many runs are remembered."""
         return len(self._states)
 
     @property
@@ -523,7 +517,6 @@ class RunTable(Mapping[int, RunState]):
         return max(self._states, default=-1) + 1
 
     def add(self, state: RunState) -> None:
-        """Remember a run that has just begun."""
         self._states[state.run.run] = state
         self.touch(state.run.run)
 
@@ -535,13 +528,12 @@ class RunTable(Mapping[int, RunState]):
             self.touch(current.run)
 
     def touch(self, run: int) -> None:
-        """Count a run as changed."""
         self.version += 1
         self._versions[run] = self.version
         self._versions.move_to_end(run)
 
     def touch_over(self, run: int) -> None:
-        """Count a run as changed if it is over: nothing else wakes what has something to send of it."""
+        """Count a run as changed if it is over: no other event makes readers send its new rows."""
         state = self._states.get(run)
         if state is not None and state.log is None:
             self.touch(run)
@@ -564,15 +556,13 @@ class RunTable(Mapping[int, RunState]):
         ]
 
     def oldest(self) -> RunState:
-        """Return the oldest run."""
         return next(iter(self._states.values()))
 
     def forget(self, run: int) -> None:
-        """Forget a run of which no rows are held."""
         del self._states[run], self._versions[run]
 
     def dropped(self, rows: Mapping[int, int]) -> None:
-        """Note how many rows of which run are no longer held; of runs without any, graphs are not either."""
+        """Count dropped rows by run; of runs without any rows the graphs are dropped, too."""
         for run, count in rows.items():
             state = self._states[run]
             state.rows_held -= count
@@ -580,7 +570,7 @@ class RunTable(Mapping[int, RunState]):
                 state.graph.let_go()
 
     def clear(self) -> None:
-        """Note that no rows are held any more, and forget all runs that are over."""
+        """Record that all rows were dropped, and forget all runs that are over."""
         for state in self._states.values():
             state.rows_held = 0
         for run in [run for run, state in self._states.items() if state.log is None]:

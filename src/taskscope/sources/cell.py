@@ -78,7 +78,7 @@ def in_kernel() -> bool:
 
 
 def at_cell_end(callback: Callable[[], None]) -> Callable[[], None]:
-    """Have `callback` called whenever a cell has run, before anybody sees its end; return what ends that.
+    """Call `callback` after each cell, before its end is shown; return a function that ends that.
 
     Without IPython's shell there are no cells.
     """
@@ -100,7 +100,7 @@ def is_runner(file: str) -> bool:
 
 
 def show_error(error: BaseException) -> None:
-    """Show an error of the user's that came up on a thread of ours, where nothing of theirs can catch it."""
+    """Show a user's error that was raised on a thread of taskscope's, where no user code can catch it."""
     shell = _shell()
     if shell is None:
         traceback.print_exception(error)
@@ -123,6 +123,6 @@ def _execution_count(shell: Any, code: str | None = None) -> int | None:  # noqa
     count = len(inputs) - 1
     if shell.execution_count not in (count, count + 1):
         return None
-    # What an earlier cell left behind (a task of asyncio, for one) may run while the latest cell is another.
+    # Code of an earlier cell, such as a task of asyncio, may run while the latest cell is another.
     is_latest = code is None or inputs[-1] == code.rstrip("\n")
     return count if is_latest and count > 0 else None

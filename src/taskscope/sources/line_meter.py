@@ -1,11 +1,11 @@
 """Count and time each line of a few functions, where they run.
 
-On Python 3.12 and later the interpreter reports what happens in the code of these functions and of no others
-(`sys.monitoring`, local events), so other code runs as it did. What it reports of all code are exceptions
-that leave a function, and generators that one is thrown into, which are rare. On 3.11 nothing is counted.
+On Python 3.12 and later the interpreter reports events of the code of these functions and of no others
+(`sys.monitoring`, local events), so other code runs as it did. Only exceptions that leave a function or are
+thrown into generators are reported of all code, and these are rare. On 3.11 nothing is counted.
 
-What a line took is the time from where it began to where the next one did, or the function was left. What it
-called is in it, our own work is not. A line that is begun again by what it called counts once.
+The time of a line is the time from its start to the start of the next line, or to the return. Calls are
+included, the meter's own work is not. A line that is started again by its own calls counts once.
 
 This module is imported in other processes, so it imports little.
 """
@@ -28,13 +28,13 @@ SENT_AS_CODE = "<dynamic-code>"
 Place: TypeAlias = tuple[str, str, int]
 """A function: its file, its qualified name, the line where it is defined."""
 Sought: TypeAlias = tuple[tuple[Place, ...], tuple[str, ...]]
-"""Functions as another process may know them: where they are defined, and names of which that is unknown."""
+"""Functions as another process can find them: their places, and the names whose place is not known."""
 LineSums: TypeAlias = tuple[str, str, int, int, int, float, float, float]
 """File, function, its first line, the line, hits, seconds, CPU seconds, and seconds that counting it took."""
 
 _NAME = "taskscope"
 _TOOLS = (3, 4, 5, 2)
-"""Those that are reserved for nobody, then the profilers'; never those of debuggers and coverage."""
+"""First the free tool ids, then the profilers'; never those of debuggers and coverage."""
 _MOST_SENT = 500
 """Workers have new code of such a function for each task."""
 
@@ -55,7 +55,7 @@ class _Call:
 
 
 class TaskLines:
-    """What a thread does in one task."""
+    """The calls and sums of a thread in one task."""
 
     __slots__ = ("calls", "cpu_own", "own", "sums")
 
@@ -67,7 +67,7 @@ class TaskLines:
         """Seconds of our own work."""
 
     def rows(self) -> list[LineSums]:
-        """Return what each line took so far, and counting it: as much each time that one begins."""
+        """Return the sums of each line, including one that is being counted."""
         begun = sum(sums[0] for _, lines in self.sums.values() for sums in lines.values())
         each_s = self.own / max(begun, 1)
         return [
@@ -78,10 +78,10 @@ class TaskLines:
 
 
 class Threads(Protocol):
-    """Knows what threads do, by number: a dictionary does, for those that say when a task begins and ends."""
+    """The tasks of threads, by number; a dictionary where threads report their tasks' begin and end."""
 
     def get(self, ident: int, /) -> TaskLines | None:
-        """Return what a thread does; None where it runs no task."""
+        """Return a thread's task; None where it runs none."""
 
     def clear(self) -> None:
         """Forget all of them."""
@@ -93,14 +93,10 @@ def place_of(code: CodeType) -> Place:
 
 
 class LineMeter:
-    """Measures lines in the threads that run a task: between `begin` and `end`.
+    """Measures lines in the threads that run a task, between `begin` and `end`.
 
-    Parameters
-    ----------
-    fault
-        Called with an error of ours, which the user's code never sees.
-    threads
-        What knows which tasks threads run; those for which `begin` and `end` are called by default.
+    `fault` is called with errors of the meter, which the user's code never sees; `threads` has the tasks of
+    threads, by default those between `begin` and `end`.
     """
 
     def __init__(
@@ -150,12 +146,11 @@ class LineMeter:
         }
 
     def _follow(self) -> None:
-        """Have reported of all code what cannot be had of single functions."""
         if self._tool is not None:
             events = _monitoring().events
             sought = events.PY_START if self._places or self._names else 0
             _monitoring().set_events(self._tool, events.PY_UNWIND | events.PY_THROW | sought)
-            # What was not sought before is not reported any more, also not to who has this tool id now.
+            # Events of other functions are not reported any more, also not to the next tool with this id.
             _monitoring().restart_events()
 
     def _report(self, code: CodeType, *, wanted: bool) -> None:
@@ -165,7 +160,7 @@ class LineMeter:
             _monitoring().set_local_events(self._tool, code, lines if wanted else 0)
 
     def close(self) -> None:
-        """End, and give everything back; once more changes nothing."""
+        """End, and release the tool id; idempotent."""
         if self._tool is not None:
             tool, monitoring = self._tool, _monitoring()
             monitoring.set_events(tool, 0)
@@ -186,7 +181,7 @@ class LineMeter:
             self._report(code, wanted=True)
 
     def forget_sent(self, going: Iterable[TaskLines]) -> None:
-        """Let go of functions that were sent as code and are in none of these tasks, once they are many."""
+        """Forget functions that were sent as code and are in none of these tasks, once they are many."""
         measured = list(self._measured.values())
         sent = [code for code, _ in measured if code.co_filename == SENT_AS_CODE]
         if len(sent) > _MOST_SENT:
@@ -197,7 +192,7 @@ class LineMeter:
                     self._measured.pop(id(code), None)
 
     def seek(self, sought: Sought) -> None:
-        """Measure these functions once they are called: their code is not known, or comes again and again."""
+        """Measure these functions once they are called: their code is unknown, or sent anew each time."""
         places, names = sought
         # Other machines have the same file in another folder.
         self._places = {(name, line): (file, name, line) for file, name, line in places}
@@ -217,14 +212,14 @@ class LineMeter:
         return False
 
     def begin(self) -> TaskLines | None:
-        """Have this thread run a task; return what it did before, for `end`."""
+        """Begin a task in this thread; return the one before, for `end`."""
         ident = get_ident()
         before = self._begun.get(ident)
         self._begun[ident] = TaskLines()
         return before
 
     def end(self, before: TaskLines | None) -> list[LineSums]:
-        """Return what the task of this thread amounted to."""
+        """Return the lines of this thread's task."""
         now, cpu = perf_counter(), thread_time()
         ident = get_ident()
         thread = self._begun.pop(ident, None)
@@ -237,7 +232,7 @@ class LineMeter:
             thread.calls.pop()
         return thread.rows()
 
-    # What the interpreter calls; an error in it would be raised in the user's function ---------------------
+    # Called by the interpreter; an error in these would be raised in the user's function -----------
 
     def _on_line(self, code: CodeType, line: int) -> None:
         now, cpu = perf_counter(), thread_time()

@@ -1,4 +1,4 @@
-"""What was sampled of tasks in another process, as it came from there, and as a recorder counts it."""
+"""Samples of tasks in another process, as they were sent, and as a recorder counts them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _CALLABLE = (FunctionType, partial, staticmethod, classmethod)
 
 
 class SentFunctions:
-    """Knows the files of functions that are sent as code, which have none where they run.
+    """The files of functions that are sent as code, which have none where they run.
 
-    Those are what a notebook or a script defines itself. They are looked up among what ``__main__`` has when
-    the first samples of a compute come, by name and first line.
+    A notebook or a script defines such functions. They are looked up by name and first line in ``__main__``
+    when the first samples of a compute are read.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,6 @@ class SentFunctions:
         self._files: dict[tuple[str, int], str] = {}
 
     def function(self, run: int, name: str, file: str, line: int) -> Function:
-        """Return a function that was seen in a task of a run."""
         if file == SENT_AS_CODE:
             if run != self._run:
                 self._run, self._files = run, dict(_defined_in_main())
@@ -40,7 +39,7 @@ class SentFunctions:
 def _defined_in_main() -> Iterator[tuple[tuple[str, int], str]]:
     """Yield name and first line of each function of ``__main__``, with those in it, and its file."""
     values = list(vars(sys.modules["__main__"]).values())
-    # No attribute of a value is asked for, which may be anything, but of classes that are defined there.
+    # Attributes are read of classes that are defined there only, as other values may be anything.
     classes = [vars(value) for value in values if type(value) is type]
     for members in classes:
         if members.get("__module__") == "__main__":
@@ -68,19 +67,9 @@ def counted_cycles(
     prefix: str,
     worker: str,
 ) -> dict[float, list[CountedCalls]]:
-    """Return samples of tasks of one prefix by when their cycle began, on the clock of who took them.
+    """Return samples of tasks of one prefix by the start of their cycle, on the sampling process's clock.
 
-    Parameters
-    ----------
-    sent
-        What knows the files of functions that were sent as code.
-    functions
-        Name, file and first line of each function.
-    stacks
-        When the cycle began, calls (function and line, innermost first), how many samples, the time they
-        stand for, its squares, CPU time, and the time of which that is known.
-    run, prefix, worker
-        Whose they are.
+    `functions` are name, file and first line each; `stacks` are as in `shipped_samples.Sampled`.
     """
     known = [sent.function(run, str(name), str(file), int(line)) for name, file, line in functions]
     cycles: dict[float, list[CountedCalls]] = {}

@@ -1,4 +1,4 @@
-"""What crosses the wire to the browser: batches as frames of `taskscope.codec`, and links as JSON."""
+"""Messages to the browser: batches as frames of `taskscope.codec`, and links as JSON."""
 
 from __future__ import annotations
 

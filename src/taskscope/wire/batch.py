@@ -1,4 +1,4 @@
-"""Batches of a page: what is new of a recorder, or all of a recording, as frames."""
+"""Batches of a page: new rows of a recorder, or a whole recording, as frames."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LAST_LANE = 8191
 """The highest lane id that a page holds; all further lanes share it."""
 
 MAX_ERRORS = 1_000
-"""Most different error texts in one message; rows with further ones share an entry that says so."""
+"""Most different error texts in one message; rows with further ones share an entry for all of these."""
 
 _MAX_KEY_BYTES = 8 * 2**20
 _MAX_TASK_BYTES = 12 * 2**20
@@ -61,7 +61,7 @@ class ResourcesPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CachePart:
-    """Rows of what was held, for one message."""
+    """Rows of cache usage, for one message."""
 
     first: int = 0
     dropped: int = 0
@@ -94,7 +94,7 @@ class WorkerPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MeteredPart:
-    """CPU time that became known after its task was told of, for one message."""
+    """CPU time that became known after its task was sent, for one message."""
 
     rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, "i8"))
     cpu_s: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, "f8"))
@@ -112,7 +112,6 @@ class ClusterPart:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to say."""
         activities, workers = self.activities, self.workers
         parts = (activities.rows, activities.sources, activities.completed, workers.samples, workers.workers)
         return not any(len(part) for part in (*parts, self.metered.rows, self.metrics))
@@ -121,9 +120,9 @@ class ClusterPart:
 def changed_workers(
     known: dict[str, tuple[int, str, str, int]], samples: Iterable[WorkerSample]
 ) -> list[tuple[int, str, str, int]]:
-    """Add the workers of samples to those that are known; return number, address, name, threads of the new.
+    """Add the workers of samples to the known ones; return number, address, name, threads of the new.
 
-    One that has left keeps its threads.
+    A worker that has left keeps its threads.
     """
     changed: dict[str, tuple[int, str, str, int]] = {}
     for sample in samples:
@@ -138,7 +137,7 @@ def changed_workers(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Batch:
-    """What one message says. Times are seconds after the recorder's zero."""
+    """The rows of one message. Times are seconds after the recorder's zero."""
 
     now_s: float
     active: bool
@@ -166,7 +165,7 @@ def batch_message() -> dict[str, object]:
 
 
 class PageEncoder:
-    """Makes the frames of one stream to a page, the first of which comes behind the header.
+    """Makes the frames of one stream to a page; the header precedes the first.
 
     Examples
     --------
@@ -263,7 +262,6 @@ class PageEncoder:
         }
 
     def _next(self, table: str, rows: Sequence[object], columns: _Columns | None = None) -> Section:
-        """Return rows that follow those of the batches before."""
         first = self._ends[table]
         self._ends[table] += len(rows)
         return Section(first, _of_records(table, rows) if columns is None else columns)
@@ -354,7 +352,7 @@ def _keys(tasks: TaskBlock, n: int, names: Sequence[str]) -> _Columns:
 def key_columns(
     keys: KeyBlock, group: NDArray[np.uint32], n: int, names: Sequence[str], fit: Callable[[str], str]
 ) -> _Columns:
-    """Return the columns of the first `n` keys; `names` are those of the groups, `fit` shortens texts."""
+    """Return the columns of the first `n` keys; `names` are the groups' names, `fit` shortens texts."""
     dims = keys.dims[:n]
     if n and dims[0] <= MAX_KEY_INTS and (dims == dims[0]).all():
         # Nearly every batch of a collection.
@@ -516,9 +514,9 @@ def _is_text(values: object) -> bool:
 
 
 def in_parts(sections: Mapping[str, Section]) -> list[dict[str, Section]]:
-    """Return a batch of a page as one or more; the last has the tasks and all that is told whole.
+    """Return a batch of a page as one or more; the last has the tasks and all tables that are sent whole.
 
-    What tasks refer to comes before them.
+    Rows that tasks refer to are sent before them.
     """
     ahead = {name: section for name, section in sections.items() if _can_go_ahead(name)}
     rest = {name: section for name, section in sections.items() if name not in ahead}
@@ -540,12 +538,12 @@ def in_parts(sections: Mapping[str, Section]) -> list[dict[str, Section]]:
 
 
 def _can_go_ahead(name: str) -> bool:
-    # What is told whole is told in one frame; but each row of these counts by itself.
+    # Tables that are sent whole are in one frame; each row of these counts by itself.
     return name in {"completed", "metered"} or (PAGE[name].mode != "whole" and name not in _WITH_TASKS)
 
 
 def _parts(sections: Mapping[str, Section]) -> Iterator[tuple[str, Section]]:
-    # As frames have them: what is referred to comes first.
+    # In the order of frames: tables that are referred to first.
     for name in (name for name in PAGE if name in sections):
         first, columns = sections[name]
         is_numbered = PAGE[name].mode == "append"

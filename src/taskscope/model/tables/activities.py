@@ -1,4 +1,4 @@
-"""What workers of a cluster did for tasks besides computing them, and what went from one to another."""
+"""Activities of a cluster's workers besides computing, and transfers between workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from taskscope.schema import About, Rows
 
 ACTIVITIES = ("transfer", "disk-read", "disk-write", "deserialize", "serialize", "other", "failed-attempt")
-"""Kinds of activity by their code; computing is what the rows of tasks say.
+"""Kinds of activity by their code; computing is in the rows of tasks.
 
 A failed attempt is computing that raised and was followed by another attempt, for the task has ``retries``.
 """
@@ -58,7 +58,7 @@ class ActivityColumns:
 
 
 NO_ACTIVITIES = ActivityColumns(ActivityRows.empty(), ("",))
-"""What a recording has where nothing but computing was seen."""
+"""The activities of a recording that has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""What a scheduler held in its cache over time: comings and goings of keys in, few rows of the truth out.
+"""A scheduler's cache over time: many keys that enter and leave, few exact rows.
 
-A compute of a million tasks has two million comings and goings, and a screen has some thousand pixel columns.
-So time is cut into short bins, and of each one only the moments matter at which the most and the least
-was held, and the last one. Their states are kept exactly; whatever lies between them is within them.
+In a compute of a million tasks two million keys enter or leave, and a screen has some thousand pixel columns.
+So time is cut into short bins, and each has rows for the moments of its largest, its smallest and its last
+state. These are exact; whatever lies between them is within them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Ints: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CacheRows(Rows):
-    """From a moment on, a run's keys of a group that are held: each run's rows in order of time.
+    """A run's keys of a group in the cache, from a moment on: each run's rows in order of time.
 
     Rows of a run with equal time are one moment.
     """
@@ -57,7 +57,7 @@ NO_CACHE_ROWS = CacheRows.empty()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CacheEvents(Rows):
-    """Keys that came or went, by time."""
+    """Keys that enter or leave, by time."""
 
     step: Annotated[_Ints, About("Events of one step happened at once.")]
     time: Annotated[_Floats, About("When it was.", unit="s", is_time=True)]
@@ -75,7 +75,6 @@ class TimeBins:
     per_run: int = 500
 
     def numbers(self, elapsed: _Floats) -> _Floats:
-        """Return the number of the stretch that each time falls into."""
         even_s = self.shortest_s * self.per_run
         slow_s = max(float(self.per_run), even_s)
         grown = np.log(np.clip(elapsed, even_s, slow_s) / even_s) * self.per_run
@@ -108,7 +107,6 @@ class CacheSeries:
         return self._rows(pending.part(slice(n_over)), number[:n_over])
 
     def flush(self) -> CacheRows:
-        """Return the rows of the stretch that is not over."""
         if not self._waiting:
             return CacheRows.empty()
         pending = CacheEvents.concat(self._waiting)
@@ -116,7 +114,7 @@ class CacheSeries:
         return self._rows(pending, self._numbers(pending))
 
     def close(self, stop: float) -> CacheRows:
-        """Return the rows that are left, the last of which say that nothing is held from `stop` on."""
+        """Return the rows that are left, the last of which have an empty cache from `stop` on."""
         rows = self.flush()
         groups = sorted(g for g, sums in self._held.items() if sums[0])
         zero = np.zeros((len(groups), _N_SUMS))
@@ -148,7 +146,7 @@ class CacheSeries:
         sums[firsts] += before
         states: _Floats = np.cumsum(sums, axis=0)
         states -= np.repeat(states[firsts] - sums[firsts], np.diff(firsts, append=len(group)), axis=0)
-        # Sums of floats do not come back to 0 by themselves.
+        # Sums of floats do not return to 0 exactly.
         states[states[:, 0] == 0] = 0.0
         lasts = np.append(firsts[1:], len(group)) - 1
         self._held.update(zip(group[lasts].tolist(), states[lasts], strict=True))

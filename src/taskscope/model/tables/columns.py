@@ -1,4 +1,4 @@
-"""The columns a recording keeps: what workers did (`RowBlock`) and what was computed (`GraphColumns`).
+"""The columns that a recording keeps: ended tasks (`RowBlock`) and graphs (`GraphColumns`).
 
 Rows name a task by its number in its run's graph, so keys, groups and dependencies are kept once.
 """
@@ -20,7 +20,7 @@ _AT_ONCE = 2**16
 
 
 def possible_sizes(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return byte counts, NaN for those that are none: a user's function for `dask.sizeof` gives anything."""
+    """Return byte counts, NaN where impossible: a user's function for `dask.sizeof` may return anything."""
     return np.where((sizes >= 0) & (sizes < 2**53), sizes, np.nan)
 
 
@@ -51,9 +51,9 @@ def round_down_f4(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Measured(Rows):
-    """What is measured of each task besides its times.
+    """The measures of each task besides its times.
 
-    A lane's list has them in this order; recordings, files, pages and users' tables have what stands here.
+    A lane's list has them in this order; recordings, files, pages and users' tables have these columns.
     """
 
     cpu_s: Annotated[
@@ -70,19 +70,19 @@ class Measured(Rows):
         return wide_sizes(self.nbytes)
 
     def measured(self) -> dict[str, NDArray[np.float64]]:
-        """Return what was measured, NaN where it is unknown."""
+        """Return the measures, NaN where unknown."""
         found = {name: getattr(self, name) for name in MEASURED}
         return {name: values.astype(np.float64) for name, values in found.items()} | {"nbytes": self.sizes()}
 
 
 MEASURED = tuple(column.name for column in columns_of(Measured))
-"""The names of what is measured of each task."""
+"""The names of the measures."""
 
 _OF_MEASURED = {column.name: column for column in columns_of(Measured)}
 
 
 def stored_measures(measured: Mapping[str, NDArray[np.float64]], n: int) -> dict[str, NDArray[Any]]:
-    """Return all columns of `Measured` for `n` tasks as they are stored, NaN for what was not measured."""
+    """Return all columns of `Measured` for `n` tasks as they are stored, NaN where nothing was measured."""
     known = {name: measured.get(name, np.full(n, np.nan)) for name in MEASURED}
     return {
         name: narrow_sizes(values)
@@ -93,7 +93,7 @@ def stored_measures(measured: Mapping[str, NDArray[np.float64]], n: int) -> dict
 
 
 def joined_measures(blocks: Sequence[Measured]) -> dict[str, NDArray[Any]]:
-    """Return what was measured of the tasks of all blocks, in order; sizes are not narrowed."""
+    """Return the measures of the tasks of all blocks, in order; sizes are not narrowed."""
     found = {
         name: [block.sizes() if name == "nbytes" else getattr(block, name) for block in blocks]
         for name in MEASURED
@@ -118,7 +118,6 @@ class RowBlock(Measured):
     flags: Annotated[NDArray[np.uint8], About("What `FLAGS` declares.")]
 
     def continues_in(self, rows: RowBlock) -> bool:
-        """Whether they are of the same run."""
         return self.run == rows.run
 
     @classmethod
@@ -131,7 +130,7 @@ class RowBlock(Measured):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphColumns:
-    """What is known of one run's graph: its keys, groups, dependencies, and what the scheduler held."""
+    """One run's graph: its keys, groups, dependencies, and the scheduler's cache."""
 
     keys: KeyBlock
     group: Annotated[NDArray[np.uint32], About("The task group of each key.", refers="groups.id")]
@@ -212,7 +211,7 @@ def narrow_times(times: NDArray[np.float64], zero: float) -> NDArray[np.uint32] 
     if np.fmax.reduce(times, initial=zero) - zero >= 4_000.0:
         return times
     narrow = np.empty(len(times), np.uint32)
-    # What is in between takes twice the room of the times.
+    # The intermediate array takes twice the room of the times.
     for first in range(0, len(times), _AT_ONCE):
         ticks = times[first : first + _AT_ONCE] - zero
         ticks *= 1e6

@@ -1,4 +1,4 @@
-"""What was allocated when most was in memory, by task and source line."""
+"""Allocations at the peak of memory, by task and source line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from taskscope.schema import About, Rows
 
 @dataclass(frozen=True, slots=True)
 class PeakLine:
-    """What a source line had allocated for a task at the peak, and not yet freed."""
+    """The memory that a source line had allocated for a task at the peak, and not yet freed."""
 
     peak: Annotated[int, About("Which peak: each time that memory was recorded has its own.")]
     run: Annotated[
@@ -31,7 +31,7 @@ class PeakLine:
 
 @dataclass(frozen=True, slots=True)
 class ResourceLimits:
-    """What this process may use; None where unknown."""
+    """The limits of this process; None where unknown."""
 
     n_cores: int | None = None
     memory_bytes: int | None = None
@@ -83,12 +83,11 @@ class ResourceRows(Rows):
     ]
 
     def between(self, start_s: float, stop_s: float) -> ResourceRows:
-        """Return the samples of this time."""
         return self.part((self.time >= start_s) & (self.time <= stop_s))
 
     def most_bytes(self) -> NDArray[np.float64]:
         """Return the most memory up to each sample, since the one before where the kernel saw that."""
-        # The kernel counts in steps of its own: its mark can be a little below what it says is resident.
+        # The kernel counts in steps of its own: its mark can be a little below the resident memory.
         return np.fmax(self.rss_bytes, self.peak_bytes)
 
     def peak_place(self) -> int | None:

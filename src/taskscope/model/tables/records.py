@@ -23,7 +23,7 @@ FINISHED, ERRED, INTERRUPTED, LOST, RUNNING = range(len(STATUSES))
 BAD_ENDS = (ERRED, INTERRUPTED, LOST)
 
 OBSERVED_BY = ("worker", "scheduler")
-"""Who took a task's times."""
+"""The clock of a task's times."""
 
 FLAGS: Mapping[str, Column] = {
     column.name: column
@@ -40,7 +40,7 @@ FLAGS: Mapping[str, Column] = {
         ),
     )
 }
-"""What the flags of a task say, the lowest bits first; each takes as many as its choices need."""
+"""The meaning of a task's flags, the lowest bits first; each takes as many as its choices need."""
 
 _BITS = tuple((len(column.choices) - 1).bit_length() for column in FLAGS.values())
 _SHIFTS = dict(zip(FLAGS, accumulate((0, *_BITS)), strict=False))
@@ -48,18 +48,18 @@ _MASKS = dict(zip(FLAGS, (2**n_bits - 1 for n_bits in _BITS), strict=True))
 
 
 def flag_codes(flags: NDArray[np.uint8], name: str) -> NDArray[np.uint8]:
-    """Return what flags say of one thing, as places among its choices."""
+    """Return one part of flags, as places among its choices."""
     codes: NDArray[np.uint8] = (flags >> np.uint8(_SHIFTS[name])) & np.uint8(_MASKS[name])
     return codes
 
 
 def split_flags(flags: NDArray[np.uint8]) -> dict[str, NDArray[np.uint8]]:
-    """Return all that flags say, as places among choices."""
+    """Return all parts of flags, as places among their choices."""
     return {name: flag_codes(flags, name) for name in FLAGS}
 
 
 def join_flags(codes: Mapping[str, Any]) -> NDArray[np.uint8]:
-    """Return flags that say this, and of everything else, and what is unknown, the first of its choices."""
+    """Return the flags of these choices; of parts that are missing, the first choice."""
     known = {name: np.nan_to_num(values).astype(np.uint8) for name, values in codes.items()}
     shifted = [values << np.uint8(_SHIFTS[name]) for name, values in known.items()]
     flags: NDArray[np.uint8] = np.bitwise_or.reduce(np.broadcast_arrays(*shifted))
@@ -67,7 +67,7 @@ def join_flags(codes: Mapping[str, Any]) -> NDArray[np.uint8]:
 
 
 def flag_of(name: str, choice: str) -> int:
-    """Return the flags that say one thing.
+    """Return the flags of one choice.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def flag_of(name: str, choice: str) -> int:
 
 
 CLUSTER = "distributed"
-"""What runs on a cluster call their scheduler."""
+"""The scheduler's name in runs on a cluster."""
 
 BEFORE = (
     "send_s",
@@ -88,7 +88,7 @@ BEFORE = (
     "initialize_s",
     "pool_start_s",
 )
-"""What is known of the time before a compute's first task: columns of `Run`."""
+"""Times before a compute's first task: columns of `Run`."""
 
 RunStatus: TypeAlias = Literal["running", "finished", "erred", "interrupted"]
 
@@ -229,7 +229,6 @@ class Run:
 
     @property
     def is_on_cluster(self) -> bool:
-        """Whether workers of a cluster compute it and hold its results."""
         return self.scheduler == CLUSTER
 
     @property
@@ -260,12 +259,12 @@ class Estimate:
 WorkerEvent: TypeAlias = Literal[
     "came", "restarted", "paused", "resumed", "retired", "left", "killed", "timed out", "died"
 ]
-"""What can happen to a worker, as the scheduler has it; killed: because of its memory."""
+"""The events of a worker, as the scheduler has them; killed: because of its memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Something the user should know: what was dropped, restored or estimated, what became of a worker."""
+    """A message to the user: dropped rows, restored hooks, estimates, events of workers."""
 
     time_s: Annotated[
         float,
@@ -281,7 +280,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class RunningTask:
-    """A task in flight; `start_s` is the worker's where that can be seen or asked, else of its submission."""
+    """A task in flight; `start_s` is the worker's where that is known, else of its submission."""
 
     run: Annotated[int, About("The compute.", refers="runs.run")]
     lane: Annotated[int | None, About("The lane that it runs in.", refers="lanes.id")]
@@ -292,10 +291,10 @@ class RunningTask:
 
 @dataclass(frozen=True, slots=True)
 class PrefixProgress:
-    """How far one prefix of one run is; a task that ran several times counts once, as what it is by now.
+    """Progress of one prefix of one run; a task that ran several times counts once, with its last state.
 
-    `total` leaves out the `skipped` ones: a cluster has their results, or those of what needs them, so they
-    do not have to run. Of the tasks that ended, `again` ended once more, and `duration_s` is of all ends.
+    `total` leaves out the `skipped` ones, which do not have to run, as a cluster has their results or later
+    ones. Of the tasks that ended, `again` ended more than once, and `duration_s` is of all ends.
     """
 
     run: Annotated[int, About("The compute.", refers="runs.run")]
@@ -307,7 +306,7 @@ class PrefixProgress:
     interrupted: Annotated[int, About("How many were interrupted or lost.")]
     duration_s: Annotated[float, About("How long all ends of them took.", unit="s")]
     scheduled: Scheduled | None = None
-    """What those tasks wait for that have neither ended nor are running; None where that is not known."""
+    """The states of tasks that have neither ended nor are running; None where they are not known."""
     skipped: Annotated[int, About("How many did not have to run.")] = 0
     again: Annotated[int, About("How many ends there were beyond the first of each.")] = 0
     first_s: Annotated[
@@ -316,12 +315,11 @@ class PrefixProgress:
 
     @property
     def ahead(self) -> int:
-        """How many tasks have neither ended nor are running."""
         return max(self.total - self.finished - self.erred - self.interrupted - self.running, 0)
 
     @property
     def order(self) -> tuple[bool, float]:
-        """What sorts prefixes by when they began: those of which no row says it are late, others last."""
+        """The order of prefixes: by their first start; those without one are last."""
         began_s = math.inf if self.first_s is None else self.first_s
         return self.first_s is None and not self.running, began_s
 
@@ -374,5 +372,4 @@ class TaskBlock(Measured):
         return flag_codes(self.flags, "status")
 
     def __len__(self) -> int:
-        """Return the number of tasks."""
         return len(self.start)

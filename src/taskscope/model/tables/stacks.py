@@ -131,7 +131,7 @@ class StackColumns:
         lines, n_rows = self.lines, len(self.rows)
         used = np.zeros(len(self.parent), bool)
         used[self.rows.node[self.rows.node >= 0]] = True
-        # Parents stand before their children, so one pass from the end reaches all of them.
+        # Parents are before their children, so one pass from the end reaches all of them.
         for node in range(len(used) - 1, -1, -1):
             if used[node] and self.parent[node] >= 0:
                 used[self.parent[node]] = True
@@ -166,10 +166,10 @@ class StackColumns:
 
 
 def _places(*columns: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Return which numbers stand in these columns, and where each element of them is among these."""
+    """Return the different numbers in these columns, and the place of each element among these."""
     found, place = np.unique(np.concatenate(columns), return_inverse=True)
     return found, place
 
 
 NO_STACKS = StackColumns((), np.empty(0, np.int32), np.empty(0, np.int32), (), (), StackRows.empty())
-"""What a recording has where nothing was sampled."""
+"""The samples of a recording that has none."""

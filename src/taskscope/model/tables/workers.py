@@ -1,4 +1,4 @@
-"""What workers of a cluster, and its scheduler, said of themselves and of tasks that wait."""
+"""Measurements of a cluster's workers, and its scheduler's counts of tasks that wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from taskscope.schema import About
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What one worker metered of one activity in executing tasks of one prefix, added up."""
+    """The sum of one activity in executing tasks of one prefix on one worker."""
 
     run: Annotated[
         int, About("The compute; of several that have such tasks the last one.", refers="runs.run")
@@ -39,7 +39,7 @@ def is_on_cpu(activity: str) -> bool | None:
     >>> [is_on_cpu(activity) for activity in ("thread-cpu", "thread-noncpu", "executor")]
     [True, False, None]
     """
-    # P2P meters itself, and what it meters is no more in thread-cpu.
+    # P2P meters itself, and its seconds are no more in thread-cpu.
     return True if activity.endswith("-cpu") else False if activity.endswith("-noncpu") else None
 
 
@@ -111,7 +111,7 @@ class WorkerSample:
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """How many of the tasks that have not ended wait, and for what.
+    """How many tasks that have not ended wait, and for what.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class Scheduled:
 
 
 def sum_scheduled(parts: Iterable[Scheduled | None]) -> Scheduled | None:
-    """Return the sums over parts of which those that are None are unknown; None where all are."""
+    """Return the sums over the known parts; None where all are unknown."""
     parts = list(parts)
     known = [part for part in parts if part is not None]
     if not known:

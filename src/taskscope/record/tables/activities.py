@@ -21,7 +21,7 @@ _MAX_TRANSFERS = 200_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewActivities:
-    """What a reader has not seen yet."""
+    """Activities that a reader has not read."""
 
     first: int
     rows: ActivityRows
@@ -36,11 +36,11 @@ class ActivityLog(Log[ActivityRows]):
     def __init__(self) -> None:
         super().__init__(ActivityRows, _MAX_ROWS)
         self.completed = Log(RowNumbers, _MAX_ROWS)
-        """The rows of which the bytes became known after they were appended."""
+        """The rows whose bytes became known after they were appended."""
         self._sources: dict[str, int] = {"": 0}
         self._places: dict[int, int] = {}
         self.logged: RecentLog[Transfer] = RecentLog(_MAX_TRANSFERS)
-        """What workers logged of their transfers."""
+        """Transfers in the workers' own logs."""
 
     @property
     def n_sources(self) -> int:
@@ -79,7 +79,6 @@ class ActivityLog(Log[ActivityRows]):
             self._forget_dropped()
 
     def complete(self, reported: Sequence[tuple[int, float]]) -> None:
-        """Note how many bytes transfers were that were appended with these tokens."""
         completed = []
         for token, nbytes in reported:
             row = self._places.pop(token, -1)
@@ -90,7 +89,7 @@ class ActivityLog(Log[ActivityRows]):
         self.completed.append(RowNumbers(np.array(completed, np.int64)))
 
     def news(self, new: Reader[ActivityRows], completed: Reader[RowNumbers], n_sources: int) -> NewActivities:
-        """Return what these readers have not read: rows, and what became known of those before them."""
+        """Return the activities that these readers have not read, and new bytes of those before them."""
         n_read = new.cursor
         first, rows = new.next()
         late = np.unique(completed.next()[1].row)
@@ -98,7 +97,6 @@ class ActivityLog(Log[ActivityRows]):
         return NewActivities(first, rows, tuple(self._sources)[n_sources:], late, self.nbytes_of(late))
 
     def columns(self, runs: Collection[int]) -> ActivityColumns:
-        """Return the activities of these runs."""
         rows = self.rows()
         mine = rows.part(np.isin(rows.run, list(runs)))
         return ActivityColumns(mine, tuple(self._sources), self.dropped)
@@ -109,7 +107,7 @@ class ActivityLog(Log[ActivityRows]):
         return first, [part.copy() for part in parts]
 
     def nbytes_of(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how many bytes these activities moved, as far as they are held and it is known; else NaN."""
+        """Return the bytes that these activities moved; NaN where unknown or dropped."""
         dropped = self.dropped
         held = np.append(self.rows().nbytes, np.nan)
         return held[np.where(numbers >= dropped, numbers - dropped, -1)]
@@ -120,7 +118,6 @@ class ActivityLog(Log[ActivityRows]):
         return tuple(self._sources)
 
     def transfers(self, start_s: float, stop_s: float | None) -> tuple[Transfer, ...]:
-        """Return what workers logged of this time."""
         last = float("inf") if stop_s is None else stop_s
         return tuple(t for t in self.logged if t.stop_s >= start_s and t.start_s <= last)
 

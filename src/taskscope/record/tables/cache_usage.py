@@ -1,4 +1,4 @@
-"""What schedulers hold during a run, from its landings and its graph; and what workers were seen to hold."""
+"""Cache usage during a run: the scheduler's, from landings and graph, and the memory of workers, by poll."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def metric_name(metric: Callable[[object], object]) -> str:
 
 
 class Occupancy:
-    """What one run holds."""
+    """The cache of one run."""
 
     def __init__(self, run: int, builder: GraphBuilder, *, has_metric: bool) -> None:
         self._builder = builder
@@ -41,16 +41,13 @@ class Occupancy:
 
     @property
     def behind(self) -> bool:
-        """Whether there are landings that were not looked at."""
         return self._n_waiting > 0
 
     def note_sizes(self, tasks: NDArray[np.int32], sizes: NDArray[np.float64]) -> None:
-        """Take the result sizes of rows that were folded."""
         self._size[tasks] = sizes
         self._folded[tasks] = True
 
     def note_landings(self, tasks: NDArray[np.int32], times: NDArray[np.float64]) -> None:
-        """Take landings in their order."""
         self._tasks.append(tasks)
         self._times.append(times)
         self._n_waiting += len(tasks)
@@ -61,7 +58,7 @@ class Occupancy:
         self._n_unvalued -= count
 
     def advance(self, now_s: float, *, over: bool) -> CacheRows:
-        """Look at some of the landings and return the settled rows; once `over`, what is unknown stays so."""
+        """Process some landings and return the settled rows; once `over`, unknown values stay unknown."""
         early = now_s - self._looked_s < _PAUSE_S and self._n_waiting < _MAX_LANDINGS
         if not self._builder.complete or (early and not over):
             return CacheRows.empty()
@@ -71,7 +68,7 @@ class Occupancy:
         return self._series.add(CacheEvents.concat([*begun, landed]), now_s)
 
     def close(self, stop: float) -> CacheRows:
-        """Return the last rows: nothing is held from `stop` on."""
+        """Return the last rows: the cache is empty from `stop` on."""
         return self._series.close(stop)
 
     def _begin(self) -> CacheEvents:
@@ -148,13 +145,13 @@ class Holding(NamedTuple):
 
 
 class HoldingLog:
-    """Looks at what workers hold, in the order they were made."""
+    """Polls of results in workers' memory, in order."""
 
     def __init__(self) -> None:
         self._looks: deque[tuple[int, float, Sequence[Holding]]] = deque()
 
     def note(self, run: int, time_s: float, holdings: Sequence[Holding]) -> None:
-        """Tell of the groups of a run that changed, seconds after the recorder's zero; from any thread."""
+        """Append the changed groups of a run, in seconds after the recorder's zero; from any thread."""
         self._looks.append((run, time_s, holdings))
 
     def is_empty(self) -> bool:

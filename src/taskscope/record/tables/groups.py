@@ -71,7 +71,6 @@ class GroupTable:
         return len(self.groups) - 1
 
     def add(self, group_id: int, sums: GroupSums) -> None:
-        """Add rows to the totals of a group."""
         self._sums.setdefault(group_id, GroupSums.zero()).add(sums)
 
     def totals(self) -> list[GroupTotal]:

@@ -1,4 +1,4 @@
-"""One table as it is appended to: blocks of rows in order, a cursor, and a bound; and who reads it."""
+"""An append-only table: blocks of rows in order, a cursor, a bound, and readers."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ def _first(block: tuple[int, object]) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowNumbers(Rows):
-    """Which rows of another log were told more of after they were appended to it."""
+    """Rows of another log that changed after they were appended."""
 
     row: Annotated[NDArray[np.int64], About("Its number there.")]
 
 
 class Log(Generic[_R]):
-    """Rows in the order in which they were appended; the oldest go first.
+    """Rows in the order in which they were appended; the oldest are dropped first.
 
-    One thread at a time appends and drops. Others may read meanwhile: what they get has its right number.
+    One thread at a time appends and drops. Other threads may read: the rows that they get have their right
+    numbers.
     """
 
     def __init__(self, declared: type[_R], max_rows: int) -> None:
@@ -47,7 +48,6 @@ class Log(Generic[_R]):
 
     @property
     def cursor(self) -> int:
-        """How many rows were ever appended."""
         return self._end
 
     @property
@@ -57,7 +57,7 @@ class Log(Generic[_R]):
         return blocks[0][0] if blocks else end
 
     def append(self, rows: _R) -> list[_R]:
-        """Append rows, and drop what is beyond the bound; return what was dropped."""
+        """Append rows, and drop rows beyond the bound; return these."""
         if len(rows):
             last = self._blocks[-1] if self._blocks else None
             if last is not None and last[1].continues_in(rows) and len(last[1]) + len(rows) <= _SMALL:
@@ -90,7 +90,7 @@ class Log(Generic[_R]):
         self._blocks = []
 
     def blocks(self) -> list[tuple[int, _R]]:
-        """Return the blocks that are held, oldest first, each with the number of its first row."""
+        """Return the blocks, oldest first, each with the number of its first row."""
         return list(self._blocks)
 
     def _block_of(self, row: int) -> tuple[int, _R]:
@@ -99,11 +99,10 @@ class Log(Generic[_R]):
         return blocks[bisect_right(blocks, row, key=_first) - 1]
 
     def rows(self) -> _R:
-        """Return all rows that are held."""
         return self.joined([rows for _, rows in self.blocks()])
 
     def parts_since(self, cursor: int, limit: int) -> tuple[int, list[_R]]:
-        """Return the number of the first row held from `cursor` on, and up to `limit` rows, by block."""
+        """Return the number of the first row left from `cursor` on, and up to `limit` rows, by block."""
         end, blocks = self._end, self.blocks()
         first = max(min(cursor, end), blocks[0][0] if blocks else end)
         place = max(bisect_right(blocks, first, key=_first) - 1, 0)
@@ -118,17 +117,15 @@ class Log(Generic[_R]):
         return first, parts
 
     def since(self, cursor: int, limit: int) -> tuple[int, _R]:
-        """Return the same as one block."""
         first, parts = self.parts_since(cursor, limit)
         return first, self.joined(parts)
 
     def joined(self, parts: Sequence[_R]) -> _R:
-        """Return rows of this table as one block."""
         return self._declared.concat(parts)
 
 
 class Readable(Protocol[_P]):
-    """What a `Reader` reads: numbered rows in parts, of which the oldest may be gone."""
+    """Rows that a `Reader` can read: numbered, in parts; the oldest may be gone."""
 
     @property
     def cursor(self) -> int: ...
@@ -162,7 +159,6 @@ class Reader(Generic[_P]):
         return first, parts
 
     def next(self) -> tuple[int, _P]:
-        """Return the same as one block."""
         first, parts = self.parts()
         return first, self._log.joined(parts)
 
@@ -181,7 +177,7 @@ class TaskLog(Log[RowBlock]):
     def __init__(self, max_rows: int) -> None:
         super().__init__(RowBlock, max_rows)
         self.metered = Log(RowNumbers, max_rows)
-        """The rows of which the CPU time became known after they were appended."""
+        """The rows whose CPU time became known after they were appended."""
 
     def meter(
         self,
@@ -191,9 +187,9 @@ class TaskLog(Log[RowBlock]):
         cpu: NDArray[np.float32],
         is_shared: NDArray[np.bool_],
     ) -> NDArray[np.int64]:
-        """Set the CPU time of rows, known by task and start; return those that are held, ascending.
+        """Set the CPU time of rows, known by task and start; return those that are left, ascending.
 
-        Blocks are replaced: recordings that were taken before have theirs.
+        Blocks are replaced: recordings that were taken before keep theirs.
         """
         found: list[NDArray[np.int64]] = []
         # A task that ran again has several rows.
@@ -221,7 +217,7 @@ class TaskLog(Log[RowBlock]):
         return numbers
 
     def at(self, rows: NDArray[np.int64]) -> list[RowBlock]:
-        """Return these rows, which are held, by block; they ascend."""
+        """Return these rows, which are ascending and were not dropped, by block."""
         parts = []
         while len(rows):
             first, block = self._block_of(int(rows[0]))
@@ -235,7 +231,7 @@ class TaskLog(Log[RowBlock]):
         return self.drop(len(self.blocks()[0][1]))
 
     def first_row_of(self, run: int) -> int:
-        """Return the first row held of this run or a later one; the cursor where there is none."""
+        """Return the first row left of this run or a later one; the cursor where there is none."""
         return next((first for first, block in self.blocks() if block.run >= run), self.cursor)
 
     def of_runs(self, runs: Container[int]) -> list[RowBlock]:
@@ -243,14 +239,14 @@ class TaskLog(Log[RowBlock]):
         return [block for _, block in self.blocks() if block.run in runs]
 
     def task_at(self, row: int) -> tuple[int, int] | None:
-        """Return the run and the task number of a row; None if it is not held."""
+        """Return the run and the task number of a row; None if it was dropped."""
         if not self.dropped <= row < self.cursor:
             return None
         first, block = self._block_of(row)
         return block.run, int(block.task[row - first])
 
     def rows_of(self, run: int, tasks: NDArray[np.int32]) -> dict[int, int]:
-        """Return the rows of these tasks of a run by their numbers; those that are not held are left out."""
+        """Return the rows of these tasks of a run by their numbers, without those that were dropped."""
         rows: dict[int, int] = {}
         for first, block in self.blocks():
             if block.run == run:

@@ -1,4 +1,4 @@
-"""What the lines of named functions took, by task."""
+"""Counts and times of the lines of named functions, by task."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ class MeasuredLineLog:
     """Sums by compute, task and line; any thread adds, any reads. Beyond 200,000 they are by prefix."""
 
     def __init__(self) -> None:
-        # Sums are replaced, so that who copies the dictionary has whole ones.
+        # Sums are replaced, so that a copy of the dictionary has whole ones.
         self._sums: dict[_Place, tuple[int, float, float, float]] = {}
 
     def add(self, run: int, key: object, worker: str, measured: Iterable[LineSums]) -> None:
-        """Add what lines took in a task."""
         text, prefix = key_text(key), key_text(split_key(key)[1])
         for file, function, first_line, line, *sums in measured:
             place = file_of(key_text(file)), key_text(function), first_line, line
@@ -43,5 +42,4 @@ class MeasuredLineLog:
         )
 
     def clear(self) -> None:
-        """Forget all of them."""
         self._sums = {}

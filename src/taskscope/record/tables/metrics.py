@@ -1,4 +1,4 @@
-"""What workers of a cluster metered of the tasks of each compute, added up."""
+"""Metrics of the workers of a cluster for the tasks of each compute, added up."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class MetricLog:
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn
-        # Sums are replaced, so that who copies the dictionary has whole ones.
+        # Sums are replaced, so that a copy of the dictionary has whole ones.
         self._sums: dict[tuple[int, str, str, str], tuple[float, float, float]] = {}
-        # Of all workers, with the number of the change: what changed last stands last.
+        # Sums over all workers, with the number of the change; the last change is the last entry.
         self._seconds: dict[tuple[int, str, str], tuple[int, float]] = {}
         self.version = 0
         """How often seconds were added."""
 
     def add(self, run: int, worker: str, prefix: str, activity: str, unit: str, value: float) -> None:
-        """Add to a sum; what has another unit than those three, as users' own metrics may, is left out."""
+        """Add to a sum; units other than those three, as users' own metrics may have, are left out."""
         if unit not in _PLACES:
             return
         name = (run, worker, prefix, activity)
@@ -57,5 +57,4 @@ class MetricLog:
         return now, changed[::-1]
 
     def clear(self) -> None:
-        """Forget all of them."""
         self._sums, self._seconds = {}, {}

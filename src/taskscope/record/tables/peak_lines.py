@@ -1,4 +1,4 @@
-"""What was allocated at each recorded peak of memory."""
+"""The allocations at each recorded peak of memory."""
 
 from __future__ import annotations
 
@@ -28,5 +28,4 @@ class PeakLineLog:
         return tuple(found)
 
     def clear(self) -> None:
-        """Forget all of them."""
         self._peaks = ()

@@ -1,4 +1,4 @@
-"""Records as they come: bounded, with a cursor, and read as rows of a log are."""
+"""Records in order: bounded, with a cursor, and read like rows of a log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RecentLog(Generic[_T]):
 
     @property
     def cursor(self) -> int:
-        """The number of the next record after those that are held; 0 where none is."""
+        """The number of the next record after those that are left; 0 where none is."""
         try:
             return self._held[-1][0] + 1
         except IndexError:
@@ -43,7 +43,6 @@ class RecentLog(Generic[_T]):
         return (new[0][0] if new else cursor), [[record for _, record in new]]
 
     def joined(self, parts: Sequence[list[_T]]) -> list[_T]:
-        """Return records of several parts as one."""
         return [record for part in parts for record in part]
 
     def clear(self) -> None:
@@ -51,5 +50,4 @@ class RecentLog(Generic[_T]):
         self._held.clear()
 
     def __iter__(self) -> Iterator[_T]:
-        """Iterate over those that are held now."""
         return iter([record for _, record in self._held.copy()])

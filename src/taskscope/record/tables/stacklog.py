@@ -24,9 +24,9 @@ _MAX_PREFIXES = 10_000
 _MAX_LINE_ROWS = 200_000
 _MORE = "(more)"
 _Sums: TypeAlias = dict[tuple[int, int, int, int], list[float]]
-"""Samples, and the seconds they stand for, by run, prefix, worker and innermost call."""
+"""Samples and their seconds, by run, prefix, worker and innermost call."""
 _LineSums: TypeAlias = dict[tuple[int, int, int, int], list[float]]
-"""What `LineRows` has of values, by run, prefix, worker and line."""
+"""The values of `LineRows`, by run, prefix, worker and line."""
 _N_LINE_SUMS = 7
 
 
@@ -72,11 +72,11 @@ class StackPart:
 
 
 class StackLog:
-    """Samples of the threads of this process, and those that others hand over.
+    """Samples of the threads of this process, and samples from other processes.
 
-    One thread writes; others may read meanwhile. The tree has at most 100,000 calls of at most 256 levels:
-    what is beyond counts for the call it was made from. The oldest rows go beyond half a million. Lines have
-    at most 200,000 sums: what is beyond counts as ``(more)``.
+    One thread writes; others may read at the same time. The tree has at most 100,000 calls of at most 256
+    levels: calls beyond count for their caller. The oldest rows beyond half a million are dropped. Lines have
+    at most 200,000 sums: further lines count as ``(more)``.
     """
 
     def __init__(self, now_s: Callable[[], float]) -> None:
@@ -87,7 +87,7 @@ class StackLog:
         self.clear()
 
     def note(self, interval_s: float, cycle_s: float) -> None:
-        """Say how often samples are taken from now on, and for how long they are counted together."""
+        """Set how often samples are taken from this call on, and how long they are counted together."""
         self.interval_s, self.cycle_s = interval_s, cycle_s
 
     def clear(self) -> None:
@@ -123,7 +123,7 @@ class StackLog:
         seconds: float,
         cpu_s: float | None = None,
     ) -> None:
-        """Count one sample that stands for `seconds`, its innermost call first."""
+        """Count one sample of `seconds`, its innermost call first."""
         with self._lock:
             node = self._node(self._see(code) for code, _ in stack[: -_MAX_DEPTH - 1 : -1])
             if self._open_s is None:
@@ -139,7 +139,7 @@ class StackLog:
         self.add(-1 - next_run, CLIENT, worker, stack, seconds)
 
     def begin_client(self, next_run: int) -> None:
-        """Forget what a client did before this run, in a block that is over."""
+        """Forget samples of a client before this run, in a block that is over."""
         of = -1 - next_run
         with self._lock:
             self._end_cycle()
@@ -162,7 +162,7 @@ class StackLog:
     ) -> None:
         n, seconds, cpu_s, cpu_known_s, squares = values
         is_own = 1
-        # In a recursion a line stands on the stack more than once; the innermost call comes first.
+        # In a recursion a line is on the stack more than once; the innermost call counts first.
         for line in dict.fromkeys(lines) or (self._place_line(-1, 0),):
             sums = self._line_sums.get((*of, line)) or self._new_line_sums(of, line)
             sums[0] += n
@@ -180,7 +180,6 @@ class StackLog:
         return self._line_sums.setdefault((*of, line), [0.0] * _N_LINE_SUMS)
 
     def _line(self, code: CodeType, offset: int) -> int:
-        """Return the place of the line of an instruction."""
         known = self._line_of.get((id(code), offset))
         if known is None:
             line = line_at(code, offset)
@@ -191,7 +190,6 @@ class StackLog:
         return self._lines.setdefault((function, line), len(self._lines))
 
     def hand_over(self, start_s: float, counted: Iterable[CountedCalls]) -> None:
-        """Add a cycle of samples that others counted."""
         with self._lock:
             sums = self._sums_of(counted)
             if sums:
@@ -216,7 +214,7 @@ class StackLog:
             self._end_cycle()
 
     def between(self, first_run: int, last_run: int | None) -> StackColumns:
-        """Return the samples of the tasks of these runs, both ends included; None means up to now."""
+        """Return the samples of the tasks of these runs, both ends included; None means up to the last."""
         with self._lock:
             self._end_cycle()
             rows = self._log.rows()
@@ -254,7 +252,7 @@ class StackLog:
         )
 
     def since(self, at: StackPlace) -> StackPart:
-        """Return what is new since `at`; rows of the cycle that goes on come anew each time."""
+        """Return the new names, calls and rows since `at`; rows of the current cycle are new each time."""
         with self._lock:
             _, rows = self._log.since(at.rows, _MAX_ROWS)
             open_rows = self._open_rows()

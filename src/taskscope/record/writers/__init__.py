@@ -1,1 +1,1 @@
-"""What hooks write to, without a lock, and how the pump folds it into columns."""
+"""Hooks append here, without a lock, and the pump folds it into columns."""

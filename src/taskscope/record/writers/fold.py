@@ -42,13 +42,12 @@ class UnknownLanes:
         return LaneKey(os.getpid(), -number, label=f"worker unknown {number}")
 
     def copy(self) -> UnknownLanes:
-        """Return lanes with the same tasks in them."""
         return UnknownLanes({worker: list(free) for worker, free in self._free_from.items()})
 
 
 @dataclass(slots=True)
 class GroupSums:
-    """What is summed over the tasks of one group."""
+    """Sums over the tasks of one group."""
 
     counts: list[int]
     duration_s: float = 0.0
@@ -58,11 +57,9 @@ class GroupSums:
 
     @classmethod
     def zero(cls) -> GroupSums:
-        """Return the sums over no task."""
         return cls([0] * len(STATUSES))
 
     def add(self, other: GroupSums) -> None:
-        """Add the sums over other tasks."""
         self.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)]
         self.duration_s += other.duration_s
         self.cpu_s += other.cpu_s
@@ -114,7 +111,7 @@ class RawRows:
         # Each is rounded, so that rounding makes no two overlap.
         start, stop = whole_ticks(self.start - origin), whole_ticks(self.stop - origin)
         duration = round_down_f4(np.maximum(stop - start, 0.0))
-        # The CPU clock is read just outside of the other one, so it can come out longer by a microsecond.
+        # The CPU clock is read just outside of the other one, so it can be longer by a microsecond.
         cpu_s = np.minimum(whole_ticks(self.measured["cpu_s"]).astype(np.float32), duration)
         measured = stored_measures(self.measured | {"cpu_s": cpu_s}, len(tasks))
         return RowBlock(run, tasks, start, duration, self.lane, self.flags, **measured)
@@ -171,7 +168,7 @@ def n_takes(batches: Sequence[ReportedTasks]) -> float:
 
 
 def _lane_ids(lanes: list[LaneKey], lane_id: Callable[[LaneKey], int]) -> NDArray[np.uint16]:
-    # Few objects stand for many lanes, and comparing lanes takes ten times as long as their identities.
+    # Few objects represent many lanes, and comparing lanes takes ten times as long as their identities.
     ids = {id(lane): lane for lane in lanes}
     known = {identity: lane_id(lane) for identity, lane in ids.items()}
     return np.array([known[id(lane)] for lane in lanes], np.uint16)
@@ -182,7 +179,7 @@ def _columns(flat: list[object], width: int) -> list[list[object]]:
 
 
 def _known_of(n: int, **known: _Floats) -> dict[str, _Floats]:
-    """Return all that is measured of `n` tasks, NaN for what is not known of them."""
+    """Return all measures of `n` tasks, NaN where nothing is known."""
     return {name: known.get(name, np.full(n, np.nan)) for name in MEASURED}
 
 
@@ -210,7 +207,7 @@ def _finished(log: RunLog, keys: list[object], lanes: NDArray[np.uint16], number
     start, stop, *values = numbers
     measured = dict(zip(MEASURED, values, strict=True))
     measured["nbytes"] = possible_sizes(measured["nbytes"])
-    # Pool threads go on after their compute has failed; what they end then was not waited for.
+    # Pool threads go on after their compute has failed; the tasks that they end then were interrupted.
     end = np.inf if log.stop is None or log.status == "finished" else log.stop
     late = stop > end
     flags = np.where(late, INTERRUPTED, FINISHED).astype(np.uint8)

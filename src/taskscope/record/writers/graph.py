@@ -1,4 +1,4 @@
-"""A run's graph: what its scheduler knows of it, turned into columns in slices while the compute goes on."""
+"""A run's graph: its scheduler's keys and dependencies, folded into columns while the compute goes on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from taskscope.model.tables.columns import GraphColumns, narrow_times, neighbour
 
 @dataclass(frozen=True, slots=True)
 class GraphSource:
-    """What the scheduler knows of a graph at the start: keys and dependencies, no task and no value."""
+    """A scheduler's graph at the start: keys and dependencies, no task and no value."""
 
     dependencies: Mapping[object, Collection[object]]
     kept: frozenset[object]
@@ -27,7 +27,7 @@ class GraphSource:
 
 
 def joined_sources(sources: Sequence[GraphSource]) -> GraphSource:
-    """Return what came to a graph in several pieces as one piece."""
+    """Return the pieces of a graph as one piece."""
     dependencies: dict[object, Collection[object]] = {}
     kept: set[object] = set()
     data: dict[object, float] = {}
@@ -61,13 +61,12 @@ class LandingLog:
             reader.append(landed)
 
     def follow(self) -> deque[ResultEvent]:
-        """Return a queue that gets all from now on, until `leave`."""
+        """Return a queue that gets all landings from this call on, until `leave`."""
         queue: deque[ResultEvent] = deque()
         self._readers.append(queue)
         return queue
 
     def leave(self, queue: deque[ResultEvent]) -> None:
-        """Hand nothing more to this queue."""
         self._readers = [reader for reader in self._readers if reader is not queue]
 
 
@@ -108,7 +107,6 @@ class GraphPart:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there was nothing new."""
         return not len(self.keys) and not len(self.links.n_dependencies) and self.kept is None
 
 
@@ -210,11 +208,10 @@ class GraphBuilder:
         self._skipped = np.zeros(0, bool)
         self.errors: dict[int, str] = {}
         self.group_counts: Counter[int] = Counter()
-        """How many tasks (not data) of each group were seen so far."""
+        """How many tasks (not data) of each group were processed."""
 
     @property
     def complete(self) -> bool:
-        """Whether every key was processed."""
         return len(self._group) == self.n_keys
 
     def grow(self, source: GraphSource) -> None:
@@ -264,15 +261,12 @@ class GraphBuilder:
         return numbers
 
     def land(self, tasks: NDArray[np.int32], times: NDArray[np.float64]) -> None:
-        """Note when the results of these tasks entered the scheduler's cache."""
         self._enter[tasks] = times
 
     def numbers(self, keys: Sequence[object]) -> NDArray[np.int32]:
-        """Return the number of every key."""
         return np.array(self._numbers(keys), np.int32)
 
     def measure(self, tasks: NDArray[np.int32], values: NDArray[np.float64]) -> None:
-        """Note what the user's cache metric gave for these tasks."""
         if self._values is None:
             self._values = np.full(self.n_keys, np.nan)
         self._values[tasks] = values
@@ -280,9 +274,9 @@ class GraphBuilder:
     def skip(
         self, tasks: NDArray[np.int32], are_skipped: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """Note whether these tasks do not have to run; return those of which that is new, and whether.
+        """Set whether these tasks do not have to run; return the tasks where that is new, and whether.
 
-        What is said last of a task counts.
+        The last value of a task counts.
         """
         if self.n_keys > len(self._skipped):
             self._skipped = np.concatenate((self._skipped, np.zeros(self.n_keys, bool)))
@@ -293,16 +287,15 @@ class GraphBuilder:
         return tasks[is_new], are_skipped[is_new]
 
     def skipped(self) -> NDArray[np.int32]:
-        """Return the numbers of the tasks that do not have to run."""
         return np.flatnonzero(self._skipped).astype(np.int32)
 
     def values_of(self, tasks: NDArray[np.generic]) -> NDArray[np.float64]:
-        """Return what the user's cache metric gave for these tasks, NaN where it gave nothing so far."""
+        """Return the values of the user's cache metric for these tasks, NaN where there is none."""
         return np.full(len(tasks), np.nan) if self._values is None else self._values[tasks]
 
     def links(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int32]]:
         """Return the group of every key, how many dependencies it has, and which; only once `complete`."""
-        # An array cannot grow while anyone looks at its memory.
+        # An array cannot grow while its memory is exported.
         columns = np.array if self._grows else np.asarray
         return (
             columns(np.frombuffer(self._group, np.uint32)),
@@ -311,7 +304,7 @@ class GraphBuilder:
         )
 
     def kept(self) -> NDArray[np.int32]:
-        """Return the numbers of the keys whose result was asked for; only once `complete`."""
+        """Return the numbers of the requested keys; only once `complete`."""
         if self._kept_numbers is None:
             self._kept_numbers = self.numbers([k for k in self._kept if k in self._index])
         return self._kept_numbers
@@ -322,12 +315,12 @@ class GraphBuilder:
         return np.array(list(sizes), np.int32), possible_sizes(np.array(list(sizes.values()), np.float64))
 
     def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
-        """Return group ids and keys of these tasks, which may not have been processed yet."""
+        """Return group ids and keys of these tasks, which may be unprocessed."""
         keys = [self._keys[i] for i in tasks.tolist()]
         return self.groups(tasks, keys), key_block(keys)
 
     def groups(self, tasks: NDArray[np.int32], keys: Sequence[object] | None = None) -> NDArray[np.uint32]:
-        """Return the group ids of these tasks; `keys` are their keys, if they are at hand."""
+        """Return the group ids of these tasks; `keys` are their keys, if the caller has them."""
         if self.complete:
             return np.frombuffer(self._group, np.uint32)[tasks]
         keys = [self._keys[i] for i in tasks.tolist()] if keys is None else keys
@@ -377,11 +370,11 @@ class GraphBuilder:
         return len(self._keys), len(self._group)
 
     def landed(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Return when each key landed, NaN where it has not, and what the user's cache metric gave for it."""
+        """Return when each key landed, NaN where it has not, and its value of the user's cache metric."""
         return self._enter, self._values
 
     def finish(self) -> GraphColumns:
-        """Process what is left and return the columns; what was gathered so far stays usable."""
+        """Process the rest and return the columns; later calls stay possible."""
         while not self.complete:
             self.advance(4096)
         counts = np.array(self._n_dependencies, np.uint32)
@@ -408,12 +401,12 @@ _KEYS_PER_SLICE = 2_000
 
 
 class RunGraph:
-    """What is known of the graph of one run, whichever state it is in."""
+    """The graph of one run, in any state."""
 
     def __init__(self, run: int) -> None:
         self._run = run
         self.builder: GraphBuilder | None = None
-        """What numbers its keys while the run goes on."""
+        """The builder that numbers its keys while the run goes on."""
         self._columns: GraphColumns | None = None
         self._totals: Counter[int] = Counter()
         self._let_go = False
@@ -421,7 +414,7 @@ class RunGraph:
     def begin(
         self, source: GraphSource, start: float, groups_of: Callable[[Sequence[object]], list[int]]
     ) -> GraphBuilder:
-        """Start to read it; the parameters are those of `GraphBuilder`."""
+        """Begin to read it, with the arguments of `GraphBuilder`."""
         self.builder = GraphBuilder(source, start, groups_of)
         return self.builder
 
@@ -434,7 +427,7 @@ class RunGraph:
         return not builder.complete
 
     def seal(self) -> None:
-        """Let go of the key objects; columns take their place."""
+        """Replace the key objects by columns."""
         if self.builder is not None:
             self._columns = self.builder.finish()
             self._totals = Counter(self.builder.group_counts)
@@ -452,7 +445,6 @@ class RunGraph:
 
     @property
     def is_being_counted(self) -> bool:
-        """Whether it is known and not all of it was processed."""
         return self.builder is not None and not self.builder.complete
 
     @property
@@ -471,18 +463,18 @@ class RunGraph:
 
     @property
     def errors(self) -> Mapping[int, str]:
-        """What tasks raised, by their numbers."""
+        """The errors of tasks, by their numbers."""
         graph = self._columns or self.builder
         return {} if graph is None else graph.errors
 
     def skipped(self) -> NDArray[np.int32]:
-        """Return the numbers of the tasks that do not have to run, as far as it is held."""
+        """Return the numbers of the tasks that do not have to run; none once the graph was dropped."""
         if self.builder is not None:
             return self.builder.skipped()
         return np.empty(0, np.int32) if self._columns is None else self._columns.skipped
 
     def landed(self) -> Iterator[ResultEvent]:
-        """Yield what has landed so far, what the user's metric gave, and what does not have to run."""
+        """Yield landings, values of the user's metric, and the tasks that do not have to run."""
         if self.builder is not None:
             (enter, values), skipped = self.builder.landed(), self.builder.skipped()
         elif self._columns is not None:
@@ -508,11 +500,10 @@ class RunGraph:
         return None if self.builder is None else self.builder.graph_shape()
 
     def columns(self) -> GraphColumns | None:
-        """Return its columns, finished if need be; None where it is not known or not held any more."""
+        """Return its columns, finished if need be; None where it is unknown or was dropped."""
         return self._columns if self.builder is None else self.builder.finish()
 
     def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
-        """Return group ids and keys of these tasks."""
         if self._columns is not None:
             return self._columns.group[tasks], self._columns.keys.take(tasks)
         if self.builder is None:

@@ -1,7 +1,7 @@
 """The append side of one compute: plain values in flat lists, written by many threads, read by one.
 
-A flat ``list.extend`` of numbers is atomic under the interpreter's lock, needs no lock of ours, and leaves
-the garbage collector nothing to track. The reader takes ``n`` items with ``rows[:n]`` and ``del rows[:n]``.
+A flat ``list.extend`` of numbers is atomic under the interpreter's lock, needs no other lock, and leaves the
+garbage collector nothing to track. The reader takes ``n`` items with ``rows[:n]`` and ``del rows[:n]``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from taskscope.record.writers.graph import GraphSource
 
 
 class Shipped(Protocol):
-    """What `taskscope.sources.local.shipped.ShippedTimes` does for the source that writes a run."""
+    """The part of `taskscope.sources.local.shipped.ShippedTimes` that a run's writers use."""
 
     def ship(self, inner: object, key: object) -> tuple[Callable[..., object], tuple[object, ...]]:
         """Return the pickle recipe of a task that is to be timed in another process."""
@@ -35,7 +35,7 @@ class Shipped(Protocol):
         """See whether the first process has begun."""
 
     def read(self) -> None:
-        """Take in what workers have left."""
+        """Read new rows of workers."""
 
     def landed(self, key: object) -> None:
         """Take in the times of a task whose result is here."""
@@ -48,23 +48,23 @@ class Shipped(Protocol):
 
 
 class Lines(Protocol):
-    """What `taskscope.sources.local.lines.LineSource` does for tasks of a run."""
+    """The part of `taskscope.sources.local.lines.LineSource` that a run's tasks use."""
 
     def begin(self) -> tuple[Any, Any] | None:
-        """Measure what this thread does from now on; None where that cannot be."""
+        """Begin to measure this thread; None where that is not possible."""
 
     def end(self, measuring: tuple[Any, Any], run: int, key: object) -> None:
-        """Take in what the task of this thread amounted to."""
+        """Record the lines of this thread's task."""
 
     def refuse(self, why: str) -> None:
-        """Say why lines cannot be measured."""
+        """Warn why lines cannot be measured."""
 
     def add(self, run: int, key: object, worker: int | str, measured: Iterable[LineSums]) -> None:
         """Take in what lines took in a task."""
 
 
 class Memory(Protocol):
-    """What `taskscope.sources.local.memory.MemorySource` does for tasks of a run."""
+    """The part of `taskscope.sources.local.memory.MemorySource` that a run's tasks use."""
 
     def calls_as(self, run: int, key: object) -> Callable[..., Any] | None:
         """Return what calls a function with two values, so that stacks name the task; None: nothing does."""
@@ -159,12 +159,12 @@ class RunLog:
         """How large its graphs were as they were sent."""
         self.argument: tuple[str, float] | None = None
         """The task with the largest value in one of them, and the bytes of that value."""
-        """What is known of the time before its tasks, by names of `BEFORE`; moments are the clock's."""
+        """Times before its tasks, by names of `BEFORE`; moments are on the clock's axis."""
         self.depth_of: Callable[[int], int] = lambda _ident: 0
-        """Tells how deep this compute is nested in a thread."""
+        """Returns how deep this compute is nested in a thread."""
         self.graph_source: GraphSource | None = None
         self.graph_growth: list[GraphSource] = []
-        """What has come to a graph that grows; a key is announced here before any row of it."""
+        """New pieces of a graph that grows; a key is in one before any row of it."""
         self.lanes: dict[int, LaneBuffer] = {}
         self.landed: list[object] = []
         """Flat: key, time at which its result entered the scheduler's cache."""
@@ -176,35 +176,35 @@ class RunLog:
         self.remote: list[object] = []
         """Rows from other processes, flat: key, pid, thread, start, stop, and the values of `MEASURED`."""
         self.reported: list[ReportedTasks] = []
-        """What a cluster's workers finished."""
+        """Tasks that a cluster's workers finished."""
         self.metered: list[object] = []
         """CPU time that became known after a task's row was reported, flat: key, start, seconds, and whether
         it is a share of what several took."""
         self.skipped: list[object] = []
-        """Flat: key, whether it does not have to run; what is said last of a key counts."""
+        """Flat: key, whether it does not have to run; the last value of a key counts."""
         self.superseded: list[object] = []
         """Flat: key, status code of a row of it that another row or being in flight has replaced."""
         self.failed: list[FailedTask] = []
         self.failed_keys: set[object] = set()
         self.unseen: list[UnseenTask] = []
         self.submitted: dict[object, float] = {}
-        """Keys sent to where taskscope cannot look that have not come back, with the time they were sent."""
+        """Keys that were sent to unobserved processes and have not returned, with the time they were sent."""
         self.sent_to: dict[object, tuple[str, str]] = {}
         """The address and the label of the cluster's worker that a submitted key was sent to."""
         self.running_on: Mapping[object, tuple[LaneKey, float]] = {}
-        """Where, and since when, workers run submitted keys, by the last look; replaced as a whole."""
+        """Where, and since when, workers run submitted keys, by the last poll; replaced as a whole."""
         self.sent_counts: Sequence[tuple[object, int]] = ()
-        """Where very many keys are submitted: any key of each group, and how many it had at the last look."""
+        """Where very many keys are submitted: any key of each group, and how many it had at the last poll."""
         self.scheduled: Mapping[str, Scheduled] = {}
-        """What a cluster's scheduler says of tasks that no worker has, by prefix; replaced as a whole."""
+        """A scheduler's counts of tasks that no worker has, by prefix; replaced as a whole."""
         self.is_held_elsewhere = False
         """Whether workers of a cluster hold its results, and not the scheduler of this process."""
         self.shipped: Shipped | None = None
-        """How tasks are sent to other processes, and how their times come back; None where none are."""
+        """The files of tasks in other processes; None where none are."""
         self.lines: Lines | None = None
-        """What measures lines of functions in its tasks; None where nothing does."""
+        """The meter of lines of functions in its tasks; None where none are measured."""
         self.memory: Memory | None = None
-        """What records which task allocates memory; None where nothing does."""
+        """The recorder of which task allocates memory; None where none is recorded."""
         self.lock_waited = (0, 0.0)
         """How often the pump's thread asked for the interpreter's lock, and how long it waited in all."""
         self.lock_looks = (0, 0)
@@ -263,7 +263,7 @@ class RunLog:
         status: Literal["finished", "erred", "interrupted", "lost"],
         error: str | None = None,
     ) -> None:
-        """Record what the scheduler saw of a submitted task, unless its worker has reported it."""
+        """End a submitted task with the scheduler's times, unless its worker has reported it."""
         lane, start = self._place_of(key)
         worker = self.sent_to.pop(key, ("", ""))
         if self.submitted.pop(key, None) is not None:
@@ -272,7 +272,7 @@ class RunLog:
     def sent(self, limit: int | None = None) -> list[tuple[LaneKey | None, object, float]]:
         """Return lane, key and start of at most so many submitted tasks, those with a lane first.
 
-        A lane is known where a worker said so, and the start is the worker's then.
+        A lane is known where a worker reported it, and the start is the worker's then.
         """
         placed = [key for key in self.running_on if key in self.submitted]
         known = set(placed)
@@ -295,7 +295,6 @@ class RunLog:
         return keys[: self.n_workers] if "pool_start_s" in self.before else []
 
     def discard(self) -> None:
-        """Forget all rows that wait to be read."""
         noted = (self.landed, self.values, self.skipped, self.superseded, self.metered)
         for rows in (*noted, self.remote, *self.lanes.values()):
             rows.clear()
@@ -316,10 +315,10 @@ class RunLog:
 
 @dataclass(frozen=True, slots=True)
 class LaneKey:
-    """What makes a lane: the process, the thread, and how deep this compute is nested in that thread.
+    """The key of a lane: the process, the thread, and how deep this compute is nested in that thread.
 
-    A thread of a cluster's worker is known by the worker's address instead of a process. Where it runs
-    several tasks at a time, each has a slot of its own.
+    A thread of a cluster's worker has the worker's address instead of a process. Where it runs several tasks
+    at a time, each has a slot of its own.
     """
 
     pid: int
@@ -331,7 +330,7 @@ class LaneKey:
 
 
 class LaneBuffer(list[object]):
-    """Rows of one thread in one compute, flat: key, start, stop, and what is measured (`MEASURED`)."""
+    """Rows of one thread in one compute, flat: key, start, stop, and the measures (`MEASURED`)."""
 
     __slots__ = ("folded", "key", "open")
     WIDTH = 3 + len(MEASURED)
@@ -355,7 +354,6 @@ class ReportedTasks:
     measured: Mapping[str, NDArray[np.float64]]
 
     def __len__(self) -> int:
-        """Return how many they are."""
         return len(self.keys)
 
 
@@ -381,17 +379,17 @@ class UnseenTask:
     stop: float
     status: Literal["finished", "erred", "interrupted", "lost"]
     error: str | None
-    """What the scheduler says it raised."""
+    """Its error, as the scheduler has it."""
     worker: str = ""
     """The address of the cluster's worker it was sent to."""
     worker_label: str = ""
     lane: LaneKey | None = None
-    """Where its worker last said that it ran."""
+    """Where its worker last reported it to run."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaneActivity:
-    """What a worker of a cluster did for a task besides computing it."""
+    """An activity of a cluster's worker for a task, besides computing it."""
 
     key: object
     lane: LaneKey

@@ -1,4 +1,4 @@
-"""What a scheduler says of tasks that have ended, checked, as columns: there may be thousands a second."""
+"""A scheduler's records of ended tasks, checked, as columns: there may be thousands a second."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Record: TypeAlias = Mapping[str, Any]
 _Floats: TypeAlias = NDArray[np.float64]
 
 COMPUTE = len(ACTIVITIES)
-"""The code of computing among the kinds of steps; the others are those of activities."""
+"""The code of computing among the kinds of steps; the others are codes of activities."""
 _KINDS = {name: code for code, name in enumerate((*ACTIVITIES, "compute"))}
 _OTHER = _KINDS["other"]
 _MAX_STEPS = 1_000
@@ -44,7 +44,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Executions:
-    """Tasks that came to an end on workers."""
+    """Tasks that ended on workers."""
 
     keys: list[Hashable]
     workers: list[str]
@@ -59,7 +59,6 @@ class Executions:
     n_cut: int = 0
 
     def __len__(self) -> int:
-        """Return how many they are."""
         return len(self.keys)
 
 
@@ -82,7 +81,7 @@ def _read(records: Sequence[_Record]) -> Executions:
     failed = [place for place, record in enumerate(records) if record["status"] != "OK"]
     nbytes = np.array([record.get("nbytes", math.nan) for record in records], np.float64)
     nbytes[failed] = math.nan
-    # What a key is looked up in would raise for all of them.
+    # A key that cannot be hashed would raise for all of them later.
     dict.fromkeys(record["key"] for record in records)
     all_steps = [record["startstops"] for record in records]
     steps, stepped = _read_steps([_bounded(steps) for steps in all_steps])
@@ -153,7 +152,7 @@ def _computing(steps: Steps, n: int) -> tuple[NDArray[np.int64], _Floats]:
 
 
 def reported_at(record: _Record) -> float:
-    """Return when a worker reported a task, by its own clock and uncorrected; NaN where it did not say."""
+    """Return when a worker reported a task, by its own clock and uncorrected; NaN where that is missing."""
     try:
         moment = float(str(record.get("stimulus_id")).rpartition("-")[2])
     except ValueError:

@@ -1,8 +1,8 @@
-"""Talk to a scheduler over a connection of our own, on a thread of our own.
+"""Connect to a scheduler, over a connection and on a thread of taskscope's own.
 
-The user's threads and event loops never wait for an answer, and what an answer holds is not unpickled: it is
-the work of others, and an exception's class may not exist here. Here is also how often may be asked, what
-wakes who waits on the event loop, and for which clients a connection is there.
+The user's threads and event loops never wait for an answer, and answers are not unpickled: an exception's
+class may not exist here. This module also limits how often a scheduler is polled, wakes waiters on the event
+loop, and keeps for which clients a connection is open.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CONNECT_S = 5.0
 
 
 class LoopThread:
-    """A daemon thread with an event loop, there while somebody needs it."""
+    """A daemon thread with an event loop, started with the first coroutine."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -51,7 +51,7 @@ class LoopThread:
 
     @property
     def is_there(self) -> bool:
-        """Whether it is there, and was not told to end."""
+        """Whether the thread runs, and was not stopped."""
         return self._loop is not None
 
     @property
@@ -85,7 +85,7 @@ async def _called(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
 
 
 def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
-    """Cancel what is left, and again where that was swallowed, as 3.11's `asyncio.wait_for` may do."""
+    """Cancel all tasks, repeatedly where that was swallowed, as 3.11's `asyncio.wait_for` may do."""
     for _ in range(_CANCELLATIONS):
         left = asyncio.all_tasks(loop)
         if not left:
@@ -99,10 +99,10 @@ def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _close_sockets() -> None:
-    """Close what is still connected on this thread's loop.
+    """Close the sockets that are still open on this thread's loop.
 
-    A connection whose making is cancelled in the very moment in which it succeeds is dropped open by
-    distributed; the garbage collector would close its socket, with a warning, within whatever code runs.
+    distributed leaves a connection open that is cancelled in the moment in which it succeeds; the garbage
+    collector would close its socket, with a warning, within whatever code runs.
     """
     from tornado.ioloop import IOLoop
 
@@ -122,7 +122,6 @@ class Link:
         self._gone = asyncio.Event()
 
     async def ask(self, op: str, **arguments: Any) -> Any:
-        """Send a message to the scheduler and return its answer."""
         if self._gone.is_set():
             raise ConnectionResetError("it is gone")
         if self._rpc is None:
@@ -143,9 +142,9 @@ class Link:
             raise
 
     def lose(self) -> None:
-        """Have what is asked raise, now and from now on: another connection to that scheduler has ended.
+        """Fail all requests, open and later: another connection to that scheduler has ended.
 
-        A new one to an address at which nobody listens would be tried for as long as to one that is busy.
+        A new connection to an address where nothing listens would be tried as long as to a busy scheduler.
         """
         self._gone.set()
         for asking in self._asking:
@@ -158,7 +157,6 @@ class Link:
         return await connect(self.address, timeout=_CONNECT_S, deserialize=False, **self._arguments)
 
     async def close(self) -> None:
-        """Give the connection up."""
         if self._rpc is not None:
             await self._rpc.close_rpc()
             self._rpc = None
@@ -175,13 +173,13 @@ async def try_ask(link: Link, op: str, **arguments: Any) -> tuple[Any, str | Non
 
 
 def read_each(entries: Iterable[Any], read: Callable[[Any], _T]) -> tuple[list[_T], Exception | None]:
-    """Return what entries of a worker say, and why the last of those that cannot be read could not."""
+    """Return the entries of a worker that could be read, and the error of the last that could not."""
     good: list[_T] = []
     wrong: Exception | None = None
     for entry in entries:
         try:
             good.append(read(entry))
-        except Exception as error:  # noqa: BLE001 - anything may be wrong with what a worker, or another release, sends
+        except Exception as error:  # noqa: BLE001 - an entry of another release may be anything
             wrong = error
     return good, wrong
 
@@ -194,17 +192,15 @@ class ThreadSafeEvent:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def open(self) -> None:
-        """Be there for the loop that runs."""
         self._loop = asyncio.get_running_loop()
 
     def set(self) -> None:
-        """Wake who waits, or will; called on any thread."""
+        """Wake the waiting coroutine, or the next; called on any thread."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self._inner.set)
 
     def set_here(self) -> None:
-        """Set it on the loop itself."""
         self._inner.set()
 
     def clear(self) -> None:
@@ -228,10 +224,10 @@ _FEW = 4
 
 
 class RateLimiter:
-    """Keeps the time in which answers are awaited to a twentieth of all time, and to one look in 0.2 to 2 s.
+    """Keeps the time of awaiting answers to a twentieth of all time, and the pause to 0.2 to 2 s.
 
-    A scheduler that answers slowly has much to do, so it is asked less often. What it has to say of all
-    workers takes it longer the more there are: each such message has a limit of its own, see `limited`.
+    A scheduler that answers slowly is busy, so it is polled less often. Messages that list all workers take
+    longer with their number: each has a limit of its own, see `limited`.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -251,15 +247,15 @@ class RateLimiter:
         self._took_s = self._now() - self._began
 
     def pause_s(self) -> float:
-        """Return how long to wait before the next look."""
+        """Return the seconds until the next poll."""
         return min(max(self._took_s / _SHARE, _SHORTEST_S), _LONGEST_S)
 
     def is_identity_due(self) -> bool:
-        """Return whether to ask for the workers again; True counts as asked."""
+        """Return whether to list the workers again; True counts as done."""
         return self.is_due("identity", _IDENTITY_S)
 
     def is_due(self, what: str, every_s: float) -> bool:
-        """Return whether `every_s` seconds have passed since this was last due; True counts as asked."""
+        """Return whether `every_s` seconds have passed since this was last due; True counts as done."""
         if self._now() < self._due.get(what, float("-inf")):
             return False
         self._due[what] = self._now() + every_s
@@ -267,10 +263,10 @@ class RateLimiter:
 
     @contextmanager
     def limited(self, what: str) -> Iterator[Callable[[], None]]:
-        """Have this be due so late that what is awaited meanwhile is at most half a percent of all time.
+        """Make this due so late that awaiting its answers takes half a percent of all time at most.
 
-        The shortest of the last few times counts: others say more of this machine than of the scheduler. One
-        that says nothing of it is not counted: what is yielded is called then.
+        The shortest of the last few times counts: longer ones measure this machine, not the scheduler. The
+        yielded function discards the current one.
         """
         began, counts = self._now(), [True]
         yield counts.clear
@@ -283,7 +279,7 @@ class RateLimiter:
 
 
 class ClientRefs:
-    """Clients come and leave on any thread; once the last has left, nobody can come any more."""
+    """The clients of a connection, which join and leave on any thread; none joins after the last left."""
 
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock
@@ -291,7 +287,7 @@ class ClientRefs:
         self._ids: set[str] = set()
         self._leaving: deque[object] = deque()
         self.have_left = False
-        """Whether the last had left when `look` was last called."""
+        """Whether the last had left at the last call of `look`."""
 
     def join(self, client: object) -> bool:
         """Stay as long as this client does; False if it is too late for that."""
@@ -302,7 +298,6 @@ class ClientRefs:
 
     @property
     def ids(self) -> list[str]:
-        """The ids of all clients that have joined."""
         with self._lock:
             return list(self._ids)
 
@@ -311,7 +306,7 @@ class ClientRefs:
         return client_id in self._ids
 
     def leave(self, client: object) -> None:
-        """Stay no longer for this client; takes no lock, for the garbage collector may be who closes it."""
+        """Leave; takes no lock, as the garbage collector may call it."""
         self._leaving.append(client)
 
     @property
@@ -323,11 +318,10 @@ class ClientRefs:
 
     @property
     def are_leaving(self) -> bool:
-        """Whether there is something to `look` at."""
+        """Whether a client left since the last call of `look`."""
         return bool(self._leaving)
 
     def look(self) -> bool:
-        """Return whether the last has left."""
         with self._lock:
             self._let_leave()
             return self.have_left

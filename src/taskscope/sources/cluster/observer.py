@@ -1,30 +1,29 @@
-"""What a scheduler reports of its tasks to an observer that is put there.
+"""Record a scheduler's tasks by an observer that is sent there.
 
-The observer is a plugin that is told of graphs, transitions and workers, gone with our link. It is put
-there by the message ``feed``, whose ``teardown`` the scheduler calls when that connection ends, also if this
-process is killed. It travels as code, so that nothing of taskscope is needed there. It never
-raises, keeps a bounded number of events, and is read by a message that only it answers.
+The observer is a plugin for graphs, transitions and workers. It is installed by the message ``feed``, whose
+``teardown`` the scheduler calls when that connection ends, also if this process is killed. It travels as
+code, so that nothing of taskscope is needed there. It never raises, keeps a bounded number of events, and is
+read by a message that only it answers.
 
-Events are in the order in which things happened. Of a task whose last event nobody has read, a later state
-takes its place: what is read of a task that came and ended since is its end. They are
+Events are in order of time. A later state of a task replaces its last event while that is unread, so a task
+that began and ended between two reads has one event, its end. Events are
 
-- ``graph``: client, requested keys, how many tasks follow, and the keys of the running tasks one of which
+- ``graph``: client, requested keys, number of tasks, and the keys of the running tasks one of which
   submitted it; ``tasks``: keys, how many dependencies each has,
   those dependencies, states other than released by place, the places of coroutines, and of the first task of
-  each group the place and the span that the group is in;
-- ``early``: client, requested keys, how many tasks follow: what the client waited for when the observer came;
+  each group the place and the span of the group;
+- ``early``: client, requested keys, number of tasks: the client's pending work when the observer began;
 - ``built``: of the graph before it, when the scheduler began with it, and how many seconds it took to make
-  its tasks, to put them in order and to take them in;
+  its tasks, to put them in order and to add them;
 - ``state``: key, state, worker and moment where that is processing, and whether it was to run since;
 - ``end``: a record like those of the task stream; ``attempt``: one of a failure that is tried again;
-- ``lost``: key, worker, moment, whether that was expected; ``workers``: one has come or gone;
-- ``steal``: key, moment, what became of it, from whom, to whom, and where that is known what it costs and how
-  much work both had (`taskscope.model.tables.activities.Steal`);
-- ``life``: worker, moment, what happened to it, and what is known of that
-  (`taskscope.sources.cluster.workers.known`).
+- ``lost``: key, worker, moment, whether that was expected; ``workers``: one was added or removed;
+- ``steal``: key, moment, outcome, victim, thief, and where known its cost and the occupancy of both
+  (`taskscope.model.tables.activities.Steal`);
+- ``life``: worker, moment, event and details (`taskscope.sources.cluster.workers.known`).
 
-Where a scheduler does not let itself be observed (it blocks the message, or runs another Python), nothing
-that it computes is recorded.
+Where a scheduler refuses the observer (it blocks the message, or runs another Python), nothing that it
+computes is recorded.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from taskscope.sources.cluster.link import Link
 
 Event: TypeAlias = Sequence[Any]
 _EVERY_S = 1.0
-"""How often the scheduler says that it is there, and so notices within that time that we are not."""
+"""How often the scheduler writes to the connection, and so notices within that time that it is broken."""
 _MOST_EVENTS = 100_000
 _MOST_AT_REST = 20_000
 _MOST_AT_ONCE = 20_000
@@ -48,7 +47,7 @@ _Setup: TypeAlias = Callable[[Any], Any]
 
 
 class News(NamedTuple):
-    """Events that were read: the number of the first, and how many there have been by now."""
+    """Events that were read, the number of the first, and how many there were in all."""
 
     first: int
     n: int
@@ -107,11 +106,11 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                 self.n_failed = 0
                 self.most = most
                 self.last: dict[Any, list[Any]] = {}
-                """The last event of a task, where that is its state and nobody has read it."""
+                """The last event of a task, where that is a state and unread."""
                 self.stealing: dict[Any, list[float]] = {}
-                """What was said of tasks when they were to be stolen, until that is settled."""
+                """Costs of requested steals, until these are settled."""
                 self.feed: Any = None
-                """What runs the coroutine ``feed`` of ours."""
+                """The task that runs the coroutine ``feed`` of this observer."""
 
             def add(self, event: list[Any]) -> None:
                 self.events.append(event)
@@ -143,7 +142,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
 
             def note(self, key: Any, finish: str) -> None:
                 known = self.last.get(key)
-                # Of what was processed it is told when that began.
+                # The event of a task that was processing keeps when that began.
                 if known is None or known[2] == "processing":
                     known = self.last[key] = ["state", key, finish, None, 0.0, False]
                     self.add(known)
@@ -155,7 +154,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
 
             def update_graph(self, scheduler: Any, *, client: Any, keys: Any, tasks: Any, **_: Any) -> None:
                 with counted():
-                    # Some tasks are futures that the graph only refers to: which, its caller alone knows.
+                    # Some tasks are futures that the graph only refers to; only the caller has the graph.
                     submitted = sys._getframe(1).f_locals
                     graph = submitted.get("dsk")
                     tasks = list(tasks) if graph is None else [key for key in tasks if key in graph]
@@ -166,7 +165,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                         self.note_tasks(tasks[first : first + 1_000], within, known)
 
             def note_early(self, client: str) -> None:
-                """Note what a client waits for, with finished tasks that are part of the same work."""
+                """Note a client's pending tasks, with finished tasks that are part of the same work."""
                 state = scheduler.clients.get(client)
                 wanted = [] if state is None else list(state.wants_what)
                 found = {task: None for task in wanted if task.state in to_run}
@@ -186,7 +185,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
             def parents(self, client: str, submitting: Any) -> list[Any]:
                 if submitting is not None or not client.startswith("Client-worker-"):
                     return [] if submitting is None else [submitting]
-                # What a task submits from an event loop, as joblib does, does not name the task.
+                # Work that a task submits from an event loop, as joblib does, does not name the task.
                 running: list[Any] = []
                 for worker in scheduler.workers.values():
                     running += [task.key for task in worker.processing]
@@ -220,7 +219,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                 self.add(["tasks", list(keys), numbers, needed, *details])
 
             def span_of(self, group: Any) -> Any:
-                # Anybody may write any annotation, and a scheduler may have no spans.
+                # Annotations may be of any type, and a scheduler may have no spans.
                 with suppress(Exception):
                     name = scheduler.extensions["spans"].spans[group.span_id].name
                     if name != ("default",):
@@ -249,7 +248,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                 self.add(["life", str(worker)[:1_000], time() if moment is None else moment, what, details])
 
             def log_event(self, topic: Any, details: Any) -> None:
-                # Anybody may log anything.
+                # Any client may log any event.
                 with suppress(Exception):
                     if topic == "stealing":
                         self.steal(*details)
@@ -302,7 +301,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                             break
 
             def lose(self, key: Any, worker: Any, moment: float, expected: Any) -> None:
-                # Its transitions were told before: to where it goes from here.
+                # Its transitions were recorded before this: they are repeated after it.
                 since = list(self.last.get(key, ()))
                 self.replace(key, ["lost", key, worker, moment, expected])
                 if since:
@@ -321,7 +320,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                 return time()
 
             def read(self, cursor: int, limit: int, most: int) -> dict[str, Any]:
-                # What was read before is not asked for again.
+                # Events that were read before are dropped.
                 while self.events and self.n_events - len(self.events) < cursor:
                     self.events.popleft()
                 self.last.clear()
@@ -343,7 +342,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                 observer.add(["state", task.key, "processing", worker.address, time(), True])
 
         class TaskErred:
-            """Handles failures: tells the observers of this scheduler, then does what was done before."""
+            """Handles failures: notifies the observers of this scheduler, then calls the replaced handler."""
 
             def __init__(self, handle: Any) -> None:
                 self.taskscope_observers: dict[str, Any] = {}
@@ -354,7 +353,7 @@ def _begin(  # noqa: C901, PLR0915 - what travels is in one function
                     failed(dict(details))
                 return self.taskscope_handle(*args, **details)
 
-        # The scheduler tells plugins nothing of a failure that is tried again.
+        # The scheduler does not notify plugins of a failure that is tried again.
         handle = scheduler.stream_handlers.get("task-erred")
         if handle is not None and not iscoroutinefunction(handle):
             if not hasattr(handle, "taskscope_observers"):
@@ -426,7 +425,7 @@ class Observer:
         most = _MOST_AT_REST if is_last else _MOST_EVENTS
         details = await self._link.ask(self._name, cursor=cursor, limit=limit, most=most)
         if details is None:
-            # The scheduler has taken it out, and answers nothing to what it does not know.
+            # The scheduler has removed it, and does not answer unknown messages.
             raise ConnectionResetError("it is gone")
         if details["failed"] > self._n_failed:
             self._n_failed = details["failed"]

@@ -1,8 +1,8 @@
-"""All that a scheduler and its workers are asked, and in which order.
+"""All requests to a scheduler and its workers, in their order.
 
-What workers hold of this client's results is asked here, too (`Holdings`), of the scheduler, which knows who
-has what: it lists the keys of each worker; how large a result is was told with its task. So a result that two
-workers hold counts twice, one that was let go is gone, and what lies on a worker's disk counts as held.
+Which results workers have in memory is requested here, too (`Holdings`): the scheduler lists the keys of each
+worker, and the size of a result was recorded with its task. A result on two workers counts twice, and one
+that was spilled to disk counts as in memory.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _S_PER_KEY = 200e-6
 _MONITOR_S = 0.5
 """The time that a worker's measurement of the lock is about."""
 _LOOKS = 100
-"""For how many looks at the interpreter's lock the share counts that a worker measured."""
+"""As how many samples of the interpreter's lock the share counts that a worker measured."""
 _KEYS_PER_ANSWER = 20_000
 
 
 class Holdings:
-    """Looks at what workers hold, twice a second at most.
+    """Polls which results workers have, twice a second at most.
 
-    Less often where much is held (the scheduler is asked for a key every 200 µs at most), and where answers
-    are slow (a twentieth of the time is spent awaiting them).
+    Less often where they are many (one key every 200 µs at most), and where answers are slow (a twentieth of
+    the time is spent awaiting them).
     """
 
     def __init__(self, watched: Watched, tasks: Tasks) -> None:
@@ -54,16 +54,15 @@ class Holdings:
         self._tasks = tasks
         self._recorder = watched.recorder
         self._last_counts: dict[int, dict[str, Holding]] = {}
-        """What was seen at the last look, by run and group."""
+        """The counts of the last poll, by run and group."""
         self._left: dict[int, dict[Hashable, float]] = {}
-        """Keys of runs that have ended and may be held, with their sizes."""
+        """Keys of runs that have ended and may still be in memory, with their sizes."""
         self._took_s = 0.0
         self._n_keys = 0
         self._asked_s = -math.inf
         self._is_noted = True
 
     async def open(self) -> None:
-        """Find out whether the scheduler tells."""
         _, refusal = await try_ask(self._link, "has_what", workers=[])
         if refusal is not None:
             self._is_noted = False
@@ -73,16 +72,14 @@ class Holdings:
 
     @property
     def has_left(self) -> bool:
-        """Whether anything is held of runs that have ended."""
         return bool(self._left)
 
     def pause_s(self, *, at_end: bool = False) -> float:
-        """Return how long to wait before the next look."""
         pause_s = max(self._took_s / _SHARE, self._n_keys * _S_PER_KEY, 0.0 if at_end else _EVERY_S)
         return max(self._asked_s + pause_s - self._now(), 0.0)
 
     async def ask(self, *, at_end: bool) -> None:
-        """Look, if it is time; with `at_end` it is so earlier."""
+        """Poll if that is due, which it is earlier with `at_end`."""
         if not self._is_noted or self.pause_s(at_end=at_end):
             return
         began = self._now()
@@ -94,12 +91,11 @@ class Holdings:
         self._note(self._count(keys))
 
     def end(self, run: TrackedRun) -> None:
-        """Go on for a run that has ended, as long as anything of it is held."""
         if self._is_noted and run.landed:
             self._left[run.log.run] = run.landed
 
     def close(self) -> None:
-        """Tell that nothing is held any more: the last client has left, or the scheduler is gone."""
+        """Record that nothing is in memory any more: the last client has left, or the scheduler is gone."""
         self._asked_s = self._now()
         self._note({})
         self._left.clear()
@@ -121,7 +117,7 @@ class Holdings:
             yield part
 
     def _count(self, keys: Iterable[Hashable]) -> dict[int, dict[str, Holding]]:
-        """Return how much of each group is held, by run; what is held of no run of ours is left out."""
+        """Return how much of each group is in memory, by run; keys of no recorded run are left out."""
         counts: dict[int, dict[str, Holding]] = {}
         left: dict[int, dict[Hashable, float]] = {}
         for key in keys:
@@ -147,7 +143,6 @@ class Holdings:
         return next(((n, sizes[key], True) for n, sizes in self._left.items() if key in sizes), None)
 
     def _note(self, counts: dict[int, dict[str, Holding]]) -> None:
-        """Tell what changed since the last look."""
         time_s = self._recorder.seconds(self._asked_s)
         for run in sorted(self._last_counts.keys() | counts.keys()):
             before, now = self._last_counts.get(run, {}), counts.get(run, {})
@@ -165,22 +160,22 @@ def _amounts(holding: Holding | None) -> tuple[int, float, int] | None:
 _WORKERS_S = 1.7
 """How long workers are waited for at an end: less than a block's end waits for everything."""
 _AT_ONCE = 200
-"""How many tasks that were let go are looked at together: one that is needed keeps its run going."""
+"""How many released tasks are checked together: one that is needed keeps its run going."""
 _COMING_S = 0.5
-"""For how long after the end of a compute its scheduler is asked for a graph that it has not told of."""
+"""For how long after the end of a compute its scheduler is polled for a graph that is missing."""
 _HEARD_S = 0.05
-"""Longer than a client keeps what it has to say before it sends it."""
+"""Longer than a client buffers messages before it sends them."""
 
 
 def patience_ends() -> float:
-    """Return until when workers are waited for that are asked from now on, by the event loop's clock."""
+    """Return until when workers are waited for in this poll, by the event loop's clock."""
     return asyncio.get_running_loop().time() + _WORKERS_S
 
 
 class Questions:
-    """Asked of one scheduler, by coroutines of one event loop, one at a time.
+    """The requests to one scheduler, by coroutines of one event loop, one at a time.
 
-    What is not answered is raised as it comes: the scheduler is gone, or does not let itself be asked.
+    A request that fails raises: the scheduler is gone, or refuses to be observed.
     """
 
     def __init__(
@@ -212,23 +207,21 @@ class Questions:
         self._metrics = WorkerMetrics(poll, recorder)
         rows = Rows(watched, self._transfers, self._metrics)
         self.tasks = Tasks(watched, rows, samples, client_refs.have)
-        """What is known of tasks."""
         self._observer = Observer(link, recorder)
         self._executing = Executing(poll, recorder)
         self._probe = ClockProbe(link, poll, recorder, self._observer.clock_op)
         self._holdings = Holdings(watched, self.tasks)
-        # Who samples lines has all that workers' own profiles have.
+        # Sampled lines contain all that workers' own profiles do.
         self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples and wanted.lines_s is None)
         self._lines = WorkerLines(poll, recorder, lambda: wanted.lines_s)
         self._counts = WorkerCounts(poll, recorder, lambda: wanted.sought, self._knows_all)
         self._read_at = -math.inf
-        """When it was last asked for what happened."""
+        """When events were last read."""
         self.is_fresh = False
-        """Whether the scheduler kept no records before it was asked."""
+        """Whether the observer had no events before it was read."""
 
     @property
     def owe_samples(self) -> bool:
-        """Whether workers have samples of runs that are over, of which `finish_samples` would tell."""
         return self._profiles.owes or self._lines.owes or self._counts.owes
 
     @property
@@ -238,11 +231,11 @@ class Questions:
 
     @property
     def were_answered(self) -> bool:
-        """Whether no worker was given up that was waited for at the last look, or after it."""
+        """Whether all workers answered in time in the last poll, or after it."""
         return not (self._workers.silent or self._was_too_long)
 
     async def open(self) -> None:
-        """Have the scheduler keep records from now on, and find out who works there."""
+        """Install the observer, and list the workers."""
         await self._observer.open(self._client_refs.ids)
         self.tasks.opened = self._recorder.clock.perf_counter()
         self.is_fresh = self.tasks.cursor == 0
@@ -252,15 +245,14 @@ class Questions:
         await self.begin_counting()
 
     def add(self, arrived: Sequence[tuple[TrackedRun, Submission]]) -> None:
-        """Take in what was handed over."""
         for run, submission in arrived:
             self.tasks.expect(run, submission)
 
     async def end_released(self, runs: Sequence[TrackedRun], *, at_end: bool) -> None:
-        """End the runs of which nobody waits for anything, and nothing is needed any more.
+        """End the runs whose futures were all released, and whose tasks are not needed any more.
 
-        A client does not hear of a task any more whose future was let go or cancelled. It runs on where
-        anybody needs it: ``fire_and_forget`` does, and tasks that were handed over since.
+        A client gets no messages of a task whose future was released or cancelled. It runs on where it is
+        still needed: by ``fire_and_forget``, and by tasks that were submitted since.
         """
         runs = [run for run in runs if run.over is None and run.answered is not None]
         now = self._recorder.clock.perf_counter
@@ -276,7 +268,7 @@ class Questions:
                 run.over = now()
 
     async def _drop_released(self, run: TrackedRun) -> bool:
-        """Take out some tasks that are not needed; True if these are all that were looked at."""
+        """Drop some tasks that are not needed; True if these are all that were checked."""
         keys = list(islice(run.given_up, _AT_ONCE))
         unknown = [key for key in keys if self.tasks.state(key) in (None, "processing")]
         states: Mapping[Hashable, str | None] = {}
@@ -286,20 +278,20 @@ class Questions:
         gone = [key for key, state in found.items() if state not in TO_RUN]
         for key in gone:
             del run.given_up[key]
-        # What is in memory was finished, for others if not for this run.
+        # A task in memory has finished, for other runs if not for this one.
         run.unfinished.update(key for key in gone if found[key] != "memory")
         return len(gone) == len(keys)
 
     async def look(
         self, runs: Sequence[TrackedRun], over: Sequence[TrackedRun], *, at_end: bool, until: float
     ) -> None:
-        """Read what happened, and request what is due of workers until a moment."""
+        """Read events, and send the requests to workers that are due, until a moment."""
         self._was_too_long = False
         if not self._client_refs.have_left:
             await self._probe.look(self._limiter)
         with self._limiter:
             at_once = bool(over)
-            # A worker may have died and others done its tasks in less time than lies between two looks.
+            # Between two polls a worker may have died and others done its tasks.
             if self._limiter.is_identity_due() or at_once:
                 await self._ask_identity(runs)
             await self._read(runs)
@@ -320,7 +312,7 @@ class Questions:
         """Return whether a graph of a run that is over is on its way: the client had all results before."""
         if run.over is None or not run.n_expected:
             return False
-        # Since it was asked last, time may have passed: workers were waited for.
+        # Time may have passed since the last read, as workers were waited for.
         return self._read_at - run.over < _COMING_S
 
     async def _read_graphs_of(self, over: Sequence[TrackedRun], runs: Sequence[TrackedRun]) -> None:
@@ -333,7 +325,7 @@ class Questions:
         await self._counts.begin(self._limiter)
 
     async def _read(self, runs: Sequence[TrackedRun]) -> None:
-        """Read what happened, and tell it."""
+        """Read events, and apply them."""
         self._read_at = self._recorder.clock.perf_counter()
         await self._observe()
         if self.tasks.has_strangers:
@@ -342,14 +334,13 @@ class Questions:
         self._fold(knows_all=self._knows_all())
 
     def _knows_all(self) -> bool:
-        """Return whether the tasks of all that was handed over are known."""
         return not self._is_handed_work()
 
     def _fold(self, *, knows_all: bool) -> None:
         self.tasks.fold(knows_all=knows_all, retried=self._retried())
 
     async def _observe(self, *, is_last: bool = False) -> int:
-        """Read all there is by now; return how many events there were."""
+        """Read all events; return how many there were."""
         news = await self._observer.read(self.tasks.cursor, is_last=is_last)
         n = news.n
         self.tasks.take(news)
@@ -360,7 +351,7 @@ class Questions:
 
     @asynccontextmanager
     async def _waiting(self, until: float) -> AsyncIterator[None]:
-        """Wait for workers until then, and tell what may be missing where that was too long."""
+        """Wait for workers until then; warn of what may be missing after that."""
         waiting = asyncio.timeout_at(until)
         try:
             async with waiting:
@@ -385,7 +376,7 @@ class Questions:
                     run.log.note_lock(_LOOKS, round(share * _LOOKS))
 
     async def finish_samples(self, runs: Sequence[TrackedRun], *, until: float) -> None:
-        """Read the last samples of runs that are over; those of `runs`, which go on, are read again."""
+        """Read the last samples of runs that are over; samples of `runs`, which go on, are read again."""
         if not self._client_refs.have_left:
             async with self._waiting(until):
                 await self._profiles.finish(self._limiter, [run.log for run in runs])
@@ -394,7 +385,6 @@ class Questions:
 
     @property
     def has_held(self) -> bool:
-        """Whether anything is held of runs that have ended."""
         return self._holdings.has_left
 
     @property
@@ -403,21 +393,17 @@ class Questions:
         return self._holdings.pause_s()
 
     async def ask_held(self) -> None:
-        """Ask what is held of runs that have ended."""
         await self._holdings.ask(at_end=False)
 
     def end(self, run: TrackedRun) -> None:
-        """Record the rest of a run that has ended."""
         self.tasks.end(run)
         self._holdings.end(run)
 
     async def rest(self) -> None:
-        """Let the scheduler keep little, as long as nothing is looked at."""
         await self._observe(is_last=True)
         self._fold(knows_all=not self._is_handed_work())
 
     def close(self) -> None:
-        """Stop."""
         self._holdings.close()
         about_workers = (self._executing, self._transfers, self._metrics, self._profiles)
         about_lines = (self._lines, self._counts)

@@ -1,15 +1,13 @@
-"""From tasks that ended to rows of runs, many at once, with times on the recorder's axis.
+"""Make rows of runs from ended tasks, many at once, with times on the recorder's axis.
 
-What workers have added to the times that they tell, to be taken out.
+A worker corrects its times by its clock's difference to the scheduler's: one unfiltered measurement per
+heartbeat, which on a busy machine is off by tens of milliseconds. That correction is taken out, and a
+measured one (`ClockProbe`) put in; for workers on the scheduler's host it is 0.
 
-A worker adds what it takes for its clock's distance from the scheduler's: one unfiltered measurement per
-heartbeat, which on a busy machine is off by tens of milliseconds. What is put in its place is measured
-(`ClockProbe`): nothing for workers on the scheduler's own host.
-
-A worker's report of a task holds the moment of the report by its own clock, uncorrected, and that is right
-after the task's stop. A report may be late, and is never early: so what was added is what it seems to be, or
-more. It is the same for all tasks between two heartbeats, so reports that were in time show which were late.
-Nor is it so much more that a task would have begun before the one before it on its thread was over.
+A worker's report of a task has the moment of the report by its own clock, uncorrected, right after the task's
+stop. A report may be late and is never early, so the difference is the correction, or more. It is the same
+for all tasks between two heartbeats, so reports in time show which were late. Nor is it so much that a task
+would have begun before the end of the one before it on its thread.
 """
 
 from __future__ import annotations
@@ -38,13 +36,13 @@ _NEIGHBOURS = 8
 _NEAR_S = 0.2
 _NEXT = 3
 _NEXT_S = 0.05
-"""Within it a heartbeat, of which there is one in half a second at most, hardly ever changes it."""
+"""A heartbeat, of which there is one in half a second at most, hardly ever changes it within this time."""
 _Floats: TypeAlias = NDArray[np.float64]
 _Numbers: TypeAlias = NDArray[np.int64]
 
 
 class _Reports(NamedTuple):
-    """Reports of tasks, a column each; `added` is what was found that was added to their times."""
+    """Reports of tasks, a column each; `added` is the correction that was found in their times."""
 
     worker: _Numbers
     thread: _Numbers
@@ -61,7 +59,7 @@ class _Reports(NamedTuple):
 
 
 class Corrections:
-    """What the workers of one cluster have added; the last reports of each are held against the next ones."""
+    """The corrections of the workers of one cluster; their last reports are compared with new ones."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -69,12 +67,12 @@ class Corrections:
         self._last = _Reports(nothing.astype(np.int64), nothing.astype(np.int64), *(nothing,) * 4)
 
     def applied(self, batch: Executions) -> _Floats:
-        """Return what workers had added to the times of each of their tasks, NaN where that is not known.
+        """Return the correction in the times of each task, NaN where it is not known.
 
-        What was added seems too little at times, for some tasks; and it changes for good with a heartbeat. So
-        it is what it seems to be, or, if that is more, the less of the most right before and the most right
-        after; where nothing is told of one side, what those next to it on the other say, but for what a
-        thread cannot have done: it begins a task after the last one.
+        The difference seems too small at times, for some tasks, and changes with a heartbeat. So the
+        correction is the difference or, if that is more, the lesser of the largest right before and the
+        largest right after. Where one side has none, the nearest of the other side count, as far as no task
+        begins before the last one of its thread.
         """
         numbers = self._numbers
         new = _Reports(
@@ -103,7 +101,7 @@ class Corrections:
         return moments
 
     def _remember(self, new: _Reports) -> None:
-        """Keep the last ones; what is read again is known."""
+        """Keep the last reports of each worker; one that is read again is recognised."""
         known = self._of_each(np.fmax, -np.inf, self._last)[new.worker]
         reports = self._last.and_then(new.part((new.reported > known) & ~np.isnan(new.added)))
         order = np.argsort(reports.worker, kind="stable")
@@ -113,7 +111,7 @@ class Corrections:
 
 
 def _by_neighbours(worker: _Numbers, stop: _Floats, seen: _Floats) -> _Floats:
-    """Return what was added to tasks that are told worker by worker, as those around them say."""
+    """Return the corrections of tasks in order of worker and time, as their neighbours show."""
     sides = np.full((2, len(seen)), np.nan)
     next_to = sides.copy()
     for distance in range(1, min(_NEIGHBOURS, len(seen) - 1) + 1):
@@ -129,13 +127,13 @@ def _by_neighbours(worker: _Numbers, stop: _Floats, seen: _Floats) -> _Floats:
 
 
 def _most(sides: _Floats, near: _Floats, distance: int) -> None:
-    """Take what tasks so many places before and after each say, if it is more."""
+    """Take the corrections of tasks so many places before and after, where larger."""
     sides[0, distance:] = np.fmax(sides[0, distance:], near[0])
     sides[1, :-distance] = np.fmax(sides[1, :-distance], near[1])
 
 
 def _by_threads(reports: _Reports, seen: _Floats, found: _Floats) -> _Floats:
-    """Return what was found, or less where a task would have begun before its thread was free."""
+    """Return the corrections, smaller where a task would have begun before its thread was free."""
     order = np.lexsort((reports.thread, reports.worker))
     before, after = order[:-1], order[1:]
     is_next = (reports.worker[before] == reports.worker[after]) & (
@@ -211,7 +209,7 @@ class Rows:
                 record_executions(run, timed, mine, self._transfers)
 
     def _record_impossible(self, timed: TimedExecutions, runs: Sequence[TrackedRun | None]) -> set[int]:
-        """Record tasks with times that cannot be by what the scheduler saw of them; return their places."""
+        """Record tasks with impossible times by the scheduler's own events; return their places."""
         executions, now = timed.executions, self._recorder.clock.perf_counter()
         start, stop = timed.start[executions.computed], timed.stop[executions.computed]
         begins = np.array([math.nan if run is None else run.log.start for run in runs])
@@ -261,7 +259,7 @@ class Rows:
     def record_attempts(
         self, records: Sequence[Mapping[str, Any]], run_of: Callable[[Hashable], TrackedRun | None]
     ) -> None:
-        """Tell of attempts that failed and are followed by others, and of what was done for them."""
+        """Record failed attempts that are followed by others, and their activities."""
         executions, errors = read_executions(records)
         for error in errors:
             self._recorder.fault("reading a failed attempt", error)

@@ -1,9 +1,8 @@
-"""What counts as one compute on a cluster, and the computes of this process's clients.
+"""Computes on a cluster: which tasks are one run, and the runs of this process's clients.
 
-What `dask.compute` or ``persist`` hands to the scheduler is a run. Tasks of ``submit`` and ``map`` are one
-run together while any of them is unfinished, as long as they come from the same client, label and cell;
-otherwise a loop that submits would make a run per task. The threads that hand over and wait meet the thread
-that asks in `Computes`.
+A graph of `dask.compute` or ``persist`` is a run. Tasks of ``submit`` and ``map`` from one client, label and
+cell are one run together while any of them is unfinished; otherwise a loop that submits would make a run per
+task. Threads that submit and wait, and the thread that polls, meet in `Computes`.
 """
 
 from __future__ import annotations
@@ -34,14 +33,13 @@ class CountedRows:
         self._log = log
         self._landed = landed
         self._others: dict[Hashable, int | None] = {}
-        """The statuses of the last rows that are not of having finished, None for what is in flight again."""
+        """The statuses of last rows other than finished; None for a task that is in flight again."""
 
     def is_lost(self, key: Hashable) -> bool:
         """Return whether a task went down with its worker, and was not sent to another since."""
         return self._others.get(key) == LOST
 
     def send(self, key: Hashable) -> None:
-        """Register that a task was sent to a worker."""
         if self._replace(key, ()):
             self._others[key] = None
 
@@ -51,7 +49,7 @@ class CountedRows:
         self._others[key] = LOST
 
     def end(self, keys: Sequence[Hashable], failed: Collection[int]) -> None:
-        """Note which tasks ended, in their order, before it is told; `failed` are places of `keys`."""
+        """Note which tasks ended, in order, before their rows are made; `failed` are places of `keys`."""
         # Nearly always each for the first time, and there may be thousands a second.
         is_first = not (failed or self._others) and self._landed.keys().isdisjoint(keys)
         if is_first and len(set(keys)) == len(keys):
@@ -80,7 +78,7 @@ class CountedRows:
 
 
 class LetGo(NamedTuple):
-    """What was known of a task when its future was let go."""
+    """The state of a task when its future was released."""
 
     status: str
     error: BaseException | None
@@ -107,19 +105,19 @@ class TrackedRun:
     """The sizes of results in bytes, NaN where unknown."""
     failed: dict[Hashable, str] = field(default_factory=dict)
     given_up: dict[Hashable, None] = field(default_factory=dict)
-    """Requested keys whose futures were let go or cancelled, while it is not known that nobody needs them."""
+    """Requested keys whose futures were released or cancelled, while tasks may still need them."""
     unfinished: set[Hashable] = field(default_factory=set)
-    """Those that nobody needed any more before they had finished."""
+    """Keys that were not needed any more before they had finished."""
     released: set[Hashable] = field(default_factory=set)
-    """Those whose futures were let go, and not cancelled: what of them did not run was not interrupted."""
+    """Keys whose futures were released, not cancelled: those that did not run were not interrupted."""
     data: set[Hashable] = field(default_factory=set)
     """Results of earlier runs, or scattered data, that its tasks need."""
     descendants: set[Hashable] = field(default_factory=set)
     """Tasks that its tasks submitted, whose failures are theirs to handle."""
     coming: set[Hashable] = field(default_factory=set)
-    """Requested keys of graphs that did not come so far."""
+    """Requested keys of graphs that have not arrived."""
     skipped: set[Hashable] = field(default_factory=set)
-    """Those that do not have to run."""
+    """Keys of tasks that do not have to run."""
     rows: CountedRows = field(init=False)
     waiting_for: dict[str, Counter[str]] = field(default_factory=dict)
     """How many of its tasks no worker has, by prefix and the state that they are in."""
@@ -130,7 +128,7 @@ class TrackedRun:
     lacks_records: bool = False
     """Whether records of its tasks may be missing: those without one may have run all the same."""
     given_back: dict[Hashable, _Returned] = field(default_factory=dict)
-    """Tasks that a worker has no more and that no record has told of so far."""
+    """Tasks that a worker does not have any more, without a record of their end."""
     last_stop: float = 0.0
     is_known: bool = False
     coroutines: frozenset[Hashable] = frozenset()
@@ -157,11 +155,9 @@ class TrackedRun:
         self.coming.update(key for key in states if key not in self.keys)
 
     def waits_for(self, key: Hashable) -> bool:
-        """Return whether it may wait for a future of this key."""
         return self.call is None and self.answered is None and (key in self.coming or key in self.keys)
 
     def returned(self, now: float, error: BaseException | None) -> None:
-        """Note that the call that waited for it has come back."""
         self.over = now
         if isinstance(error, KeyboardInterrupt) or (error is not None and self.is_cancelled):
             self.status = "interrupted"
@@ -196,7 +192,6 @@ class TrackedRun:
             self.released.add(key)
 
     def send(self, key: Hashable, place: tuple[str, str], now: float) -> None:
-        """Register that a task was sent to a worker."""
         self.given_back.pop(key, None)
         self.rows.send(key)
         self.need((key,))
@@ -211,7 +206,6 @@ class TrackedRun:
             self.given_back[key] = _Returned(start, place, now)
 
     def lose(self, key: Hashable, place: tuple[str, str], moment: float, why: str) -> None:
-        """Record that a task was lost with its worker."""
         log, returned = self.log, self.given_back.pop(key, None)
         self.rows.lose(key)
         self.need((key,))
@@ -227,13 +221,11 @@ class TrackedRun:
         return key in self.log.submitted or key in self.given_back or self.rows.is_lost(key)
 
     def skip(self, keys: Iterable[Hashable]) -> None:
-        """Record that tasks do not have to run."""
         new = [key for key in keys if key in self.keys and key not in self.skipped]
         self.skipped.update(new)
         self._record_skipped(new, are_skipped=True)
 
     def need(self, keys: Iterable[Hashable]) -> None:
-        """Record which of these tasks have to run after all."""
         back = [key for key in keys if key in self.skipped] if self.skipped else []
         if back:
             self.skipped.difference_update(back)
@@ -244,7 +236,6 @@ class TrackedRun:
         self.count()
 
     def count(self) -> None:
-        """Record how many tasks have to run."""
         self.log.n_tasks = len(self.keys) + len(self.coming) - len(self.skipped)
 
     @property
@@ -253,7 +244,6 @@ class TrackedRun:
 
     @property
     def outcome(self) -> str:
-        """The status of a run that is over."""
         if self.status is not None:
             return self.status
         if self._failures:
@@ -268,7 +258,7 @@ class TrackedRun:
             left = self.keys.difference(self.landed, self.failed)
             self.skip(key for key in left if not self._was_sent(key))
         if status == "finished" and (is_gone or self.lacks_records):
-            # The client has its results: when its last tasks ended nobody can tell any more.
+            # The client has its results: when its last tasks ended cannot be known any more.
             log.submitted.clear()
             log.sent_to.clear()
         for key in list(log.submitted):
@@ -280,7 +270,7 @@ class TrackedRun:
         log.status = status
         over = now if self.over is None else self.over
         if self.call is None and self.status is None and status != "interrupted" and self.last_stop:
-            # Futures are looked at now and then: they were done when the last task was.
+            # Futures are checked now and then: they were done when the last task was.
             over = min(over, self.last_stop)
         log.stop = max(log.start, over)
 
@@ -320,7 +310,7 @@ def announce(
 
 
 class Origin(NamedTuple):
-    """Where something is handed over: what the thread that does it knows, and no other."""
+    """Where work is submitted: label and cell of the submitting thread."""
 
     label: str | None
     cell: Cell
@@ -344,14 +334,14 @@ class Computes:
         self._joinable: dict[tuple[Hashable, ...], TrackedRun] = {}
         self._calls: dict[int, list[TrackedRun]] = {}
         self.n_returned = 0
-        """How many calls that waited have come back."""
+        """How many waiting calls have returned."""
         self._n_handed_over = 0
         """How many calls are handing work to a scheduler."""
         self.retried: frozenset[Hashable] = frozenset()
-        """What may be tried again by one of them."""
+        """Keys that one of them may try again."""
         self._going: set[TrackedRun] = set()
         self._released: dict[Any, LetGo] = {}
-        """What clients know of futures that were let go, and what of their tasks until then."""
+        """Results of futures that were released, until their runs have ended."""
 
     def handing_over(self, failed: frozenset[Hashable] = frozenset()) -> None:
         """Register that a client is about to submit work, or to retry what failed."""
@@ -360,25 +350,21 @@ class Computes:
             self.retried |= failed
 
     def handed_over(self) -> None:
-        """Register the end of such a call."""
         with self._lock:
-            # Whoever began to watch in between did not hear that it was.
+            # An observer that was added in between did not see the call's begin.
             self._n_handed_over = max(self._n_handed_over - 1, 0)
             if not self._n_handed_over:
                 self.retried = frozenset()
 
     def part(self) -> None:
-        """Let no submission join the existing runs."""
         with self._lock:
             self._joinable.clear()
 
     def going(self) -> set[int]:
-        """Return the numbers of the runs that have not ended."""
         with self._lock:
             return {run.log.run for run in self._going}
 
     def is_waited_for(self, number: int) -> bool:
-        """Return whether a run goes on that a call waits for."""
         with self._lock:
             return any(
                 run.log.run == number and run.call is not None and run.over is None for run in self._going
@@ -395,7 +381,6 @@ class Computes:
         return [run for run in self._going if run.log.run == number]
 
     def not_over(self) -> set[int]:
-        """Return the numbers of the runs that are not over for their users."""
         now = self._recorder.clock.perf_counter()
         with self._lock:
             for run in self._going:
@@ -404,7 +389,6 @@ class Computes:
         return {number for number, over in going.items() if over is None}
 
     def is_submitting(self) -> bool:
-        """Return whether a client may be about to hand something over."""
         return self._n_handed_over > 0
 
     def take(
@@ -428,7 +412,7 @@ class Computes:
                 run.handed_over = submission.began
                 log.before |= submission.before
                 if submission.is_retry:
-                    # The scheduler has said that it began before this was told.
+                    # The scheduler's events may precede this call.
                     log.start = min(log.start, submission.began)
                 if submission.single:
                     self._joinable[place] = run
@@ -455,12 +439,11 @@ class Computes:
 
     def released(self, key: Hashable, state: Any) -> None:
         """Register that a future was released; takes no lock, on the client's event loop."""
-        # There may be very many that nobody waits for.
+        # There may be very many futures of no run.
         if any(run.waits_for(key) for run in tuple(self._going)):
             self._released[state] = LetGo(state.status, state.exception if state.status == "error" else None)
 
     def returned(self, call: Call, error: BaseException | None) -> None:
-        """End the runs of a call that has returned."""
         now = self._recorder.clock.perf_counter()
         with self._lock:
             runs = self._calls.get(id(call), [])
@@ -469,11 +452,9 @@ class Computes:
                 run.returned(now, error)
         for run in runs:
             run.wake()
-        # Last: what an interrupt has kept from it is told once more.
         self._calls.pop(id(call), None)
 
     def look(self, runs: Sequence[TrackedRun]) -> None:
-        """Check the futures of these runs."""
         now = self._recorder.clock.perf_counter()
         with self._lock:
             for run in runs:
@@ -492,7 +473,6 @@ class Computes:
         return {place: run for place, run in self._joinable.items() if run is not ended}
 
     def clear(self) -> None:
-        """Forget all runs."""
         with self._lock:
             self._joinable.clear()
             self._calls.clear()

@@ -1,4 +1,4 @@
-"""The schedulers that are watched: each is asked for what is new, as long as there is anything to hear."""
+"""The schedulers that are watched: each is polled while there are runs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from taskscope.sources.cluster.workers.poll import Wanted
 READY_S = 2.0
 """How long the first submission to a scheduler waits until that keeps records."""
 _SAMPLES_S = 1.0
-"""How long after the last run its last samples are asked for, if no block's end asks for them before."""
+"""How long after the last run its last samples are read, if no block's end reads them before."""
 
 
 class WatchedScheduler:
-    """Asks a scheduler, and tells the recorder.
+    """Polls a scheduler, and feeds the recorder.
 
     Everything but `client_refs`, `leave`, `add`, `wake` and `abandon` happens on the loop's thread.
     """
@@ -51,11 +51,11 @@ class WatchedScheduler:
         self.has_early_work = False
         """Whether it was handed work, or had some, before it was ready."""
         self.broken = False
-        """Whether it cannot be asked any more."""
+        """Whether it does not answer any more."""
         self.refuses = False
-        """Whether it can be reached, and does not answer what we have to ask."""
+        """Whether it can be reached, and refuses to be observed."""
         self._is_abandoned = False
-        """Whether nobody watches any more."""
+        """Whether the recorder watches no more."""
         self._recorder = recorder
         self._computes = computes
         self._wanted = wanted
@@ -66,7 +66,6 @@ class WatchedScheduler:
         self._limiter = RateLimiter(recorder.clock.perf_counter)
         samples = WorkerSampler(recorder)
         self.workers = Workers(address, samples.take)
-        """Who works there."""
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._questions = Questions(
             Watched(self._link, self.workers, recorder),
@@ -84,20 +83,18 @@ class WatchedScheduler:
         self._runs: list[TrackedRun] = []
         self._stepping = asyncio.Lock()
         self._or_lost = Guard(address, lambda _address, error: self._lose(error))
-        """Ends what is recorded of a scheduler that is gone, or answers something odd."""
+        """Ends the recording of a scheduler that is gone, or sends an odd answer."""
 
     @property
     def has_runs(self) -> bool:
-        """Whether there are runs that have not ended."""
         return bool(self._incoming or self._runs)
 
     @property
     def owes_samples(self) -> bool:
-        """Whether workers have samples of runs that are over, of which `step` would tell."""
         return self._questions.owe_samples and not self.broken
 
     def serves(self, client: object) -> bool:
-        """Return whether it is asked as long as this client stays, too; the lock of `client_refs` is held."""
+        """Return whether this client joined its clients; called with the lock of `client_refs`."""
         return not self.broken and self.client_refs.join(client)
 
     def leave(self, client: object) -> None:
@@ -124,7 +121,7 @@ class WatchedScheduler:
         thread.submit(self._serve)
 
     def add(self, run: TrackedRun, submission: Submission) -> None:
-        """Watch a run, or more of it, from the next look on; called on users' threads."""
+        """Add a run, or tasks of it, from the next poll on; called on users' threads."""
         self._incoming.append((run, submission))
 
     def wake(self) -> None:
@@ -132,7 +129,7 @@ class WatchedScheduler:
         self._event.set()
 
     def abandon(self) -> None:
-        """End all runs as they stand, because nobody watches any more; called once the thread has ended."""
+        """End all runs as they are, as the recorder watches no more; called once the thread has ended."""
         self.broken = self._is_abandoned = True
         self._end_all("interrupted", None)
 
@@ -145,7 +142,7 @@ class WatchedScheduler:
             self._event.set_here()
 
     async def step(self) -> bool:
-        """Ask once for all that is new, end runs that are over; return whether workers answered in time."""
+        """Read all that is new, end runs that are over; return whether workers answered in time."""
         if not self.broken:
             with self._or_lost:
                 await self._step(at_end=True)
@@ -161,7 +158,7 @@ class WatchedScheduler:
                     if not self._has_work():
                         await self._questions.rest()
                         self._event.clear()
-                        # What came meanwhile may have been let in, by a step that somebody waits for.
+                        # A step of another coroutine may have admitted new runs.
                         if not (self._has_work() or self.client_refs.are_leaving):
                             await self._rest()
                         continue
@@ -179,7 +176,7 @@ class WatchedScheduler:
         return self.has_runs or self._questions.are_counting
 
     async def _rest(self) -> None:
-        """Wait for work, and see meanwhile what becomes of what is held of earlier work."""
+        """Wait for work, and poll results of earlier work that are still in memory."""
         if self._questions.owe_samples and not await self._event.wait(_SAMPLES_S):
             async with self._stepping:
                 await self._questions.finish_samples(self._runs, until=patience_ends())
@@ -192,7 +189,7 @@ class WatchedScheduler:
             self._on_change()
 
     async def _step(self, *, at_end: bool = False) -> None:
-        # First, so that what was handed over is known even where a look before this one is never answered.
+        # First, so that submissions are recorded even if the poll before this one is never answered.
         self._admit()
         async with self._stepping:
             self._computes.look(self._runs)
@@ -207,7 +204,6 @@ class WatchedScheduler:
                 await self._questions.finish_samples(self._runs, until=until)
 
     def _admit(self) -> None:
-        """Take in the submissions that arrived."""
         if self._incoming and self._questions.is_fresh and self.has_early_work:
             self.has_early_work = False
             self._recorder.warn(
@@ -224,15 +220,15 @@ class WatchedScheduler:
             self._questions.add(arrived)
 
     def _end(self, run: TrackedRun, *, is_gone: bool = False) -> None:
-        # Of a graph that never came only what was asked for is known.
+        # Of a graph that never arrived only the requested keys are known.
         announce(run, dict.fromkeys(run.coming, ()), set(run.coming))
         self._questions.end(run)
         if not self._is_abandoned:
-            # Who comes later would take it for a remark on computes of theirs.
+            # A later block would take it for a warning of its own computes.
             self._questions.tasks.warn_of(run)
         run.end(self._recorder.clock.perf_counter(), is_gone=is_gone)
         self._computes.ended(run)
-        # Last: who waits for what has ended asks those that have runs.
+        # Last: threads that wait for the end check `has_runs`.
         self._runs.remove(run)
 
     def _end_all(self, status: str, error: str | None) -> None:
@@ -248,7 +244,7 @@ class WatchedScheduler:
             self._end(run, is_gone=True)
 
     def _lose(self, error: BaseException) -> None:
-        """Give up: the scheduler is gone, or does not let itself be asked. The client may go on."""
+        """Give up: the scheduler is gone, or refuses to be observed. The client may go on."""
         if self.broken:
             return
         self.broken = True
@@ -280,7 +276,7 @@ class Schedulers:
         self._known: dict[str, WatchedScheduler] = {}
 
     def of(self, client: object) -> WatchedScheduler | None:
-        """Return a client's scheduler, which is asked from now on; None if it has none, or that refuses."""
+        """Return a client's scheduler, watched from this call on; None if it has none, or that refuses."""
         found = adapter.connection_of(client)
         if found is None:
             return None
@@ -291,7 +287,6 @@ class Schedulers:
                 known = self._watch(client, address, arguments)
             return None if known.refuses else known
 
-    # One that nobody has begun to ask would be known for ever.
     def _watch(self, client: object, address: str, arguments: Mapping[str, Any]) -> WatchedScheduler:
         client_refs = ClientRefs(self._lock)
         client_refs.join(client)
@@ -309,7 +304,7 @@ class Schedulers:
         return known
 
     def forget_refused(self) -> None:
-        """Know no more of those that refused, so that they are tried again: one answer may have been odd."""
+        """Forget schedulers that refused, so that they are tried again: one answer may have been odd."""
         with self._lock:
             for address in self._refusing():
                 del self._known[address]
@@ -318,46 +313,42 @@ class Schedulers:
         return [address for address, known in self._known.items() if known.refuses]
 
     def all(self) -> list[WatchedScheduler]:
-        """Return all of them."""
         with self._lock:
             return list(self._known.values())
 
     def leave(self, client: object) -> None:
-        """Give the connection up that was there for this client alone.
+        """Leave the connections of this client.
 
-        Notes
-        -----
-        Takes no lock: the garbage collector may close a client while its thread holds ours, and waits then.
+        Takes no lock: the garbage collector may close a client while its thread has the lock.
         """
         for scheduler in list(self._known.values()):
             scheduler.leave(client)
 
     @property
     def live_here(self) -> bool:
-        """Whether one may live in the caller's event loop, and could not answer while that stands still."""
+        """Whether one may live in the caller's event loop, and could not answer while that is blocked."""
         return any(scheduler.client_refs.live_here for scheduler in self.all())
 
     def loops(self) -> list[asyncio.AbstractEventLoop]:
-        """Return the event loops of those that live in this process."""
         found = (adapter.loop_of_scheduler(scheduler.address) for scheduler in self.all())
         return [loop for loop in found if loop is not None]
 
     @property
     def run_here(self) -> bool:
-        """Whether one runs in the caller's event loop, and cannot answer as long as that stands still."""
+        """Whether one runs in the caller's event loop, and cannot answer while that is blocked."""
         return any(adapter.runs_in_this_loop(scheduler.address) for scheduler in self.all())
 
     @property
     def are_asked_here(self) -> bool:
-        """Whether the caller runs on the thread on which they are asked."""
+        """Whether the caller runs on the thread that polls them."""
         return self._thread.is_current
 
     def step(self, *, briefly: bool) -> Future[list[bool]] | None:
-        """Have those asked once more that may have something new; None if there are none.
+        """Poll all that may have news; None if there are none; with `briefly`, only schedulers with runs.
 
-        Where this has to be brief, only those with runs of ours. Each tells whether its workers answered.
+        The results are whether all workers answered.
         """
-        # Where there are some, the thread goes on; with the lock held, it cannot end before this is on it.
+        # With the lock taken, the thread cannot end before this is on it.
         with self._lock:
             busy = self._with_news(briefly=briefly)
             return self._thread.submit(lambda: _all(s.step() for s in busy)) if busy else None
@@ -366,15 +357,14 @@ class Schedulers:
         return [s for s in self._known.values() if s.has_runs or (not briefly and s.owes_samples)]
 
     def begin_wanted(self, schedulers: Iterable[WatchedScheduler]) -> Future[list[None]]:
-        """Have some of them do what is wanted from now on: see `WatchedScheduler.begin_wanted`."""
+        """Have workers of these count lines: see `WatchedScheduler.begin_wanted`."""
         return self._thread.submit(lambda: _all(s.begin_wanted() for s in schedulers))
 
     def close(self) -> None:
-        """End the thread and all that goes on, as it stands."""
+        """End the thread and all runs as they are."""
         if self._known or self._thread.is_there:
             self._close()
 
-    # Nobody could end again what is known no more.
     def _close(self) -> None:
         with self._lock:
             schedulers = list(self._known.values())
@@ -384,7 +374,7 @@ class Schedulers:
             scheduler.abandon()
 
     def _left(self, scheduler: WatchedScheduler) -> None:
-        """Forget one that is not asked any more; the thread ends with the last."""
+        """Forget one that is polled no more; the thread ends with the last."""
         with self._lock:
             if self._known.get(scheduler.address) is scheduler and not scheduler.refuses:
                 del self._known[scheduler.address]

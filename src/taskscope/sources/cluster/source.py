@@ -25,7 +25,7 @@ CLIENTS = "distributed.client"
 SETTLE_S = 2.0
 """How long the end of a block waits for the last records."""
 SETTLE_IN_LOOP_S = 0.5
-"""How long where an event loop stands still until then."""
+"""How long where an event loop is blocked until then."""
 _LOOK_S = 0.2
 """How often a blocked event loop is checked for whether it will ever go on."""
 
@@ -167,7 +167,6 @@ class ClusterSource:
             stepping.cancel()
 
     async def settled(self) -> None:
-        """Settle while the caller's event loop goes on."""
         stepping = self.schedulers.step(briefly=False)
         if stepping is not None:
             waiting = asyncio.wrap_future(stepping)

@@ -1,7 +1,4 @@
-"""One table of the tasks that a scheduler has, and whose they are: from its events to runs and their rows.
-
-Events come from an observer on the scheduler (`taskscope.sources.cluster.observer`).
-"""
+"""The tasks of a scheduler and their runs: from the observer's events to rows of runs."""
 
 from __future__ import annotations
 
@@ -26,20 +23,18 @@ TO_RUN = frozenset((*_WAITING, "processing"))
 """The states of tasks that run, or will."""
 _OF_TASKS = frozenset(("end", "attempt", "state", "steal", "lost"))
 _MANY = 1_000
-"""From so many keys of a run on they are counted here, once a look, and not by each who wants to know."""
+"""From so many keys of a run on they are counted here, once a poll, and not by each reader."""
 _MOST_HELD = 200_000
 
 
 class _Task:
-    """What is known of one task."""
-
     __slots__ = ("also", "run", "state")
 
     def __init__(self, run: TrackedRun) -> None:
         self.run = run
-        """Whose executions are recorded, of those that asked for it."""
+        """The run that its executions are recorded in."""
         self.also: list[TrackedRun] = []
-        """Others that asked for it and get what that run computes."""
+        """Further runs that requested it and share its result."""
         self.state: str | None = None
         """The scheduler's word; None where that is not known."""
 
@@ -58,7 +53,7 @@ class _Graph:
     ) -> None:
         self.run = run
         self.early = early
-        """The client that waited for it when the observer came."""
+        """The client that waited for it when the observer began."""
         self.requested = requested
         self.is_of_task = is_of_task
         """Whether a task of the run submitted it."""
@@ -88,11 +83,11 @@ class Tasks:
         self._held: deque[Event] = deque()
         self._graph: _Graph | None = None
         self._built: TrackedRun | None = None
-        """Whose graph the scheduler was last told to have."""
+        """The run of the last graph that was read."""
         self._unsettled: dict[TrackedRun, set[Hashable]] = {}
-        """Tasks of new graphs that were not to run so far."""
+        """Tasks of new graphs that have not had to run."""
         self._ended: list[Mapping[str, Any]] = []
-        """Records that are told together."""
+        """Records that are applied together."""
         self._ending: set[Hashable] = set()
         self._afterwards: list[Event] = []
         self._life = WorkersLife(watched.workers, watched.recorder, samples, lambda: bool(self._runs))
@@ -103,18 +98,17 @@ class Tasks:
         self.cursor = 0
         """How many events were read."""
         self._early: dict[str, _Graph] = {}
-        """What clients waited for when the observer came."""
+        """Pending work of clients when the observer began."""
         self._early_runs: dict[TrackedRun, str] = {}
         """The runs of that which are new."""
         self._retried: dict[Hashable, TrackedRun] = {}
-        """What is tried again and has not failed yet as far as it was told, and who asked for that."""
+        """Tasks that are tried again and whose failure was not read yet, by the run that retries them."""
         self.processing: dict[Hashable, TrackedRun] = {}
-        """What workers have been given and have not ended, and whose it is."""
+        """The run of each task that a worker has and that has not ended."""
 
-    # What is asked for --------------------------------------------------------------------------------------
+    # Requested work ----------------------------------------------------------------------------------------
 
     def expect(self, run: TrackedRun, submission: Submission) -> None:
-        """Expect the graph of a submission among the next events."""
         self._runs.setdefault(run)
         run.count()
         if submission.is_retry:
@@ -149,7 +143,7 @@ class Tasks:
         return None if task is None else task.state
 
     def run_of(self, key: Hashable) -> TrackedRun | None:
-        """Return the run that a task is of, also one that has ended; None where it is nobody's here."""
+        """Return the run of a task, also one that has ended; None where no run has it."""
         task = self._tasks.get(key)
         return None if task is None else task.run
 
@@ -197,7 +191,6 @@ class Tasks:
                 log.running_on = {**log.running_on, key: (lane, max(start, since))}
 
     def warn_of(self, run: TrackedRun) -> None:
-        """Warn if it is unknown whether tasks of an ended run ran."""
         if not run.lacks_records or run.outcome == "finished":
             return
         n_unknown = sum(not run.is_seen(key) for key in run.keys.difference(run.skipped))
@@ -208,17 +201,16 @@ class Tasks:
             )
 
     def lack(self) -> None:
-        """Mark all runs as lacking records."""
         for run in self._runs:
             run.lacks_records = True
 
     # What happened ------------------------------------------------------------------------------------------
 
     def take(self, news: News) -> None:
-        """Queue events for `fold`; those that were read before are left out."""
+        """Queue events for `fold`, without those that were read before."""
         lost = news.first - self.cursor
         if lost > 0 and any(run.keys or run.n_expected for run in self._runs):
-            # What was handed over since comes with its own graph.
+            # Work submitted since has its own graph among later events.
             for run in self._runs:
                 run.lacks_records |= bool(run.keys)
             if any(run.lacks_records for run in self._runs):
@@ -256,14 +248,12 @@ class Tasks:
 
     @property
     def has_strangers(self) -> bool:
-        """Whether there are events of workers that the scheduler has not told of."""
         workers = (_field(event[1], "worker") for event in self._held if event[0] == "end")
         return any(event[0] == "workers" for event in self._held) or any(
             worker not in self._workers for worker in workers
         )
 
     def _is_unsure(self, event: Event, retried: frozenset[Hashable]) -> bool:
-        """Return whether it may be of a graph or of a retry that is not known yet."""
         if event[0] not in _OF_TASKS:
             return False
         key = _key(event)
@@ -311,7 +301,7 @@ class Tasks:
         self._change(event)
 
     def _begin_graph(self, event: Event, *, knows_all: bool) -> bool:
-        """Begin to read a graph; False if it is one of ours and who asked for it is not known yet."""
+        """Begin to read a graph; False if a client of this process sent it and its run is not known yet."""
         _, client, keys, n_tasks, parents = event
         requested = frozenset(keys)
         name = (str(client), requested)
@@ -332,7 +322,7 @@ class Tasks:
         return True
 
     def _run_of_all(self, keys: Sequence[Hashable]) -> TrackedRun | None:
-        """Return the run that all of these tasks are part of; None where that is not one."""
+        """Return the run that all of these tasks are part of; None where they have no common one."""
         runs = set(map(self.run_of, keys))
         run = runs.pop() if len(runs) == 1 else None
         return run if run in self._runs else None
@@ -374,7 +364,7 @@ class Tasks:
         self, run: TrackedRun, moment: float, materialize_s: float, order_s: float, initialize_s: float
     ) -> None:
         self._built = None
-        # Anybody may log an event like this, and what `submit` and `map` add to has many graphs.
+        # Any client may log such an event, and runs of `submit` and `map` have many graphs.
         is_read = all(0 <= seconds < DAY_S for seconds in (materialize_s, order_s, initialize_s))
         if not run.collects and is_read and is_possible(self._recorder, self._on_axis(moment)):
             run.log.before |= {
@@ -405,7 +395,7 @@ class Tasks:
         self._unsettled.setdefault(run, set()).update(key for key in idle if not run.is_seen(key))
 
     def _begin_early(self, clients: Collection[str]) -> None:
-        """Give runs that began before the observer came their graphs, and rows of tasks that had ended."""
+        """Give runs that began before the observer their graphs, and rows of tasks that had ended."""
         for run, client in list(self._early_runs.items()):
             if client not in clients:
                 continue
@@ -432,7 +422,7 @@ class Tasks:
         if task is None:
             task = self._tasks[key] = _Task(run)
         elif task.run is not run:
-            # What runs is of who asked first, and what runs from now on of who asked last.
+            # A running task belongs to the run that requested it first, a later execution to the last.
             if task.run in self._runs and state in TO_RUN:
                 if run not in task.also:
                     task.also.append(run)
@@ -491,7 +481,7 @@ class Tasks:
         self, key: Hashable, moment: float, outcome: Any, victim: str, thief: str, *costs_s: float
     ) -> None:
         task = self._tasks.get(key)
-        # Anybody may log an event like this.
+        # Any client may log such an event.
         if not all(0 <= seconds < DAY_S for seconds in costs_s):
             costs_s = ()
         if task is not None and task.run in self._runs:
@@ -545,7 +535,6 @@ class Tasks:
         run.need((key,))
 
     def _settle(self) -> None:
-        """Record which tasks of new graphs do not have to run."""
         unsettled, self._unsettled = self._unsettled, {}
         for run, keys in unsettled.items():
             if keys:
@@ -571,7 +560,7 @@ class Tasks:
     def _record_waiting(self) -> None:
         time_s, has_workers = self._recorder.now_s(), bool(self._workers.present)
         for run in self._changed:
-            # A scheduler without workers queues what it would give to them.
+            # A scheduler without workers queues the tasks that it would send to them.
             run.log.scheduled = {
                 prefix: Scheduled(
                     time_s,
@@ -597,12 +586,12 @@ class Tasks:
 
 
 def _key(event: Event) -> Hashable:
-    """Return of which task an event tells."""
+    """Return the key of an event's task."""
     return _field(event[1], "key") if event[0] in ("end", "attempt") else event[1]
 
 
 def _field(record: Any, name: str) -> Hashable:
-    """Return what a record has of this name, None where that can be no key."""
+    """Return a field of a record as a key, None where it can be no key."""
     value = record.get(name) if isinstance(record, Mapping) else None
     try:
         hash(value)

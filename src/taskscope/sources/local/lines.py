@@ -13,28 +13,22 @@ from taskscope.sources.line_meter import LineMeter, LineSums, Sought, place_of
 from taskscope.sources.local.timing import TimedTask
 
 Measuring: TypeAlias = tuple[LineMeter, Any]
-"""What measures in a thread, and what that did before."""
+"""The meter of a thread, and the state that it had before."""
 
 
 class LineSource:
-    """Measures lines while anybody wants it.
-
-    Parameters
-    ----------
-    recorder
-        Where what tasks took goes to.
-    """
+    """Measures lines while functions are named."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._codes: dict[int, CodeType] = {}
         self._names: tuple[str, ...] = ()
         self.meter: LineMeter | None = None
-        """What measures; None where nothing is to be measured."""
+        """The meter; None where no lines are to be measured."""
 
     @property
     def sought(self) -> Sought:
-        """What is to be measured, as another process may know it."""
+        """The functions to be measured, as another process can find them."""
         return tuple(place_of(code) for code in self._codes.values()), self._names
 
     def want(self, functions: Iterable[Named]) -> None:
@@ -71,11 +65,10 @@ class LineSource:
             meter.close()
 
     def refuse(self, why: str) -> None:
-        """Say why lines cannot be measured."""
         self._recorder.warn(f"lines are not counted: {why}")
 
     def begin(self) -> Measuring | None:
-        """Measure what this thread does from now on; None where that cannot be."""
+        """Begin to measure this thread; None where that is not possible."""
         meter = self.meter
         if meter is None:
             return None
@@ -84,18 +77,17 @@ class LineSource:
         return None
 
     def end(self, measuring: Measuring, run: int, key: object) -> None:
-        """Take in what the task of this thread amounted to."""
+        """Record the lines of this thread's task."""
         meter, before = measuring
         with self._recorder.guard("measuring lines"):
             self.add(run, key, os.getpid(), meter.end(before))
 
     def add(self, run: int, key: object, worker: int | str, measured: Iterable[LineSums]) -> None:
-        """Take in what lines took in a task."""
         self._recorder.measured_lines.add(run, key, str(worker), measured)
 
 
 class MeteredTask(TimedTask):
-    """A task of which lines are measured, too."""
+    """A task whose lines are measured."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
-"""Record which task and source line allocated what was in memory when most was, with memray.
+"""Record which task and source line had allocated the memory of the peak, with memray.
 
-memray records the Python stack of each allocation, and knows no tasks. So a task is called through two small
-functions whose line numbers are the digits of its number, to the base of a thousand: then each stack says it.
+memray records the Python stack of each allocation, and has no tasks. So a task is called through two small
+functions whose line numbers are the digits of its number, to the base of a thousand.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OURS = str(Path(__file__).parents[2])
 
 
 def check_memory() -> None:
-    """Say what is missing for memory to be recorded by task and line.
+    """Raise where memory cannot be recorded by task and line.
 
     Raises
     ------
@@ -59,13 +59,7 @@ def check_memory() -> None:
 
 
 class MemorySource:
-    """Records while anybody wants it.
-
-    Parameters
-    ----------
-    recorder
-        Where what was at the peak goes to.
-    """
+    """Records the lines of the peak while a block needs them."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
@@ -74,7 +68,6 @@ class MemorySource:
 
     @property
     def is_recording(self) -> bool:
-        """Whether it records."""
         return self._tracking is not None
 
     @property
@@ -83,7 +76,6 @@ class MemorySource:
         return frozenset() if self._tracking is None else self._tracking.natives
 
     def want(self, n_wanting: int) -> None:
-        """Record for so many."""
         if n_wanting or self._n_wanting or self._tracking is not None:
             self._want(n_wanting, _why_not())
 
@@ -113,11 +105,9 @@ class MemorySource:
             self._recorder.peak_lines.add(tracking.ended().rows)
 
     def refuse(self, why: str) -> None:
-        """Say why nothing is recorded."""
         self._recorder.warn(f"{_NOT_RECORDED}: {why}")
 
     def forget(self) -> None:
-        """Let go of what a forked child does not record."""
         tracking, self._tracking, self._n_wanting = self._tracking, None, 0
         if tracking is not None:
             tracking.left_behind()
@@ -146,7 +136,6 @@ class NumberedTask(MeteredTask):
     __slots__ = ()
 
     def __call__(self, values: object = ()) -> object:
-        """Run the task under its number."""
         memory = self.log.memory
         call = None if memory is None else memory.calls_as(self.log.run, self.key)
         if call is None:
@@ -175,7 +164,6 @@ class _Tracking:
 
     @classmethod
     def begun(cls) -> _Tracking:
-        """Return one that has begun."""
         import memray
 
         folder = Path(tempfile.mkdtemp(prefix="taskscope-memory-"))
@@ -185,7 +173,7 @@ class _Tracking:
                 destination=memray.FileDestination(folder / "allocations.bin", overwrite=True),
                 native_traces=False,
                 follow_fork=False,
-                # Only what was there at the peak is written, at the end.
+                # Only the allocations of the peak are written, at the end.
                 file_format=memray.FileFormat.AGGREGATED_ALLOCATIONS,
             )
             before = _natives()
@@ -197,7 +185,7 @@ class _Tracking:
         return tracking
 
     def ended(self) -> _Tracking:
-        """End, with what was there at the peak."""
+        """End, with the allocations of the peak."""
         import memray
 
         try:
@@ -230,7 +218,7 @@ class _Tracking:
         return partial(outer, inner)
 
     def rows(self, peak: int) -> list[PeakLine]:
-        """Return what was there, the largest first, what no task had last."""
+        """Return the rows of the peak, the largest first, allocations of no task last."""
         of_tasks = [(place, sums) for place, sums in self._sums.items() if place[0] is not None]
         rows = [self._row(peak, place, *sums) for place, sums in of_tasks]
         rows.sort(key=attrgetter("nbytes"), reverse=True)
@@ -266,8 +254,8 @@ _call: Callable[..., Any] = lambda function, *values: function(*values)  # noqa:
 
 
 def _calling_at(file: str, digit: int) -> _Call:
-    """Return a function of which a stack says this file, and this number as its line."""
-    # Line numbers begin with one. What is called stays as long as memray may look at it.
+    """Return a function whose frame has this file, and this number as its line."""
+    # Line numbers begin with one. The function stays as long as memray may read its frame.
     code = _call.__code__.replace(co_filename=file, co_name="task", co_firstlineno=digit + 1)
     return FunctionType(code, {})
 

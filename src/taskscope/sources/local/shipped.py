@@ -1,10 +1,9 @@
-"""Time a task in another process, and learn of it beside its result, never in it.
+"""Time a task in another process, by a file beside its result.
 
-The worker runs the task, appends one line with its times to a file that this process made, and hands on what
-the task gave or raised as it is. The line is there before the result can be. Workers open the file by its
-path, so it does not matter how they were started; what they leave for a run that is over has nowhere to go.
-Where the system can have it so, the file is in memory and in no folder, and gone with this process however
-that ends.
+The worker runs the task, appends one line with its times to a file that this process made, and returns the
+task's result or raises its error unchanged. The line is written before the result is sent. Workers open the
+file by its path, so it does not matter how they were started; lines of a run that is over are not written. On
+Linux the file is in memory and in no folder, and gone with this process however that ends.
 
 This module is imported in worker processes, so it imports little.
 """
@@ -72,16 +71,8 @@ def wall_offset() -> float:
 class ShippedTask:
     """A task in the process that runs it.
 
-    Parameters
-    ----------
-    inner
-        The task itself.
-    path, identity
-        The file its times go to, and which it is: another one may have come to its path.
-    number
-        Which of that file's tasks it is.
-    interval_s
-        Seconds between samples of its calls; None: none are taken.
+    Its times are written to the file at `path`, if that still has this `identity`, as those of task `number`;
+    calls are sampled every `interval_s` seconds, or not for None.
     """
 
     __slots__ = ("identity", "inner", "interval_s", "number", "path")
@@ -96,7 +87,7 @@ class ShippedTask:
         self.interval_s = interval_s
 
     def __call__(self, values: Any = ()) -> Any:
-        """Run the task, and hand on what it gives or raises."""
+        """Run the task, and return its result."""
         self._begin_recording()
         cpu = time.thread_time()
         start = time.perf_counter()
@@ -150,17 +141,11 @@ class ShippedTask:
 _LAST: list[tuple[int, int] | None] = [None]
 """The file that this process wrote to last."""
 _SAMPLER = ProcessSampler(ShippedTask.__call__.__code__)
-"""What samples the tasks that this process runs for another."""
+"""The sampler of tasks that this process runs for another."""
 
 
 class MeteredShippedTask(ShippedTask):
-    """A task in the process that runs it, of which lines are measured, too.
-
-    Parameters
-    ----------
-    sought
-        The functions whose lines are to be measured.
-    """
+    """A task in the process that runs it, in which lines of the functions `sought` are measured."""
 
     __slots__ = ("_measuring", "sought")
 
@@ -178,7 +163,7 @@ class MeteredShippedTask(ShippedTask):
         self._measuring: tuple[LineMeter, Any] | None = None
 
     def __call__(self, values: Any = ()) -> Any:
-        """Run the task, and hand on what it gives or raises."""
+        """Run the task, and return its result."""
         meter = LineMeter()
         try:
             self._begin(meter)
@@ -227,7 +212,7 @@ def _path_of(file: int) -> str:
 
 
 class _TimesFile:
-    """A file that workers append to, and what was read of it."""
+    """A file that workers append to, and how far it was read."""
 
     def __init__(self) -> None:
         file, name = _in_memory(), None
@@ -243,7 +228,7 @@ class _TimesFile:
         self._dropped = weakref.finalize(self, _remove, *self._removed)
 
     def rows(self) -> Iterator[list[Any] | dict[str, Any]]:
-        """Yield what has come since the last look: a list of a task's times, a mapping of anything else."""
+        """Yield the new rows: a list of a task's times, a mapping of anything else."""
         data = self._rest
         while part := os.read(self._file.fileno(), 1 << 20):
             data += part
@@ -252,14 +237,14 @@ class _TimesFile:
             try:
                 row = json.loads(line)
             except ValueError:
-                # A disk that was full meanwhile has cut a line short.
+                # A full disk has cut a line short.
                 row = None
             self.n_read += not isinstance(row, dict)
             if row is not None:
                 yield row
 
     def begun(self) -> dict[str, Any] | None:
-        """Return what the first process wrote when it began; None where none has, or that cannot be read."""
+        """Return the first process's row of its begin; None while there is none, or it cannot be read."""
         if sys.platform == "win32":
             return None
         # The place up to where it was read is another thread's.
@@ -268,7 +253,7 @@ class _TimesFile:
         return row if isinstance(row, dict) else None
 
     def close(self) -> None:
-        """Remove it; once more changes nothing."""
+        """Remove the file; idempotent."""
         _remove(*self._removed)
         self._dropped.detach()
 
@@ -284,16 +269,8 @@ def _remove(file: FileIO, name: str | None, pid: int) -> None:
 class ShippedTimes:
     """The times of those tasks of a run that other processes take.
 
-    Parameters
-    ----------
-    log
-        The run.
-    interval_s
-        Seconds between samples of its tasks; None: none are taken.
-    take
-        Called with a task's key, its process, what to add to that one's clock, and what was sampled of it.
-    sought
-        The functions whose lines are to be measured; None where none are.
+    `take` is called with a task's key, its process, the seconds to add to that one's clock, and its samples,
+    one every `interval_s` seconds; lines of the functions `sought` are measured. None: none are.
     """
 
     def __init__(
@@ -312,7 +289,6 @@ class ShippedTimes:
         self._lock = threading.Lock()
 
     def ship(self, inner: object, key: object) -> tuple[Callable[..., object], tuple[object, ...]]:
-        """Return the pickle recipe of a task that is to be timed in another process."""
         with self._lock:
             if not self._files or len(self._files[-1].keys) >= _MAX_TASKS:
                 self._files.append(_TimesFile())
@@ -324,7 +300,7 @@ class ShippedTimes:
             return MeteredShippedTask, (inner, *place, self._sought)
 
     def read(self) -> None:
-        """Take in what workers have left: failures at once, times of results once these have landed."""
+        """Read new rows: failures are recorded at once, times of results once these have landed."""
         for file in list(self._files):
             for row in file.rows():
                 if isinstance(row, dict):
@@ -375,24 +351,22 @@ class ShippedTimes:
             lines.add(self._log.run, key, row["worker"], row["lines"])
 
     def landed(self, key: object) -> None:
-        """Take in the times of a task whose result is here."""
         if key not in self._answered:
             self.read()
-        # The pool has started, even where its processes could not say so.
+        # The pool has started, even where its processes could not write that.
         self._log.before.setdefault("pool_start_s", None)
         row = self._answered.pop(key, None)
         if row is not None and self._log.submitted.pop(key, None) is not None:
             self._log.remote.extend((key, *row))
 
     def failed(self, key: object, text: str) -> None:
-        """Take in the times of a task whose result could not be sent."""
         row = self._answered.pop(key, None)
         if row is not None and self._log.submitted.pop(key, None) is not None:
             pid, thread, start, stop, cpu, *_ = row
             self._log.land_failure(key, (pid, thread), (start, stop, cpu), text, interrupted=False)
 
     def close(self) -> None:
-        """Remove the files; what workers still do is not waited for."""
+        """Remove the files; running workers are not waited for."""
         self.look()
         with self._lock:
             for file in self._files:

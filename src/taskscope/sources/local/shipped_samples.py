@@ -23,9 +23,12 @@ _MAX_DEPTH = 256
 _MAX_STACKS = 2_000
 
 Sampled: TypeAlias = dict[str, Any]
-"""Samples of a task, as JSON can hold them: ``functions``, each with its name, file and first line, and
-``stacks``: when their second began, calls (function and line, innermost first), how many samples, for how
-long they stand, the squares of that, CPU time, and the time for which that is known."""
+"""Samples of a task as JSON.
+
+``functions`` have name, file and first line each. ``stacks`` have the start of their second, calls (function
+and line, innermost first), number of samples, their seconds, the squares of these, CPU time, and the seconds
+for which that is known.
+"""
 _Call: TypeAlias = tuple[str, str, int, int]
 _Sums: TypeAlias = dict[tuple[float, tuple[_Call, ...]], list[float]]
 

@@ -26,7 +26,7 @@ Measure = Callable[[Any], float]
 _SCALARS = (int, float, bool, complex, str, bytes, bytearray, type(None))
 
 measures: dict[type, Measure] = dict.fromkeys(_SCALARS, sys.getsizeof)
-"""How to measure the types met so far; a hot path may look here before it calls `result_size`."""
+"""How to measure the types met before; a hot path may read this before it calls `result_size`."""
 
 
 def result_size(result: object) -> float:
@@ -50,8 +50,8 @@ def size_despite(problem: BaseException, result: object) -> float:
 
 
 def _unless_interrupted(problem: BaseException) -> float:
-    """Return that a size is not known; called while handling what was raised instead."""
-    # Only the main thread is interrupted by Ctrl-C; elsewhere it is the user's type that says so.
+    """Return NaN for an unknown size; called in the handler of an exception."""
+    # Ctrl-C only interrupts the main thread; elsewhere the user's type raised it.
     if isinstance(problem, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
         raise problem
     return _NAN

@@ -1,7 +1,7 @@
 """Record Dask's local schedulers: one run per compute, every task timed where it runs.
 
-Hooks run on the thread that called ``compute``. What they cost is paid per task by the user, so they note
-what cannot be derived later and nothing else; and they never raise, except for the user's own interrupt.
+Hooks run on the thread that called ``compute``. Their cost is paid per task by the user, so they note only
+values that cannot be derived later; and they never raise, except for the user's own interrupt.
 """
 
 from __future__ import annotations
@@ -44,13 +44,8 @@ run_label: ContextVar[str | None] = ContextVar("taskscope_run_label", default=No
 class LocalSource:
     """Feeds a recorder from the hooks of Dask's local schedulers.
 
-    Parameters
-    ----------
-    recorder
-        Where to; `callback` holds the hooks that do it.
-    on_start, on_stop
-        Called on the computing thread when a compute starts and ends, with what stands for it. After an
-        interrupt it may be called twice for the end of a run, and not for its start.
+    `on_start` and `on_stop` are called on the computing thread with the run's log. After an interrupt
+    `on_stop` may be called twice for a run, and `on_start` not at all.
     """
 
     def __init__(
@@ -74,11 +69,9 @@ class LocalSource:
         self.callback: CallbackTuple = (self._start, self._start_state, pretask, posttask, self._finish)
 
     def attach(self) -> None:
-        """See every local compute that starts from now on."""
         registration.install(self.callback)
 
     def detach(self) -> None:
-        """See none that starts from now on."""
         registration.uninstall(self.callback)
 
     def end_abandoned(self) -> None:
@@ -109,7 +102,7 @@ class LocalSource:
     def _start(self, dsk: _Graph) -> None:
         with self.recorder.guard("_start"):
             log = self.recorder.new_log()
-            # It must be known here before anybody waits for its end.
+            # Registered here before any thread can wait for its end.
             self._logs[id(dsk)] = log
             self.recorder.put(log)
             scheduler = find_scheduler()
@@ -185,7 +178,7 @@ class LocalSource:
         self._on_stop(log)
 
     def _close_lane(self, log: RunLog) -> None:
-        # No task of it goes on in this thread; an interrupt may have come before its row was closed.
+        # No task of it runs in this thread; an interrupt may have kept its row from being closed.
         lane = log.lanes.get(get_ident())
         if lane is not None:
             lane.open = None
@@ -268,7 +261,7 @@ def _settle(
 
 
 def _as_raised(error: BaseException) -> BaseException:
-    """Return what the worker raised, which Dask wraps where it cannot send the traceback along (no tblib)."""
+    """Return the worker's error, which Dask wraps where it cannot send the traceback along (no tblib)."""
     raised = error.exception if isinstance(error, RemoteException) else None
     return raised if isinstance(raised, BaseException) else error
 
@@ -280,7 +273,7 @@ def _graph_source(state: _State) -> GraphSource:
         kept = frozenset(k for k, dependents in state["dependents"].items() if not dependents)
     dependencies = state["dependencies"]
     if not isinstance(dependencies, dict):
-        # Dask before 2025.4 looks them up in the graph, which must not be kept alive with all its arguments.
+        # Dask before 2025.4 reads them from the graph, which must not be kept alive with all its arguments.
         dependencies = dict(dependencies)
     cache = state["cache"]
     data = {

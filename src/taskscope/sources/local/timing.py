@@ -19,22 +19,12 @@ from taskscope.sources.local.sizes import measures, size_despite
 
 
 class TimedTask(Task):
-    """A task that takes its own times.
-
-    Parameters
-    ----------
-    key
-        The key of the task.
-    inner
-        The task it stands for; every attribute but its own is that one's.
-    log
-        Where the times go.
-    """
+    """A task that takes its own times, and has the attributes of the `inner` one that it stands for."""
 
     __slots__ = ("inner", "log")
 
     def __init__(self, key: object, inner: GraphNode, log: RunLog) -> None:
-        # Not Task.__init__: what stays unset here is looked up on `inner`, see __getattr__.
+        # Not Task.__init__: slots that stay unset here are read from `inner`, see __getattr__.
         self.key = key  # type: ignore[assignment]  # whatever Dask took as a key
         self.inner = inner
         self.log = log
@@ -75,7 +65,7 @@ class TimedTask(Task):
         try:
             return self.log.open_lane(get_ident())
         except RecursionError:
-            # The user's own calls have all but filled the stack: there is no room to say so either.
+            # The user's own calls have all but filled the stack: there is no room for a message either.
             return _NOWHERE
         except Exception as error:  # noqa: BLE001 - a guard's frames may not fit on a full stack
             self.log.fault("a task", error)
@@ -90,7 +80,7 @@ class TimedTask(Task):
             self.log.fault("a task", fault)
 
     def __reduce__(self) -> Any:
-        """Return what a process needs to run the task there; the run waits for its times from now on."""
+        """Return a recipe for the process that runs the task, whose times the run waits for."""
         log = self.log
         log.submitted[self.key] = log.perf_counter()
         if log.shipped is not None:
@@ -113,13 +103,13 @@ _OWN_NOTE = f"when serializing {TimedTask.__module__}.{TimedTask.__qualname__} "
 
 
 def drop_notes(error: BaseException) -> None:
-    """Take out what Python 3.14 and later note of us where the user's task cannot be pickled."""
+    """Remove notes of this class that Python 3.14 and later add where the user's task cannot be pickled."""
     notes = getattr(error, "__notes__", None)
     if type(notes) is not list:
         return
     for place in reversed(range(len(notes))):
         if type(notes[place]) is str and notes[place].startswith(_OWN_NOTE):
-            # It was pickled as an item of a tuple of ours, which is the note before.
+            # It was pickled as an item of a tuple, which is the note before.
             del notes[max(place - 1, 0) : place + 1]
 
 

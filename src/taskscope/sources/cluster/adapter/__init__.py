@@ -1,10 +1,9 @@
-"""What is used of ``dask.distributed`` beyond its documented interface, and how its clients are watched.
+"""The unpromised parts of ``dask.distributed`` that are used, and how its clients are watched.
 
-Eight methods of ``distributed.Client`` are replaced while anybody watches: ``get``, which `dask.compute`
-calls and which tells when a compute has ended and how, ``_graph_to_futures``, through which all work goes to
-the scheduler, ``retry``, by which work that it has goes on, ``close`` and ``shutdown``, and ``_close``, which
-both come to, and ``_release_key``, by which futures are let go. They only tell us of the call. ``_start`` of
-an asynchronous client ends when its scheduler is watched, after 2 s at most.
+Methods of ``distributed.Client`` are replaced while an observer watches: ``get``, which `dask.compute` calls,
+``_graph_to_futures`` and ``_send_to_scheduler``, through which all work is sent, ``retry``, ``close``,
+``shutdown``, ``_close`` and ``_release_key``. They only notify observers of the call. ``_start`` of an
+asynchronous client returns when its scheduler is watched, after 2 s at most.
 
 ``tests/unit/test_private_names.py`` fails when one of these names changes, or another is used. This package
 never imports distributed: without a client there is nothing to watch.

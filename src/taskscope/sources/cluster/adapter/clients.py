@@ -1,4 +1,4 @@
-"""What clients do, and what is read of them and of the graphs that they send."""
+"""Calls of clients, and the parts of clients and graphs that are read."""
 
 from __future__ import annotations
 
@@ -41,37 +41,37 @@ class Submission:
 
 
 class Observer(Protocol):
-    """Who is told, on the thread of the user's that does it."""
+    """Receives the calls of clients, on the thread that makes them."""
 
     def opened(self, client: object) -> None:
-        """Hear that a client that blocks has its scheduler, in its event loop, which must not wait."""
+        """Register that a client that blocks has connected; called in its event loop, which must not wait."""
 
     async def opened_in_loop(self, client: object) -> None:
-        """Hear that an asynchronous client has its scheduler, in its event loop."""
+        """Register that an asynchronous client has connected; called in its event loop."""
 
     def submitting(self, client: object, failed: frozenset[Hashable] = frozenset()) -> None:
         """Be ready: a client is about to hand work to its scheduler, or to have it retry what failed."""
 
     def submitted(self, submission: Submission) -> None:
-        """Hear that a client has handed work to its scheduler."""
+        """Register that a client has sent work to its scheduler."""
 
     def handed_over(self) -> None:
-        """Hear that what it was told to be ready for is over, whether or not work was handed over."""
+        """Register that the call that `submitting` announced is over, whether or not work was sent."""
 
     def returned(self, call: Call, error: BaseException | None) -> None:
-        """Hear that a call that waited for its result has come back with it, or with an error."""
+        """Register that a call that waited for its result has returned it, or raised."""
 
     def released(self, key: Hashable, state: Any) -> None:
-        """Hear that nobody has a future any more, of which the client knew this until now."""
+        """Register that the last future of a task was released, with its state in the client."""
 
     def closing(self, client: object) -> None:
-        """Hear that a client will be closed, perhaps its scheduler with it."""
+        """Register that a client is about to be closed, perhaps its scheduler with it."""
 
     async def closing_in_loop(self, client: object) -> None:
-        """Hear that about an asynchronous client, in its event loop."""
+        """Register that an asynchronous client is about to be closed; called in its event loop."""
 
     def closed(self, client: object) -> None:
-        """Hear that a client was closed, on the thread of its event loop."""
+        """Register that a client was closed; called on the thread of its event loop."""
 
     @abstractmethod
     def guard(self) -> Guard:
@@ -101,7 +101,7 @@ def default_client() -> Any:
 
 
 def all_workers() -> dict[str, int]:
-    """Return what has to be said so that ``identity`` tells of all workers; it did so unasked once."""
+    """Return the arguments with which ``identity`` lists all workers, as older releases did without."""
     from distributed import Scheduler
 
     return {"n_workers": -1} if "n_workers" in inspect.signature(Scheduler.identity).parameters else {}
@@ -119,7 +119,7 @@ def loop_of_scheduler(address: str) -> asyncio.AbstractEventLoop | None:
 
 
 def runs_in_this_loop(address: str) -> bool:
-    """Return whether a scheduler runs in the caller's event loop, and cannot answer who blocks that."""
+    """Return whether a scheduler runs in the caller's event loop, and cannot answer while that is blocked."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
@@ -128,7 +128,7 @@ def runs_in_this_loop(address: str) -> bool:
 
 
 def connection_of(client: Any) -> tuple[str, Mapping[str, Any]] | None:
-    """Return the scheduler's address and what a connection to it needs (TLS); None if there is none yet."""
+    """Return the scheduler's address and the arguments of a connection (TLS); None while there is none."""
     scheduler = client.scheduler
     if scheduler is None or client.status in {"closing", "closed"}:
         return None
@@ -136,12 +136,12 @@ def connection_of(client: Any) -> tuple[str, Mapping[str, Any]] | None:
 
 
 def future_states(client: Any, keys: Iterable[Hashable]) -> dict[Hashable, Any]:
-    """Return what the client knows of these futures; unlike a future, it keeps no result on the cluster."""
+    """Return the client's states of these futures, which, unlike futures, keep no result on the cluster."""
     return {key: client.futures.get(key) for key in keys}
 
 
 def cancel(client: Any, keys: Iterable[Any]) -> None:
-    """Have the client cancel those of these futures that have not finished, and do not wait for it."""
+    """Have the client cancel these futures unless they have finished, without waiting for it."""
     from distributed import Future
 
     def cancel_unfinished() -> Any:
@@ -167,7 +167,7 @@ _LAYER = ("layers", "mapping")
 def largest_argument(graph: object) -> tuple[str, float] | None:
     """Return the key of the task with the largest value in a graph, and the value's bytes.
 
-    A graph is walked as it was handed over, without making tasks of it, and 20,000 parts of it at most.
+    20,000 parts of the graph are visited at most, and no tasks are made of it.
     """
     found: tuple[str, float] | None = None
     walk: list[tuple[object, str]] = [(graph, "")]
@@ -210,7 +210,7 @@ def _parts(whole: Any, key: str) -> Iterator[tuple[object, str]]:
 
 def _parts_of_dask(whole: Any, key: str) -> Iterator[tuple[object, str]]:
     for operand in getattr(whole, "operands", ()):
-        # An expression without keys of its own names its tasks after its class, that of `map` as it was told.
+        # An expression without keys of its own names its tasks after its class; `map` has a name of its own.
         name = str(whole.key) if hasattr(whole, "iterables") else type(whole).__name__.lower()
         has_keys = hasattr(operand, "operands") or hasattr(operand, "layers") or isinstance(operand, Mapping)
         yield operand, "" if has_keys else name

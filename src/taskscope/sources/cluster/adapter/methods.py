@@ -1,4 +1,4 @@
-"""How clients are watched: methods of theirs are replaced by ones that tell of the call."""
+"""Watch clients: their methods are replaced by ones that notify observers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LARGE_BYTES = 1_000_000
 
 
 def watch(observer: Observer) -> bool:
-    """Tell `observer` of what clients do from now on; False if distributed was not imported yet."""
+    """Notify `observer` of calls of clients; False if distributed was not imported yet."""
     global _observers  # noqa: PLW0603 - there is one distributed.Client class per process
     with _lock:
         module = sys.modules.get("distributed.client")
@@ -37,7 +37,7 @@ def watch(observer: Observer) -> bool:
 
 
 def release(observer: Observer) -> None:
-    """Tell `observer` nothing any more; distributed is as it was once nobody watches."""
+    """Notify `observer` no more; distributed is as it was once there is no observer."""
     global _observers  # noqa: PLW0603 - see watch
     with _lock:
         _observers = tuple(o for o in _observers if o is not observer)
@@ -79,7 +79,7 @@ def _observed_get(original: Callable[..., Any]) -> Callable[..., Any]:
             raise
         finally:
             _call.reset(token)
-        # An asynchronous client gives an awaitable at once; its futures tell the end.
+        # An asynchronous client returns an awaitable at once; its futures show the end.
         if not isinstance(result, Awaitable):
             _returned(call, None)
         return result
@@ -117,7 +117,7 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
             before = {} if single else {"send_s": sent_s}
 
             def tell(observer: Observer) -> None:
-                # What a task submits is part of its compute: the scheduler's event names the task.
+                # Tasks that a task submits are part of its compute: the scheduler's event names the task.
                 if getattr(sys.modules["distributed.client"].thread_state, "key", None) is not None:
                     return
                 call = None if self.asynchronous else _call.get()
@@ -183,7 +183,7 @@ class _Retrying:
         self._began = time.perf_counter()
 
     def tell(self, observer: Observer) -> None:
-        """Tell of the futures that were given, and of those that they failed with."""
+        """Notify of the given futures, and of futures that had failed with them."""
         futures = self._client.futures
         keys = {future.key for future in sys.modules["distributed.client"].futures_of(self._given)}
         keys.update(key for key in self.failed if key in futures and futures[key].status != "error")
@@ -205,7 +205,7 @@ class _Retrying:
 def _observed_close(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def close(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # The garbage collector closes what it frees, on a thread that may hold any lock, ours among them.
+        # The garbage collector closes clients that it frees, on a thread that may hold any lock.
         if sys._getframe(1).f_code is not type(self).__del__.__code__:
             _call_observers(lambda observer: observer.closing(self))
         return original(self, *args, **kwargs)
@@ -216,7 +216,7 @@ def _observed_close(original: Callable[..., Any]) -> Callable[..., Any]:
 def _observed_end(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     async def _close(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # One that blocks was asked in `close`, and is asynchronous on its own loop, too.
+        # One that blocks was announced in `close`, and is asynchronous on its own loop, too.
         if self._asynchronous and self.status != "closed":
             await _call_in_loop(lambda observer: observer.closing_in_loop(self))
         try:
@@ -230,7 +230,7 @@ def _observed_end(original: Callable[..., Any]) -> Callable[..., Any]:
 def _observed_release(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def _release_key(self: Any, key: Any) -> Any:
-        # Who closes a client lets go of all, whether or not it has finished.
+        # A client that closes releases all its futures, whether or not they have finished.
         state = self.futures.get(key) if self.status not in _CLOSING else None
         if state is not None:
             _call_observers(lambda observer: observer.released(key, state))

@@ -1,4 +1,4 @@
-"""What runs on workers: each function gets the worker as ``dask_worker``, and gives plain values.
+"""Functions that run on workers: each gets the worker as ``dask_worker`` and returns plain values.
 
 They travel as code, with the message behind ``Client.run``: they need nothing of taskscope there.
 """
@@ -38,7 +38,7 @@ def logged_transfers(since: float, dask_worker: Any = None) -> list[list[Any]]:
 @_sent_as_code
 def counted_calls(
     since: float,
-    with_last: bool,  # noqa: FBT001 - what is sent has positions only
+    with_last: bool,  # noqa: FBT001 - functions that are sent are called with positional arguments only
     dask_worker: Any = None,
 ) -> list[tuple[float, bool, Any]]:
     """Return when cycles after `since` ended, whether they have, and calls by prefix."""
@@ -63,15 +63,12 @@ def counted_calls(
 def metered_seconds(
     dask_worker: Any = None,
 ) -> tuple[float, list[str], list[tuple[str, str, str, float]]]:
-    """Return what it has metered of executing tasks.
-
-    That is the time, which tasks it has not booked, and prefix, activity, unit and sum of all it has.
-    """
+    """Return the time, the tasks not yet metered, and prefix, activity, unit and sum of all metrics."""
     from distributed.metrics import time
 
     sums: dict[tuple[str, str, str], float] = {}
     for name, value in list(getattr(dask_worker, "digests_total", {}).items()):
-        # The second is the span, of which there may be many.
+        # The second is the span, which may have any number of values.
         if isinstance(name, tuple) and len(name) == 5 and name[0] == "execute":
             place = str(name[2])[:500], str(name[3])[:500], str(name[4])[:20]
             if place in sums or len(sums) < 20_000:
@@ -113,9 +110,9 @@ async def scheduler_times(op: str, n: int, dask_worker: Any = None) -> list[tupl
 def sampled_lines(  # noqa: C901 - what travels is in one piece
     name: str, interval_s: float, lasts_s: float, dask_worker: Any = None
 ) -> dict[str, list[Any]]:
-    """Return what was sampled of tasks since `name` asked last, and sample for so many seconds more.
+    """Return the samples of tasks since the last call with `name`, and sample for so many seconds more.
 
-    One thread of a worker samples for all who ask. It ends by itself when nobody has asked for so long.
+    One thread of a worker samples for all names. It ends when there was no call for so long.
     """
     import sys
     import threading
@@ -131,7 +128,7 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
         def __init__(self) -> None:
             self.lock = threading.Lock()
             self.readers: dict[str, list[Any]] = {}
-            """Until when, how often, and what was seen since, by who asks."""
+            """Until when, how often, and the sums since the last call, by name."""
             self.thread: threading.Thread | None = None
             self.calls: dict[Any, Any] = {}
             self.cpu: dict[int, tuple[float, float]] = {}
@@ -155,7 +152,7 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
                 self.readers.clear()
             finally:
                 with self.lock:
-                    # Another may have begun since nobody asked.
+                    # Another may have begun since the last call.
                     if self.thread in (None, threading.current_thread()):
                         self.thread = None
                         self.switch(is_sooner=False)
@@ -193,7 +190,7 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
             for thread, key in running.items():
                 cpu_s, known_s = self.cpu_of(thread, now, seconds)
                 calls = self.calls_of(frames.pop(thread, None))
-                # One that has ended meanwhile is not what the stack is about.
+                # The stack of a task that has just ended is not the task's.
                 if calls is None or dask_worker.active_threads.get(thread) is not key:
                     continue
                 seen = str(key_split(key))[:500], now // 1.0, calls
@@ -241,7 +238,7 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
             return known[1]
 
         def switch(self, *, is_sooner: bool) -> None:
-            # While one thread computes: it gives the lock away that long after it was asked to.
+            # While one thread computes: it releases the lock that long after another thread requests it.
             if is_sooner and not self.switch_s and sys.getswitchinterval() > sooner_s:
                 self.switch_s = sys.getswitchinterval()
                 sys.setswitchinterval(sooner_s)
@@ -270,11 +267,11 @@ def sampled_lines(  # noqa: C901 - what travels is in one piece
 def counted_lines(  # noqa: C901 - what travels is in one piece
     name: str, sought: Any, lasts_s: float, seen: Any, source: str | None, dask_worker: Any = None
 ) -> dict[str, Any] | None:
-    """Return what lines took in tasks that ended since `name` asked, and count for so many seconds more.
+    """Return the lines' sums of tasks that ended since the last call with `name`, and count on for a while.
 
-    That is by task: its key, and the rows of `TaskLines`, with a number for all that were given together.
-    Those above the number in `seen` are given again, as an answer may be lost. `is_new` says that of tasks
-    before nothing is known. None: the source of the meter is needed, and not there.
+    Sums are by task: its key, and the rows of `TaskLines`, numbered by answer. Rows above the number in
+    `seen` are sent again, as an answer may be lost. `is_new`: nothing is known of tasks before. None: the
+    meter's source is missing there.
     """
     import sys
     import threading
@@ -283,19 +280,19 @@ def counted_lines(  # noqa: C901 - what travels is in one piece
     most_rows, there, place = 100_000, sys.modules["distributed.worker"], "taskscope_counters_1"
 
     class Counter:
-        """The meter, and what it has to know: which task each thread of these workers runs."""
+        """The meter, and which task each thread of these workers runs."""
 
         def __init__(self, source: str) -> None:
             self.source = source
             names: dict[str, Any] = {"__name__": "taskscope_line_meter"}
-            exec(compile(source, "taskscope/sources/line_meter.py", "exec"), names)  # noqa: S102 - it is ours
+            exec(compile(source, "taskscope/sources/line_meter.py", "exec"), names)  # noqa: S102 - our own source
             self.task_lines = names["TaskLines"]
             self.lock = threading.Lock()
             self.workers: tuple[Any, ...] = ()
             self.doing: dict[int, Any] = {}
             self.ended: dict[str, list[Any]] = {}
             self.given: dict[str, list[Any]] = {}
-            """What was, and may be lost."""
+            """Rows that were sent, whose answer may be lost."""
             self.n_rows = self.n_lost = 0
             self.fault: str | None = None
             self.sought = sought
@@ -333,7 +330,7 @@ def counted_lines(  # noqa: C901 - what travels is in one piece
                 self.changed.set()
                 return self.is_on
 
-        # What the meter asks, at each line ------------------------------------------------------------
+        # Called by the meter for each line ------------------------------------------------------------
 
         def get(self, thread: int) -> Any:
             for worker in self.workers:
@@ -388,7 +385,7 @@ def counted_lines(  # noqa: C901 - what travels is in one piece
         source = counter.source
     elif source is None and lasts_s > 0:
         return None
-    # Others are sought now, or it has ended meanwhile: it knows what it has counted.
+    # Other functions are named now, or it has just ended: it has its own counts.
     before: dict[str, Any] = {"given": [], "is_new": False, "n_lost": 0, "fault": None}
     if counter is not None:
         before = counter.take(dask_worker, last)

@@ -1,1 +1,1 @@
-"""The workers of a cluster: who they are, how their clocks go, and what they are asked for."""
+"""The workers of a cluster: their names, clocks, and requests to them."""

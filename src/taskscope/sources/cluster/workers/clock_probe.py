@@ -54,7 +54,7 @@ class ClockProbe:
         self._refused = False
 
     async def look(self, limiter: RateLimiter) -> None:
-        """Have clocks measured if it is time; wait for those that are new, a second at most."""
+        """Measure clocks if that is due; wait for new ones, a second at most."""
         if self._refused or (self._round is not None and not self._round.done()):
             return
         clocks = self._workers.clocks
@@ -78,12 +78,10 @@ class ClockProbe:
             await asyncio.wait({self._round}, timeout=_FIRST_S)
 
     async def finished(self) -> None:
-        """Wait for what is being measured."""
         if self._round is not None:
             await asyncio.wait({self._round})
 
     def close(self) -> None:
-        """Give up what is being measured."""
         if self._round is not None:
             self._round.cancel()
 
@@ -97,7 +95,7 @@ class ClockProbe:
     async def _measure_scheduler(self) -> float | None:
         clock, found = self._recorder.clock, list[Exchange]()
         for _ in range(_N_EXCHANGES):
-            # In this order, so that losing the turn in between makes it look longer, never earlier.
+            # In this order, so that a lost time slice in between makes it longer, never earlier.
             began, at = clock.perf_counter(), clock.time()
             there = await self._link.ask(self._op)
             found.append(_read_exchange((at, there, at + clock.perf_counter() - began)))

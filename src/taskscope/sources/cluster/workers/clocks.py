@@ -40,7 +40,7 @@ class HostClocks:
         return best.ahead_s
 
     def host(self, address: str) -> ClockFilter | None:
-        """Return the clock of a worker's machine, of which the scheduler's is ahead; None for that itself."""
+        """Return a worker's machine's clock against the scheduler's; None on the scheduler's own machine."""
         host = host_of(address)
         return None if host == self._scheduler else self._hosts.setdefault(host, ClockFilter())
 
@@ -58,8 +58,7 @@ class WorkerClock:
     def ahead_s(self) -> float:
         """How far this machine's clock is ahead of the worker's.
 
-        Before the distance from the scheduler was measured it is what the worker itself took it for, and
-        where that is not known either, 0.
+        Before the difference to the scheduler was measured it is the worker's own correction, or 0.
         """
         return self._scheduler_ahead_s() - self._hosts.scheduler_ahead_s
 
@@ -71,7 +70,6 @@ class WorkerClock:
         return median(self._latest) if self._latest else 0.0
 
     def note(self, stop: float, correction: float) -> None:
-        """Learn when the worker took the distance for how much."""
         self._noted.append((stop, correction))
         self._latest.append(correction)
 
@@ -81,7 +79,7 @@ class WorkerClock:
         return self.shift_s(near[1])
 
     def shift_s(self, correction: float) -> float:
-        """Return what to add to times that the worker told with this correction; NaN where it is unknown."""
+        """Return the seconds to add to times that the worker reported with this correction, or NaN."""
         return -self._hosts.scheduler_ahead_s if isnan(correction) else self.ahead_s - correction
 
 
@@ -107,7 +105,7 @@ def _is_loopback(host: str) -> bool:
 
 
 MAX_DRIFT = 1e-4
-"""By how much two clocks drift apart, in seconds a second; what is faster was set."""
+"""By how much two clocks drift apart, in seconds a second; a faster change means that one was set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,7 @@ class Exchange:
 
     @property
     def ahead_s(self) -> float:
-        """How far the clock of who answered is ahead, if both ways took equally long."""
+        """How far the answering clock is ahead, if both ways took equally long."""
         return self.stamped - (self.sent + self.received) / 2
 
     @property
@@ -151,5 +149,5 @@ class ClockFilter:
         return jump_s if has_jumped else None
 
     def forget(self) -> None:
-        """Start over, because the clock of who asks was set."""
+        """Start over, because the requesting clock was set."""
         self.best = None

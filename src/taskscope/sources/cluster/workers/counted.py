@@ -1,7 +1,7 @@
-"""Count and time the lines of named functions on workers, while somebody names some.
+"""Count and time the lines of named functions on workers, while functions are named.
 
-Workers are asked before there are tasks, and as long as functions are named: what a task did before its
-worker was asked is not known. What a worker has counted it gives again until it is known to have come.
+Counting starts before there are tasks, as nothing is counted of a task that is already running. A worker
+sends its counts again until an answer is known to have arrived.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from taskscope.sources.sampled import SentFunctions
 _EVERY_S = 1.0
 _LASTS_S = 5.0
 _S_PER_WORKER = 0.2
-"""Where workers are many they are asked less often, and go on for longer."""
+"""Many workers are polled less often, and count for longer."""
 _MOST_ROWS = 100_000
-"""Of tasks of which it is not known whose they are."""
+"""The most counts kept of tasks whose run is not known."""
 
 
 class WorkerCounts:
@@ -47,15 +47,15 @@ class WorkerCounts:
         source = inspect.getsource(line_meter)
         self._question = Question(poll, "counted lines", counted_lines, sent_once=source)
         self._asked: Sought | None = None
-        """What workers count; None where they do not."""
+        """The functions that workers count; None where they count none."""
         self._asked_of: frozenset[TrackedRun] = frozenset()
-        """The computes that went on when workers were asked."""
+        """The computes that went on at the last request."""
         self._runs: dict[TrackedRun, None] = {}
-        """Those that lines may be of."""
+        """The runs that lines may belong to."""
         self._seen: dict[str, float] = {}
-        """The number of the last that came, by worker."""
+        """The number of the last answer, by worker."""
         self._unknown: list[_Counted] = []
-        """What was counted in tasks of which it is not known whose they are: their graph is being read."""
+        """Counts of tasks whose run is not known: their graph is being read."""
         self._refused = False
 
     @property
@@ -65,7 +65,7 @@ class WorkerCounts:
 
     @property
     def owes(self) -> bool:
-        """Whether workers count, and have counted what was not asked for."""
+        """Whether workers count, and have unread counts."""
         return self._asked is not None and not self._refused
 
     async def begin(self, limiter: RateLimiter) -> None:
@@ -94,7 +94,6 @@ class WorkerCounts:
         self._runs = {run: None for run in self._runs if run in going}
 
     def close(self) -> None:
-        """Stop."""
         self._runs.clear()
         self._unknown.clear()
         self._asked = None
@@ -106,7 +105,7 @@ class WorkerCounts:
         self._recorder.warn(f"lines are not counted on workers: {why}")
 
     def _ask(self, limiter: RateLimiter, going: Iterable[TrackedRun]) -> None:
-        """Ask for what was counted, and have workers count what is named now."""
+        """Read the counts, and have workers count the functions that are named now."""
         sought = self._sought()
         lasts_s = 0.0 if sought is None else _LASTS_S + _S_PER_WORKER * len(self._workers.present)
         self._asked_of = frozenset(going)
@@ -144,7 +143,7 @@ class WorkerCounts:
         self._recorder.warn(f"lines of functions on {self._workers.get(address).label} {what}")
 
     def _record(self) -> None:
-        """Tell what is of computes, and keep what may be of one whose tasks are not known so far."""
+        """Record the counts of known runs; keep those whose tasks are not known yet."""
         unknown = [counted for counted in self._unknown if not self._has_recorded(counted)]
         # Others may call the same functions.
         are_of_others = self._knows_all() and not any(run.n_expected for run in self._runs)

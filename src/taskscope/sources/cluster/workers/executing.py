@@ -1,7 +1,7 @@
-"""Ask workers which of their threads run which tasks, and since when.
+"""Request which threads of workers run which tasks, and since when.
 
-The scheduler knows what it gave to a worker, not what that has begun. Before tasks have ended this matters
-only where they take long.
+The scheduler has the tasks that a worker was sent, not those that it has begun. While tasks have not ended
+this matters only where they take long.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Executing:
         self._question = Question(poll, "running tasks", running_threads)
         self._executing: dict[str, _Executing] = {}
         self._runs: set[TrackedRun] = set()
-        """Those of which somebody was told."""
+        """The runs with such tasks."""
         self._refused = False
 
     async def ask(self, limiter: RateLimiter, sent: Mapping[Hashable, TrackedRun]) -> None:
@@ -47,11 +47,10 @@ class Executing:
             self._question.begin(limiter)
 
     def close(self) -> None:
-        """Stop."""
         self._question.close()
 
     def _take(self, answers: Answers) -> None:
-        # What a worker said that does not answer now is the last that is known of it.
+        # The last answer of a worker counts while it does not answer.
         self._executing = {address: self._executing.get(address, []) for address in answers.silent}
         self._refused = answers.refusal is not None
         self._question.take_each(answers, self._take_one)

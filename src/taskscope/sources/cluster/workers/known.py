@@ -1,13 +1,13 @@
-"""The workers of a cluster: what they are called, what becomes of their times, their CPU and memory.
+"""The workers of a cluster: names, lanes, measurements, and what happens to them.
 
-Of a ``life`` event, what happened is one of
+The events of ``life`` and their details are
 
 - ``came``: its name, the address of its nanny where it has one, and how many threads it has;
-- ``status``: which it had, and which it has;
-- ``killed``: how many bytes it had when its nanny killed it for that;
-- ``timed out``: after how many seconds without a word the scheduler gave it up;
-- ``closing``: why, as the worker itself says;
-- ``gone``: whether that was expected, as it is of a worker that says goodbye.
+- ``status``: the status before and the new one;
+- ``killed``: how many bytes it had when its nanny killed it;
+- ``timed out``: after how many seconds without a message the scheduler gave it up;
+- ``closing``: the worker's own reason;
+- ``gone``: whether that was expected, as of a worker that closes itself.
 """
 
 from __future__ import annotations
@@ -61,20 +61,19 @@ class Worker:
     coroutines_until: list[float] = field(default_factory=list)
     """When the last coroutine of each of their lanes ended."""
     n_held: int = 0
-    """How many results it held when it last told."""
+    """How many results it had at its last report."""
     nanny: str = ""
     """Where the nanny listens that restarts it; empty where there is none."""
 
     @property
     def label(self) -> str:
-        """What to call it on screen."""
         return self.name if self.name == self.address else f"worker {self.name}"
 
     def free_lanes(self, n: int) -> list[tuple[LaneKey, float]]:
         """Return the lanes of so many threads, and since when each was free, the longest free first."""
         ended = sorted(self.free_from.items(), key=lambda thread: thread[1])
         free = [(self.threads[thread], since) for thread, since in ended[:n]]
-        # Lower numbers than those of lanes whose worker alone is known.
+        # Lower numbers than those of lanes without a known thread.
         return free + [(self.lane(-1_000 - number), 0.0) for number in range(len(free) + 1, n + 1)]
 
     def lane(self, thread: int, stop: float = 0.0) -> LaneKey:
@@ -108,14 +107,13 @@ class Workers:
         self._known: dict[str, Worker] = {}
         self._announced: set[str] = set()
         self.present: frozenset[str] = frozenset()
-        """The addresses of those that the scheduler had at last."""
+        """The addresses in the scheduler's last answer."""
         self.n_threads = 0
         """How many tasks they run at a time."""
         self.silent: frozenset[str] = frozenset()
-        """The addresses of those that did not answer in time when they were last asked."""
+        """The addresses of workers that did not answer the last request in time."""
 
     def update(self, identity: Mapping[str, Any]) -> None:
-        """Take over what the scheduler reports of its workers."""
         facts_of: Mapping[str, Any] = identity["workers"]
         for address, facts in facts_of.items():
             worker = self.get(str(address))
@@ -129,7 +127,7 @@ class Workers:
         self.n_threads = sum(self._known[address].n_threads for address in self.present)
 
     def get(self, address: str) -> Worker:
-        """Return a worker, which may be one that was never heard of."""
+        """Return a worker, which the scheduler may not have listed."""
         known = self._known.get(address)
         if known is None:
             clock = WorkerClock(self.clocks, address)
@@ -137,12 +135,11 @@ class Workers:
         return known
 
     def __contains__(self, address: object) -> bool:
-        """Return whether the scheduler has told of this worker."""
         return address in self._announced
 
 
 def name_and_nanny(address: str, facts: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what a worker is called, and where its nanny listens."""
+    """Return a worker's name, and its nanny's address."""
     # Names are numbers, texts, or anything else that was given.
     return str(facts.get("name", address)), str(facts.get("nanny") or "")
 
@@ -164,7 +161,7 @@ class WorkerSampler:
         """When workers that run tasks measured for what share of the time their lock was wanted, and that."""
 
     def take(self, worker: Worker, facts: Mapping[str, Any]) -> None:
-        """Tell what a worker says, unless that was told before."""
+        """Record a worker's measurements, unless they were recorded before."""
         metrics = _mapping(facts.get("metrics"))
         measured = _number(metrics.get("time"))
         if measured is None or measured <= self._last_heard.get(worker.address, float("-inf")):
@@ -177,12 +174,12 @@ class WorkerSampler:
         spilled = _mapping(metrics.get("spilled_bytes"))
         in_memory = _number(spilled.get("memory"))
         rss, held = _number(metrics.get("memory")), _number(metrics.get("managed_bytes"))
-        # The worker counts what it has spilled among what it holds.
+        # The worker counts spilled results, too.
         managed = None if held is None else max(held - (in_memory or 0.0), 0.0)
         net, disk = _mapping(metrics.get("host_net_io")), _mapping(metrics.get("host_disk_io"))
         tick_s = _number(metrics.get("event_loop_interval"))
         counts = _mapping(metrics.get("task_counts"))
-        # What has left the pool of threads (`secede`) runs as well.
+        # Tasks that left the pool of threads (`secede`) run as well.
         executing = sum(_number(counts.get(state)) or 0 for state in ("executing", "long-running"))
         gil_contention = _number(metrics.get("gil_contention"))
         if executing and gil_contention is not None and 0 <= gil_contention <= 1:
@@ -250,7 +247,7 @@ _T = TypeVar("_T")
 _MOST_KNOWN = 1_000
 _RETIRED = "retired"
 _MOMENT = re.compile(r"-\d+(\.\d+)?$")
-"""What ends the name of a stimulus."""
+"""The end of a stimulus' name."""
 
 
 class WorkersLife:
@@ -291,7 +288,6 @@ class WorkersLife:
                 self._go(address, moment, is_expected=is_expected)
 
     def why_gone(self, address: str, *, is_expected: bool) -> str:
-        """Return why tasks are lost that a worker had which is gone."""
         label, why = self._workers.get(address).label, self._why.get(address)
         return f"{label} {'left' if is_expected else 'died'}" + ("" if why is None else f": {why}")
 

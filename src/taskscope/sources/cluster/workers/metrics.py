@@ -1,13 +1,13 @@
-"""Ask workers what they have metered of the tasks that they executed, and tell whose it was.
+"""Request the metrics of workers, and give them to runs and tasks.
 
-Each worker of distributed adds up, as long as it lives, where the time of its tasks went: on the CPU of
-their threads and off it, reading what they need, and whatever P2P and users meter inside of them. It books
-a task in the very step in which it reports it. What has come since the last answer is of the compute that
-goes on and has tasks of that prefix; where several have, of the one that began last.
+Each worker of distributed adds up where the time of its tasks went: on the CPU of their threads and off it,
+reading dependencies, and activities of P2P and users. It books a task in the step in which it reports it. The
+growth since the last answer belongs to the run that goes on and has tasks of that prefix; of several, to the
+one that began last.
 
-What came of a prefix between two answers of a worker is the CPU time of those tasks of it that ended there
-in between: of one it is measured, of several each has a share (`TaskCpu`). Tasks that raised are metered as
-one sum without their CPU time, and coroutines and those of other processes without any.
+The growth of a prefix between two answers is the CPU time of those of its tasks that ended in between: of a
+single task it is measured, of several each has a share (`TaskCpu`). Tasks that raised are metered as one sum
+without their CPU time, and coroutines and tasks of other processes without any.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_ENDED = 500_000
 _MORE, _MORE_S = 1.01, 0.001
 """By how much more may be metered of tasks than they took."""
 _LESS = 0.9
-"""How much of what they took is metered of them at least."""
+"""The least share of tasks' time that is metered."""
 _Entry: TypeAlias = tuple[str, str, str, float]
 
 
@@ -55,42 +55,40 @@ class Ended(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a worker had booked at a moment: seconds that are new since the look before, by prefix."""
+    """The sums of a worker at a moment: seconds that are new since the answer before, by prefix."""
 
     time: float
     executing: Collection[str]
     seconds: dict[str, dict[str, float]]
 
     def has(self, task: Ended) -> bool:
-        """Return whether a task was booked by then."""
         if not task.reported <= self.time:
             return False
-        # It is booked a moment after the time that stands in its report.
+        # It is booked a moment after the time in its report.
         return not self.executing or str(task.key)[:500] not in self.executing
 
 
 class TaskCpu:
-    """Tells how much CPU time single tasks took, by what came to their workers' sums between two looks.
+    """Finds the CPU time of single tasks from the growth of their workers' sums between two answers.
 
-    What finished before a look may be told after it. So a look is settled when the next one has come, or,
-    for the prefixes of runs that are over, at once: all their tasks have been told by then.
+    A task that ended before an answer may be reported after it. So an answer is settled when the next one
+    arrives, or, for the prefixes of runs that are over and have all their records, at once.
     """
 
     def __init__(self) -> None:
         self._ended: dict[str, dict[str, list[Ended]]] = defaultdict(lambda: defaultdict(list))
-        """Tasks that no look has settled, by worker and prefix."""
+        """Tasks that no answer has settled, by worker and prefix."""
         self._n_ended = 0
         self._looks: dict[str, _Look] = {}
-        """The last look of each worker, which is to be settled."""
+        """The last answer of each worker, which is to be settled."""
         self._settled: dict[str, _Look] = {}
-        """The last look of each worker that was settled: what was booked by then is not in later ones."""
+        """The last settled answer of each worker, whose tasks are not in later ones."""
         self._early: dict[str, dict[str, _Look]] = defaultdict(dict)
         """Those after it that were settled for single prefixes."""
 
     def end(self, worker: str, task: Ended) -> None:
-        """Note a task that finished."""
         if self._n_ended >= _MOST_ENDED:
-            # What was metered of them is more than what others took, so it is given to nobody.
+            # Their sum is more than other tasks took, so no task gets it.
             self._ended.clear()
             self._n_ended = 0
         self._ended[worker][split_key(task.key)[1]].append(task)
@@ -99,7 +97,7 @@ class TaskCpu:
     def look(
         self, worker: str, time: float, executing: Sequence[str], seconds: dict[str, dict[str, float]]
     ) -> None:
-        """Take what a worker said; `seconds` are new since it said so last, by prefix and activity."""
+        """Take an answer; `seconds` are new since the last one, by prefix and activity."""
         before = self._looks.get(worker)
         if before is not None:
             self._settle(worker, before, list(before.seconds))
@@ -108,20 +106,19 @@ class TaskCpu:
         self._looks[worker] = _Look(time, frozenset(executing), seconds)
 
     def begin(self, worker: str, time: float, executing: Sequence[str]) -> None:
-        """Take what a worker said first: of what came before nothing is known."""
+        """Take a worker's first answer: of earlier tasks nothing is known."""
         self._looks.pop(worker, None)
         self._early.pop(worker, None)
         self._settled[worker] = _Look(time, frozenset(executing), {})
 
     def settle(self, prefixes: frozenset[str]) -> None:
-        """Settle the last look of each worker for these prefixes, of whose tasks all have been told."""
+        """Settle the last answer of each worker for these prefixes, whose tasks were all reported."""
         for worker, look in self._looks.items():
             for prefix in prefixes & look.seconds.keys():
                 self._settle(worker, look, [prefix])
                 self._early[worker][prefix] = look
 
     def forget(self, present: Collection[str]) -> None:
-        """Forget workers that are not there any more."""
         for worker in [worker for worker in self._settled.keys() | self._looks if worker not in present]:
             known: MutableMapping[str, Any]
             for known in (self._looks, self._early, self._settled):
@@ -138,17 +135,17 @@ class TaskCpu:
             self._n_ended -= len(waiting) - len(left)
             if left:
                 of_worker[prefix] = left
-            # What was booked earlier and told only now was in what came by then.
+            # Tasks that were booked earlier and reported only now are in an earlier sum.
             _give(seconds, [task for task in booked if before is None or not before.has(task)])
 
 
 def _give(seconds: Mapping[str, float], tasks: Sequence[Ended]) -> None:
-    """Tell the CPU time of tasks of which all was metered that a worker metered of their prefix meanwhile."""
+    """Give tasks the CPU time of their prefix, where all of it was metered."""
     took_s = sum(task.seconds for task in tasks)
     cpu_s = sum(value for activity, value in seconds.items() if activity.endswith("-cpu"))
     in_threads_s = cpu_s + sum(value for name, value in seconds.items() if name.endswith("-noncpu"))
     if "thread-cpu" not in seconds or in_threads_s > _MORE * took_s + _MORE_S * len(tasks):
-        # They ran elsewhere, or others ended beside them of which nobody told.
+        # They ran elsewhere, or other tasks ended beside them without a report.
         return
     if min(took_s - in_threads_s, seconds.get("executor", 0.0)) > (1.0 - _LESS) * took_s:
         # Some ran in a process of an executor, where nothing is metered.
@@ -170,18 +167,17 @@ class WorkerMetrics:
         self._recorder = recorder
         self._question = Question(poll, "metrics", metered_seconds)
         self._last: dict[str, dict[_Name, float]] = {}
-        """What each worker has said last."""
+        """The last answer of each worker."""
         self._old: frozenset[str] = frozenset()
-        """Workers that were there before anybody asked: what they say first is of earlier times."""
+        """Workers from before the first request: their first answer is about earlier times."""
         self._new: dict[tuple[str, _Name], float] = defaultdict(float)
-        """What came since then and is nobody's so far, by worker."""
+        """The growth that no run has, by worker."""
         self._prefixes: dict[TrackedRun, tuple[int, frozenset[str]]] = {}
         """The prefixes of runs that go on, and of how many keys."""
         self._refused = False
         self._tasks = TaskCpu()
 
     def end(self, workers: Sequence[str], tasks: Iterable[Ended]) -> None:
-        """Note tasks that finished in threads of these workers."""
         if not self._refused:
             for worker, task in zip(workers, tasks, strict=True):
                 self._tasks.end(worker, task)
@@ -205,7 +201,6 @@ class WorkerMetrics:
         self._record(runs)
 
     def close(self) -> None:
-        """Stop."""
         self._question.close()
 
     def _take_all(self, answers: Answers | None, *, at_once: bool = False) -> None:
@@ -258,7 +253,7 @@ class WorkerMetrics:
             value = self._new.pop((address, name))
             self._recorder.metered.add(owners[prefix], address, prefix, activity, unit, value)
         if all(run.over is not None for run in runs):
-            # Of other clients, or of nobody any more.
+            # It belongs to other clients, or to no run.
             self._new.clear()
 
     def _prefixes_of(self, run: TrackedRun) -> frozenset[str]:

@@ -1,9 +1,9 @@
-"""Ask workers, with the message behind ``Client.run``, so that none ever has more than a few questions open.
+"""Send requests to workers, with the message behind ``Client.run``, few of them open at a time.
 
-The scheduler passes a question on and waits for the answer without an end: an event loop that stands still (a
-stopped process, swapping, tasks that hold the interpreter) never gives it, and each question keeps a task and
-a connection there. So a worker that does not answer in time is asked nothing more until it has answered, or
-is gone. What is sent needs nothing of taskscope there; what comes back are plain values, never unpickled.
+The scheduler passes a request on and waits for the answer without an end: a blocked event loop (a stopped
+process, swapping, tasks that keep the interpreter's lock) never gives it, and each request keeps a task and a
+connection there. So a worker that does not answer in time gets no more requests until it has answered, or is
+gone. Functions that are sent need nothing of taskscope there; answers are plain values, never unpickled.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _BACK_OFF_S = (5.0, 10.0, 20.0)
 _EVERY_S = 2.0
 _PAUSE_S_PER_WORKER = 0.05
 _DISALLOWED = b"explicitly disallowed"
-"""What distributed says of handlers that are blocked."""
+"""distributed's words for handlers that are blocked."""
 _OTHER_PYTHON = b"it runs Python "
-"""What answers begin with of workers that cannot run what is sent; others begin as zlib does."""
+"""How answers begin of workers that cannot run the function; others begin as zlib does."""
 _HERE_ONLY = (
     "__import__('pickle').loads({code!r}) if __import__('sys').version_info[:2] == {here!r} else "
     "(lambda *arguments, dask_worker=None, answer={before!r} + b'%d.%d, and this is %d.%d' "
@@ -63,7 +63,7 @@ class Avoided(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A message that was not answered yet: whom it is for, and when those are asked anew in parts."""
+    """An unanswered message, its workers, and when these get new messages in parts."""
 
     workers: Sequence[str]
     asked_at: float
@@ -84,24 +84,23 @@ class WorkerPoll:
         self._turn = asyncio.Lock()
         self._open: dict[asyncio.Task[Answers], _Open] = {}
         self._tasks: set[asyncio.Task[Answers]] = set()
-        """All that was asked and not answered, also what was asked anew since."""
+        """All unanswered messages, also those that were sent again in parts."""
 
     async def call(
         self, function: _Function, *arguments: object, workers: Collection[str] | None = None
     ) -> Answers:
-        """Return what a function gave on workers, within a second: one that hangs holds up nobody.
+        """Return the results of a function on workers, within a second also if one hangs.
 
-        All are asked with one message, which is answered once all of them have answered. Where that takes
-        longer than 0.4 s (more than eighty workers are given 5 ms each), they are asked anew, each on its
-        own, or in sixteen groups where they are more; who does not answer then is left alone, see above. Of a
-        group it is not known who hangs: after 5, 10, 20 s it is asked in parts.
+        All get one message, which is answered once all workers have answered. Where that takes longer than
+        0.4 s (5 ms each for more than eighty workers), each gets a message of its own, or sixteen groups do.
+        A worker that does not answer then gets no more. Which of a group hangs is not known: after 5, 10,
+        20 s it is split.
         """
         async with self._turn:
             asked = self.workers.present if workers is None else frozenset(workers)
             return await self._call(_message(function, arguments), asked) if asked else Answers({})
 
     def close(self) -> None:
-        """Wait for nothing more."""
         now = self.recorder.clock.perf_counter()
         for task, known in self._open.items():
             if now - known.asked_at >= _PATIENCE_S:
@@ -135,7 +134,7 @@ class WorkerPoll:
     ) -> list[Answers]:
         if not trusted:
             return []
-        # All that the scheduler has, so that none is asked for that has left meanwhile.
+        # All that the scheduler has, so that no worker is addressed that has just left.
         is_all = len(trusted) == len(self.workers.present)
         (first,) = asked = self._ask(message, [trusted], {}, is_all=is_all)
         answers = await self._within(patience_s, asked)
@@ -151,7 +150,7 @@ class WorkerPoll:
         late: Collection[str],
         patience_s: float,
     ) -> list[Answers]:
-        """Ask those that have a question open, should they answer that one in time."""
+        """Send to workers with an open message, if they answer that one in time."""
         if not earlier:
             return []
         await asyncio.wait(earlier, timeout=patience_s)
@@ -169,12 +168,11 @@ class WorkerPoll:
         return frozenset(worker for worker in known if now < self._avoided[worker].until)
 
     def _silent(self, workers: Collection[str]) -> frozenset[str]:
-        """Return those that have a question open."""
         waited_for = chain.from_iterable(known.workers for known in self._open.values())
         return frozenset(waited_for).intersection(workers)
 
     def _take_due(self) -> dict[str, int]:
-        """Return the workers of groups that are asked in parts now, and how often that was done before."""
+        """Return the workers of groups that are due to be split, and how often that was done before."""
         now = self.recorder.clock.perf_counter()
         due = {task: known for task, known in self._open.items() if known.again_at <= now}
         for task in due:
@@ -204,24 +202,23 @@ class WorkerPoll:
         self._open.pop(task, None)
         self._tasks.discard(task)
         if not task.cancelled():
-            # One of several errors is raised, and the others are heard all the same.
+            # Errors of all messages are retrieved, one of several is raised.
             task.exception()
 
     async def _within(self, patience_s: float, asked: set[asyncio.Task[Answers]]) -> list[Answers]:
-        """Return what comes within this time."""
         if not asked:
             return []
         done, _ = await asyncio.wait(asked, timeout=patience_s)
-        # What is done is so before it is heard that it is.
+        # They are done before their callbacks have run.
         for task in done:
             self._open.pop(task, None)
         return await asyncio.gather(*done)
 
 
 class Question:
-    """One question to all workers, asked next to the polling loop, which goes on meanwhile.
+    """One request to all workers, beside the polling loop.
 
-    Asked every two seconds at most, and more seldom where there are more than 40 workers.
+    Sent every two seconds at most, and less often where there are more than 40 workers.
     """
 
     def __init__(
@@ -234,13 +231,13 @@ class Question:
         self._asking: asyncio.Task[Answers] | None = None
 
     def is_due(self, limiter: RateLimiter, every_s: float | None = None) -> bool:
-        """Return whether to `begin`: it is time, and nothing is being asked; `every_s` is 2 s by default."""
+        """Return whether to `begin`: it is time, and no message is open; `every_s` is 2 s by default."""
         every_s = _EVERY_S if every_s is None else every_s
         every_s = max(every_s, len(self._poll.workers.present) * _PAUSE_S_PER_WORKER)
         return self._asking is None and limiter.is_due(self._name, every_s)
 
     def begin(self, limiter: RateLimiter, *arguments: object) -> None:
-        """Ask; what is being asked is given up."""
+        """Send the request; an open one is cancelled."""
         self.close()
         self._asking = asyncio.get_running_loop().create_task(self._ask(limiter, arguments))
 
@@ -258,7 +255,7 @@ class Question:
         return answers
 
     def take_each(self, answers: Answers, take: Callable[[str, Any], None]) -> None:
-        """Take what each worker gave; who gave what cannot be read is said, and the others are taken."""
+        """Take each worker's result; one that cannot be read is left out with a warning."""
         for address, error in answers.failed.items():
             self._leave_out(address, error)
         for address, given in answers.given.items():
@@ -266,7 +263,6 @@ class Question:
                 take(address, given)
 
     def close(self) -> None:
-        """Give up what is being asked."""
         if self._asking is not None:
             self._asking.cancel()
             self._asking = None
@@ -282,7 +278,7 @@ class Question:
         return answers
 
     async def _ask_with(self, sent: str, arguments: tuple[object, ...]) -> Answers:
-        """Ask all, and those that lack what is sent once anew, with it."""
+        """Send to all, and again, with the source, to workers that lack it."""
         answers = await self._poll.call(self._function, *arguments, None)
         lacking = frozenset(address for address, given in answers.given.items() if given is None)
         if not lacking:
@@ -316,7 +312,7 @@ def _message(function: _Function, arguments: tuple[object, ...]) -> dict[str, An
 class _ForThisPython:
     """A function as code, which another Python must not run: it would end the process there.
 
-    Unpickled it is that function, and on another Python one that says which it is.
+    Unpickled it is that function, and on another Python one that returns the two versions.
     """
 
     def __init__(self, pickled: bytes) -> None:
@@ -336,7 +332,7 @@ async def _pass_on(link: Link, message: Mapping[str, Any], workers: Collection[s
     given, failed = dict[str, Any](), dict[str, BaseException]()
     for address, answer in answers.items():
         if isinstance(answer, bytes):
-            # A pickled error, which we do not unpickle: the worker is gone, or does not let itself be asked.
+            # A pickled error, which is not unpickled: the worker is gone, or blocks the message.
             if _DISALLOWED in answer:
                 failed[str(address)] = _RefusedError("running functions is disallowed there")
             continue
@@ -346,7 +342,7 @@ async def _pass_on(link: Link, message: Mapping[str, Any], workers: Collection[s
 
 
 class _RefusedError(Exception):
-    """A worker did not run what it was asked to."""
+    """A worker did not run the function."""
 
 
 def _joined(answers: Sequence[Answers], silent: frozenset[str]) -> Answers:
@@ -386,7 +382,7 @@ def _packed(function: _Function) -> _Function:
 
 
 def _unpacked(answer: Mapping[str, Any]) -> Any:
-    """Return what a worker's function gave; nothing of it is unpickled, and it has a limit."""
+    """Return the result of a worker's function, bounded; nothing of it is unpickled."""
     import msgpack
     from distributed.protocol.serialize import Serialize, Serialized
 
@@ -399,7 +395,7 @@ def _unpacked(answer: Mapping[str, Any]) -> Any:
             raise ValueError("its answer is not plain bytes")
         result = b"".join(result.frames)
     elif isinstance(result, Serialize):
-        # Workers in this process hand over what they would have sent.
+        # Workers in this process return the objects that they would have sent.
         result = result.data
     if not isinstance(result, bytes):
         raise TypeError(f"its answer is of type {type(result).__name__}")

@@ -35,18 +35,15 @@ _Tree: TypeAlias = Mapping[str, Any]
 
 
 def sampling_interval_s() -> float:
-    """Return the seconds between samples of workers, as far as this process's configuration tells."""
+    """Return the seconds between samples of workers, by this process's configuration."""
     return float(parse_timedelta(dask.config.get(_INTERVAL, "10ms"), default="ms"))
 
 
 def own_calls(tree: Mapping[str, Any]) -> Iterator[tuple[tuple[Function, ...], int]]:
     """Yield each stack of a tree that samples ended in, outermost function first, and how many.
 
-    Notes
-    -----
-    Workers (seen in distributed 2026.8) count a sample for every call but the innermost. So what ended in one
-    of several functions that were called from one place is told only in sum: it has a place of its own, for
-    which of them it was nobody knows.
+    Workers (distributed 2026.8) count a sample for every call but the innermost. So samples that ended in one
+    of several functions that were called from one place are known only in sum, and have a place of their own.
     """
     innermost = _counts_innermost(tree)
     waiting: list[tuple[tuple[Function, ...], _Tree, int]] = [((), tree, 0)]
@@ -111,7 +108,7 @@ _FOLD_S = 0.2
 
 @dataclass(slots=True)
 class _Profile:
-    """What a worker has told: until when, and what of the cycle after that, which was not over then."""
+    """How far a worker's samples were read, and its samples of the cycle after that, which was not over."""
 
     until: float
     of_next: _Samples = field(default_factory=Counter)
@@ -129,23 +126,21 @@ class WorkerProfiles:
         self._runs: dict[int, float] = {}
         """The computes that samples may be of, by number, and when they began."""
         self._over: dict[int, float] = {}
-        """Since when those of them are over that are, on the scheduler's clock."""
+        """Since when runs are over, on the scheduler's clock."""
         self._early: list[tuple[str, float, _Samples]] = []
-        """Samples that came before the graph of a compute that they may be of: worker, end of the cycle."""
+        """Samples from before the graph of their compute: worker, end of the cycle."""
         self._refused = False
         self._since = math.inf
         self._question = Question(poll, "profile", counted_calls)
 
     @property
     def owes(self) -> bool:
-        """Whether there are computes whose last samples were not asked for."""
         return bool(self._runs) and not self._refused
 
     async def look(self, limiter: RateLimiter, going: Iterable[RunLog]) -> None:
         """Read answers, and request samples of computes that go on, if they are wanted and due.
 
-        Nobody waits for the answers: what a worker, which may hold the interpreter, does not give in time, it
-        gives the next time.
+        No thread waits for the answers: samples that a busy worker sends late are in its next answer.
         """
         self._take_all(await self._question.answers(wait=False))
         going = list(going)
@@ -167,14 +162,13 @@ class WorkerProfiles:
         self._early.clear()
 
     def close(self) -> None:
-        """Stop."""
         self._runs.clear()
         self._over.clear()
         self._early.clear()
         self._question.close()
 
     def _let_go(self, going: Iterable[RunLog]) -> None:
-        """Await no more samples of computes that were over when the last cycle began that all told of."""
+        """Await no more samples of computes that were over when the last complete cycle began."""
         for run in self._runs.keys() - {log.run for log in going}:
             self._over.setdefault(run, self._on_scheduler(self._recorder.clock.perf_counter()))
         if not self._over:
@@ -187,7 +181,7 @@ class WorkerProfiles:
     def _begin(self, log: RunLog) -> None:
         if not self._runs:
             self._since = self._on_scheduler(log.start)
-            # Of a cycle that may go on still, what was told must not be told twice.
+            # Samples of a cycle that may go on must not count twice.
             last = self._since - 2 * _CYCLE_S
             self._profiles = {
                 address: profile for address, profile in self._profiles.items() if profile.noted > last
@@ -205,7 +199,7 @@ class WorkerProfiles:
             )
             return
         if at_end:
-            # Whose prefixes these are is known once graphs were looked at.
+            # The runs of these prefixes are known once graphs were read.
             self._recorder.pull(_FOLD_S)
         owners = _owners(self._recorder, self._runs)
         early, self._early = self._early, []
@@ -216,12 +210,12 @@ class WorkerProfiles:
             self._recorder.warn("a worker did not send its profile in time: samples may be missing")
 
     def _until(self) -> float:
-        """Return until when all workers have told; one that never answers is not waited for."""
+        """Return until when all workers have sent samples; one that never answers is not waited for."""
         profile = [self._of(address).until for address in self._workers.present]
         return max(min(profile, default=self._since), max(profile, default=self._since) - _LONGEST_S)
 
     def _on_scheduler(self, moment: float) -> float:
-        """Return what the scheduler's clock shows at a moment of ours; by it workers give their times."""
+        """Return a moment on the scheduler's clock, which workers' times are on."""
         return moment - self._recorder.clock.shift_s() + self._workers.clocks.scheduler_ahead_s
 
     def _of(self, address: str) -> _Profile:
@@ -254,7 +248,7 @@ class WorkerProfiles:
     def _record(
         self, address: str, stop: float, samples: _Samples, owners: Mapping[str, list[tuple[float, int]]]
     ) -> None:
-        """Tell of a cycle that ended then; what is of no compute that is watched is left out."""
+        """Record a cycle that ended then; samples of no watched compute are left out."""
         interval_s = sampling_interval_s()
         counted: dict[int, list[CountedCalls]] = {}
         unowned: _Samples = Counter()
@@ -277,7 +271,7 @@ class WorkerProfiles:
 
 
 def _tree(rows: _Rows) -> dict[str, Any]:
-    """Return the calls of which a worker has told how deep each is, those below it after it."""
+    """Return the tree of calls that a worker has sent with their depths, callers first."""
     above: list[dict[str, Any]] = []
     for depth, identifier, count in rows:
         call = {"identifier": str(identifier), "count": int(count), "children": []}
@@ -290,7 +284,7 @@ def _tree(rows: _Rows) -> dict[str, Any]:
 
 _LASTS_S = 5.0
 _S_PER_WORKER = 0.2
-"""Where workers are many they are asked less often, and go on for longer."""
+"""Many workers are polled less often, and sample for longer."""
 
 
 class WorkerLines:
@@ -306,13 +300,13 @@ class WorkerLines:
         self._runs: dict[int, float] = {}
         """The computes that samples may be of, by number, and when they began."""
         self._complete_runs: set[int] = set()
-        """Those of them that were over when workers were asked last."""
+        """Runs that were over at the last request."""
         self._question = Question(poll, "lines", sampled_lines)
         self._refused = False
 
     @property
     def owes(self) -> bool:
-        """Whether workers sample, and have samples that were not asked for."""
+        """Whether workers sample, and have unread samples."""
         return bool(self._runs) and not self._refused
 
     async def look(self, limiter: RateLimiter, going: Iterable[RunLog]) -> None:
@@ -334,7 +328,7 @@ class WorkerLines:
         """Read the last samples, and end the sampling where no compute goes on."""
         numbers = {log.run for log in going}
         if self.owes:
-            # What was asked last is not given up: what is in its answer is in no other.
+            # An open request is not cancelled: its samples are in no other answer.
             self._take_all(await self._question.answers(wait=True))
             lasts_s = _LASTS_S if numbers else 0.0
             self._question.begin(limiter, self._name, self._asked_s, lasts_s)
@@ -342,7 +336,6 @@ class WorkerLines:
         self._runs = {run: start for run, start in self._runs.items() if run in numbers}
 
     def close(self) -> None:
-        """Stop."""
         self._runs.clear()
         self._question.close()
 
@@ -355,7 +348,7 @@ class WorkerLines:
                 f"lines are not sampled on workers, which run no code of ours: {answers.refusal}"
             )
             return
-        # Whose prefixes these are is known once graphs were looked at.
+        # The runs of these prefixes are known once graphs were read.
         self._recorder.pull(_FOLD_S)
         owners = _owners(self._recorder, self._runs)
         self._question.take_each(answers, lambda address, given: self._take(address, given, owners))

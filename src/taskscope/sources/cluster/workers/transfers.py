@@ -1,4 +1,4 @@
-"""Read the logs that workers keep of transfers: the task stream tells from whom, not how much."""
+"""Read the workers' logs of transfers: the task stream has their sources, not their bytes."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class TransferLogs:
         self._recorder = recorder
         self._question = Question(poll, "transfers", logged_transfers)
         self._asked: OrderedDict[_Name, tuple[RunLog, int]] = OrderedDict()
-        """Those that are among what is being asked for."""
+        """Transfers of the open request."""
         self._waiting: OrderedDict[_Name, tuple[RunLog, int]] = OrderedDict()
         self._known: OrderedDict[_Name, float] = OrderedDict()
-        """Bytes of transfers of which the stream has not told yet."""
+        """Bytes of transfers that the stream has not reported yet."""
         self._n_tokens = 0
         self._last_stops: dict[tuple[str, int], float] = {}
         self._refused = False
@@ -70,7 +70,7 @@ class TransferLogs:
     def expect(
         self, log: RunLog, worker: str, source: str, start: float, stop: float
     ) -> tuple[int | None, float]:
-        """Note a transfer; return the token by which its bytes will be told, or the bytes themselves."""
+        """Note a transfer; return the token that its bytes will have, or the bytes themselves."""
         # Both the stream and the log have the very same numbers.
         name = (worker, source, start, stop)
         nbytes = self._known.pop(name, None)
@@ -81,10 +81,7 @@ class TransferLogs:
         return self._n_tokens, math.nan
 
     async def ask(self, limiter: RateLimiter, *, at_once: bool) -> None:
-        """Read the logs next to everything else, if there is something to learn and it is time.
-
-        With `at_once` they are read now, but for those of workers that do not answer.
-        """
+        """Read the logs, if transfers wait for bytes and that is due; with `at_once` wait for answers."""
         self._take_all(await self._question.answers(wait=False))
         waiting = bool(self._waiting or (at_once and self._asked))
         if self._refused or not waiting or not (self._question.is_due(limiter) or at_once):
@@ -96,7 +93,6 @@ class TransferLogs:
             self._take_all(await self._question.answers(wait=True), at_once=True)
 
     def close(self) -> None:
-        """Stop."""
         self._question.close()
 
     def _take_all(self, answers: Answers | None, *, at_once: bool = False) -> None:

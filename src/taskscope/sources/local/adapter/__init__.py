@@ -1,6 +1,6 @@
-"""What is relied on of Dask's local schedulers and tasks that Dask does not promise, and nowhere else.
+"""The unpromised parts of Dask's local schedulers and tasks that are used.
 
-``tests/unit/test_private_names.py`` fails when one of these names changes, or another folder knows it; what
-`taskscope.sources.cluster` relies on is in its own folder of this name. That a subclass of
-`dask.callbacks.Callback` has hooks such as ``_pretask`` is documented, and used by `taskscope.diagnostics`.
+``tests/unit/test_private_names.py`` fails when one of these names changes, or another folder uses it;
+`taskscope.sources.cluster` has a folder of its own. That a subclass of `dask.callbacks.Callback` has hooks
+such as ``_pretask`` is documented, and used by `taskscope.diagnostics`.
 """

@@ -1,4 +1,4 @@
-"""The nodes of Dask's graphs: their classes, what they call, and the frames with which Dask calls it."""
+"""The nodes of Dask's graphs: their classes, the functions they call, and Dask's frames around these."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _SUBGRAPH = "_execute_subgraph"
 
 
 def called_name(node: object) -> str | None:
-    """Return the name of what a node of a graph calls, None for fused tasks, which call several functions."""
+    """Return the name of the function of a node; None for fused tasks, which call several."""
     name = funcname(getattr(node, "func", None) or type(node))
     return None if name == _SUBGRAPH else str(name)
 
 
 def is_plumbing(code: CodeType) -> bool:
-    """Return whether this is code with which Dask calls what a task calls."""
+    """Return whether this is code of Dask's between a task and its function."""
     return code.co_filename in _FILES or any(code is known for known in _CODE)

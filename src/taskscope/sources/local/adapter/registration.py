@@ -3,12 +3,12 @@
 Dask swaps that class attribute for an empty set during each compute and puts back what it found, so two
 computes at a time from two threads see, and may put back for good, a set that lacks a registered callback.
 `dask.local.get_async` calls ``dask.local.local_callbacks`` for the callbacks of a compute; while something is
-registered here, `_local_callbacks` stands there. What is installed (`install`) is part of every compute, also
-of those with an explicit ``callbacks=`` and of those that tasks start. What is registered (`register`) is in
-``Callback.active`` like a registered callback of Dask's, and is put back where Dask has lost it.
+registered here, `_local_callbacks` replaces it. Installed callbacks are part of every compute, also
+with an explicit ``callbacks=`` and within tasks. Registered ones (`register`) are in ``Callback.active`` like
+Dask's own, and are put back where Dask has lost them.
 
 A callback of the user's that raises at the end, or an interrupt, keeps Dask from calling the ``finish`` of
-others, so the ``finish`` of what is installed is called once more when the compute is over: it is idempotent.
+others, so the ``finish`` of installed callbacks is called again when the compute is over: it is idempotent.
 
 ``tests/unit/test_private_names.py`` and ``tests/unit/sources/local/adapter/test_registration.py`` fail when
 Dask changes this.
@@ -34,7 +34,7 @@ _lock = threading.Lock()
 _in_all: tuple[CallbackTuple, ...] = ()
 _registered: dict[object, CallbackTuple] = {}
 _withdrawn: set[CallbackTuple] = set()
-"""What was unregistered while a compute had swapped ``Callback.active``, and will put it back."""
+"""Callbacks that were unregistered while a compute had swapped ``Callback.active``, and will put it back."""
 _computes: set[object] = set()
 """The computes that have swapped it."""
 _original: _LocalCallbacks | None = None
@@ -64,7 +64,7 @@ class _Compute:
         self._takes_active = False
 
     def take_active(self) -> None:
-        """Keep what is registered, before Dask takes ``Callback.active`` away."""
+        """Keep the registered callbacks, before Dask swaps ``Callback.active``."""
         self._takes_active = True
         with _lock:
             _computes.add(self)
@@ -74,8 +74,8 @@ class _Compute:
         """Return what Dask has to call, in this order."""
         active = list(found)
         others = [*active, *(c for c in self._registered if c not in active)]
-        # Ends come first: another callback that raises there keeps those after it from being called. The rest
-        # comes last: what others do at the start of a task is not in the task's way.
+        # Ends run first: another callback that raises there keeps those after it from being called. The rest
+        # runs last: work of others at the start of a task does not count as the task's.
         ends = [(None, None, None, None, callback[-1]) for callback in self._in_all]
         rest = [(*callback[:-1], None) for callback in self._in_all]
         return [(self._graphs.append, None, None, None, None), *ends, *others, *rest]
@@ -118,8 +118,8 @@ def uninstall(callback: CallbackTuple) -> None:
 def register(owner: object, callback: CallbackTuple) -> None:
     """Register a callback as Dask would, for one owner, until `unregister`.
 
-    It is called for the computes that a registered callback is called for: not those that tasks start, nor
-    those with callbacks of their own.
+    It is called for the same computes as Dask's own: not for those that tasks start, nor for those with
+    callbacks of their own.
     """
     with _lock:
         _registered[owner] = callback

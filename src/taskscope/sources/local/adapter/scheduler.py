@@ -22,17 +22,7 @@ _MAX_FRAMES = 8
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """How a compute is run.
-
-    Parameters
-    ----------
-    name
-        ``synchronous``, ``threads``, ``processes``, or the name of the executor's class; None if unknown.
-    n_workers
-        How many tasks it runs at a time, None if unknown.
-    requested
-        The keys the compute was asked for, None if unknown.
-    """
+    """How a compute is run: scheduler or executor's class, tasks at a time, and the requested keys."""
 
     name: str | None = None
     n_workers: int | None = None
@@ -94,7 +84,7 @@ def find_culprit(error: BaseException, in_flight: Collection[object]) -> list[ob
     names = _scheduler_locals()
     if names.get("failed") is True:
         return [names["key"]]
-    # A bare pool raises when asked for the answer and does not say which task it was.
+    # A bare pool raises from the call for a result, and does not name its task.
     outermost = error.__traceback__
     raised = outermost and outermost.tb_next
     by_pool = raised is not None and raised.tb_frame.f_code is Future.result.__code__
