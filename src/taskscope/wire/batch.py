@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from taskscope.model.tables.records import (
     TaskBlock,
     split_flags,
 )
-from taskscope.model.tables.workers import PrefixSeconds, WorkerSample
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.schema import columns_of
 
 LAST_GROUP = 65535
@@ -48,75 +48,6 @@ _FURTHER_GROUPS = Group(LAST_GROUP, "further groups", "further groups")
 _Columns: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ResourcesPart:
-    """Samples for one message."""
-
-    first: int = 0
-    dropped: int = 0
-    samples: ResourceRows = field(default_factory=ResourceRows.empty)
-    n_cores: int | None = None
-    limit_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CachePart:
-    """Rows of cache usage, for one message."""
-
-    first: int = 0
-    dropped: int = 0
-    rows: CacheRows = field(default_factory=CacheRows.empty)
-    metrics: Mapping[int, str] = field(default_factory=dict)
-    unknown: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ActivityPart:
-    """Activities for one message."""
-
-    first: int = 0
-    dropped: int = 0
-    rows: ActivityRows = field(default_factory=ActivityRows.empty)
-    sources: Sequence[tuple[int, str]] = ()
-    completed: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, "i8"))
-    nbytes: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, "f8"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WorkerPart:
-    """Samples of workers for one message."""
-
-    first: int = 0
-    samples: Sequence[WorkerSample] = ()
-    numbers: Mapping[str, int] = field(default_factory=dict)
-    workers: Sequence[tuple[int, str, str, int]] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MeteredPart:
-    """CPU time that became known after its task was sent, for one message."""
-
-    rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, "i8"))
-    cpu_s: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, "f8"))
-    cpu_from: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, "u1"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClusterPart:
-    """All of it for one message."""
-
-    metered: MeteredPart = field(default_factory=MeteredPart)
-    activities: ActivityPart = field(default_factory=ActivityPart)
-    workers: WorkerPart = field(default_factory=WorkerPart)
-    metrics: Sequence[PrefixSeconds] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        activities, workers = self.activities, self.workers
-        parts = (activities.rows, activities.sources, activities.completed, workers.samples, workers.workers)
-        return not any(len(part) for part in (*parts, self.metered.rows, self.metrics))
-
-
 def changed_workers(
     known: dict[str, tuple[int, str, str, int]], samples: Iterable[WorkerSample]
 ) -> list[tuple[int, str, str, int]]:
@@ -135,9 +66,16 @@ def changed_workers(
     return list(changed.values())
 
 
+class Rows(NamedTuple):
+    """Rows of a table from number `first` on: its class of columns, records, texts, or columns by name."""
+
+    first: int
+    rows: Any
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Batch:
-    """The rows of one message. Times are seconds after the recorder's zero."""
+    """The content of one message. Times are seconds after the recorder's zero."""
 
     now_s: float
     active: bool
@@ -154,9 +92,12 @@ class Batch:
     stops: Mapping[int, StopWay] = field(default_factory=dict)
     running: Sequence[RunningTask] = ()
     messages: Sequence[Message] = ()
-    resources: ResourcesPart = field(default_factory=ResourcesPart)
-    held: CachePart = field(default_factory=CachePart)
-    cluster: ClusterPart = field(default_factory=ClusterPart)
+    metrics: Mapping[int, str] = field(default_factory=dict)
+    """The name of the user's cache metric, by run."""
+    state: Mapping[str, object] = field(default_factory=dict)
+    """Further columns of the table `state`."""
+    tables: Mapping[str, Rows] = field(default_factory=dict)
+    """New rows of the other tables."""
 
 
 def batch_message() -> dict[str, object]:
@@ -209,57 +150,47 @@ class PageEncoder:
         return [header + self._encoder.batch(first), *map(self._encoder.batch, others)], n_tasks
 
     def _sections(self, batch: Batch, n_tasks: int) -> dict[str, Section]:
-        resources, held, cluster = batch.resources, batch.held, batch.cluster
-        activities, workers = cluster.activities, cluster.workers
         tasks, errors = _task_columns(batch.tasks, n_tasks, self._tick_s)
-        tasks |= _keys(batch.tasks, n_tasks, self._names)
-        sources = [wire_text(text) for _, text in activities.sources]
-        if sources and not self._ends["sources"]:
-            sources = ["", *sources]
-        made: dict[str, tuple[Sized, Callable[[], Section]]] = {
-            "groups": (batch.groups, lambda: self._next("groups", _groups(batch.groups))),
-            "lanes": (batch.lanes, lambda: self._next("lanes", _lanes(batch.lanes))),
-            "runs": (batch.runs, lambda: Section(0, _runs(batch))),
-            "progress": (batch.progress, lambda: Section(0, _progress(batch.progress))),
-            "estimates": (batch.estimates, lambda: Section(0, _estimates(batch.estimates))),
-            "stops": (batch.stops, lambda: Section(0, _stops(batch.stops))),
-            "running": (batch.running, lambda: Section(0, _of_records("running", batch.running))),
-            "messages": (batch.messages, lambda: self._next("messages", batch.messages)),
-            "cache": (held.rows, lambda: Section(held.first, _held(held.rows))),
-            "resources": (
-                resources.samples,
-                lambda: Section(resources.first, _samples(resources.samples)),
-            ),
-            "sources": (sources, lambda: self._next("sources", sources, {"text": sources})),
-            "activities": (
-                activities.rows,
-                lambda: Section(activities.first, _activities(activities.rows, self._tick_s)),
-            ),
-            "metered": (
-                cluster.metered.rows,
-                lambda: Section(
-                    0,
-                    {
-                        "row": cluster.metered.rows,
-                        "cpu_s": cluster.metered.cpu_s,
-                        "cpu_from": cluster.metered.cpu_from,
-                    },
-                ),
-            ),
-            "completed": (
-                activities.completed,
-                lambda: Section(0, {"row": activities.completed, "nbytes": activities.nbytes}),
-            ),
-            "workers": (workers.workers, lambda: Section(0, _workers(workers.workers))),
-            "worker_samples": (workers.samples, lambda: Section(workers.first, _worker_samples(workers))),
-            "metrics": (cluster.metrics, lambda: Section(0, _of_records("metrics", cluster.metrics))),
-        }
-        return {
+        tasks |= key_columns(batch.tasks.keys, batch.tasks.group, n_tasks, self._names, wire_text)
+        found = {
             "state": Section(0, _state(batch)),
             "errors": Section(0, {"text": errors}),
             "tasks": Section(batch.first, tasks),
-            **{name: make() for name, (rows, make) in made.items() if len(rows)},
         }
+        numbered: dict[str, Sequence[object]] = {
+            "groups": _groups(batch.groups),
+            "lanes": _lanes(batch.lanes),
+            "messages": batch.messages,
+        }
+        found |= {name: self._next(name, rows) for name, rows in numbered.items() if rows}
+        whole: dict[str, _Columns] = {
+            "runs": _of_records("runs", batch.runs) | {"metric": _metrics(batch)},
+            "progress": _of_records("progress", batch.progress) | _scheduled(batch.progress),
+            "estimates": _of_records("estimates", batch.estimates.values()) | {"run": list(batch.estimates)},
+            "stops": {
+                "run": list(batch.stops),
+                "way": [STOP_WAYS.index(way) for way in batch.stops.values()],
+            },
+            "running": _of_records("running", batch.running),
+        }
+        found |= {name: Section(0, columns) for name, columns in whole.items() if columns["run"]}
+        for name, (first, rows) in batch.tables.items():
+            if name == "sources" and rows:
+                # The first one stands for none.
+                texts = [*([] if self._ends["sources"] else [""]), *map(wire_text, rows)]
+                found[name] = self._next(name, texts, {"text": texts})
+            elif name != "sources" and len(rows):
+                found[name] = Section(first, self._columns(name, rows))
+        return {name: section for name, section in found.items() if name in _IN_ALL or _n_rows(section)}
+
+    def _columns(self, table: str, rows: object) -> _Columns:
+        if isinstance(rows, CacheRows):
+            return _held(rows)
+        if isinstance(rows, ResourceRows):
+            return _samples(rows)
+        if isinstance(rows, ActivityRows):
+            return _activities(rows, self._tick_s)
+        return dict(rows) if isinstance(rows, Mapping) else _of_records(table, cast("Iterable[object]", rows))
 
     def _next(self, table: str, rows: Sequence[object], columns: _Columns | None = None) -> Section:
         first = self._ends[table]
@@ -291,10 +222,9 @@ def _state(batch: Batch) -> _Columns:
         "final": [batch.final],
         "n_tasks": [batch.cursor],
         "n_dropped": [batch.dropped],
-        "n_activities_dropped": [batch.cluster.activities.dropped],
-        "n_cores": [batch.resources.n_cores],
-        "limit_bytes": [batch.resources.limit_bytes],
-        "cache_unknown": [batch.held.unknown],
+        "n_activities_dropped": [0],
+        "cache_unknown": [False],
+        **{name: [value] for name, value in batch.state.items()},
     }
 
 
@@ -308,16 +238,8 @@ def _lanes(lanes: Iterable[Lane]) -> list[Lane]:
     return [lane for lane in lanes if lane.id <= LAST_LANE]
 
 
-def _runs(batch: Batch) -> _Columns:
-    return _of_records("runs", batch.runs) | {"metric": _metrics(batch)}
-
-
-def _progress(rows: Sequence[PrefixProgress]) -> _Columns:
-    return _of_records("progress", rows) | _scheduled(rows)
-
-
 def _metrics(batch: Batch) -> list[str | None]:
-    metrics = batch.held.metrics
+    metrics = batch.metrics
     return [wire_text(metrics[run.run]) if run.run in metrics else None for run in batch.runs]
 
 
@@ -325,14 +247,6 @@ def _scheduled(rows: Iterable[PrefixProgress]) -> _Columns:
     names = ("scheduled_s", "asked", "is_all", "queued", "waiting", "no_worker")
     scheduled = [(None,) * len(names) if row.scheduled is None else astuple(row.scheduled) for row in rows]
     return {name: [row[i] for row in scheduled] for i, name in enumerate(names)}
-
-
-def _estimates(estimates: Mapping[int, Estimate]) -> _Columns:
-    return _of_records("estimates", estimates.values()) | {"run": list(estimates)}
-
-
-def _stops(stops: Mapping[int, StopWay]) -> _Columns:
-    return {"run": list(stops), "way": [STOP_WAYS.index(way) for way in stops.values()]}
 
 
 def _fitting(keys: KeyBlock) -> int:
@@ -343,10 +257,6 @@ def _fitting(keys: KeyBlock) -> int:
     ]
     limits = ((n_bytes, _MAX_KEY_BYTES), (n_bytes + _ROW_BYTES, _MAX_TASK_BYTES))
     return max(min(int(np.searchsorted(np.cumsum(sizes), most, "right")) for sizes, most in limits), 1)
-
-
-def _keys(tasks: TaskBlock, n: int, names: Sequence[str]) -> _Columns:
-    return key_columns(tasks.keys, tasks.group, n, names, wire_text)
 
 
 def key_columns(
@@ -459,14 +369,15 @@ def _activities(rows: ActivityRows, tick_s: float) -> _Columns:
     }
 
 
-def _workers(workers: Iterable[tuple[int, str, str, int]]) -> _Columns:
-    rows = [(number, wire_text(address), wire_text(name), n) for number, address, name, n in workers]
-    return {column.name: [row[i] for row in rows] for i, column in enumerate(PAGE["workers"].columns)}
-
-
-def _worker_samples(part: WorkerPart) -> _Columns:
-    columns = {c.name: [getattr(sample, c.name) for sample in part.samples] for c in columns_of(WorkerSample)}
-    return columns | {"worker": [part.numbers[sample.worker] for sample in part.samples]}
+def worker_tables(
+    known: dict[str, tuple[int, str, str, int]], samples: Sequence[WorkerSample], first: int = 0
+) -> dict[str, Rows]:
+    """Return the tables of workers and their samples; `known` are the workers of earlier messages."""
+    changed = [(number, wire_text(a), wire_text(b), n) for number, a, b, n in changed_workers(known, samples)]
+    rows = {column.name: [row[i] for row in changed] for i, column in enumerate(PAGE["workers"].columns)}
+    columns = {c.name: [getattr(sample, c.name) for sample in samples] for c in columns_of(WorkerSample)}
+    numbers = [known[sample.worker][0] for sample in samples]
+    return {"workers": Rows(0, rows), "worker_samples": Rows(first, columns | {"worker": numbers})}
 
 
 PART_ROWS = 65_536
@@ -478,6 +389,7 @@ _FEW_ROWS = 400
 """So many rows fit into a frame beside its tasks, whatever texts they have."""
 
 _ALWAYS = "state"
+_IN_ALL = frozenset({"state", "errors", "tasks"})
 _WITH_TASKS = frozenset({"errors", "tasks"})
 
 

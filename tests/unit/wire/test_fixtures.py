@@ -30,7 +30,7 @@ from taskscope.model.tables.records import (
     RunningTask,
 )
 from taskscope.model.tables.workers import Scheduled
-from taskscope.wire import Batch, CachePart, PageEncoder, ResourcesPart, batch_message
+from taskscope.wire import Batch, PageEncoder, Rows, batch_message
 from tests.support.recordings.task_blocks import Row, block_of
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "wire"
@@ -120,8 +120,9 @@ def series_of(name: str) -> dict[str, Any]:
     metrics = {1: "how_long"}
     samples = ResourceRows.of(SAMPLES)
     return {
-        "resources": ResourcesPart(first=7, dropped=7, samples=samples, n_cores=2, limit_bytes=2**33),
-        "held": CachePart(first=100, dropped=99, rows=HELD, metrics=metrics),
+        "tables": {"resources": Rows(7, samples), "cache": Rows(100, HELD)},
+        "metrics": metrics,
+        "state": {"n_cores": 2, "limit_bytes": 2**33},
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,32 +28,12 @@ from taskscope.model.tables.records import (
     TaskBlock,
 )
 from taskscope.model.tables.workers import WorkerSample
-from taskscope.wire import (
-    ActivityPart,
-    Batch,
-    CachePart,
-    ClusterPart,
-    PageEncoder,
-    ResourcesPart,
-    WorkerPart,
-    batch_message,
-    changed_workers,
-)
+from taskscope.wire import Batch, PageEncoder, Rows, batch_message, worker_tables
 
 MAX_SAMPLES = 2_000
 """Samples sent of a recording, about 23 bytes each."""
 
 _STRETCHES = 200
-
-
-def resources_part(recording: RecordedData) -> ResourcesPart:
-    """Return the samples of a recording, thinned where there are many; times after its zero."""
-    samples = thin_samples(recording.resources)
-    return ResourcesPart(
-        samples=replace(samples, time=samples.time - recording.zero_s),
-        n_cores=_whole(recording.metadata.get("n_cores")),
-        limit_bytes=_whole(recording.metadata.get("memory_limit_bytes")),
-    )
 
 
 def thin_samples(samples: ResourceRows, limit: int = MAX_SAMPLES) -> ResourceRows:
@@ -183,58 +163,11 @@ def activity_groups(recording: RecordedData) -> NDArray[np.uint32]:
     return groups
 
 
-def cluster_part(
-    recording: RecordedData,
-    groups: NDArray[np.uint32],
-    group_ids: NDArray[np.uint32],
-    lane_ids: NDArray[np.uint16],
-) -> ClusterPart:
-    """Return activities and samples, timed from the recording's zero and numbered as in the browser."""
-    return ClusterPart(
-        activities=_activities(recording, groups, group_ids, lane_ids),
-        workers=_workers(recording),
-        metrics=seconds_by_prefix(recording),
-    )
-
-
-def _activities(
-    recording: RecordedData,
-    groups: NDArray[np.uint32],
-    group_ids: NDArray[np.uint32],
-    lane_ids: NDArray[np.uint16],
-) -> ActivityPart:
-    columns = recording.activities
-    group = np.searchsorted(group_ids, groups).astype(np.uint32)
-    kept = _longest(columns.rows)
-    rows = columns.rows.part(kept)
-    n_left_out = len(columns.rows) - len(rows)
-    return ActivityPart(
-        first=columns.dropped + n_left_out,
-        dropped=columns.dropped + n_left_out,
-        rows=replace(
-            rows,
-            lane=np.searchsorted(lane_ids, rows.lane).astype(np.uint16),
-            start=rows.start - recording.zero_s,
-            group=group[kept],
-        ),
-        sources=list(enumerate(columns.sources))[1:] if len(rows) else [],
-    )
-
-
 def _longest(rows: ActivityRows) -> NDArray[np.int64]:
     """Return the places of the longest ones, in the order of their start."""
     longest = np.argsort(-rows.duration, kind="stable")[:MAX_ACTIVITIES]
     order: NDArray[np.int64] = longest[np.argsort(rows.start[longest], kind="stable")]
     return order
-
-
-def _workers(recording: RecordedData) -> WorkerPart:
-    known: dict[str, tuple[int, str, str, int]] = {}
-    samples = [replace(s, time_s=s.time_s - recording.zero_s) for s in few_samples(recording.workers)]
-    changed = changed_workers(known, samples)
-    return WorkerPart(
-        samples=samples, numbers={address: row[0] for address, row in known.items()}, workers=changed
-    )
 
 
 def thinned_note(recording: RecordedData, shown: int) -> str | None:
@@ -285,7 +218,8 @@ class CompactTables:
     running: list[RunningTask]
     progress: list[PrefixProgress]
     held: CacheRows
-    cluster: ClusterPart
+    activities: ActivityRows
+    workers: Sequence[WorkerSample]
 
 
 def compact_tables(recording: RecordedData) -> CompactTables:
@@ -307,7 +241,9 @@ def compact_tables(recording: RecordedData) -> CompactTables:
         lane=np.searchsorted(lane_ids, tasks.lane).astype(np.uint16),
     )
     in_flight = tasks.status == RUNNING
-    cluster = cluster_part(recording, of_activities, group_ids, lane_ids)
+    kept = _longest(recording.activities.rows)
+    activities = recording.activities.rows.part(kept)
+    workers = [replace(s, time_s=s.time_s - zero) for s in few_samples(recording.workers)]
     return CompactTables(
         tasks=take_rows(tasks, np.flatnonzero(~in_flight)),
         running=_running(take_rows(tasks, np.flatnonzero(in_flight)), groups),
@@ -321,11 +257,17 @@ def compact_tables(recording: RecordedData) -> CompactTables:
             replace(row, first_s=None if row.first_s is None else row.first_s - zero) for row in progress
         ],
         messages=[replace(m, time_s=m.time_s - zero) for m in recording.messages]
-        + _thinned(recording, len(cluster.workers.samples)),
+        + _thinned(recording, len(workers)),
         held=replace(
             held, group=np.searchsorted(group_ids, held.group).astype(np.uint32), time=held.time - zero
         ),
-        cluster=cluster,
+        activities=replace(
+            activities,
+            lane=np.searchsorted(lane_ids, activities.lane).astype(np.uint16),
+            start=activities.start - zero,
+            group=np.searchsorted(group_ids, of_activities[kept]).astype(np.uint32),
+        ),
+        workers=workers,
     )
 
 
@@ -396,17 +338,12 @@ def recorded_frames(
     first = first_held = number = 0
     while first < len(compact.tasks) or first_held < len(compact.held) or not number:
         rows = take_rows(compact.tasks, slice(first, first + _ROWS_PER_MESSAGE))
-        held = CachePart(
-            first=first_held,
-            rows=compact.held.part(slice(first_held, first_held + _ROWS_PER_MESSAGE)),
-            metrics=cache_metrics(recording),
-            unknown="cache" in recording.unknown,
-        )
-        frames, n_tasks = encoder.frames(
-            _batch(recording, compact, rows, held, first=first, is_head=not number)
-        )
+        held = compact.held.part(slice(first_held, first_held + _ROWS_PER_MESSAGE))
+        tables = {"cache": Rows(first_held, held)} | ({} if number else _head_tables(recording, compact))
+        batch = _batch(recording, compact, rows, tables, first=first, is_head=not number)
+        frames, n_tasks = encoder.frames(batch)
         yield from frames
-        first, first_held, number = first + n_tasks, first_held + len(held.rows), number + 1
+        first, first_held, number = first + n_tasks, first_held + len(held), number + 1
 
 
 def recorded_messages(recording: RecordedData) -> list[dict[str, object]]:
@@ -414,17 +351,33 @@ def recorded_messages(recording: RecordedData) -> list[dict[str, object]]:
     return [{"message": batch_message(), "buffers": [frames]} for frames in recorded_frames(recording)]
 
 
+def _n_activities_dropped(recording: RecordedData, compact: CompactTables) -> int:
+    columns = recording.activities
+    return columns.dropped + len(columns.rows) - len(compact.activities)
+
+
+def _head_tables(recording: RecordedData, compact: CompactTables) -> dict[str, Rows]:
+    """Return the tables that are in the first batch alone."""
+    samples = thin_samples(recording.resources)
+    return {
+        "resources": Rows(0, replace(samples, time=samples.time - recording.zero_s)),
+        "sources": Rows(0, recording.activities.sources[1:] if len(compact.activities) else ()),
+        "activities": Rows(_n_activities_dropped(recording, compact), compact.activities),
+        **worker_tables({}, compact.workers),
+        "metrics": Rows(0, seconds_by_prefix(recording)),
+    }
+
+
 def _batch(
     recording: RecordedData,
     compact: CompactTables,
     rows: TaskBlock,
-    held: CachePart,
+    tables: Mapping[str, Rows],
     *,
     first: int,
     is_head: bool,
 ) -> Batch:
-    # How things stand is said in every batch.
-    resources, dropped = resources_part(recording), compact.cluster.activities.dropped
+    # The state and the running tasks are in every batch.
     return Batch(
         now_s=recording.now_s - recording.zero_s,
         active=False,
@@ -439,7 +392,12 @@ def _batch(
         progress=compact.progress if is_head else (),
         messages=compact.messages if is_head else (),
         running=compact.running,
-        resources=resources if is_head else replace(resources, samples=ResourceRows.empty()),
-        held=held,
-        cluster=compact.cluster if is_head else ClusterPart(activities=ActivityPart(dropped=dropped)),
+        metrics=cache_metrics(recording),
+        state={
+            "n_activities_dropped": _n_activities_dropped(recording, compact),
+            "n_cores": _whole(recording.metadata.get("n_cores")),
+            "limit_bytes": _whole(recording.metadata.get("memory_limit_bytes")),
+            "cache_unknown": "cache" in recording.unknown,
+        },
+        tables=tables,
     )

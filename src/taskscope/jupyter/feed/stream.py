@@ -15,19 +15,7 @@ from taskscope.model.tables.records import Group, Lane, Message, PrefixProgress,
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
 from taskscope.record.tables.log import Reader
-from taskscope.wire import (
-    LAST_GROUP,
-    ActivityPart,
-    Batch,
-    CachePart,
-    ClusterPart,
-    MeteredPart,
-    PageEncoder,
-    ResourcesPart,
-    WorkerPart,
-    batch_message,
-    changed_workers,
-)
+from taskscope.wire import LAST_GROUP, Batch, PageEncoder, Rows, batch_message, worker_tables
 
 MAX_ROWS = 100_000
 """Most task rows in one message while a compute runs."""
@@ -114,14 +102,14 @@ class PageStream:
     def _batch(self, tick: Tick) -> Batch:
         recorder = self._recorder
         first, tasks = recorder.tasks_since(self._cursor, MAX_ROWS if tick.active else MAX_IDLE_ROWS)
-        held = self._new_cache_rows()
-        runs = self._new_runs(held.metrics)
+        tables = {"cache": Rows(*self._held.next())}
+        runs = self._new_runs(recorder.metrics)
         estimates = self._estimates.of([*self._going.values(), *runs], tick.now_s)
         progress = self._new_progress(runs)
         self._running = recorder.running() if tick.active else []
         self._stops = self._stop_ways()
-        resources, cluster = self._new_samples(), self._cluster.next()
-        # Groups and lanes last: the rows above may name ones that are only now known.
+        tables |= {"resources": Rows(*self._resources.next()), **self._cluster.next()}
+        # Groups and lanes last: the rows above may refer to new ones.
         return Batch(
             now_s=tick.now_s,
             active=tick.active,
@@ -138,25 +126,14 @@ class PageStream:
             groups=self._new_groups(),
             lanes=self._new_lanes(),
             messages=self._new_messages(),
-            resources=resources,
-            held=held,
-            cluster=cluster,
+            metrics=self._metrics,
+            state={
+                "n_activities_dropped": recorder.activities.dropped,
+                "n_cores": recorder.limits.n_cores,
+                "limit_bytes": recorder.limits.memory_bytes,
+            },
+            tables=tables,
         )
-
-    def _new_samples(self) -> ResourcesPart:
-        first, samples = self._resources.next()
-        return ResourcesPart(
-            first=first,
-            dropped=self._recorder.resources.dropped,
-            samples=samples,
-            n_cores=self._recorder.limits.n_cores,
-            limit_bytes=self._recorder.limits.memory_bytes,
-        )
-
-    def _new_cache_rows(self) -> CachePart:
-        first, rows = self._held.next()
-        recorder = self._recorder
-        return CachePart(first=first, dropped=recorder.held.dropped, rows=rows, metrics=recorder.metrics)
 
     def _new_runs(self, metrics: Mapping[int, str]) -> list[Run]:
         """Return the runs that changed, and those that now have a metric of the user's."""
@@ -223,45 +200,26 @@ class ClusterStream:
             or self._metrics_version < self._recorder.metered.version
         )
 
-    def next(self) -> ClusterPart:
-        """Return what the next message says; it counts as sent."""
+    def next(self) -> dict[str, Rows]:
+        """Return the tables of the next message; they count as sent."""
         self._metrics_version, metrics = self._recorder.metered.seconds_since(self._metrics_version)
-        return ClusterPart(
-            metered=self._newly_metered(),
-            activities=self._new_activities(),
-            workers=self._new_samples(),
-            metrics=metrics,
-        )
-
-    def _newly_metered(self) -> MeteredPart:
-        rows, blocks = self._recorder.newly_metered(self._metered)
-        whole = [block.cpu_s for block in blocks]
-        flags = [block.flags for block in blocks]
-        return MeteredPart(
-            rows=rows,
-            cpu_s=np.concatenate([np.empty(0), *whole]).astype(np.float64),
-            cpu_from=flag_codes(np.concatenate([np.empty(0, np.uint8), *flags]), "cpu_from"),
-        )
-
-    def _new_activities(self) -> ActivityPart:
-        new = self._recorder.new_activities(self._activities, self._completed, self._n_sources)
-        sources = list(enumerate(new.sources, start=self._n_sources))
-        self._n_sources += len(sources)
-        return ActivityPart(
-            first=new.first,
-            dropped=self._recorder.activities.dropped,
-            rows=new.rows,
-            sources=sources,
-            completed=new.completed,
-            nbytes=new.nbytes,
-        )
-
-    def _new_samples(self) -> WorkerPart:
+        metered = self._newly_metered()
+        activities = self._new_activities()
         first, samples = self._samples.next()
-        changed = changed_workers(self._workers, samples)
-        return WorkerPart(
-            first=first,
-            samples=samples,
-            numbers={address: row[0] for address, row in self._workers.items()},
-            workers=changed,
-        )
+        workers = worker_tables(self._workers, samples, first)
+        return {**activities, "metered": metered, **workers, "metrics": Rows(0, metrics)}
+
+    def _newly_metered(self) -> Rows:
+        rows, blocks = self._recorder.newly_metered(self._metered)
+        flags = np.concatenate([np.empty(0, np.uint8), *(block.flags for block in blocks)])
+        cpu_s = np.concatenate([np.empty(0), *(block.cpu_s for block in blocks)]).astype(np.float64)
+        return Rows(0, {"row": rows, "cpu_s": cpu_s, "cpu_from": flag_codes(flags, "cpu_from")})
+
+    def _new_activities(self) -> dict[str, Rows]:
+        new = self._recorder.new_activities(self._activities, self._completed, self._n_sources)
+        self._n_sources += len(new.sources)
+        return {
+            "sources": Rows(0, new.sources),
+            "activities": Rows(new.first, new.rows),
+            "completed": Rows(0, {"row": new.completed, "nbytes": new.nbytes}),
+        }
