@@ -14,7 +14,7 @@ import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import { Table } from '../ui/tables';
-import { SHARED_CSS, adoptStyles, readTheme, watchTheme } from '../ui/theme';
+import { SHARED_CSS, adoptStyles, followTheme, readTheme, watchSizes } from '../ui/theme';
 import type { ToolbarSpec } from '../ui/toolbar';
 import { Button, TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
 import type { FlameData, FlameFunction } from './data';
@@ -122,20 +122,14 @@ class FlameView implements FlameChart {
 
   start(): void {
     const signal = this.#signal;
-    const onTheme = (): void => {
-      this.#theme = readTheme(document.body);
-      this.el.classList.toggle('tsk-dark', this.#theme.dark);
+    followTheme(() => this.el, theme => {
+      this.#theme = theme;
+      this.el.classList.toggle('tsk-dark', theme.dark);
       this.#frames.request();
-    };
-    onTheme();
-    watchTheme(onTheme, signal);
+    }, signal);
     keepKeys(this.el, signal);
     this.colours.subscribe(() => { this.#frames.request(); }, signal);
-    if (typeof ResizeObserver === 'function') {
-      const observer = new ResizeObserver(() => { this.#frames.request(); });
-      observer.observe(this.el);
-      signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
-    }
+    watchSizes([this.el], () => { this.#frames.request(); }, signal);
     signal.addEventListener('abort', () => {
       render(null, this.el);
       this.el.remove();

@@ -10,7 +10,7 @@ import { FrameLoop } from '../ui/frames';
 import type { Comparison, Keeping, RevealCell } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
-import { SHARED_CSS, adoptStyles, readTheme, watchTheme } from '../ui/theme';
+import { SHARED_CSS, adoptStyles, followTheme } from '../ui/theme';
 import { TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
 import type { ProgressInput, ProgressLayout } from './layout';
 import { layoutProgress } from './layout';
@@ -120,7 +120,7 @@ class ProgressView implements ProgressChart {
 
   start(): void {
     const signal = this.#signal;
-    followTheme(this.el, signal);
+    followTheme(() => this.el, ({ dark }) => { this.el.classList.toggle('tsk-dark', dark); }, signal);
     keepKeys(this.el, signal);
     this.#draw();
     this.store.subscribe(this.#soon, signal);
@@ -271,16 +271,6 @@ function meta(words: ProgressWords, isToldByWorkers: boolean): ComponentChildren
       <span>{words[name]}</span>
     </span>
   ));
-}
-
-function followTheme(chart: HTMLElement, signal: AbortSignal): void {
-  const apply = (): void => {
-    // An element that is not in the page yet has no style to read.
-    const { dark } = readTheme(chart.isConnected ? chart : document.body);
-    chart.classList.toggle('tsk-dark', dark);
-  };
-  apply();
-  watchTheme(apply, signal);
 }
 
 type Tables = Omit<ProgressInput, 'nowS' | 'runs'> & { readonly runs: readonly Run[]; readonly all: readonly Run[] };

@@ -137,8 +137,7 @@ export class Section implements Intents, TimeKeys {
   /** Bring words up to date. */
   update(frame: TimeFrame | null): void {
     const said = this.track?.update(frame) ?? null;
-    const { isCleared } = this.timeline;
-    const cleared = frame === null && isCleared ? trans.__('cleared: waiting for the next compute') : null;
+    const cleared = frame === null && this.timeline.axis.sinceRun !== null ? trans.__('cleared: waiting for the next compute') : null;
     this.#frame = frame;
     this.#nothing = cleared ?? (frame === null ? (said ?? '') : said);
     if (this.#nothing !== null) {
@@ -194,7 +193,7 @@ export class Section implements Intents, TimeKeys {
     const room = this.#room;
     const seen = [
       this.#part, this.#unfolds, this.timeline.isBrief, track.label, track.version(), this.#nothing, this.#hasPlot, this.#notice.text, this.#hint.text, this.#helping, this.#tabling, this.#tableMs, this.#description,
-      room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.isDark,
+      room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.theme.dark,
       ...[...tools.buttons, ...tools.menu.items].flatMap(({ text, pressed, hidden }) => [text, pressed, hidden])
     ].join('\n');
     if (seen === this.#rendered) {
@@ -204,7 +203,7 @@ export class Section implements Intents, TimeKeys {
     const isShown = this.#nothing === null;
     const hasPlot = this.#hasPlot;
     const [prefix] = track.classes;
-    this.root.className = ['tsk-chart', ...track.classes, ...(this.timeline.isDark ? ['tsk-dark'] : [])].join(' ');
+    this.root.className = ['tsk-chart', ...track.classes, ...(this.timeline.theme.dark ? ['tsk-dark'] : [])].join(' ');
     this.root.setAttribute('aria-label', track.label);
     this.root.dataset.part = this.#part;
     this.root.hidden = track.isAbsent?.() === true || this.#part === 'none' || (this.#part === 'head' && !isShown);
@@ -327,8 +326,8 @@ export class Section implements Intents, TimeKeys {
 
   #tools(track: Track): ToolbarSpec {
     const { timeline, leads } = this;
-    const { isCleared, isLive, isOver, axis, navigator } = timeline;
-    const isPaused = axis.pausedAtS !== null;
+    const { isLive, isOver, axis, navigator } = timeline;
+    const [isPaused, isCleared] = [axis.pausedAtS !== null, axis.sinceRun !== null];
     const common = [
       { text: '−', label: trans.__('Zoom out'), act: () => { this.zoom(2); } },
       { text: '+', label: trans.__('Zoom in'), act: () => { this.zoom(0.5); } },

@@ -8,7 +8,7 @@ import type { RunWindow, TaskStore } from '../../store';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
 import type { Keeping } from '../ui/keeping';
-import { SHARED_CSS, adoptStyles, prefersStill, readTheme, watchTheme } from '../ui/theme';
+import { SHARED_CSS, adoptStyles, followTheme, prefersStill, readTheme, watchSizes } from '../ui/theme';
 import { TOOLBAR_CSS } from '../ui/toolbar';
 import { Section } from './section';
 import { TIMELINE_CSS } from './style';
@@ -124,14 +124,6 @@ export class Timeline implements TimelineChart, SectionHost {
     return this.#sections.map(({ root }) => root);
   }
 
-  get isDark(): boolean {
-    return this.theme.dark;
-  }
-
-  get isCleared(): boolean {
-    return this.axis.sinceRun !== null;
-  }
-
   /** Whether anything may still come, so that pausing and clearing make sense. */
   get isLive(): boolean {
     return this.#wasLive || this.store.clock.active;
@@ -143,15 +135,17 @@ export class Timeline implements TimelineChart, SectionHost {
     [SHARED_CSS, TOOLBAR_CSS, TIMELINE_CSS, ...css].forEach(rules => { adoptStyles(el, rules); });
     el.append(...this.els);
     this.#sections.forEach(section => { section.start(); });
-    this.#readTheme();
-    watchTheme(() => { this.#readTheme(); }, signal);
+    followTheme(() => this.els[0], theme => {
+      this.theme = theme;
+      this.request();
+    }, signal);
     this.store.subscribe(() => { this.#onNews(); }, signal);
     this.axis.subscribe(() => { this.request(); }, signal);
     this.store.selection.subscribe(selected => {
       this.#report.selectedKey(selected?.key ?? null);
       this.request();
     }, signal);
-    this.#watchWidth();
+    watchSizes(this.els, () => { this.request(); }, signal);
     signal.addEventListener('abort', () => { this.stop(); }, { once: true });
     this.#paint();
     this.request();
@@ -222,21 +216,6 @@ export class Timeline implements TimelineChart, SectionHost {
     if (this.axis.pausedAtS === null) {
       this.request();
     }
-  }
-
-  #readTheme(): void {
-    const [el] = this.els;
-    this.theme = readTheme(el?.isConnected === true ? el : document.body);
-    this.request();
-  }
-
-  #watchWidth(): void {
-    if (typeof ResizeObserver === 'undefined') {
-      return;
-    }
-    const observer = new ResizeObserver(() => { this.request(); });
-    this.els.forEach(el => { observer.observe(el); });
-    this.signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
   }
 
   /** Say how much of each section is shown: of those that a brief view has as a line of numbers, only the first that is there. */

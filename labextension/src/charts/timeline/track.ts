@@ -127,8 +127,6 @@ export type MakeTrack = (context: TrackContext) => Track | null;
 /** The timeline, as a section needs it. */
 export interface SectionHost extends TimelineParts {
   readonly theme: Theme;
-  readonly isDark: boolean;
-  readonly isCleared: boolean;
   readonly isLive: boolean;
   /** Whether nothing can come any more. */
   readonly isOver: boolean;

@@ -30,6 +30,26 @@ export function watchTheme(changed: () => void, signal: AbortSignal): void {
   watchPixels(changed, signal);
 }
 
+/** Have `apply` called with the theme around an element, now and whenever it changes. */
+export function followTheme(elOf: () => Element | undefined, apply: (theme: Theme) => void, signal: AbortSignal): void {
+  const read = (): void => {
+    const el = elOf();
+    // An element that is not in the page yet has no style to read.
+    apply(readTheme(el?.isConnected === true ? el : document.body));
+  };
+  read();
+  watchTheme(read, signal);
+}
+
+/** Call `changed` when one of these gets another size. */
+export function watchSizes(els: readonly Element[], changed: () => void, signal: AbortSignal): void {
+  if (typeof ResizeObserver === 'function') {
+    const observer = new ResizeObserver(changed);
+    els.forEach(el => { observer.observe(el); });
+    signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
+  }
+}
+
 /** A query for one ratio changes when that is left, and once more when it comes back: each ratio needs its own. */
 function watchPixels(changed: () => void, signal: AbortSignal): void {
   query(`(resolution: ${window.devicePixelRatio || 1}dppx)`)?.addEventListener(

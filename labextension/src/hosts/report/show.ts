@@ -1,7 +1,7 @@
 /** Puts the interactive charts into a page that carries its own data. */
 import { mount } from '../../charts/dashboard';
 import { element } from '../../charts/ui/dom';
-import { adoptStyles } from '../../charts/ui/theme';
+import { adoptStyles, watchSizes } from '../../charts/ui/theme';
 import { DARK, LIGHT } from '../../lib/theme';
 import { type ClusterReader, storeFrom } from './data';
 import { followPage } from './frame';
@@ -44,7 +44,7 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
       if (isFrame) {
         page.changed = () => { dashboard.setBrief(page.brief ?? isLow()); };
         window.addEventListener('resize', () => { page.changed(); }, { signal });
-        whenSized(el, send, signal);
+        watchSizes([el], () => { send(el.scrollHeight); }, signal);
       }
       document.querySelector('.taskscope-picture')?.removeAttribute('open');
       // What the charts say in full needs not stand above them.
@@ -52,13 +52,5 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
     } catch (error) {
       reportError(error);
     }
-  }
-}
-
-function whenSized(el: HTMLElement, send: (height: number) => void, signal: AbortSignal): void {
-  if (typeof ResizeObserver === 'function') {
-    const observer = new ResizeObserver(() => { send(el.scrollHeight); });
-    observer.observe(el);
-    signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
   }
 }

@@ -10,7 +10,7 @@ import { ICells } from '../lab/cells/cells';
 import { IFeeds } from '../lab/feed/feeds';
 import { IPanels } from '../lab/panels/panels';
 import { liveModels } from './live-models';
-import { addOutputRenderer } from './renderer';
+import { type Renderers, addOutputRenderer } from './renderer';
 import { MODULE_NAME, MODULE_VERSION } from './version';
 
 export const plugin: JupyterFrontEndPlugin<void> = {
@@ -30,18 +30,11 @@ export const plugin: JupyterFrontEndPlugin<void> = {
     consoles: IConsoleTracker | null
   ): void => {
     setTranslator((translator ?? nullTranslator).load('taskscope'));
-    notebooks?.forEach(({ content }) => {
-      addOutputRenderer(content.rendermime, liveModels);
-    });
-    notebooks?.widgetAdded.connect((_, { content }) => {
-      addOutputRenderer(content.rendermime, liveModels);
-    });
-    consoles?.forEach(({ console }) => {
-      addOutputRenderer(console.rendermime, liveModels);
-    });
-    consoles?.widgetAdded.connect((_, { console }) => {
-      addOutputRenderer(console.rendermime, liveModels);
-    });
+    const render = ({ rendermime }: { readonly rendermime: Renderers }): void => { addOutputRenderer(rendermime, liveModels); };
+    notebooks?.forEach(({ content }) => { render(content); });
+    notebooks?.widgetAdded.connect((_, { content }) => { render(content); });
+    consoles?.forEach(({ console }) => { render(console); });
+    consoles?.widgetAdded.connect((_, { console }) => { render(console); });
     registry.registerWidget({
       name: MODULE_NAME,
       version: MODULE_VERSION,

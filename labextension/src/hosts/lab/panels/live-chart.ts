@@ -1,10 +1,7 @@
 /** The chart of whatever recorder a kernel has: mounted anew when that is another one, after a restart for example. */
-import type { IDisposable } from '@lumino/disposable';
-
 import { trans } from '../../../lib/translate';
 import type { RevealCell } from '../../../charts/ui/keeping';
 import type { Feed } from '../feed/feed';
-import type { Lease } from '../feed/leases';
 import type { ChartName } from './charts';
 import type { Views } from './memory';
 
@@ -15,12 +12,8 @@ export interface LiveChartOptions {
   readonly reveal: RevealCell;
 }
 
-export interface LiveChart extends IDisposable {
-  readonly feed: Feed;
-}
-
-/** Show a kernel's chart in `el` until it is disposed, which also lets go of the feed. */
-export function showLive(el: HTMLElement, { value: feed, release }: Lease<Feed>, options: LiveChartOptions): LiveChart {
+/** Show a kernel's chart in `el` until `until` aborts. */
+export function showLive(el: HTMLElement, feed: Feed, options: LiveChartOptions, until: AbortSignal): void {
   let mounted: AbortController | null = null;
   let shown = '';
   const refresh = (): void => {
@@ -33,23 +26,11 @@ export function showLive(el: HTMLElement, { value: feed, release }: Lease<Feed>,
     }
   };
   feed.recorderChanged.connect(refresh);
+  until.addEventListener('abort', () => {
+    feed.recorderChanged.disconnect(refresh);
+    mounted?.abort();
+  });
   refresh();
-  let isDisposed = false;
-  return {
-    feed,
-    get isDisposed() {
-      return isDisposed;
-    },
-    dispose: () => {
-      if (isDisposed) {
-        return;
-      }
-      isDisposed = true;
-      feed.recorderChanged.disconnect(refresh);
-      mounted?.abort();
-      release();
-    }
-  };
 }
 
 /** Mount a chart as soon as its script is here, unless the signal has aborted by then. */

@@ -9,7 +9,7 @@ import type { Feed } from '../feed/feed';
 import type { IFeeds } from '../feed/feeds';
 import { type ChartName, chartOf } from './charts';
 import { PanelHeader, statusOf } from './header';
-import { type LiveChart, showLive } from './live-chart';
+import { showLive } from './live-chart';
 import { type Memory, type PanelMemory, Views } from './memory';
 import type { Owners } from './owners';
 import { type Pin, PanelTarget } from './target';
@@ -109,24 +109,11 @@ export class ChartPanel extends Widget {
     this.node.focus();
   }
 
-  protected override onAfterShow(message: Message): void {
-    super.onAfterShow(message);
-    this._refresh();
-  }
-
-  protected override onAfterHide(message: Message): void {
-    super.onAfterHide(message);
-    this._refresh();
-  }
-
-  protected override onAfterAttach(message: Message): void {
-    super.onAfterAttach(message);
-    this._refresh();
-  }
-
-  protected override onAfterDetach(message: Message): void {
-    super.onAfterDetach(message);
-    this._refresh();
+  override processMessage(message: Message): void {
+    super.processMessage(message);
+    if (['after-show', 'after-hide', 'after-attach', 'after-detach'].includes(message.type)) {
+      this._refresh();
+    }
   }
 
   private readonly _onTarget = (): void => {
@@ -164,8 +151,12 @@ export class ChartPanel extends Widget {
     }
     const { chart, compact } = this.spec;
     const reveal = this._context.cells?.of(model.id) ?? (() => null);
-    this._live = showLive(this._header.body, feeds.lease(model), { chart, compact, views, reveal });
-    this._live.feed.stateChanged.connect(this._say);
+    const { value: feed, release } = feeds.lease(model);
+    const shown = new AbortController();
+    showLive(this._header.body, feed, { chart, compact, views, reveal }, shown.signal);
+    shown.signal.addEventListener('abort', release);
+    this._live = { feed, shown };
+    feed.stateChanged.connect(this._say);
     this._looking = setInterval(() => {
       this._say();
     }, LOOK_MS);
@@ -176,7 +167,7 @@ export class ChartPanel extends Widget {
     this._wish = null;
     clearInterval(this._looking);
     this._live?.feed.stateChanged.disconnect(this._say);
-    this._live?.dispose();
+    this._live?.shown.abort();
     this._live = null;
   }
 
@@ -213,7 +204,8 @@ export class ChartPanel extends Widget {
   private readonly _header: PanelHeader;
   private readonly _target: PanelTarget;
   private _views: Views | null = null;
-  private _live: LiveChart | null = null;
+  /** What is shown until `shown` aborts. */
+  private _live: { readonly feed: Feed; readonly shown: AbortController } | null = null;
   /** The kernel that is held as soon as feeds are ready. */
   private _wish: string | null = null;
   private _looking: ReturnType<typeof setInterval> | undefined;
