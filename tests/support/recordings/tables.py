@@ -11,6 +11,7 @@ from taskscope.export.native.reader import read
 from taskscope.export.native.writer import write
 from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
+from taskscope.recording import Recording
 
 
 def as_lists(recording: RecordedData, *names: str) -> dict[str, dict[str, list[str]]]:
@@ -36,11 +37,11 @@ def written(recording: RecordedData) -> bytes:
     return file.getvalue()
 
 
-def read_back(content: bytes, *, partial: bool = False) -> RecordedData:
+def read_back(content: bytes, *, partial: bool = False) -> Recording:
     """Return the recording in a file."""
-    return read(BytesIO(content), budget_for(len(content)), partial=partial)
+    return Recording.of(read(BytesIO(content), budget_for(len(content)), partial=partial))
 
 
-def filed(recording: RecordedData) -> RecordedData:
+def filed(recording: RecordedData) -> Recording:
     """Return a recording as it comes back from a file."""
     return read_back(written(recording))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from taskscope.analysis.cluster import WorkerPair, bandwidth
+from taskscope.analysis.cluster import WorkerPair
 from taskscope.model.tables.activities import Transfer
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
@@ -37,16 +37,14 @@ def transferred(*transfers: Transfer, scheduler: str = "distributed") -> Recordi
 
 
 def test_each_pair_has_its_bytes_and_its_time_and_that_of_transfers_at_the_same_time_once() -> None:
-    told = bandwidth(
-        transferred(
-            sent(A, B, 0.0, 2.0, 100.0),
-            sent(A, B, 1.0, 3.0, 300.0),
-            sent(A, B, 1.5, 2.0, 100.0),
-            sent(A, B, 2.5, 4.0, 0.0),
-            sent(A, B, 5.0, 6.0, 500.0),
-            sent(B, A, 0.0, 4.0, 40.0),
-        )
-    )
+    told = transferred(
+        sent(A, B, 0.0, 2.0, 100.0),
+        sent(A, B, 1.0, 3.0, 300.0),
+        sent(A, B, 1.5, 2.0, 100.0),
+        sent(A, B, 2.5, 4.0, 0.0),
+        sent(A, B, 5.0, 6.0, 500.0),
+        sent(B, A, 0.0, 4.0, 40.0),
+    ).bandwidth()
     assert told.pairs == (
         WorkerPair(A, B, 5, 0, 1_000.0, 7.0, 5.0),
         WorkerPair(B, A, 1, 0, 40.0, 4.0, 4.0),
@@ -57,18 +55,16 @@ def test_each_pair_has_its_bytes_and_its_time_and_that_of_transfers_at_the_same_
 
 
 def test_what_both_ends_logged_counts_once_and_what_only_the_sender_logged_counts_too() -> None:
-    told = bandwidth(
-        transferred(
-            sent(A, B, 0.0, 1.0, 10.0),
-            sent(A, B, 0.1, 0.9, 10.0, log="outgoing"),
-            sent(B, C, 0.0, 2.0, 6.0, log="outgoing"),
-        )
-    )
+    told = transferred(
+        sent(A, B, 0.0, 1.0, 10.0),
+        sent(A, B, 0.1, 0.9, 10.0, log="outgoing"),
+        sent(B, C, 0.0, 2.0, 6.0, log="outgoing"),
+    ).bandwidth()
     assert told.pairs == (WorkerPair(A, B, 1, 0, 10.0, 1.0, 1.0), WorkerPair(B, C, 1, 0, 6.0, 2.0, 2.0))
 
 
 def test_what_a_client_fetched_is_between_no_workers() -> None:
-    told = bandwidth(transferred(sent(A, "", 0.0, 1.0, 10.0, log="outgoing")))
+    told = transferred(sent(A, "", 0.0, 1.0, 10.0, log="outgoing")).bandwidth()
     assert told.pairs == ()
     assert str(told) == (
         "cannot say how fast results went between workers, because no result went from one worker to another"
@@ -76,9 +72,9 @@ def test_what_a_client_fetched_is_between_no_workers() -> None:
 
 
 def test_transfers_of_unknown_size_are_counted_and_have_no_rate() -> None:
-    told = bandwidth(
-        transferred(sent(A, B, 0.0, 1.0, None), sent(B, A, 0.0, 1.0, 8.0), sent(B, A, 0.0, 1.0, None))
-    )
+    told = transferred(
+        sent(A, B, 0.0, 1.0, None), sent(B, A, 0.0, 1.0, 8.0), sent(B, A, 0.0, 1.0, None)
+    ).bandwidth()
     assert told.pairs == (WorkerPair(B, A, 2, 1, 8.0, 1.0, 1.0), WorkerPair(A, B, 1, 1, 0.0, 0.0, 0.0))
     assert math.isnan(told.pairs[1].bytes_per_s)
     assert math.isnan(told.pairs[1].together_bytes_per_s)
@@ -86,7 +82,7 @@ def test_transfers_of_unknown_size_are_counted_and_have_no_rate() -> None:
 
 
 def test_it_prints_with_the_names_of_workers_and_its_rates() -> None:
-    told = bandwidth(transferred(sent(A, B, 0.0, 0.5, 5e6), sent(B, C, 0.0, 1.0, None)))
+    told = transferred(sent(A, B, 0.0, 0.5, 5e6), sent(B, C, 0.0, 1.0, None)).bandwidth()
     assert str(told).splitlines() == [
         "bandwidth · 5 MB in 2 transfers",
         "",
@@ -100,7 +96,7 @@ def test_it_prints_with_the_names_of_workers_and_its_rates() -> None:
 
 
 def test_of_many_pairs_the_text_has_those_with_the_most_bytes_and_says_how_many_there_are_more() -> None:
-    told = bandwidth(transferred(*(sent(f"tcp://w{i}:1", B, 0.0, 1.0, 100.0 + i) for i in range(25))))
+    told = transferred(*(sent(f"tcp://w{i}:1", B, 0.0, 1.0, 100.0 + i) for i in range(25))).bandwidth()
     lines = str(told).splitlines()
     assert lines[3].split()[:2] == ["tcp://w24:1", "worker"]
     assert lines[-1] == "  5 more pairs are in to_pandas()"
@@ -108,21 +104,21 @@ def test_of_many_pairs_the_text_has_those_with_the_most_bytes_and_says_how_many_
 
 
 def test_a_table_has_a_row_for_each_pair() -> None:
-    table = bandwidth(transferred(sent(A, B, 0.0, 0.5, 5.0))).to_pandas()
+    table = transferred(sent(A, B, 0.0, 0.5, 5.0)).bandwidth().to_pandas()
     assert table.to_dict("records") == [
         {
             "sender": A, "receiver": B, "n_transfers": 1, "n_unsized": 0, "nbytes": 5.0, "seconds": 0.5,
             "busy_s": 0.5, "bytes_per_s": 10.0, "together_bytes_per_s": 10.0,
         }
     ]  # fmt: skip
-    assert list(bandwidth(transferred()).to_pandas().columns) == list(table.columns)
+    assert list(transferred().bandwidth().to_pandas().columns) == list(table.columns)
 
 
 def test_without_a_cluster_or_with_the_end_of_a_file_missing_it_says_so() -> None:
     local = transferred(scheduler="threads")
-    assert bandwidth(local).reason == "nothing ran on a cluster"
+    assert local.bandwidth().reason == "nothing ran on a cluster"
     cut = replace(transferred(), unknown=frozenset({"transfers"}))
-    assert bandwidth(cut).reason == "the file ends before its transfers"
+    assert cut.bandwidth().reason == "the file ends before its transfers"
 
 
 def test_a_performance_report_has_the_pairs() -> None:

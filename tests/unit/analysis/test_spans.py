@@ -9,7 +9,7 @@ import pytest
 from distributed import Client, span
 
 import taskscope
-from taskscope.analysis.cluster import Spans, SpanTotal, spans
+from taskscope.analysis.cluster import Spans, SpanTotal
 from taskscope.recording import Recording
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
@@ -37,7 +37,7 @@ IN_SPANS = recording_in(
 
 
 def test_each_span_has_its_tasks_with_those_of_spans_within_it() -> None:
-    assert spans(IN_SPANS) == Spans(
+    assert IN_SPANS.spans() == Spans(
         spans=(
             SpanTotal("load", 3, 1, 7.0, 3.0, 3.5, 1),
             SpanTotal("load / decode", 1, 0, 4.0, 4.0, 3.0, 0),
@@ -50,7 +50,7 @@ def test_each_span_has_its_tasks_with_those_of_spans_within_it() -> None:
 
 
 def test_spans_print_as_a_table_in_which_a_sum_of_some_is_said_to_be_the_least() -> None:
-    assert str(spans(IN_SPANS)).splitlines() == [
+    assert str(IN_SPANS.spans()).splitlines() == [
         "spans · 4",
         "",
         "  span           tasks  failed  time in tasks        CPU time",
@@ -65,9 +65,9 @@ def test_spans_print_as_a_table_in_which_a_sum_of_some_is_said_to_be_the_least()
 
 
 def test_spans_are_a_data_frame_with_a_row_each() -> None:
-    frame = spans(IN_SPANS).to_pandas()
-    assert frame.to_dict("records")[:3] == [asdict(total) for total in spans(IN_SPANS).spans[:3]]
-    assert list(spans(recording_in({}, Row())).to_pandas()) == list(SpanTotal.__slots__)
+    frame = IN_SPANS.spans().to_pandas()
+    assert frame.to_dict("records")[:3] == [asdict(total) for total in IN_SPANS.spans().spans[:3]]
+    assert list(recording_in({}, Row()).spans().to_pandas()) == list(SpanTotal.__slots__)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_spans_are_a_data_frame_with_a_row_each() -> None:
     ],
 )
 def test_a_recording_without_spans_says_why(recording: Recording, reason: str) -> None:
-    assert str(spans(recording)) == f"no spans, because {reason}"
+    assert str(recording.spans()) == f"no spans, because {reason}"
 
 
 def test_spans_of_a_cluster_are_those_that_its_scheduler_has() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import taskscope
-from taskscope.analysis.task_groups import GroupProgress, group_graph
+from taskscope.analysis.task_groups import GroupProgress
 from taskscope.errors import UnknownNameError
 from taskscope.recording import Recording
 from tests.support.recordings.schedules import with_dependencies
@@ -30,7 +30,7 @@ def small(*statuses: str) -> Recording:
 
 
 def test_each_group_has_its_counts_and_the_groups_that_it_needs_but_itself() -> None:
-    found = group_graph(small("finished", "finished", "finished", "running", "erred"))
+    found = small("finished", "finished", "finished", "running", "erred").group_graph()
     assert found.groups == (
         GroupProgress(0, "load-1", "load", 2, 2, 0, 0, 0, 2.0, (), 0),
         GroupProgress(0, "add-1", "add", 2, 1, 0, 1, 0, 2.0, ("load-1",), 1),
@@ -55,7 +55,7 @@ def test_a_task_counts_by_its_last_end_data_do_not_and_what_is_skipped_is_told_a
     again = replace(block.part(np.array([1])), flags=block.flags[:1])
     rest = block.part(np.array([0, 1, 2, 3]))
     graph = replace(recording.graphs[0], data=np.array([0], "i4"), skipped=np.array([1, 4], "i4"))
-    found = group_graph(replace(recording, blocks=(rest, again), graphs={0: graph}))
+    found = replace(recording, blocks=(rest, again), graphs={0: graph}).group_graph()
     assert [(of.group, of.n_tasks, of.n_finished, of.n_skipped, of.needs) for of in found.groups] == [
         ("load-1", 1, 1, 0, ()),
         ("add-1", 2, 2, 0, ("load-1",)),
@@ -66,7 +66,7 @@ def test_a_task_counts_by_its_last_end_data_do_not_and_what_is_skipped_is_told_a
 
 def test_groups_that_need_each_other_have_an_order_too() -> None:
     rows = [Row(key=key) for key in (("a", 0), ("b", 0), ("a", 1), ("b", 1), ("c", 0))]
-    found = group_graph(with_dependencies(rows, {1: (0,), 2: (1,), 3: (2,), 4: (3,)}))
+    found = with_dependencies(rows, {1: (0,), 2: (1,), 3: (2,), 4: (3,)}).group_graph()
     assert [(of.group, of.needs, of.layer) for of in found.groups] == [
         ("a", ("b",), 0),
         ("b", ("a",), 1),
@@ -76,7 +76,7 @@ def test_groups_that_need_each_other_have_an_order_too() -> None:
 
 def test_groups_of_one_prefix_are_told_apart_and_many_are_left_to_the_table() -> None:
     rows = [Row(key=(f"load-{i:032x}", 0)) for i in range(50)]
-    found = group_graph(recording_of(rows))
+    found = recording_of(rows).group_graph()
     lines = str(found).splitlines()
     assert lines[3].split()[0] != lines[4].split()[0]
     assert lines[-1] == "  10 more groups are in to_pandas()"
@@ -95,8 +95,8 @@ def test_each_compute_has_its_own_groups() -> None:
 def test_what_is_not_known_is_said() -> None:
     recording = small(*["finished"] * 5)
     cut = replace(recording, graphs={0: replace(recording.graphs[0], known=False)})
-    assert group_graph(cut).notes == ("dependencies of compute 0 are not known",)
-    none = group_graph(recording_of([]))
+    assert cut.group_graph().notes == ("dependencies of compute 0 are not known",)
+    none = recording_of([]).group_graph()
     assert str(none) == "cannot say how task groups depend on each other, because no graph was recorded"
 
 

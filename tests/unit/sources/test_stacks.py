@@ -13,15 +13,11 @@ import pytest
 from dask import delayed
 from dask.utils import apply, methodcaller
 
+import taskscope
 from taskscope.analysis.calls.profile import CallNode
-from taskscope.errors import OptionError
-from taskscope.model.recording import RecordedData
-from taskscope.options import Options
-from taskscope.recording import Recording
-from taskscope.session import Session
-from taskscope.sources.frames import has_interpreter_lock, task_stack, thread_cpu_s
+from taskscope.sources.frames import task_stack
 from taskscope.sources.local.timing import TimedTask
-from tests.support.computes.local_computes import watching
+from tests.support.computes.local_computes import messages, watching
 from tests.support.waiting import PATIENCE_S, until
 
 
@@ -61,65 +57,24 @@ def test_calls_by_dask_between_the_task_and_its_function_are_left_out() -> None:
     assert stack_seen_by(apply, by_keyword, [], {"unused": 1}) == ["by_keyword"]
 
 
-def test_a_function_of_dask_that_the_task_itself_calls_is_kept() -> None:
-    seen = []
-
-    def task() -> None:
-        apply(lambda: seen.append(own_stack()), [])
-
-    stack_seen_by(task)
-    assert seen == [["<lambda>", "apply", "task"]]
-
-
-def test_of_a_nested_compute_the_stack_is_that_of_the_inner_task() -> None:
-    def outer() -> object:
-        return delayed(own_stack)().compute(scheduler="synchronous")
-
-    assert stack_seen_by(outer) == []
-
-
-def test_a_thread_that_runs_no_task_has_no_stack() -> None:
-    assert own_stack() is None
-    assert task_stack(None, TimedTask.__call__.__code__) is None
-
-
-class Sized:
-    """Tells what its stack looks like while it is being measured."""
-
-    seen: list[list[str] | None]
-
-    def __init__(self) -> None:
-        self.seen = []
-
-    def __sizeof__(self) -> int:
-        self.seen.append(own_stack())
-        return 8
-
-
-def test_the_time_we_take_to_measure_a_result_is_not_the_tasks() -> None:
-    result = stack_seen_by(Sized)
-    assert result.seen
-    assert set(map(str, result.seen)) == {"None"}
-
-
 # ------------------------------------------------------------------------------------------ the sampler
 
 
 @pytest.fixture
-def session() -> Iterator[Session]:
-    session = Session()
-    yield session
-    session.release(session)
+def run() -> Iterator[taskscope.profile]:
+    """Return a block whose tasks are sampled often."""
+    with watching(profile_interval=0.001) as run:
+        yield run
 
 
 class Watched:
     """Tasks that run until they were sampled often enough, so that no test depends on a clock."""
 
-    def __init__(self, session: Session) -> None:
-        self.recorder = session.recorder
+    def __init__(self, run: taskscope.profile) -> None:
+        self.run = run
 
     def n_samples(self) -> int:
-        return int(self.recorder.stacks.between(0, None).rows.count.sum())
+        return self.run.recording.profile().n_samples
 
     def until(self, n: int) -> None:
         until(lambda: self.n_samples() >= n)
@@ -129,20 +84,19 @@ def tree(node: CallNode) -> dict[str, Any]:
     return {child.name.rpartition(".")[2]: tree(child) for child in node.children}
 
 
-def profile_of(session: Session) -> dict[str, Any]:
-    return tree(Recording.of(session.recorder.snapshot()).profile().root)
+def profile_of(run: taskscope.profile) -> dict[str, Any]:
+    return tree(run.recording.profile().root)
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_a_task_that_lasts_is_seen_where_it_is(session: Session, scheduler: str) -> None:
-    session.hold(session, Options(stacks=True, profile_interval=0.001))
-    watched = Watched(session)
+def test_a_task_that_lasts_is_seen_where_it_is(run: taskscope.profile, scheduler: str) -> None:
+    watched = Watched(run)
 
     def task() -> None:
         watched.until(3)
 
     delayed(task)().compute(scheduler=scheduler)
-    found = Recording.of(session.recorder.snapshot())
+    found = run.recording
     profile = found.profile()
     assert profile.n_samples >= 3
     assert profile.root.seconds > 0
@@ -154,9 +108,8 @@ def test_a_task_that_lasts_is_seen_where_it_is(session: Session, scheduler: str)
     assert profile.note is None
 
 
-def test_samples_of_tasks_at_a_time_are_kept_apart_by_prefix(session: Session) -> None:
-    session.hold(session, Options(stacks=True, profile_interval=0.001))
-    watched, barrier = Watched(session), threading.Barrier(2)
+def test_samples_of_tasks_at_a_time_are_kept_apart_by_prefix(run: taskscope.profile) -> None:
+    watched, barrier = Watched(run), threading.Barrier(2)
 
     def wait_as(name: str) -> object:
         def task() -> None:
@@ -167,24 +120,21 @@ def test_samples_of_tasks_at_a_time_are_kept_apart_by_prefix(session: Session) -
         return delayed(task)(dask_key_name=f"{name}-1")
 
     dask.compute(wait_as("left"), wait_as("right"), scheduler="threads", num_workers=2)
-    assert sorted(profile_of(session)) == ["left", "right"]
+    assert sorted(profile_of(run)) == ["left", "right"]
 
 
-def test_nothing_is_sampled_unless_someone_wants_it(session: Session) -> None:
-    session.hold(session, Options())
-    ticked = threading.Event()
-    session.pump.subscribe(lambda _: ticked.set())
-    delayed(ticked.wait)(PATIENCE_S).compute(scheduler="synchronous")
-    profile = Recording.of(session.recorder.snapshot()).profile()
-    assert ticked.is_set()
+def test_nothing_is_sampled_unless_someone_wants_it() -> None:
+    with watching(stacks=False) as run:
+        # Sampling begins after a tenth of a second.
+        delayed(time.sleep)(0.3).compute(scheduler="synchronous")
+    profile = run.recording.profile()
     assert (profile.n_samples, profile.interval_s) == (0, None)
     assert profile.note == "nothing was sampled: profile with stacks=True"
 
 
-def test_a_compute_that_is_over_at_once_says_why_there_are_no_samples(session: Session) -> None:
-    session.hold(session, Options(stacks=True))
+def test_a_compute_that_is_over_at_once_says_why_there_are_no_samples(run: taskscope.profile) -> None:
     delayed(int)("7").compute(scheduler="synchronous")
-    note = Recording.of(session.recorder.snapshot()).profile().note
+    note = run.recording.profile().note
     assert (
         note
         == "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for"
@@ -192,9 +142,8 @@ def test_a_compute_that_is_over_at_once_says_why_there_are_no_samples(session: S
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_lines_have_the_shares_of_time_that_they_took(session: Session, scheduler: str) -> None:
-    session.hold(session, Options(stacks=True, profile_interval=0.002))
-    watched = Watched(session)
+def test_lines_have_the_shares_of_time_that_they_took(run: taskscope.profile, scheduler: str) -> None:
+    watched = Watched(run)
     took: dict[str, float] = {"long": 0.0, "short": 0.0}
 
     def task() -> None:
@@ -213,7 +162,7 @@ def test_lines_have_the_shares_of_time_that_they_took(session: Session, schedule
             time.sleep(pause_s)
 
     delayed(task)().compute(scheduler=scheduler)
-    found = Recording.of(session.recorder.snapshot()).lines(function=rest)
+    found = run.recording.lines(function=rest)
     by_line = {line.number - rest.__code__.co_firstlineno: line for line in found.functions[0].lines}
     share = by_line[2].seconds / (by_line[2].seconds + by_line[4].seconds)
     assert share == pytest.approx(took["long"] / sum(took.values()), abs=0.06)
@@ -221,9 +170,8 @@ def test_lines_have_the_shares_of_time_that_they_took(session: Session, schedule
     assert all(line.cpu_share < 0.3 or not sys.platform.startswith("linux") for line in by_line.values())
 
 
-def test_a_line_that_computes_is_told_from_one_that_waits(session: Session) -> None:
-    session.hold(session, Options(stacks=True, profile_interval=0.002))
-    watched = Watched(session)
+def test_a_line_that_computes_is_told_from_one_that_waits(run: taskscope.profile) -> None:
+    watched = Watched(run)
 
     def task() -> None:
         watched.until(2)
@@ -232,51 +180,27 @@ def test_a_line_that_computes_is_told_from_one_that_waits(session: Session) -> N
             pass
 
     delayed(task)().compute(scheduler="synchronous")
-    (of_task,) = Recording.of(session.recorder.snapshot()).lines(function=task).functions
+    (of_task,) = run.recording.lines(function=task).functions
     loop = task.__code__.co_firstlineno + 3
     (computes,) = [line for line in of_task.lines if line.number == loop]
     # Others have the processor for some of the time.
     assert (0.05 < computes.cpu_share <= 1.0) == sys.platform.startswith("linux")
 
 
-def test_the_cpu_time_of_a_thread_that_has_ended_is_unknown() -> None:
-    thread = threading.Thread(target=lambda: None)
-    thread.start()
-    number = thread.ident
-    thread.join()
-    assert number is not None
-    assert thread_cpu_s(number) is None
-    assert (thread_cpu_s(threading.get_ident()) is not None) == sys.platform.startswith("linux")
+def test_the_shortest_interval_that_a_block_asked_for_holds() -> None:
+    def interval_s(block: taskscope.profile) -> float | None:
+        delayed(Watched(block).until)(1).compute(scheduler="synchronous")
+        return block.recording.profile().interval_s
+
+    with watching(profile_interval=0.05) as outer:
+        found = [interval_s(outer)]
+        with watching(profile_interval=0.002) as inner, watching(stacks=False, profile_interval=0.001):
+            found.append(interval_s(inner))
+    assert found == [0.05, 0.002]
 
 
-def test_the_shortest_interval_that_anyone_asked_for_holds(session: Session) -> None:
-    session.hold(session, Options(stacks=True, profile_interval=0.05))
-    session.hold("other", Options(stacks=True, profile_interval=0.002))
-    session.hold("third", Options(profile_interval=0.001))
-    found = [session.sampler.interval_s]
-    session.release("other")
-    found.append(session.sampler.interval_s)
-    session.hold(session, Options())
-    found.append(session.sampler.interval_s)
-    assert found == [0.002, 0.05, None]
-    session.release("third")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"stacks": "yes"}, "stacks must be True or False, got 'yes'"),
-        ({"profile_interval": 0}, "profile_interval must be a positive number of seconds, got 0"),
-    ],
-)
-def test_options_that_cannot_work_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError, match=f"^{message.replace('(', '[(]').replace(')', '[)]')}$"):
-        Options(**options)
-
-
-def test_what_a_task_holds_is_not_kept_alive_by_samples(session: Session) -> None:
-    session.hold(session, Options(stacks=True, profile_interval=0.001))
-    watched, let_go = Watched(session), threading.Event()
+def test_what_a_task_holds_is_not_kept_alive_by_samples(run: taskscope.profile) -> None:
+    watched, let_go = Watched(run), threading.Event()
 
     class Big:
         def __del__(self) -> None:
@@ -289,15 +213,13 @@ def test_what_a_task_holds_is_not_kept_alive_by_samples(session: Session) -> Non
         assert let_go.is_set()
 
     delayed(task)().compute(scheduler="synchronous")
-    assert isinstance(session.recorder.snapshot(), RecordedData)
 
 
 @pytest.mark.parametrize(("n_tasks", "sooner"), [(1, True), (2, False)])
 def test_threads_switch_sooner_only_while_one_task_runs_at_a_time(
-    session: Session, n_tasks: int, *, sooner: bool
+    run: taskscope.profile, n_tasks: int, *, sooner: bool
 ) -> None:
-    session.hold(session, Options(stacks=True, profile_interval=0.001))
-    watched, begun, seen = Watched(session), threading.Barrier(n_tasks), []
+    watched, begun, seen = Watched(run), threading.Barrier(n_tasks), []
     before_s = sys.getswitchinterval()
 
     def task(_: int) -> None:
@@ -307,11 +229,13 @@ def test_threads_switch_sooner_only_while_one_task_runs_at_a_time(
         begun.wait(PATIENCE_S)
 
     dask.compute(*[delayed(task)(n) for n in range(n_tasks)], scheduler="threads", num_workers=n_tasks)
-    session.release(session)
+    run.__exit__(None, None, None)
     assert (seen, sys.getswitchinterval()) == ([sooner] * n_tasks, before_s)
 
 
-def test_a_fault_ends_no_sampling_but_its_own(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_ends_no_sampling_but_its_own(
+    run: taskscope.profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     failed = threading.Event()
 
     def fail_once(frame: FrameType | None, task: CodeType) -> list[tuple[CodeType, int]] | None:
@@ -321,40 +245,24 @@ def test_a_fault_ends_no_sampling_but_its_own(session: Session, monkeypatch: pyt
         return task_stack(frame, task)
 
     monkeypatch.setattr("taskscope.sources.stacks.task_stack", fail_once)
-    session.hold(session, Options(stacks=True, profile_interval=0.001))
-    delayed(Watched(session).until)(3).compute(scheduler="threads")
+    delayed(Watched(run).until)(3).compute(scheduler="threads")
     assert failed.is_set()
-    assert [m.text for m in session.recorder.messages] == [
+    assert messages(run) == [
         "taskscope failed in the sampler: ValueError: broken; the computation was not affected"
     ]
 
 
 def test_without_the_global_lock_nothing_is_sampled_and_the_recording_says_so(
-    session: Session, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
-    session.hold(session, Options(stacks=True, profile_interval=0.001))
-    ticked = threading.Semaphore(0)
-    session.pump.subscribe(lambda _: ticked.release())
-
-    def task() -> None:
-        for _ in range(3):
-            assert ticked.acquire(timeout=PATIENCE_S)
-
-    delayed(task)().compute(scheduler="threads")
-    found = Recording.of(session.recorder.snapshot())
+    with watching(profile_interval=0.001) as run:
+        delayed(time.sleep)(0.3).compute(scheduler="threads")
+    found = run.recording
     said = (
         "call stacks are not sampled: this Python runs threads without its global lock (GIL), and looking at "
         "the stack of a thread that runs may crash it then"
     )
     assert (found.profile().n_samples, found.profile().note) == (0, said)
-    assert [(m.level, m.text) for m in found.messages] == [("warning", said)]
-
-
-def test_sampling_needs_the_global_lock_where_there_can_be_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: True, raising=False)
-    assert has_interpreter_lock()
-    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False)
-    assert not has_interpreter_lock()
-    monkeypatch.delattr(sys, "_is_gil_enabled")
-    assert has_interpreter_lock()
+    ((level, text),) = [(m.level, m.text.partition(" (2 ")[0]) for m in found.messages]
+    assert (level, text) == ("warning", said)

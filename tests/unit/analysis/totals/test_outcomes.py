@@ -5,24 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from taskscope.analysis.summary import summary_text
 from taskscope.analysis.totals import Outcomes, measure_outcomes
-from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import CLUSTER, RunStatus
+from taskscope.recording import Recording
 from tests.support.clusters.repeated_tasks import record_repeated_tasks
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
 
 
-def remarks(recording: RecordedData) -> list[str]:
+def remarks(recording: Recording) -> list[str]:
     """Return what the summary says below its table."""
-    return [line.strip() for line in summary_text(recording).rpartition("\n\n")[2].split("\n")]
+    return [line.strip() for line in recording.summary().rpartition("\n\n")[2].split("\n")]
 
 
-def recorded(
-    rows: list[tuple[int, str]], *, n_tasks: int, status: RunStatus, dropped: int = 0
-) -> RecordedData:
+def recorded(rows: list[tuple[int, str]], *, n_tasks: int, status: RunStatus, dropped: int = 0) -> Recording:
     """Return a run of ten keys with rows of these tasks, one after the other."""
     keys = [Row(key=("x-1", i), stop_s=1.0) for i in range(10)]
     recording = recording_of(
@@ -37,7 +34,7 @@ def recorded(
 def test_a_task_that_was_lost_and_ran_again_is_not_among_those_that_did_not_finish(
     fake_clock: FakeClock,
 ) -> None:
-    recording = record_repeated_tasks(fake_clock)[0].snapshot()
+    recording = Recording.of(record_repeated_tasks(fake_clock)[0].snapshot())
     assert len(recording.tasks) == 6
     assert measure_outcomes(recording) == Outcomes(
         n_erred=0, n_unfinished=0, n_skipped=2, n_done=4, n_unrecorded=0
@@ -94,7 +91,7 @@ def test_a_task_that_a_worker_was_given_is_not_said_to_have_run() -> None:
 def test_what_went_down_with_a_worker_is_lost_also_where_no_worker_was_sampled() -> None:
     recording = recorded([(0, "lost"), (0, "lost")], n_tasks=1, status="erred")
     assert remarks(recording)[0] == "1 task lost"
-    assert "  on workers     2 executions lost with a worker" in summary_text(recording).split("\n")
+    assert "  on workers     2 executions lost with a worker" in recording.summary().split("\n")
 
 
 def test_of_a_compute_that_finished_it_is_not_known_whether_tasks_without_a_record_ran() -> None:

@@ -10,7 +10,6 @@ import dask
 
 import taskscope
 from taskscope.analysis.quantities import format_duration
-from taskscope.analysis.summary import summary_text
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.tables.activities import Transfer
 from taskscope.model.tables.records import Message, WorkerEvent
@@ -31,7 +30,7 @@ def test_the_summary_of_a_compute_that_failed() -> None:
         messages=[Message(ZERO_S, "warning", "something was estimated")],
         metadata={"label": "rechunk", "dt_s": 0.25, "error": "ValueError: \u202eno"},
     )
-    assert summary_text(recording).split("\n") == (
+    assert recording.summary().split("\n") == (
         [
             "taskscope · rechunk · failed · threads · 2 threads · 1 compute · 3 tasks",
             "",
@@ -80,7 +79,7 @@ def test_the_summary_of_a_compute_on_a_cluster_says_what_its_workers_used_and_lo
         workers=workers,
         transfers=transfers,
     )
-    said = [line.strip() for line in summary_text(recording).splitlines() if "memory" in line]
+    said = [line.strip() for line in recording.summary().splitlines() if "memory" in line]
     assert said[0] == "peak memory    97 MB in this process"
     assert said[1] == (
         "on workers     peak memory 1.09 GB of 2 GB (worker b), 4 MB transferred, up to 4 MB spilled by one, "
@@ -96,16 +95,16 @@ def test_the_summary_has_the_answer_of_explain() -> None:
     recording = recording_of(waits, [run])
     answer = recording.explain().answer
     assert answer.startswith("waiting: about 3 s of 4 s: ")
-    assert f"  why            {answer}" in summary_text(recording).splitlines()
+    assert f"  why            {answer}" in recording.summary().splitlines()
     # A person would not have felt it.
     short = [replace(row, start_s=row.start_s / 64, stop_s=row.stop_s / 64, cpu_s=1 / 256) for row in waits]
-    assert "waiting" not in summary_text(recording_of(short, [run_of(n_tasks=8, stop_s=4.0 / 64)]))
+    assert "waiting" not in recording_of(short, [run_of(n_tasks=8, stop_s=4.0 / 64)]).summary()
 
 
 def test_the_summary_of_a_cell_without_dask_says_so_and_what_went_wrong() -> None:
-    assert summary_text(recording_of([])) == "taskscope · no Dask computation ran here"
+    assert recording_of([]).summary() == "taskscope · no Dask computation ran here"
     messages = [Message(ZERO_S, "warning", "not saved: no room")]
-    assert summary_text(recording_of([], messages=messages, metadata={"error": "ValueError: no"})).split(
+    assert recording_of([], messages=messages, metadata={"error": "ValueError: no"}).summary().split(
         "\n"
     ) == (
         [
@@ -127,7 +126,7 @@ def test_of_workers_what_went_wrong_is_said_and_of_the_rest_how_many() -> None:
         message("worker 4 came", "came"),
         message("worker 3 was retired", "retired"),
     ]
-    said = summary_text(recording_of([], messages=messages)).splitlines()
+    said = recording_of([], messages=messages).summary().splitlines()
     assert said[2:] == [
         *(f"  warning: worker {i} died" for i in range(10)),
         "  warning: 2 more such things happened to workers: see recording.messages",
@@ -137,21 +136,19 @@ def test_of_workers_what_went_wrong_is_said_and_of_the_rest_how_many() -> None:
 
 def test_what_was_dropped_is_said() -> None:
     recording = recording_of([Row(stop_s=1.0)], [run_of(n_tasks=1_000)], dropped=999)
-    assert (
-        "  only 1 of 1,000 tasks are kept; times above are of these" in summary_text(recording).splitlines()
-    )
+    assert "  only 1 of 1,000 tasks are kept; times above are of these" in recording.summary().splitlines()
 
 
 def test_more_prefixes_than_fit_are_summed_up() -> None:
     rows = [Row(key=f"{chr(97 + i)}{chr(97 + i)}x", start_s=0.0, stop_s=1.0 + (i < 20)) for i in range(23)]
-    lines = summary_text(recording_of(rows)).splitlines()
+    lines = recording_of(rows).summary().splitlines()
     assert lines[-1].split() == ["3", "more", "3", "3", "s", "7%"]
     assert lines[7].startswith("  why            nothing to gain here that is worth 5 % of the wall time: ")
 
 
 def test_on_a_cluster_threads_are_counted_as_what_they_are() -> None:
-    lines = summary_text(recording_of([Row(stop_s=1.0)], [run_of(n_tasks=1, scheduler="distributed")])).split(
-        "\n"
+    lines = (
+        recording_of([Row(stop_s=1.0)], [run_of(n_tasks=1, scheduler="distributed")]).summary().split("\n")
     )
     assert (lines[0], lines[4]) == (
         "taskscope · finished · distributed · 2 worker threads · 1 compute · 1 task",

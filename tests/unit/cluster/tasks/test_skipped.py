@@ -13,7 +13,6 @@ from dask.delayed import delayed
 from distributed import Client, LocalCluster, Scheduler, wait
 
 import taskscope
-from taskscope.analysis.summary import summary_text
 from taskscope.analysis.totals import Outcomes, measure_outcomes, prefix_progress
 from taskscope.jupyter.widgets import ProgressWidget
 from taskscope.recording import Recording
@@ -57,7 +56,7 @@ def test_what_is_held_is_not_computed_again_and_not_counted(client: Client) -> N
     assert [c for c in counts(recording) if c[3]] == [("add", 0, 0, 10), ("ones_like", 0, 0, 10)]
     assert sum(finished for _, _, finished, _ in counts(recording)) == n_ran
     assert measure_outcomes(recording) == Outcomes(0, 0, 20, n_ran, 0)
-    assert SKIPPED.format(20) in summary_text(recording).splitlines()
+    assert SKIPPED.format(20) in recording.summary().splitlines()
     assert rows(recording, "messages", "text") == []
 
 
@@ -139,11 +138,11 @@ def test_where_records_may_be_missing_it_is_not_known_what_had_to_run(
     lack(world)
     world.finish(run)
     assert settled(world, run) == ({"a-1"}, 2)
-    recording = world.recorder.snapshot()
+    recording = Recording.of(world.recorder.snapshot())
     assert measure_outcomes(recording) == Outcomes(0, 0, 1, 2, 1)
     assert (
         "  2 tasks of computes that finished, 1 of them recorded: whether the others ran is not known"
-        in summary_text(recording).splitlines()
+        in recording.summary().splitlines()
     )
 
 

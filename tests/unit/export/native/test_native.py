@@ -21,16 +21,15 @@ from hypothesis import strategies as st
 import taskscope
 from taskscope import codec
 from taskscope.analysis.redaction import redacted
-from taskscope.analysis.summary import summary_text
 from taskscope.codec import Budget, CutOffError, Encoder, budget_for, read_frames
 from taskscope.errors import DamagedFileError
 from taskscope.export.native import writer
 from taskscope.export.native.reader import read
 from taskscope.model.public_tables import TABLES
-from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE
 from taskscope.model.tables.stacks import LineRows
 from taskscope.record import Recorder
+from taskscope.recording import Recording
 from taskscope.wire import batch as parts
 from tests.support.computes.random_graphs import Plan, plans, record
 from tests.support.fakes.clock import FakeClock
@@ -42,18 +41,18 @@ from tests.support.recordings.tables import as_lists, filed, rows
 from tests.support.recordings.tables import written as whole
 from tests.support.recordings.task_blocks import Row
 
-Load: TypeAlias = Callable[..., RecordedData]
+Load: TypeAlias = Callable[..., Recording]
 _STATUS = [column.name for column in TABLES["tasks"].columns].index("status")
 LOST_WITH_THE_END = "this file is not complete: "
 CUT_OFF_STREAM = "it ends before part 4 is complete; what follows after that is missing"
 
 
 @pytest.fixture
-def load(tmp_path: Path) -> Callable[..., RecordedData]:
+def load(tmp_path: Path) -> Callable[..., Recording]:
     path = tmp_path / "a.taskscope"
     path.touch()
 
-    def load_bytes(content: bytes, **options: bool | int) -> RecordedData:
+    def load_bytes(content: bytes, **options: bool | int) -> Recording:
         # Over what was there: file systems flush a file that was emptied before it was written.
         with path.open("r+b", buffering=0) as file:
             file.write(content)
@@ -64,11 +63,11 @@ def load(tmp_path: Path) -> Callable[..., RecordedData]:
 
 
 @pytest.fixture
-def beginnings(tmp_path: Path) -> Callable[[bytes], Iterator[RecordedData | None]]:
+def beginnings(tmp_path: Path) -> Callable[[bytes], Iterator[Recording | None]]:
     """Load a file at each length that it has while it is written; None where it cannot be read."""
     path = tmp_path / "growing.taskscope"
 
-    def load_each(content: bytes) -> Iterator[RecordedData | None]:
+    def load_each(content: bytes) -> Iterator[Recording | None]:
         # One file that grows: writing each anew takes longer than loading it.
         with path.open("wb", buffering=0) as file:
             for place in range(len(content)):
@@ -100,11 +99,11 @@ def many_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "_BYTES", 0)
 
 
-def rows_of(recording: RecordedData) -> dict[str, list[tuple[str, ...]]]:
+def rows_of(recording: Recording) -> dict[str, list[tuple[str, ...]]]:
     return {name: rows(recording, name) for name in ("tasks", "resources", "dependencies")}
 
 
-def assert_prefix(part: RecordedData, full: dict[str, list[tuple[str, ...]]]) -> None:
+def assert_prefix(part: Recording, full: dict[str, list[tuple[str, ...]]]) -> None:
     """Everything in `part` is in `full`, tasks in the same order, and it says that it is not all."""
     found = rows_of(part)
     assert found["tasks"] == full["tasks"][: len(found["tasks"])]
@@ -127,7 +126,7 @@ def test_nothing_of_the_text_of_a_cell_is_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("many_frames")
 def test_every_truncation_is_a_prefix_or_an_error(
-    recording: RecordedData, load: Load, beginnings: Callable[[bytes], Iterator[RecordedData | None]]
+    recording: Recording, load: Load, beginnings: Callable[[bytes], Iterator[Recording | None]]
 ) -> None:
     content, full = whole(recording), rows_of(recording)
     lengths: list[int] = []
@@ -142,7 +141,7 @@ def test_every_truncation_is_a_prefix_or_an_error(
 
 
 def test_every_truncation_of_a_file_that_was_being_written_is_a_prefix(
-    fake_clock: FakeClock, load: Load, beginnings: Callable[[bytes], Iterator[RecordedData | None]]
+    fake_clock: FakeClock, load: Load, beginnings: Callable[[bytes], Iterator[Recording | None]]
 ) -> None:
     content, live = streamed(fake_clock)
     recorder_s = redacted(live)
@@ -194,7 +193,7 @@ def test_a_killed_process_leaves_what_it_had_recorded(fake_clock: FakeClock, loa
     assert repr(loaded.stacks) == repr(stacks)
     assert (len(loaded.stacks.rows), loaded.unknown) == (2, frozenset())
     assert dict(loaded.metadata) == {"label": "killed", "dt_s": 0.25, "truncated": True}
-    assert "interrupted" in summary_text(loaded)
+    assert "interrupted" in loaded.summary()
 
 
 def test_a_killed_process_leaves_what_its_tasks_raised(fake_clock: FakeClock, load: Load) -> None:
@@ -237,7 +236,7 @@ def flips(content: bytes, n: int) -> Iterator[bytes]:
 
 @pytest.mark.usefixtures("many_frames")
 def test_a_flipped_bit_is_an_error_or_on_request_a_prefix(
-    recording: RecordedData, load: Load, request: pytest.FixtureRequest
+    recording: Recording, load: Load, request: pytest.FixtureRequest
 ) -> None:
     n_prefixes, full = 0, rows_of(recording)
     for content in flips(whole(recording), 10_000 if request.config.getoption("--thorough") else 1_000):
@@ -276,11 +275,11 @@ def test_a_hostile_file_whose_checksums_are_right_is_an_error_or_a_recording(dat
     if data.draw(st.booleans()):
         frames[other], frames[place] = frames[place], frames[other]
     try:
-        loaded = read(BytesIO(rebuilt(frames)), Budget(2**22), partial=data.draw(st.booleans()))
+        loaded = Recording.of(read(BytesIO(rebuilt(frames)), Budget(2**22), partial=data.draw(st.booleans())))
     except DamagedFileError:
         return
     as_lists(loaded)
-    assert summary_text(loaded)
+    assert loaded.summary()
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
@@ -311,7 +310,7 @@ def test_times_of_a_recorder_of_many_days_are_kept_to_some_nanoseconds(days: int
     )
 
 
-def test_facts_that_are_too_long_for_a_file_are_left_out_and_said(recording: RecordedData) -> None:
+def test_facts_that_are_too_long_for_a_file_are_left_out_and_said(recording: Recording) -> None:
     long = {"label": "é" * 10_000_000, "notes": ["x"] * 20_000, "dt_s": 0.5}
     loaded = filed(replace(recording, metadata=long))
     assert dict(loaded.metadata) == {
@@ -332,7 +331,7 @@ def test_the_cases_of_both_languages_are_written_and_refused(load: Load) -> None
 
 
 def test_a_decompression_bomb_is_refused_before_it_is_unpacked(
-    recording: RecordedData, load: Load, monkeypatch: pytest.MonkeyPatch
+    recording: Recording, load: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = rebuilt([frames_of(whole(recording))[0], *[(1, bytes(15 * 2**20))] * 3])
     assert len(content) < 2**20
@@ -353,7 +352,7 @@ def test_a_decompression_bomb_is_refused_before_it_is_unpacked(
 
 @pytest.mark.parametrize("claim", [0, 10, 2**26 + 1])
 def test_a_part_that_unpacks_to_something_else_than_it_claims_is_refused(
-    claim: int, recording: RecordedData, load: Load
+    claim: int, recording: Recording, load: Load
 ) -> None:
     content = whole(recording)
     stored = zlib.compress(bytes(1_000_000))
@@ -362,19 +361,19 @@ def test_a_part_that_unpacks_to_something_else_than_it_claims_is_refused(
         load(head + struct.pack("<I", zlib.crc32(head)) + stored)
 
 
-def test_a_file_that_goes_on_after_its_end_is_damaged(recording: RecordedData, load: Load) -> None:
+def test_a_file_that_goes_on_after_its_end_is_damaged(recording: Recording, load: Load) -> None:
     with pytest.raises(DamagedFileError, match="there is something after its end"):
         load(whole(recording) + b"x")
 
 
-def test_parts_in_another_order_are_damaged(recording: RecordedData, load: Load) -> None:
+def test_parts_in_another_order_are_damaged(recording: Recording, load: Load) -> None:
     content = whole(recording)
     size = 32 + struct.unpack_from("<I", content, 16)[0]
     with pytest.raises(DamagedFileError, match="part 2 is out of place"):
         load(content[:size] + content)
 
 
-def test_a_newer_version_of_the_format_is_named(recording: RecordedData, load: Load) -> None:
+def test_a_newer_version_of_the_format_is_named(recording: Recording, load: Load) -> None:
     content = bytearray(whole(recording))
     content[4] = 3
     content[28:32] = struct.pack("<I", zlib.crc32(content[:28]))

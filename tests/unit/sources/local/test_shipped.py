@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle
 import subprocess
@@ -15,10 +14,9 @@ import psutil
 import pytest
 from dask._task_spec import Task
 
-from taskscope.record import LaneKey, Recorder, RunLog
-from taskscope.record.writers.runlog import FailedTask
+from taskscope.record import Recorder, RunLog
 from taskscope.sources.local import shipped
-from taskscope.sources.local.shipped import ShippedTask, ShippedTimes
+from taskscope.sources.local.shipped import ShippedTimes
 from taskscope.sources.local.timing import TimedTask
 from tests.support.signal_pipe import SignalPipe
 from tests.support.waiting import PATIENCE_S
@@ -50,65 +48,6 @@ def sent(log: RunLog, key: str = "x", text: str = "7") -> Any:
     return pickle.loads(pickle.dumps(TimedTask(key, Task(key, int, text), log)))
 
 
-def test_a_task_is_in_flight_from_when_it_is_sent(log: RunLog) -> None:
-    before = log.perf_counter()
-    sent(log)
-    assert list(log.submitted) == ["x"]
-    assert before <= log.submitted["x"] <= log.perf_counter()
-
-
-def test_a_task_gives_its_bare_result_and_leaves_its_times_for_when_that_has_landed(log: RunLog) -> None:
-    task = sent(log)
-    before = log.perf_counter()
-    assert type(task) is ShippedTask
-    assert task({}) == 7
-    after = log.perf_counter()
-    assert log.shipped is not None
-    log.shipped.read()
-    assert (list(log.submitted), log.remote) == (["x"], [])
-    log.shipped.landed("x")
-    key, pid, _thread, start, stop, _cpu, size = log.remote
-    assert (key, pid, size) == ("x", os.getpid(), 28.0)
-    assert isinstance(start, float)
-    assert isinstance(stop, float)
-    assert before <= start <= stop <= after
-    assert log.submitted == {}
-
-
-def test_a_task_raises_its_own_exception_and_leaves_its_text(log: RunLog) -> None:
-    task = sent(log, text="no")
-    with pytest.raises(ValueError, match="invalid literal") as caught:
-        task({})
-    assert vars(caught.value) == {}
-    assert log.shipped is not None
-    log.shipped.read()
-    (failed,) = log.failed
-    text = "ValueError: invalid literal for int() with base 10: 'no'"
-    assert (failed.key, failed.lane.pid, failed.interrupted, failed.error) == ("x", os.getpid(), False, text)
-    assert log.submitted == {}
-
-
-def test_a_result_that_could_not_be_sent_has_its_worker_s_times(log: RunLog) -> None:
-    sent(log)({})
-    assert log.shipped is not None
-    log.shipped.read()
-    log.shipped.failed("x", "TypeError: no")
-    (failed,) = log.failed
-    assert isinstance(failed, FailedTask)
-    assert (failed.lane, failed.error) == (LaneKey(os.getpid(), failed.lane.thread), "TypeError: no")
-    assert (log.submitted, log.remote) == ({}, [])
-
-
-def test_a_task_that_ends_after_its_run_is_over_leaves_nothing(log: RunLog) -> None:
-    task = sent(log)
-    path = Path(task.path)
-    assert path.exists()
-    assert log.shipped is not None
-    log.shipped.close()
-    assert task({}) == 7
-    assert not path.exists()
-
-
 def test_a_task_that_ends_after_its_run_is_over_writes_into_no_file_that_came_to_its_path(
     log: RunLog, tmp_path: Path
 ) -> None:
@@ -120,17 +59,6 @@ def test_a_task_that_ends_after_its_run_is_over_writes_into_no_file_that_came_to
     assert mine.read_text() == "the user's own"
 
 
-@pytest.mark.usefixtures("kind_of_file")
-def test_the_files_go_with_the_run() -> None:
-    log = Recorder().begin()
-    log.shipped = ShippedTimes(log)
-    path = Path(sent(log).path)
-    assert path.exists()
-    del log
-    gc.collect()
-    assert not path.exists()
-
-
 def test_a_task_whose_times_have_no_file_is_sent_as_it_is(
     log: RunLog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -139,12 +67,6 @@ def test_a_task_whose_times_have_no_file_is_sent_as_it_is(
     task = sent(log)
     assert type(task) is Task
     assert task({}) == 7
-    assert list(log.submitted) == ["x"]
-
-
-def test_a_task_of_threads_that_is_pickled_all_the_same_is_sent_as_it_is() -> None:
-    log = Recorder().begin()
-    assert type(sent(log)) is Task
     assert list(log.submitted) == ["x"]
 
 
@@ -166,23 +88,6 @@ def test_times_of_another_machine_are_shifted_to_this_one_s_axis(
     assert before + shift_s - 0.1 <= start <= after + shift_s + 0.1
     if not shift_s:
         assert before <= start <= after
-
-
-def test_many_tasks_share_files_and_a_file_that_all_have_answered_is_gone(
-    log: RunLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shipped, "_MAX_TASKS", 2)
-    tasks = [sent(log, f"x{i}") for i in range(5)]
-    paths = [Path(task.path) for task in tasks]
-    assert [paths.index(path) for path in paths] == [0, 0, 2, 2, 4]
-    assert log.shipped is not None
-    for task in (tasks[3], tasks[1], tasks[4], tasks[0]):
-        task({})
-    for key in ("x3", "x1", "x4", "x0"):
-        log.shipped.landed(key)
-    assert log.remote[:: RunLog.REMOTE_WIDTH] == ["x3", "x1", "x4", "x0"]
-    assert [path.exists() for path in (paths[0], paths[2], paths[4])] == [False, True, True]
-    assert list(log.submitted) == ["x2"]
 
 
 def test_a_line_that_a_full_disk_has_cut_short_loses_that_task_s_times_only(log: RunLog) -> None:

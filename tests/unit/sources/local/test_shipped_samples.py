@@ -14,17 +14,15 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import dask
 import pytest
 from dask import delayed
 
-from taskscope.options import Options
-from taskscope.recording import Recording
-from taskscope.session import Session
+import taskscope
 from taskscope.sources.local.shipped_samples import ProcessSampler
+from tests.support.computes.local_computes import watching
 from tests.support.waiting import until
 
 LONG_S = 0.3
@@ -72,11 +70,9 @@ def is_as_before(switch_interval_s: float) -> bool:
 
 
 @pytest.fixture
-def session() -> Iterator[Session]:
-    session = Session()
-    session.hold(session, Options(stacks=True, profile_interval=0.002))
-    yield session
-    session.release(session)
+def run() -> Iterator[taskscope.profile]:
+    with watching(profile_interval=0.002) as run:
+        yield run
 
 
 @pytest.fixture(params=["spawn", "fork"])
@@ -87,25 +83,25 @@ def pool(request: pytest.FixtureRequest) -> Iterator[ProcessPoolExecutor]:
         yield pool
 
 
-def recorded(session: Session) -> Recording:
-    return Recording.of(session.recorder.snapshot())
-
-
-def lines_of(session: Session) -> dict[str, set[str | None]]:
+def lines_of(run: taskscope.profile) -> dict[str, set[str | None]]:
     return {
         each.function.name: {line.source and line.source.strip() for line in each.lines}
-        for each in recorded(session).lines().functions
+        for each in run.recording.lines().functions
     }
 
 
-def test_lines_of_tasks_come_back_beside_their_results(session: Session, pool: ProcessPoolExecutor) -> None:
+def test_lines_of_tasks_come_back_beside_their_results(
+    run: taskscope.profile, pool: ProcessPoolExecutor
+) -> None:
     ran = dask.compute(*[delayed(outer)(n) for n in range(4)], scheduler="processes", pool=pool)
-    found = recorded(session)
+    found = run.recording
     lines, profile = found.lines(), found.profile()
     assert lines.note is profile.note is None
     assert lines.n_samples == profile.n_samples >= 4
-    assert "burn(LONG_S)" in lines_of(session)["outer"]
-    assert set(found.table("lines")["worker"]) <= {str(pid) for pid, _ in ran}
+    assert "burn(LONG_S)" in lines_of(run)["outer"]
+    # The thread of the block is sampled, too, between its computes.
+    lines_of_tasks = found.to_pandas("lines").query("prefix == 'outer'")
+    assert set(lines_of_tasks["worker"]) <= {str(pid) for pid, _ in ran}
     (top,) = profile.root.children
     assert [(top.name, child.name) for child in top.children] == [("outer", "outer")]
     assert list(found.table("tasks")["status"]) == ["finished"] * 4
@@ -127,7 +123,7 @@ def in_cell(_):
 
 
 def test_functions_of_a_notebook_which_are_sent_as_code_have_their_cell_and_its_source(
-    session: Session, pool: ProcessPoolExecutor, monkeypatch: pytest.MonkeyPatch
+    run: taskscope.profile, pool: ProcessPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cell, main = "<a cell>", vars(sys.modules["__main__"])
     monkeypatch.setitem(linecache.cache, cell, (len(DEFINED), None, DEFINED.splitlines(keepends=True), cell))
@@ -135,31 +131,33 @@ def test_functions_of_a_notebook_which_are_sent_as_code_have_their_cell_and_its_
         monkeypatch.setitem(main, name, None)
     exec(compile(DEFINED, cell, "exec"), main)
     dask.compute(*[delayed(main["in_cell"])(n) for n in range(4)], scheduler="processes", pool=pool)
-    assert {each.function.file for each in recorded(session).lines().functions} == {cell}
-    found = lines_of(session)
+    assert {each.function.file for each in run.recording.lines().functions} == {cell}
+    found = lines_of(run)
     inner = found.pop("Model.fitted.<locals>.inner")
     assert found == {"in_cell": {"return Model().fitted"}, "Model.fitted": {"inner()"}}
     assert inner & {"while time.thread_time() < stop:", "pass"}
 
 
-def test_nothing_of_ours_stays_in_a_process(session: Session, pool: ProcessPoolExecutor) -> None:
+def test_nothing_of_ours_stays_in_a_process(run: taskscope.profile, pool: ProcessPoolExecutor) -> None:
     before_s = sys.getswitchinterval()
     dask.compute(*[delayed(outer)(n) for n in range(4)], scheduler="processes", pool=pool)
     assert [pool.submit(is_as_before, before_s).result() for _ in range(4)] == [True] * 4
 
 
 def test_a_task_that_fails_has_lines_and_its_own_exception(
-    session: Session, pool: ProcessPoolExecutor
+    run: taskscope.profile, pool: ProcessPoolExecutor
 ) -> None:
     with pytest.raises(ValueError, match=r"^of the user's$"):
         delayed(fails)(0).compute(scheduler="processes", pool=pool)
-    assert "burn(LONG_S)" in lines_of(session)["fails"]
+    assert "burn(LONG_S)" in lines_of(run)["fails"]
 
 
-def test_what_was_sampled_is_lost_with_a_process_that_is_killed_and_that_is_said(session: Session) -> None:
+def test_what_was_sampled_is_lost_with_a_process_that_is_killed_and_that_is_said(
+    run: taskscope.profile,
+) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(BrokenProcessPool):
         delayed(dies)(0).compute(scheduler="processes", pool=pool)
-    found = recorded(session)
+    found = run.recording
     assert list(found.table("tasks")["status"]) == ["lost"]
     assert [m.text for m in found.messages] == [
         "a process was killed: what was sampled of the tasks that it ran is lost"
@@ -168,15 +166,15 @@ def test_what_was_sampled_is_lost_with_a_process_that_is_killed_and_that_is_said
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is nothing to fork on Windows")
-def test_a_task_may_fork_while_it_is_sampled(session: Session) -> None:
+def test_a_task_may_fork_while_it_is_sampled(run: taskscope.profile) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         assert delayed(forks)(0).compute(scheduler="processes", pool=pool) == 0
 
 
-def test_processes_are_not_sampled_where_nobody_wants_that(session: Session) -> None:
-    session.hold(session, Options(stacks=False))
-    delayed(outer)(0).compute(scheduler="processes")
-    assert recorded(session).profile().n_samples == 0
+def test_processes_are_not_sampled_where_nobody_wants_that() -> None:
+    with watching(stacks=False) as run:
+        delayed(outer)(0).compute(scheduler="processes")
+    assert run.recording.profile().n_samples == 0
 
 
 # --------------------------------------------------------------------------------- the sampler of a process
@@ -196,47 +194,6 @@ def sampler() -> Iterator[ProcessSampler]:
     yield sampler
     until(lambda: not threads_of_ours())
     assert sys.getswitchinterval() == before_s
-
-
-def test_a_stack_begins_with_what_the_task_calls_and_has_the_lines(sampler: ProcessSampler) -> None:
-    sampler.begin(0.001)
-    Task().run(lambda: burn(LONG_S))
-    sampled = sampler.end()
-    assert sampled is not None
-    names = [(name.rpartition(".")[2], Path(file).name) for name, file, _ in sampled["functions"]]
-    here = Path(__file__).name
-    assert {*names} <= {("burn", here), ("<lambda>", here)}
-    for _, calls, n, seconds, squares, cpu_s, known_s in sampled["stacks"]:
-        assert [names[place][0] for place, _ in calls] in (["burn", "<lambda>"], ["<lambda>"])
-        assert n >= 1
-        assert seconds**2 >= squares > 0
-        assert 0 <= cpu_s <= known_s <= seconds
-
-
-def test_of_a_task_that_was_not_met_there_is_nothing(sampler: ProcessSampler) -> None:
-    assert sampler.end() is None
-    sampler.begin(60.0)
-    assert sampler.end() is None
-    sampler._thread.stop()
-
-
-def test_stacks_beyond_a_bound_count_for_the_tasks_own_function(
-    sampler: ProcessSampler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("taskscope.sources.local.shipped_samples._MAX_STACKS", 0)
-    sampler.begin(0.001)
-    Task().run(lambda: burn(LONG_S))
-    sampled = sampler.end()
-    assert sampled is not None
-    assert {(at, len(calls)) for at, calls, *_ in sampled["stacks"]} == {(0.0, 1)}
-
-
-def test_without_the_global_lock_no_thread_begins(
-    sampler: ProcessSampler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
-    sampler.begin(0.001)
-    assert (threads_of_ours(), sampler.end()) == ([], None)
 
 
 def test_a_fault_ends_the_samples_and_not_the_task(
