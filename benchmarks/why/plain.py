@@ -330,7 +330,7 @@ def synchronous(_: ExitStack) -> Work:
     return lambda: dask.compute(*tasks, scheduler="synchronous")
 
 
-def _fit_in_client(n: int) -> float:
+def _fit_here(n: int) -> float:
     return math.fsum(i**0.5 for i in range(n))
 
 
@@ -338,6 +338,6 @@ def work_between_computes(_: ExitStack) -> Work:
     def work() -> None:
         for _ in range(4):
             dask.compute(*[dask.delayed(hash_blocks, pure=False)(blocks_for(0.03)) for _ in range(8)])
-            _fit_in_client(4_000_000)
+            _fit_here(4_000_000)
 
     return work

@@ -44,7 +44,8 @@ export const TABLES = {
       name: 'text',
       prefix: 'text',
       colour: 'int?',
-      span: 'text?'
+      span: 'text?',
+      fused: 'text?'
     }
   },
   lanes: {
@@ -69,7 +70,6 @@ export const TABLES = {
       status: 'int < 4',
       error: 'text?',
       execution_count: 'int?',
-      lock_wait_s: 'duration?',
       send_s: 'duration?',
       received_s: 'time?',
       materialize_s: 'duration?',
@@ -79,7 +79,8 @@ export const TABLES = {
       lock_share: 'f8?',
       graph_bytes: 'int?',
       largest_argument: 'text?',
-      largest_argument_bytes: 'int?'
+      largest_argument_bytes: 'int?',
+      array: 'text?'
     }
   },
   graphs: {

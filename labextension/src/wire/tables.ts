@@ -54,7 +54,6 @@ export const TABLES = {
       error: 'text?',
       execution_count: 'int?',
       source_crc: 'int?',
-      lock_wait_s: 'duration?',
       send_s: 'duration?',
       received_s: 'time?',
       materialize_s: 'duration?',
@@ -65,6 +64,7 @@ export const TABLES = {
       graph_bytes: 'int?',
       largest_argument: 'text?',
       largest_argument_bytes: 'int?',
+      array: 'text?',
       metric: 'text?'
     }
   },

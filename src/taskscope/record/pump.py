@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from io import FileIO
-from typing import Self
 
 from taskscope.record.recorder import Recorder
 
@@ -26,39 +23,6 @@ class Tick:
     now_s: float
     active: bool
     final: bool
-
-
-class CoreWait:
-    """For how long the thread that made it was ready, but others had the cores: by the kernel's own account.
-
-    Some kernels keep none.
-    """
-
-    def __init__(self, path: str = "/proc/thread-self/schedstat") -> None:
-        try:
-            self._file: FileIO | None = FileIO(path)
-        except OSError:
-            self._file = None
-        self._last_s = 0.0
-        self.taken_s()
-
-    def taken_s(self) -> float:
-        """Return the seconds since this was asked for last; 0 where nobody counts them."""
-        try:
-            # One call, as who asks the system for something gives the interpreter's lock away.
-            known = b"" if self._file is None else os.pread(self._file.fileno(), 64, 0)
-            now_s = int(known.split()[1]) / 1e9
-        except (OSError, ValueError, IndexError):
-            return 0.0
-        last_s, self._last_s = self._last_s, now_s
-        return now_s - last_s
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
 
 
 class Pump:
@@ -116,10 +80,6 @@ class Pump:
             thread.join(_JOIN_S)
 
     def _run(self, wake: threading.Event, stop: threading.Event) -> None:
-        with CoreWait() as core_wait:
-            self._beat(wake, stop, core_wait)
-
-    def _beat(self, wake: threading.Event, stop: threading.Event, core_wait: CoreWait) -> None:
         seen = -1
         changed_s = self._recorder.now_s()
         final_due = behind = False
@@ -127,7 +87,7 @@ class Pump:
             wake.clear()
             if not behind:
                 # A compute that is over within one tick costs a single beat, after it.
-                self._wait_a_tick(stop, core_wait)
+                stop.wait(TICK_S)
             behind = self._fold(stop)
             now_s = self._recorder.now_s()
             active = self._recorder.is_active()
@@ -141,14 +101,6 @@ class Pump:
                 if now_s - changed_s >= _IDLE_EXIT_S and self._leave(wake, stop):
                     return
                 wake.wait(_IDLE_EXIT_S)
-
-    def _wait_a_tick(self, stop: threading.Event, core_wait: CoreWait) -> None:
-        """Wait, and note how much longer that took: who runs Python meanwhile lets go of its lock late."""
-        began_s = self._recorder.now_s()
-        if not stop.wait(TICK_S):
-            late_s = self._recorder.now_s() - began_s - TICK_S
-            # Not that other programs had the cores. What it waited for them before this wait counts, too.
-            self._recorder.note_lock_wait(began_s, late_s - core_wait.taken_s())
 
     def _leave(self, wake: threading.Event, stop: threading.Event) -> bool:
         with self._lock:

@@ -148,17 +148,13 @@ class Recorder:
         """Add a message the user should see; the same text is counted, not repeated."""
         self.messages_log.add("warning", text)
 
+    def note_fused(self, fused: Mapping[str, str]) -> None:
+        """Note which groups are fused into the tasks of groups that were not seen yet, by their names."""
+        self._groups.fused.update({name: groups for name, groups in fused.items() if groups})
+
     def note_holdings(self, run: int, time_s: float, holdings: Sequence[Holding]) -> None:
         """Record the groups of a run whose results in workers' memory changed; in seconds after the zero."""
         self._intake.looks.note(run, time_s, holdings)
-
-    def note_lock_wait(self, asked_s: float, seconds: float) -> None:
-        """Note how long a thread waited for the interpreter's lock, for the runs that went on since then."""
-        asked = asked_s + self.origin
-        for log in self._intake.going():
-            if log.start <= asked and log.stop is None:
-                n_asked, waited_s = log.lock_waited
-                log.lock_waited = (n_asked + 1, waited_s + max(seconds, 0.0))
 
     def note_lock(self, wanted: float, *, is_held: bool) -> None:
         """Count for the runs in threads of this process whether one had the lock at a moment of the clock."""

@@ -196,14 +196,7 @@ def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:
 
 
 _MAX_LANDED = 20_000
-_MIN_ASKED = 3
 _MIN_LOOKS = 5
-
-
-def _lock_wait_s(log: RunLog) -> float | None:
-    """Return the mean of a run that is over; None where it was too short for one."""
-    n_asked, waited_s = log.lock_waited
-    return None if log.stop is None or n_asked < _MIN_ASKED else whole_ticks(waited_s / n_asked)
 
 
 def _lock_share(log: RunLog) -> float | None:
@@ -276,9 +269,9 @@ class RunState:
             error=log.error,
             execution_count=log.execution_count,
             source_crc=log.source_crc,
-            lock_wait_s=_lock_wait_s(log),
             lock_share=_lock_share(log),
             graph_bytes=log.graph_bytes,
+            array=log.array,
             largest_argument=None if log.argument is None else log.argument[0],
             largest_argument_bytes=None if log.argument is None else log.argument[1],
             **_before(log, self.origin),

@@ -11,13 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
-from io import FileIO
 from itertools import accumulate, chain, repeat, starmap, takewhile
 from operator import attrgetter, truth
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
+from taskscope.sources import kernel_files
 from taskscope.sources.line_meter import LineMeter
 from taskscope.sources.local.adapter.graph import is_plumbing
 
@@ -151,10 +151,7 @@ class LockProbe:
     """
 
     def __init__(self, path: str = "/proc/thread-self/schedstat") -> None:
-        try:
-            self._file: FileIO | None = FileIO(path)
-        except OSError:
-            self._file = None
+        self._path = path
         self._queued_s = self._total_queued_s() or 0.0
 
     def was_held(self, late_s: float) -> bool | None:
@@ -168,16 +165,9 @@ class LockProbe:
     def _total_queued_s(self) -> float | None:
         """Return the seconds for which this thread was ready but others had the cores."""
         try:
-            return None if self._file is None else int(os.pread(self._file.fileno(), 64, 0).split()[1]) / 1e9
+            return int(kernel_files.read(self._path).split()[1]) / 1e9
         except (OSError, ValueError, IndexError):
             return None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
 
 
 class SoonerSwitching:

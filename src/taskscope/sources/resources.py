@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import mmap
 import os
 import threading
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 import psutil
 from dask.system import CPU_COUNT
 
+from taskscope.sources import kernel_files
 from taskscope.sources.frames import thread_cpu_s
 
 OWN_THREADS = "taskscope"
@@ -68,19 +70,22 @@ def read_processes(own_natives: Iterable[int] = (), *, with_ready: bool = False)
     # that is over.
     own_process_s = _clock_s(os.getpid())
     threads_s, own_s = _threads(own_natives)
-    own = psutil.Process()
-    processes = [own]
-    if _has_children():
-        with contextlib.suppress(psutil.Error):
-            processes += own.children(recursive=True)
     cpu_s: dict[int, float] = {}
-    rss_bytes = 0
-    for process in processes:
+    rss_bytes = _own_rss_bytes()
+    if own_process_s is not None:
+        cpu_s[os.getpid()] = own_process_s
+    children = []
+    if own_process_s is None or kernel_files.has_children():
+        own = psutil.Process()
+        with contextlib.suppress(psutil.Error):
+            children = own.children(recursive=True)
+        if own_process_s is None:
+            cpu_s[own.pid] = _cpu_s(own)
+    for process in children:
         # A child may end between being listed and being read.
         with contextlib.suppress(psutil.Error, OSError):
             rss_bytes += process.memory_info().rss
-            known_s = own_process_s if process is own else None
-            cpu_s[process.pid] = _cpu_s(process) if known_s is None else known_s
+            cpu_s[process.pid] = _cpu_s(process)
     return ProcessReading(cpu_s, rss_bytes, threads_s, own_s, _ready_s(cpu_s) if with_ready else {})
 
 
@@ -102,11 +107,18 @@ def _threads(own_natives: Iterable[int]) -> tuple[dict[int, float], dict[int, fl
 def take_peak() -> float:
     """Return the kernel's mark of the most resident bytes, and reset it; NaN: there is none."""
     try:
-        status = Path("/proc/self/status").read_bytes()
-        Path("/proc/self/clear_refs").write_bytes(b"5")
+        status = kernel_files.read("/proc/self/status")
+        kernel_files.write("/proc/self/clear_refs", b"5")
         return int(status.partition(b"VmHWM:")[2].split(None, 1)[0]) * 1024.0
     except (OSError, IndexError):
         return math.nan
+
+
+def _own_rss_bytes() -> int:
+    try:
+        return int(kernel_files.read("/proc/self/statm").split()[1]) * mmap.PAGESIZE
+    except (OSError, IndexError):
+        return int(psutil.Process().memory_info().rss)
 
 
 def _cpu_s(process: psutil.Process) -> float:
@@ -130,22 +142,10 @@ def _ready_s(pids: Iterable[int]) -> dict[str, float]:
     found: dict[str, float] = {}
     for pid in pids:
         with contextlib.suppress(OSError):  # it has ended
-            for thread in Path(f"/proc/{pid}/task").iterdir():
+            for thread in kernel_files.names(f"/proc/{pid}/task"):
                 if len(found) >= _MAX_THREADS:
                     return {}
                 with contextlib.suppress(OSError, IndexError):  # some kernels keep no such account
-                    known = (thread / "schedstat").read_bytes().split()
-                    found[thread.name] = (int(known[0]) + int(known[1])) / 1e9
+                    known = kernel_files.read(f"/proc/{pid}/task/{thread}/schedstat").split()
+                    found[thread] = (int(known[0]) + int(known[1])) / 1e9
     return found
-
-
-def _has_children() -> bool:
-    """Return whether there are children: a microsecond, where listing all processes takes a millisecond."""
-    if not hasattr(os, "waitid"):
-        return True
-    try:
-        # WNOWAIT: nothing is reaped, so no other code loses the exit status of its subprocess.
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return False
-    return True

@@ -82,8 +82,7 @@ class SamplingThread:
 
     def _run(self, stop: threading.Event, first_s: float) -> None:
         try:
-            with LockProbe() as probe:
-                self._look_until(stop, first_s, probe)
+            self._look_until(stop, first_s, LockProbe())
         except Exception as error:  # noqa: BLE001 - a fault of taskscope must not end the user's tasks
             self._fault(error)
         finally:

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from queue import Queue
 
 import pytest
 
 from taskscope.record import Recorder, RunLog
 from taskscope.record import pump as pump_module
-from taskscope.record.pump import CoreWait, Pump, Tick
+from taskscope.record.pump import Pump, Tick
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.run_writing import begin_run, end_run, write_task
 from tests.support.waiting import PATIENCE_S
@@ -123,31 +122,6 @@ def test_who_wakes_it_while_the_last_thread_ends_has_one_that_beats(
     pumped.ticks.queue.clear()
     pumped.tick(is_active)
     pumped.end(log)
-
-
-def test_that_others_had_the_cores_is_no_wait_for_the_lock(
-    pumped: Pumped, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    noted: Queue[float] = Queue()
-    monkeypatch.setattr(pumped.recorder, "note_lock_wait", lambda _asked_s, seconds: noted.put(seconds))
-    monkeypatch.setattr(CoreWait, "taken_s", lambda _: 0.25)
-    pumped.compute()
-    # No time goes by on the pump's clock.
-    assert noted.get(timeout=PATIENCE_S) == -0.25 - pump_module.TICK_S
-
-
-def test_the_kernel_says_for_how_long_a_thread_lacked_a_core_and_nothing_where_it_does_not(
-    tmp_path: Path,
-) -> None:
-    account = tmp_path / "schedstat"
-    account.write_text("7 1000000000 1\n")
-    with CoreWait(str(account)) as core_wait:
-        account.write_text("9 1250000000 2\n")
-        assert (core_wait.taken_s(), core_wait.taken_s()) == (0.25, 0.0)
-        account.write_text("none is kept\n")
-        assert core_wait.taken_s() == 0.0
-    with CoreWait(str(tmp_path / "missing")) as core_wait:
-        assert core_wait.taken_s() == 0.0
 
 
 def test_an_error_of_a_subscriber_is_counted_and_harms_no_other(pumped: Pumped) -> None:

@@ -48,11 +48,10 @@ def test_the_lock_share_of_a_short_compute_is_unknown() -> None:
 def test_time_without_a_core_is_no_wait_for_the_lock(tmp_path: Path) -> None:
     account = tmp_path / "schedstat"
     account.write_text("7 1000000000 1\n")
-    with LockProbe(str(account)) as probe:
-        assert probe.was_held(0.25) is True
-        account.write_text("9 1250000000 2\n")
-        assert probe.was_held(0.25) is False
-        account.write_text("none is kept\n")
-        assert probe.was_held(0.25) is None
-    with LockProbe(str(tmp_path / "missing")) as probe:
-        assert probe.was_held(0.25) is None
+    probe = LockProbe(str(account))
+    assert probe.was_held(0.25) is True
+    account.write_text("9 1250000000 2\n")
+    assert probe.was_held(0.25) is False
+    account.write_text("none is kept\n")
+    assert probe.was_held(0.25) is None
+    assert LockProbe(str(tmp_path / "missing")).was_held(0.25) is None

@@ -19,6 +19,7 @@ import taskscope
 from taskscope.model.tables.stacks import CLIENT, CLIENT_RUN
 from taskscope.recording import Recording
 from taskscope.session import current
+from taskscope.sources import kernel_files
 from taskscope.sources.resources import read_processes, take_peak
 from tests.support.waiting import PATIENCE_S, until
 
@@ -197,8 +198,8 @@ def test_children_are_counted_while_they_live_and_keep_their_exit_status() -> No
 
 
 def test_where_the_kernel_has_no_mark_there_is_no_peak(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path) -> bytes:
+    def refuse(path: str) -> bytes:
         raise FileNotFoundError(path)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(kernel_files, "read", refuse)
     assert math.isnan(take_peak())

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from taskscope.analysis.before_tasks import PHASE_WORDS, measure_before_tasks
 from taskscope.analysis.explain.evidence import Computes, Evidence, listed
-from taskscope.analysis.explain.finding import Finding, measured
+from taskscope.analysis.explain.finding import Finding, at_most, measured
+from taskscope.analysis.explain.rechunk import UserArray
 from taskscope.analysis.explain.schedule import key_texts
 from taskscope.analysis.explain.waits import CLIENT, Stacks
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
@@ -96,6 +99,9 @@ def large_graph(known: Evidence) -> Iterator[Finding]:
         text = f"graphs of {n} tasks were put in order or sent for {share} of the time, before any task ran"
         text += f": {phases}" if phases else ""
         fewer = "use larger chunks or partitions, so that there are fewer tasks"
+        array = UserArray.of(runs)
+        call = array and array.larger(n_tasks / _MANY_TASKS, 2)
+        fewer += f": {call}" if call else ""
         yield measured("large-graph", graph_s, text, fewer, evidence)
     elif before is not None and graph_s >= _LONG_FOR_FEW_S:
         # Neither building a graph nor waiting for a worker depends on what the graph carries.
@@ -146,9 +152,20 @@ _TOKEN = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """The token that Dask makes of what is computed, or draws for a call that is not pure."""
 
 
+def _fused_keys(of: Computes, keys: NDArray[np.object_]) -> list[list[str]]:
+    """Return the keys of the steps that are fused into each task."""
+    groups = of.known.recording.groups
+    names = [(groups[number].name, groups[number].fused) for number in of.work.schedule.group.tolist()]
+    return [
+        [key.replace(name, inner, 1) for inner in fused.split()] if fused else []
+        for key, (name, fused) in zip(keys, names, strict=True)
+    ]
+
+
 def recomputed(computes: list[Computes]) -> Iterator[Finding]:
     """Find that tasks ran whose keys, with Dask's token of what they compute, ran in a compute before."""
     seen: set[str] = set()
+    is_certain = True
     worth_s, n_again, again_s = 0.0, 0, 0.0
     names: dict[str, None] = {}
     runs: list[int] = []
@@ -158,8 +175,12 @@ def recomputed(computes: list[Computes]) -> Iterator[Finding]:
         for run in np.unique(schedule.run).tolist():
             mine = schedule.run == run
             keys[mine] = key_texts(of.known.recording, run, schedule.number[mine])
+        fused = _fused_keys(of, keys)
         is_again = np.array([key in seen for key in keys], bool)
-        seen.update(key for key in keys if _TOKEN.search(key))
+        is_begun = ~is_again & np.array([not seen.isdisjoint(inner) for inner in fused], bool)
+        is_certain &= not is_begun.any()
+        is_again |= is_begun
+        seen.update(key for key in chain(keys, *fused) if _TOKEN.search(key))
         if is_again.any():
             worth_s += of.saved_s(np.where(is_again, 0.0, work.seconds))
             n_again += int(is_again.sum())
@@ -167,11 +188,15 @@ def recomputed(computes: list[Computes]) -> Iterator[Finding]:
             names |= dict.fromkeys(of.most(is_again))
             runs += of.runs
     if n_again:
-        yield measured(
+        tasks = f"{format_count(n_again)} {plural('task', n_again)} of {listed(list(names)[:3])}"
+        # Dask fuses steps into one task, of which only a part ran before.
+        yield (measured if is_certain else at_most)(
             "recomputed",
             worth_s,
-            f"{format_count(n_again)} {plural('task', n_again)} of {listed(list(names)[:3])} ran "
-            f"that had run in a compute before, {format_duration(again_s)} together",
+            f"{tasks} ran that had run in a compute before, {format_duration(again_s)} together"
+            if is_certain
+            else f"{tasks} began with a step that had run in a compute before; they took "
+            f"{format_duration(again_s)} together",
             "ask for the results in one call, dask.compute(a, b, c), or keep what they share: "
             "x = x.persist()",
             {"n_tasks": n_again, "seconds": again_s, "prefixes": list(names)[:3]},

@@ -12,7 +12,7 @@ from taskscope.analysis.explain.finding import Finding, at_most, measured
 from taskscope.analysis.explain.load import COUNTED_S
 from taskscope.analysis.explain.replay import longest_chain_s
 from taskscope.analysis.explain.waits import KINDS, Kind
-from taskscope.analysis.quantities import format_count, format_percent
+from taskscope.analysis.quantities import format_count, format_percent, plural
 
 _SHORT_S = 2e-3
 _AT_LOCK = 0.3
@@ -22,15 +22,19 @@ _BARELY_ON_CPU = 0.95
 _FULL = 0.85
 _QUEUED = 1.25
 _OWN_PART = 0.1
-_MORE_THREADS = 1.5
+_MORE_THREADS = 1.25
 _MIN_SAMPLES = 3
+_FOR_OTHERS: tuple[Kind, ...] = ("result", "queue", "event")
 _SEEN = 0.2
 
 
 def interpreter_lock(of: Computes) -> Iterator[Finding]:
     """Find that threads took turns in running Python; processes would share the cores."""
     work, load = of.work, of.work.load
-    is_short = float(np.median(work.seconds)) <= _SHORT_S
+    # The task in which half of the time is spent: reductions have many tasks that take next to none.
+    by_length = np.sort(work.seconds)
+    half = np.searchsorted(np.cumsum(by_length), by_length.sum() / 2)
+    is_short = float(by_length[half]) <= _SHORT_S
     if not load.is_lock_bound or load.lock_share is None or is_short:
         return
     cores = min(load.n_cores or work.n_workers, work.n_workers)
@@ -164,14 +168,19 @@ def waiting(of: Computes) -> Iterator[Finding]:
         of.saved_s(work.seconds - off_s),
         f"tasks of {listed(names)} had a core for {format_percent(cpu_s / whole_s)} of their time; for the "
         f"rest they waited {what}{f', {place}' if place else ''}",
-        _more_at_a_time(of, kind),
+        _more_at_a_time(of, kind, int(waits.sum())),
         {"runs": of.runs, "seconds": whole_s, "cpu_s": cpu_s, "waits_for": kind, "prefixes": names},
     )
 
 
-def _more_at_a_time(of: Computes, kind: Kind | None) -> str:
+def _more_at_a_time(of: Computes, kind: Kind | None, n_tasks: int) -> str:
+    if n_tasks <= of.work.n_workers and kind not in _FOR_OTHERS:
+        return (
+            f"there are {format_count(n_tasks)} {plural('task', n_tasks)} that wait and "
+            f"{format_count(of.work.n_workers)} workers: split them, so that more wait at the same time"
+        )
     twice = format_count(2 * of.work.n_workers)
-    if kind in ("result", "queue", "event"):
+    if kind in _FOR_OTHERS:
         return (
             "do not wait inside of a task for what others compute: pass it as an argument, so that Dask "
             "starts the task when it is there"

@@ -20,6 +20,7 @@ _STRAGGLER = 3.0
 _FEW = 0.1
 _LEAST_S = 1e-3
 _MIN_LIKE = 8
+_BESIDE = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +73,8 @@ class Computes:
             usual_s[mine] = float(np.median(work.seconds[mine]))
             # Not those that only had to wait longer for a core.
             is_late[mine] = _few_late(work.seconds[mine]) & _few_late(work.takes_s[mine])
-            if work.load.is_crowded:
+            # Nor those that had to wait for threads of their own, which others kept from a core.
+            if work.load.is_crowded or work.load.beside_share >= _BESIDE:
                 is_late[mine] &= _few_late(np.nan_to_num(work.cpu_s[mine]))
         is_late &= ~np.array([is_of_shuffle(name) for name in known.prefixes], bool)[work.prefix]
         return cls(known, work, replayed_s(work), kind, usual_s, is_late)

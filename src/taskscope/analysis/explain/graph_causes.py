@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.explain.evidence import Computes, listed
 from taskscope.analysis.explain.finding import Finding, at_most, measured
+from taskscope.analysis.explain.rechunk import UserArray
 from taskscope.analysis.explain.replay import longest_chain_s
 from taskscope.analysis.explain.schedule import busy_ns
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural
@@ -90,13 +91,17 @@ def _larger_chunks(of: Computes, chosen: NDArray[np.bool_], mean_s: float) -> st
     schedule, n = of.work.schedule, int(chosen.sum())
     sizes = schedule.nbytes[chosen]
     largest = float(np.nanmax(sizes, initial=0.0)) if (~np.isnan(sizes)).any() else 0.0
+    array, step = UserArray.of(of.work.schedule.runs), _WHOLE_S / max(mean_s, 1e-6)
+    call = array and array.larger(step, 2 * of.work.n_workers)
+    if call:
+        return f"use larger chunks, so that each task does more: {call}"
     if largest >= 10e3:
         step = max(round(_WHOLE_BYTES / largest), 2)
         return (
             f"use larger chunks or partitions: results are {format_bytes(largest)} each at most, so about "
             f"{format_bytes(_WHOLE_BYTES)} each is 1 chunk in place of {format_count(step)}"
         )
-    step = max(min(round(_WHOLE_S / max(mean_s, 1e-6)), n // max(of.work.n_workers, 1)), 2)
+    step = max(min(round(step), n // max(of.work.n_workers, 1)), 2)
     return (
         f"use larger chunks or partitions, or put several calls into one task: {format_count(step)} of them "
         f"in place of one are about {format_duration(step * mean_s)}"
@@ -164,8 +169,6 @@ def idle(of: Computes) -> Iterator[Finding]:
     alone_ns = busy_ns(schedule, schedule.start, schedule.stop, most=1)
     alone_ns[of.is_late] = 0
     alone_s = float(alone_ns.sum()) / 1e9
-    if idle_s < _IDLE * busy_s * work.n_workers:
-        return
     steps = _serial_steps(of, alone_ns)
     step_s = float(alone_ns[steps].sum()) / 1e9
     n, chain_s = len(work.seconds), longest_chain_s(work, np.where(of.is_late, of.usual_s, work.seconds))
@@ -182,6 +185,8 @@ def idle(of: Computes) -> Iterator[Finding]:
     is_step = len(steps) and step_s >= max(_ALONE * busy_s, 0.5 * alone_s)
     if is_step and not is_few and len(steps) <= _FEW_STEPS:
         yield _serial_step(of, steps, step_s, evidence)
+    elif idle_s < _IDLE * busy_s * work.n_workers:
+        return
     elif is_chain:
         worth_s = max(of.base_s - work.outside_s - float(work.seconds.sum()) / work.n_workers, 0.0)
         text = (
@@ -264,8 +269,11 @@ def _few_tasks(of: Computes, idle_s: float, evidence: dict[str, object]) -> Iter
         "their number does not fit, so some had nothing to do" if was_full else "some had nothing to do"
     )
     pieces = 2 * work.n_workers
+    array = UserArray.of(of.work.schedule.runs)
+    call = array and array.smaller(pieces)
     advice = (
         f"use smaller chunks or partitions, about {format_count(pieces)} or more instead of "
         f"{format_count(n_like)}, so that there are several tasks for each worker"
     )
+    advice += f": {call}" if call else ""
     yield at_most("few-tasks", idle_s, text, advice, evidence | {"prefixes": names})

@@ -110,6 +110,14 @@ class Group:
             "where there is no such span, and where the scheduler does not let itself be observed."
         ),
     ] = None
+    fused: Annotated[
+        str | None,
+        About(
+            "The groups that Dask fused into its tasks, separated by blanks; known of those that begin a "
+            "compute of this process.",
+            internal=True,
+        ),
+    ] = None
 
 
 def number_prefixes(groups: Sequence[Group]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -162,15 +170,6 @@ class Run:
         int | None,
         About("The CRC-32 of the source that ran, in UTF-8; it never leaves for a file.", internal=True),
     ] = None
-    lock_wait_s: Annotated[
-        float | None,
-        About(
-            "How long another thread of this process, which asked ten times a second, waited for the "
-            "interpreter's lock on average while it ran.",
-            unit="s",
-            internal=True,
-        ),
-    ] = None
     send_s: Annotated[
         float | None,
         About("How long a client packed the graph and handed it to the network, right before.", unit="s"),
@@ -221,6 +220,14 @@ class Run:
         str | None, About("The key of the task with the largest argument that is part of the graph itself.")
     ] = None
     largest_argument_bytes: Annotated[float | None, About("How large that argument is.", unit="bytes")] = None
+    array: Annotated[
+        str | None,
+        About(
+            "The array that it begins with, as JSON: its name in the calling program, shape, largest chunk "
+            "and bytes of an element.",
+            internal=True,
+        ),
+    ] = None
 
     @property
     def asked_s(self) -> float:

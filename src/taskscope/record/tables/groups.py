@@ -20,6 +20,8 @@ class GroupTable:
 
     def __init__(self) -> None:
         self.groups: list[Group] = []
+        self.fused: dict[str, str] = {}
+        """The groups that are fused into the tasks of groups that come, by their names."""
         self._ids: dict[object, int] = {}
         self._ids_in_spans: dict[tuple[int, str], int] = {}
         self._colours: dict[str, int] = {}
@@ -66,7 +68,8 @@ class GroupTable:
             if name in known:
                 return known[name]
         colour = self._colours.setdefault(prefix, len(self._colours))
-        self.groups.append(Group(len(self.groups), name, prefix, colour))
+        fused = self.fused.pop(name, None)
+        self.groups.append(Group(len(self.groups), name, prefix, colour, fused=fused))
         known[name] = len(self.groups) - 1
         return len(self.groups) - 1
 

@@ -81,6 +81,7 @@ class RunLog:
         "activities",
         "activity_bytes",
         "argument",
+        "array",
         "before",
         "cell",
         "depth_of",
@@ -99,7 +100,6 @@ class RunLog:
         "lanes",
         "lines",
         "lock_looks",
-        "lock_waited",
         "memory",
         "metered",
         "metric",
@@ -159,6 +159,8 @@ class RunLog:
         """How large its graphs were as they were sent."""
         self.argument: tuple[str, float] | None = None
         """The task with the largest value in one of them, and the bytes of that value."""
+        self.array: str | None = None
+        """The user's array that it begins with; see `Run.array`."""
         """Times before its tasks, by names of `BEFORE`; moments are on the clock's axis."""
         self.depth_of: Callable[[int], int] = lambda _ident: 0
         """Returns how deep this compute is nested in a thread."""
@@ -204,9 +206,7 @@ class RunLog:
         self.lines: Lines | None = None
         """The meter of lines of functions in its tasks; None where none are measured."""
         self.memory: Memory | None = None
-        """The recorder of which task allocates memory; None where none is recorded."""
-        self.lock_waited = (0, 0.0)
-        """How often the pump's thread asked for the interpreter's lock, and how long it waited in all."""
+        """What records which task allocates memory; None where nothing does."""
         self.lock_looks = (0, 0)
         """How often a sampler wanted the interpreter's lock of its tasks, and how often a thread had it."""
         self.trusts_workers = True

@@ -34,10 +34,6 @@ from taskscope.sources.cluster.workers.transfers import TransferLogs
 _EVERY_S = 0.5
 _SHARE = 0.05
 _S_PER_KEY = 200e-6
-_MONITOR_S = 0.5
-"""The time that a worker's measurement of the lock is about."""
-_LOOKS = 100
-"""As how many samples of the interpreter's lock the share counts that a worker measured."""
 _KEYS_PER_ANSWER = 20_000
 
 
@@ -368,12 +364,8 @@ class Questions:
         with self._limiter.limited("identity"):
             identity = await self._link.ask("identity", **adapter.all_workers())
         self._workers.update(identity)
-        contention, self._samples.contention = self._samples.contention, []
         for run in runs:
             run.log.n_workers = max(run.log.n_workers or 0, self._workers.n_threads)
-            for moment, share in contention:
-                if moment - _MONITOR_S >= run.log.start:
-                    run.log.note_lock(_LOOKS, round(share * _LOOKS))
 
     async def finish_samples(self, runs: Sequence[TrackedRun], *, until: float) -> None:
         """Read the last samples of runs that are over; samples of `runs`, which go on, are read again."""

@@ -20,8 +20,10 @@ from taskscope.model.keys import split_key
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
 from taskscope.sources.cell import current_cell, current_execution
 from taskscope.sources.local.adapter import registration
+from taskscope.sources.local.adapter.graph import fused_groups
 from taskscope.sources.local.adapter.registration import CallbackTuple
 from taskscope.sources.local.adapter.scheduler import find_culprit, find_scheduler, in_compute
+from taskscope.sources.local.adapter.variables import find_array
 from taskscope.sources.local.lines import LineSource, MeteredTask
 from taskscope.sources.local.memory import MemorySource, NumberedTask
 from taskscope.sources.local.shipped import ShippedTimes
@@ -127,6 +129,9 @@ class LocalSource:
             log = self._logs[id(dsk)]
             log.before["order_s"] = log.perf_counter() - log.start
             log.n_tasks = len(state["ready"]) + len(state["waiting"])
+            fused = fused_groups(dsk, state["ready"])
+            self.recorder.note_fused(fused)
+            log.array = find_array({name for of in fused.items() for name in " ".join(of).split()})
             log.graph_source = _graph_source(state)
 
     def _record_memory(self, log: RunLog) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+import time
 from contextlib import closing
-from typing import Any
 
 import dask
 import dask.array as da
@@ -61,26 +60,24 @@ def test_how_large_a_graph_was_and_the_task_with_the_largest_argument_are_known(
     assert found[3][1] is None
 
 
-_may_end = threading.Event()
+def turn() -> None:
+    stop_s = time.perf_counter() + 1.0
+    while time.perf_counter() < stop_s:
+        sum(range(1000))
 
 
-def hold() -> None:
-    _may_end.wait()
+def pause() -> None:
+    time.sleep(1.0)
 
 
-def test_what_workers_measure_of_the_lock_is_the_share_of_the_compute(monkeypatch: Any) -> None:
-    _may_end.clear()
+def test_threads_of_a_worker_that_run_python_hold_its_lock_and_threads_that_wait_do_not() -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0") as cluster,
         Client(cluster) as client,
+        taskscope.profile(display=False) as run,
     ):
-        (worker,) = cluster.workers.values()
-        recent = worker.monitor.recent
-        monkeypatch.setattr(worker.monitor, "recent", lambda: recent() | {"gil_contention": 0.75})
-        with taskscope.profile(display=False) as run:
-            future = client.submit(hold)
-            # A worker measures the half second before it reports.
-            until(lambda: len(set(rows(run.recording, "workers", "time_s"))) >= 5)
-            _may_end.set()
-            wait(future)
-    assert rows(run.recording, "runs", "lock_share") == [(0.75,)]
+        for function in (turn, pause):
+            wait([client.submit(function, pure=False) for _ in range(2)])
+    (turning,), (pausing,) = rows(run.recording, "runs", "lock_share")
+    assert turning > 0.6
+    assert pausing < 0.4

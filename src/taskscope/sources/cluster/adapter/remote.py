@@ -60,25 +60,82 @@ def counted_calls(
 
 
 @_sent_as_code
-def metered_seconds(
+def metered_seconds(  # noqa: C901 - what travels is in one piece
     dask_worker: Any = None,
-) -> tuple[float, list[str], list[tuple[str, str, str, float]]]:
-    """Return the time, the tasks not yet metered, and prefix, activity, unit and sum of all metrics."""
+) -> tuple[float, list[str], list[tuple[str, str, str, float]], list[tuple[float, int, int]]]:
+    """Return what it has metered of executing tasks, and how often their interpreter's lock was held.
+
+    That is the time, which tasks it has not booked, and prefix, activity, unit and sum of all it has. Looks
+    at the lock are those since the last answer while tasks ran, added up by quarters of a second: how long
+    ago these were, how many, and at how many of them another thread had it. A thread looks while this is
+    asked again within seconds.
+    """
+    import os
+    import threading
+    from time import perf_counter
+
     from distributed.metrics import time
 
+    place, every_s, lasts_s, held_s = "taskscope_lock_1", 0.025, 10.0, 0.0002
+    most = 200
+
+    class Probe:
+        """Wakes up late by the time that it waited for the lock, and for a core: the kernel counts that."""
+
+        def __init__(self) -> None:
+            self.looks: dict[int, list[int]] = {}
+            self.until = perf_counter() + lasts_s
+            threading.Thread(target=self.run, name="taskscope-lock", daemon=True).start()
+
+        def run(self) -> None:
+            try:
+                account = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
+            except OSError:
+                return
+            try:
+                self.look_on(account)
+            except Exception:  # noqa: BLE001 - the worker has nothing to do with it
+                self.looks = {}
+            finally:
+                os.close(account)
+                if vars(dask_worker).get(place) is self:
+                    del vars(dask_worker)[place]
+
+        def look_on(self, account: int) -> None:
+            waiting, queued_s = threading.Event(), math.inf
+            while perf_counter() < self.until:
+                due = perf_counter() + every_s
+                waiting.wait(every_s)
+                late_s = perf_counter() - due
+                now_s = int(os.pread(account, 64, 0).split()[1]) / 1e9
+                if getattr(dask_worker, "active_threads", None) and queued_s < math.inf:
+                    look = self.looks.setdefault(int(due * 4), [0, 0])
+                    look[0] += 1
+                    look[1] += late_s - (now_s - queued_s) > held_s
+                    if len(self.looks) > most:
+                        del self.looks[min(self.looks)]
+                queued_s = now_s
+
+        def take(self) -> list[tuple[float, int, int]]:
+            self.until = perf_counter() + lasts_s
+            found, self.looks = self.looks, {}
+            return [(perf_counter() - (at + 0.5) / 4, n, held) for at, (n, held) in found.items()]
+
+    probe = vars(dask_worker)[place] = vars(dask_worker).get(place) or Probe()
     sums: dict[tuple[str, str, str], float] = {}
     for name, value in list(getattr(dask_worker, "digests_total", {}).items()):
         # The second is the span, which may have any number of values.
         if isinstance(name, tuple) and len(name) == 5 and name[0] == "execute":
-            place = str(name[2])[:500], str(name[3])[:500], str(name[4])[:20]
-            if place in sums or len(sums) < 20_000:
-                sums[place] = sums.get(place, 0.0) + float(value)
+            which = str(name[2])[:500], str(name[3])[:500], str(name[4])[:20]
+            if which in sums or len(sums) < 20_000:
+                sums[which] = sums.get(which, 0.0) + float(value)
     state = getattr(dask_worker, "state", None)
     executing = [*getattr(state, "executing", ()), *getattr(state, "long_running", ())]
     return (
         time(),
         [str(task.key)[:500] for task in executing],
-        [(*place, value) for place, value in sums.items()],
+        [(*which, value) for which, value in sums.items()],
+        probe.take(),
     )
 
 

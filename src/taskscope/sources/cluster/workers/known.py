@@ -157,8 +157,6 @@ class WorkerSampler:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._last_heard: dict[str, float] = {}
-        self.contention: list[tuple[float, float]] = []
-        """When workers that run tasks measured for what share of the time their lock was wanted, and that."""
 
     def take(self, worker: Worker, facts: Mapping[str, Any]) -> None:
         """Record a worker's measurements, unless they were recorded before."""
@@ -182,8 +180,6 @@ class WorkerSampler:
         # Tasks that left the pool of threads (`secede`) run as well.
         executing = sum(_number(counts.get(state)) or 0 for state in ("executing", "long-running"))
         gil_contention = _number(metrics.get("gil_contention"))
-        if executing and gil_contention is not None and 0 <= gil_contention <= 1:
-            self.contention.append((moment, gil_contention))
         self._recorder.workers.append(
             WorkerSample(
                 time_s=self._recorder.seconds(moment),

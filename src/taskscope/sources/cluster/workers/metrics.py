@@ -174,6 +174,8 @@ class WorkerMetrics:
         """The growth that no run has, by worker."""
         self._prefixes: dict[TrackedRun, tuple[int, frozenset[str]]] = {}
         """The prefixes of runs that go on, and of how many keys."""
+        self._looks: list[tuple[float, int, int]] = []
+        """When workers looked at their lock, how often, and how often it was held."""
         self._refused = False
         self._tasks = TaskCpu()
 
@@ -218,8 +220,14 @@ class WorkerMetrics:
         self._question.take_each(answers, self._take)
         self._tasks.forget(self._workers.present)
 
-    def _take(self, address: str, answer: tuple[float, list[str], Iterable[Sequence[Any]]]) -> None:
-        time, executing, sums = answer
+    def _take(
+        self,
+        address: str,
+        answer: tuple[float, list[str], Iterable[Sequence[Any]], list[tuple[float, int, int]]],
+    ) -> None:
+        time, executing, sums, looks = answer
+        now = self._recorder.clock.perf_counter()
+        self._looks += [(now - ago_s, n, held) for ago_s, n, held in looks if 0 <= held <= n]
         entries, wrong = read_each(sums, _checked)
         now = {entry[:3]: entry[3] for entry in entries}
         is_first = address in self._old and address not in self._last
@@ -245,6 +253,12 @@ class WorkerMetrics:
 
     def _record(self, runs: Sequence[TrackedRun]) -> None:
         self._prefixes = {run: known for run, known in self._prefixes.items() if run in runs}
+        looks, self._looks = self._looks, []
+        for run in runs:
+            over = math.inf if run.log.stop is None else run.log.stop
+            for at, n, held in looks:
+                if run.log.start <= at <= over:
+                    run.log.note_lock(n, held)
         if not self._new:
             return
         owners = {prefix: run.log.run for run in runs for prefix in self._prefixes_of(run)}
