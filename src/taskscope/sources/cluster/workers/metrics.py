@@ -226,8 +226,8 @@ class WorkerMetrics:
         answer: tuple[float, list[str], Iterable[Sequence[Any]], list[tuple[float, int, int]]],
     ) -> None:
         time, executing, sums, looks = answer
-        now = self._recorder.clock.perf_counter()
-        self._looks += [(now - ago_s, n, held) for ago_s, n, held in looks if 0 <= held <= n]
+        arrived = self._recorder.clock.perf_counter()
+        self._looks += [(arrived - ago_s, n, held) for ago_s, n, held in looks if 0 <= held <= n]
         entries, wrong = read_each(sums, _checked)
         now = {entry[:3]: entry[3] for entry in entries}
         is_first = address in self._old and address not in self._last
