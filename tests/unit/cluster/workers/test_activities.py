@@ -135,9 +135,9 @@ def test_workers_that_do_not_give_out_their_logs_leave_bytes_unknown_and_said() 
     found = rows(recording, "transfers", "direction", "nbytes", "n_keys")
     assert found
     assert {(d, str(nbytes), n) for d, nbytes, n in found} == {("incoming", "nan", 0)}
-    logs, profiles, metrics = sorted(str(text) for (text,) in rows(recording, "messages", "text"))
+    logs, metrics, profiles = sorted(str(text) for (text,) in rows(recording, "messages", "text"))
     assert logs.startswith("workers do not give out their logs of transfers (")
-    assert profiles.startswith("workers do not give out their profiles (")
+    assert profiles.startswith("workers do not send their profiles (")
     assert metrics.startswith("workers do not report their metrics (")
     # Those that the scheduler was asked for then are of no worker.
     assert set(recording.stacks.workers) <= {"cluster"}
