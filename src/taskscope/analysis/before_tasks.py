@@ -18,7 +18,7 @@ PHASE_WORDS = {
     "initialize": "taking them in",
     "wait": "until a worker began",
 }
-"""What was done, in the order in which it is."""
+"""The phases, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class BeforeTasks:
     phases_s: dict[str, float]
 
     def words(self) -> str:
-        """Return the phases in words, without those that took less than a hundredth.
+        """Return the phases in words, without phases of less than a hundredth.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What schedulers held over time: the rows of a recording, and what they add up to."""
+"""Cache usage over time: the rows of a recording, and their sums."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Held:
 
 
 def cache_rows(recording: RecordedData, bins: TimeBins | None = None) -> CacheRows:
-    """Return what the cache had of each group over time: of each bin the most, the least and the last."""
+    """Return cache usage of each group over time: the maximum, the minimum and the last value of each bin."""
     parts = [
         _run_rows(recording, run, recording.graphs[run.run], bins)
         for run in recording.runs
@@ -82,7 +82,7 @@ _MEASURES = (KEYS, BYTES, VALUE)
 
 @dataclass(frozen=True, slots=True)
 class HeldSums:
-    """What is held at one moment; `n_unsized` and `n_unvalued` keys are not in `nbytes` and `value`."""
+    """Cache usage at one moment; `n_unsized` and `n_unvalued` keys are not in `nbytes` and `value`."""
 
     n_keys: int = 0
     nbytes: float = 0.0
@@ -109,14 +109,14 @@ class HeldSums:
 
 @dataclass(frozen=True, slots=True)
 class HeldPeak:
-    """The moment of the most, in seconds after the recorder's zero, and what each group had then, by id."""
+    """The moment of the peak, in seconds after the recorder's zero, and the usage of each group, by id."""
 
     time_s: float
     groups: dict[int, HeldSums]
 
     @property
     def sums(self) -> HeldSums:
-        """What was held altogether."""
+        """The sums of all groups."""
         total = HeldSums()
         for sums in self.groups.values():
             total = total.plus(sums)

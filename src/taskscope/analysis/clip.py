@@ -19,7 +19,7 @@ _CLOCKS_S = 1.0
 
 
 def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> RecordedData:
-    """Return what a recording has of the runs from `first_run` on, and of earlier ones from its zero on.
+    """Return a recording of the runs from `first_run` on, and of earlier ones from its zero on.
 
     Tasks keep their true times: the new zero is where the first of those began that were running at the old
     one. An earlier run begins there, without the tasks that had ended. It had not ended itself, so its last
@@ -57,7 +57,7 @@ def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> R
         stacks=replace(
             stacks,
             rows=stacks.rows.part(_of(stacks.rows.run, runs, earlier, stacks.rows.start >= data.zero_s)),
-            # Earlier runs are on clusters, of which no lines are known.
+            # Earlier runs are on clusters, without lines.
             lines=stacks.lines.part(np.isin(stacks.lines.run, list(runs))),
         ).pruned(),
         measured_lines=tuple(line for line in data.measured_lines if line.run in runs),
@@ -67,7 +67,7 @@ def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> R
 
 
 def _known_s(data: RecordedData, run: int, n_ended: int) -> float:
-    """Return when the last task of a run stopped of which it is certain that it was before zero."""
+    """Return the stop of the last task of a run that certainly ended before zero."""
     stops = [block.start + block.duration for block in data.blocks if block.run == run]
     stop = np.sort(np.concatenate(stops)) if stops else np.empty(0)
     last_s = float(stop[min(n_ended, len(stop)) - 1]) if n_ended and len(stop) else -np.inf
@@ -75,7 +75,7 @@ def _known_s(data: RecordedData, run: int, n_ended: int) -> float:
 
 
 def _last_stops(data: RecordedData, earlier: AbstractSet[int]) -> dict[int, float]:
-    """Return when the last task of each of these runs stopped that came to their ends."""
+    """Return the stop of the last task of each of these runs that ended."""
     ended = {run.run for run in data.runs if run.run in earlier and run.status in {"finished", "erred"}}
     last_s: dict[int, float] = {}
     for block in data.blocks:

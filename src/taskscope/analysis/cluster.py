@@ -234,7 +234,7 @@ def spans(recording: RecordedData) -> Spans:
 
 
 def _by_group(recording: RecordedData) -> NDArray[np.float64]:
-    """Return for each group its tasks, those that raised, their time, CPU time, and tasks with CPU time."""
+    """Return the tasks, failed tasks, time, CPU time and tasks with CPU time of each group."""
     tasks = recording.tasks
     seen = were_seen(tasks)
     has_cpu = seen & ~np.isnan(tasks.cpu_s)

@@ -32,7 +32,7 @@ class Change:
 
     @property
     def ratio(self) -> float | None:
-        """How many times `before` is `after`; None where that says nothing."""
+        """How many times `before` is `after`; None where either is unknown or 0."""
         return self.after / self.before if self.before and self.after is not None else None
 
 

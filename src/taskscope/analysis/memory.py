@@ -67,7 +67,7 @@ class Allocations(Result):
 
     @property
     def located_share(self) -> float:
-        """The share of which task and line are known; NaN where nothing was recorded."""
+        """The share with a known task and line; NaN without a record."""
         located = sum(line.nbytes for line in self.lines if line.key is not None and line.line is not None)
         return located / self.nbytes if self.nbytes else float("nan")
 
@@ -130,7 +130,7 @@ def _summed(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def allocations(recording: RecordedData) -> Allocations:
-    """Return what was allocated at the highest of the peaks that were recorded."""
+    """Return the allocations at the highest recorded peak."""
     totals: defaultdict[int, int] = defaultdict(int)
     for row in recording.peak_lines:
         totals[row.peak] += row.nbytes
@@ -314,7 +314,7 @@ class _Held:
 
 
 def _held(recording: RecordedData) -> _Held:
-    """Return the results; those of a compute that is over are the caller's until the next compute begins."""
+    """Return the results; after a compute they are the caller's until the next compute begins."""
     prefixes, place_of = number_prefixes(recording.groups)
     parts: list[tuple[NDArray[Any], ...]] = []
     n_unsized = 0

@@ -153,7 +153,7 @@ def format_percent(fraction: float | None) -> str:
 
 
 def plural(noun: str, n: int | None) -> str:
-    """Return the noun as it stands after a number.
+    """Return the noun for a number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A recording without what must not leave the machine: credentials always, names on request."""
+"""Redaction of recordings: credentials always, names on request."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _HOLDS: Mapping[str, Literal["name", "remark", "address", "public"]] = {
 
 @cache
 def _texts(table: type) -> Mapping[str, str]:
-    """Return what each column of free text of a table of records holds; columns with choices are left out."""
+    """Return the kind of each column of free text of a table; columns with choices are left out."""
     hints = get_type_hints(table)
     free = (name for name, hint in hints.items() if hint in (str, str | None, tuple[str, ...]))
     return {name: _HOLDS.get(f"{table.__name__}.{name}", _HOLDS.get(name, "name")) for name in free}
@@ -84,7 +84,7 @@ class Redaction:
         return cls(without_credentials, without_credentials)
 
     def record(self, row: _T) -> _T:
-        """Return a row of any table of records without what must not leave."""
+        """Return a redacted row of any table of records."""
         changes: dict[str, object] = {}
         for column, holds in _texts(cast("type", type(row))).items():
             value = getattr(row, column)
@@ -99,25 +99,21 @@ class Redaction:
         return replace(row, **changes)  # type: ignore[type-var]  # records are dataclasses
 
     def records(self, rows: Iterable[_T]) -> tuple[_T, ...]:
-        """Return rows without what must not leave."""
         return tuple(map(self.record, rows))
 
     def keys(self, keys: KeyBlock) -> KeyBlock:
-        """Return keys without what must not leave."""
         return KeyBlock(keys.dims, keys.ints, tuple(map(self.name, keys.texts)))
 
     def source(self, text: str) -> str:
-        """Return what an activity came from, a worker's address or an error, without what must not leave."""
+        """Return the redacted source of an activity: a worker's address or an error."""
         # No address has a space; an error is always noted with the number of the attempt.
         return self.remark(text) if " " in text else without_credentials(text)
 
     def graph(self, graph: GraphColumns) -> GraphColumns:
-        """Return keys and errors of a graph without what must not leave."""
         errors = {task: self.remark(text) for task, text in graph.errors.items()}
         return replace(graph, keys=self.keys(graph.keys), errors=errors)
 
     def stacks(self, stacks: StackColumns) -> StackColumns:
-        """Return call stacks without what must not leave."""
         return replace(
             stacks,
             functions=self.records(stacks.functions),
@@ -126,7 +122,6 @@ class Redaction:
         )
 
     def metadata(self, metadata: Mapping[str, object]) -> dict[str, object]:
-        """Return metadata without what must not leave."""
         renames = {"label": self.name, "error": self.remark}
         kept = {
             key: renames.get(key, without_credentials)(value) if isinstance(value, str) else value
@@ -172,7 +167,7 @@ class _Pseudonyms:
 
 
 def _beginning(text: str) -> str:
-    """Return what comes before the first colon: the type of an error, the topic of a message."""
+    """Return the text before the first colon: the type of an error, the topic of a message."""
     return text.partition(":")[0]
 
 

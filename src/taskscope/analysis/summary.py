@@ -47,7 +47,7 @@ MAX_EXPLAINED = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the faces of a recording say of it, found out once for all of them.
+    """The findings and totals of a recording that text, page and result show.
 
     `facts` are the measured totals as pairs of a name and a text, `why` is the answer of `explain`, `remarks`
     are errors and messages; `cpu_s` is the CPU time by prefix that workers of a cluster metered.
@@ -170,7 +170,7 @@ def _peak_memory(recording: RecordedData, totals: Totals) -> str:
 
 
 def _on_workers(workers: WorkersTotals) -> str:
-    """Return what a cluster's workers used and lost; nothing where none was seen."""
+    """Return the lines on a cluster's workers; nothing where none was seen."""
     parts = []
     if workers.peak is not None:
         limit = f" of {format_bytes(workers.peak.limit_bytes)}" if workers.peak.limit_bytes else ""
@@ -188,7 +188,7 @@ def _on_workers(workers: WorkersTotals) -> str:
 
 
 def _remarks(recording: RecordedData, totals: Totals) -> list[str]:
-    """Return what the user should know: errors, what did not finish, what was dropped, messages."""
+    """Return errors, unfinished tasks, dropped rows and messages as lines."""
     ended_by = recording.metadata.get("error")
     errors = dict.fromkeys([*totals.errors, *([str(ended_by)] if ended_by else [])])
     notes = [f"error: {printable(error, 500)}" for error in errors]
@@ -203,7 +203,7 @@ def _remarks(recording: RecordedData, totals: Totals) -> list[str]:
 
 
 def _said(messages: Sequence[Message]) -> list[str]:
-    """Return messages as lines; of workers the bad ones, and how many came and went as they were meant to."""
+    """Return messages as lines; of workers the bad ones, and the number of normal starts and ends."""
     about_workers = [m for m in messages if m.event is not None]
     bad = [m for m in about_workers if m.level == "warning"]
     shown = [m for m in messages if m.event is None] + bad[:_MOST_BAD]
@@ -226,7 +226,7 @@ def _why(recording: RecordedData) -> str | None:
 
 
 def _outcomes(outcomes: Outcomes) -> list[str]:
-    """Return what became of tasks, but of those that finished."""
+    """Return the numbers of tasks that did not finish."""
     notes = []
     if outcomes.n_erred:
         notes.append(f"{_counted(outcomes.n_erred, 'task')} failed")
@@ -261,7 +261,7 @@ def _unfinished(outcomes: Outcomes) -> str:
 
 def _workers(totals: Totals) -> str:
     names = set(totals.schedulers)
-    # What is a worker to Dask's own schedulers is to distributed a thread of one.
+    # A worker of Dask's own schedulers corresponds to a thread of distributed's.
     noun = (
         "worker thread"
         if "distributed" in names

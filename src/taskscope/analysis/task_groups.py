@@ -51,7 +51,7 @@ class GroupProgress:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GroupGraph(Result):
-    """The graphs of computes by task groups, each group after those that it needs.
+    """The graphs of computes by task groups, each group after its dependencies.
 
     `reason` is why there is none.
     """
@@ -65,7 +65,7 @@ class GroupGraph(Result):
         return columns_of(self.groups, *GroupProgress.__slots__)
 
     def sections(self) -> Iterator[Section]:
-        """Yield a table of the groups, those that are needed first."""
+        """Yield a table of the groups, dependencies first."""
         if self.reason is not None:
             yield Section(f"cannot say how task groups depend on each other, because {self.reason}")
             return
@@ -101,7 +101,7 @@ def group_graph(recording: RecordedData, run: int | None = None) -> GroupGraph:
 
 
 def _of_run(recording: RecordedData, run: int, graph: GraphColumns) -> Iterator[GroupProgress]:
-    """Yield the groups of a compute, each after those that it needs as far as they do not need each other."""
+    """Yield the groups of a compute, each after its dependencies, except in cycles."""
     n_groups = len(recording.groups)
     is_task = np.ones(len(graph.group), np.bool_)
     is_task[graph.data] = False
@@ -111,7 +111,7 @@ def _of_run(recording: RecordedData, run: int, graph: GraphColumns) -> Iterator[
         if block.run == run:
             status[block.task] = flag_codes(block.flags, "status")
             np.add.at(seconds, graph.group[block.task], block.duration)
-    # A task that was skipped for one who asked may have run for another.
+    # A task that was skipped in one compute may have run in another.
     skipped = np.zeros(len(graph.group), np.bool_)
     skipped[graph.skipped] = True
     skipped &= status == -1
@@ -140,7 +140,7 @@ def _of_run(recording: RecordedData, run: int, graph: GraphColumns) -> Iterator[
 
 
 def _needs(graph: GraphColumns, is_task: NDArray[np.bool_]) -> Mapping[int, Sequence[int]]:
-    """Return which groups need which others; data are no tasks, and nobody waits for them."""
+    """Return which groups need which others; data are no tasks."""
     by, needed = graph.edge_sources(), graph.edges
     both = is_task[by] & is_task[needed]
     pairs = np.unique(np.column_stack([graph.group[by[both]], graph.group[needed[both]]]), axis=0)
@@ -152,7 +152,7 @@ def _needs(graph: GraphColumns, is_task: NDArray[np.bool_]) -> Mapping[int, Sequ
 
 
 def _layers(groups: Sequence[int], needs: Mapping[int, Sequence[int]]) -> dict[int, int]:
-    """Return the layer of each group, in an order in which each comes after those that it needs.
+    """Return the layer of each group, dependencies first.
 
     Of groups whose tasks need each other's, the one that needs the fewest that are left comes first.
     """

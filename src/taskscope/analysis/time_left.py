@@ -18,7 +18,7 @@ from taskscope.record.writers.graph import GraphShape
 _MIN_ENDED = 3
 _MIN_ELAPSED_S = 0.5
 _MIN_KNOWN = 0.5
-"""Least share of the tasks ahead that must be of prefixes of which a task has ended."""
+"""Least share of the tasks ahead whose prefix has an ended task."""
 _N_REPLAYS = 30
 _MIN_REPLAYS = 6
 _MAX_STEPS = 12_000
@@ -46,7 +46,7 @@ class TimeLeft:
     low_s: float
     high_s: float
     n_unseen: int = 0
-    """Tasks ahead of prefixes of which none has ended: `high_s` holds if they are like the others."""
+    """Tasks ahead of prefixes without an ended task: `high_s` holds if they are like the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def estimate_stop(evidence: Evidence) -> Estimate | None:
     """Return when a compute will end; None before there is evidence.
 
     There is evidence once three tasks have ended, half a second has passed, and at least half of the tasks
-    ahead are of prefixes of which a task has ended.
+    ahead are of prefixes with an ended task.
     """
     elapsed_s = evidence.now_s - evidence.run.start_s
     spent_s = sum(row.duration_s for row in evidence.rows)
@@ -204,7 +204,7 @@ def time_left(estimates: Iterable[Estimate | None], now_s: float) -> TimeLeft | 
 
 
 def _unseen(evidence: Evidence) -> int:
-    """Return how many tasks ahead are of prefixes of which none has ended, or not counted by prefix yet."""
+    """Return the number of tasks ahead of prefixes without an ended task, or not counted by prefix yet."""
     uncounted = max(evidence.run.n_tasks - sum(row.total for row in evidence.rows), 0)
     return uncounted + sum(_ahead(row) for row in evidence.rows if not _ended(row))
 
@@ -247,7 +247,7 @@ class Estimates:
         self._known: dict[int, tuple[float, Estimate | None]] = {}
 
     def of(self, runs: Iterable[Run], now_s: float) -> Mapping[int, Estimate]:
-        """Return the estimates for those of these computes that run and give evidence, by compute."""
+        """Return the estimates of running computes with evidence, by compute."""
         found: dict[int, Estimate] = {}
         for run in runs:
             if run.status != "running":
@@ -261,12 +261,9 @@ class Estimates:
         until_s, estimate = self._known.get(run.run, (-math.inf, None))
         if now_s < until_s or now_s - run.start_s < _MIN_ELAPSED_S:
             return estimate
-        begun_s = self._recorder.now_s()
-        try:
+        begun_s, estimate = self._recorder.now_s(), None
+        with self._recorder.guard("the estimate of a compute"):
             estimate = estimate_stop(self._evidence(run, now_s))
-        except Exception as error:  # noqa: BLE001 - measured values must reach the views without an estimate
-            estimate = None
-            self._recorder.fault("the estimate of a compute", error)
         took_s = self._recorder.now_s() - begun_s
         self._known[run.run] = (now_s + max(_VALID_S, _COST * took_s), estimate)
         return estimate

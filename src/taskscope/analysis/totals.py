@@ -1,4 +1,4 @@
-"""What a recording amounts to."""
+"""The totals of a recording."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def union_s(start: NDArray[np.float64], stop: NDArray[np.float64]) -> float:
 
 
 def were_seen(tasks: TaskBlock) -> NDArray[np.bool_]:
-    """Return which tasks ran as long as they say.
+    """Return which tasks have measured times.
 
     Of others a scheduler knows only that a worker was given them, where they may have waited for a thread.
     """
@@ -77,7 +77,7 @@ def task_statuses(recording: RecordedData, run: int) -> NDArray[np.uint8]:
 
 
 def last_codes(recording: RecordedData, run: int, name: str) -> NDArray[np.uint8]:
-    """Return what the last row of each key of a run's graph says of one thing, or `NO_ROW`.
+    """Return the code in the last row of each key of a run's graph, or `NO_ROW`.
 
     On a cluster a task whose worker died, or whose result was lost, runs again.
     """
@@ -179,7 +179,7 @@ def _some(value: float | None) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Numbers of tasks by what became of them.
+    """Numbers of tasks by outcome.
 
     Unfinished tasks were interrupted, lost, running when the recording was taken, given to a worker (where
     they may have waited for a thread), or not started; for computes without a known graph only their sum is
@@ -259,7 +259,7 @@ class PrefixTotal:
 
 @dataclass(frozen=True, slots=True)
 class WorkersTotals:
-    """What a cluster's workers used and lost; None is unknown.
+    """Totals of a cluster's workers; None is unknown.
 
     `peak` is the sample of any worker with the most memory, `spilled_bytes` the most that any one worker had
     spilled, and `n_stolen` how often a waiting task went to another worker.
@@ -278,10 +278,10 @@ class WorkersTotals:
 
 
 def _measure_workers(recording: RecordedData) -> WorkersTotals:
-    """Return what the workers of a cluster used and lost."""
+    """Return the totals of a cluster's workers."""
     used = [(sample.rss_bytes, sample) for sample in recording.workers if sample.rss_bytes is not None]
     peak = max(used, key=lambda pair: pair[0])[1] if used else None
-    # Who sent it and who received it both have a log of it.
+    # Sender and receiver both log it.
     moved = [t.nbytes or 0.0 for t in recording.transfers if t.direction == "incoming"]
     spilled = [s.spilled_bytes for s in recording.workers if s.spilled_bytes is not None]
     is_on_cluster = any(run.scheduler == CLUSTER for run in recording.runs)
@@ -297,7 +297,7 @@ def _measure_workers(recording: RecordedData) -> WorkersTotals:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a recording amounts to; None is unknown.
+    """Totals of a recording; None is unknown.
 
     `n_workers` is the most that any compute had. `makespan_s` is from the first line of the block to its
     last, or to the end of its last compute; without a block, from the start of the first compute. `task_s`,
@@ -327,7 +327,7 @@ class Totals:
 
 
 def measure_totals(recording: RecordedData) -> Totals:
-    """Return what a recording amounts to."""
+    """Return the totals of a recording."""
     runs, tasks = recording.runs, recording.tasks
     workers = [run.n_workers for run in runs if run.n_workers is not None]
     known_cpu = tasks.cpu_s[~np.isnan(tasks.cpu_s)].astype(np.float64)

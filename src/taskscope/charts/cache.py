@@ -44,7 +44,7 @@ def plot_cache(
     label_size: int | None = 60,
     **options: Any,
 ) -> figure:
-    """Return a line per prefix; options are those of `taskscope.charts.plot_tasks`."""
+    """Return a line per prefix; options as of `taskscope.charts.plot_tasks`."""
     right = max(until_s - zero_s, 1e-6)
     scheme = scheme or Scheme.of({prefix: i for i, prefix in enumerate(held.prefixes)}, palette)
     plot = new_figure(options, x_range=Range1d(start=0, end=right))

@@ -1,4 +1,4 @@
-"""An empty figure with the user's options over ours, and what figures have in common."""
+"""An empty figure with the user's options over the defaults, and common parts of figures."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def height_is_free(options: Iterable[str]) -> bool:
 
 
 def set_tooltips(plot: figure, tooltips: str | list[tuple[str, str]], **options: Any) -> None:
-    """Have the figure's hover tools, if the user wants any, say this."""
+    """Set the tooltips of the figure's hover tools, if it has any."""
     for hover in (tool for tool in plot.tools if isinstance(tool, HoverTool)):
         hover.tooltips = tooltips
         hover.point_policy = "follow_mouse"
@@ -64,7 +64,7 @@ def set_tooltips(plot: figure, tooltips: str | list[tuple[str, str]], **options:
 
 
 def add_note(plot: figure, text: str) -> None:
-    """Say in small print what is shown."""
+    """Add a note in small print."""
     plot.add_layout(
         Title(text=text, text_font_size="9pt", text_font_style="normal", text_color=LIGHT["faint"]), "above"
     )
@@ -110,7 +110,7 @@ def cut(text: str, size: int | None) -> str:
 
 
 def label(text: str, size: int) -> str:
-    """Return the same for where Bokeh looks for formulas, which it would draw with scripts of a network."""
+    """Return the same where Bokeh would draw formulas with scripts from a network."""
     return _FORMULA.sub(lambda found: " ".join(found[0]), cut(text, size))
 
 
@@ -171,7 +171,7 @@ def draw_density(
 
 
 def _names(recording: RecordedData) -> list[str]:
-    """Return what each colour number stands for; more than twenty prefixes share them."""
+    """Return the prefixes of each colour number; more than twenty prefixes share them."""
     sharing: list[list[str]] = [[] for _ in range(N_COLOURS)]
     for prefix, number in prefix_colours(recording).items():
         sharing[number].append(prefix)
@@ -209,14 +209,14 @@ PaletteOption: TypeAlias = str | Sequence[str] | None
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """Colours by prefix: those of the live views, or of a palette in turn by first appearance."""
+    """Colours by prefix, as in the live views, or of a palette in turn by first appearance."""
 
     numbers: Mapping[str, int]
     colours: tuple[str, ...]
 
     @staticmethod
     def of(numbers: Mapping[str, int], palette: PaletteOption = None) -> Scheme:
-        """Return the scheme for prefixes of these numbers, by default of our own palette."""
+        """Return the scheme for prefixes of these numbers, by default of taskscope's palette."""
         if palette is None:
             return Scheme(dict(numbers), PALETTE)
         return Scheme({prefix: i for i, prefix in enumerate(numbers)}, _colours(palette, len(numbers)))
@@ -244,7 +244,7 @@ Series = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def running_sum(times: NDArray[np.float64], changes: NDArray[np.float64]) -> Series:
-    """Return the moments at which a sum changes, in order, and the sum from then on.
+    """Return the moments at which a sum changes, in order, and the sum after each.
 
     Examples
     --------

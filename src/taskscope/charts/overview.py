@@ -1,4 +1,4 @@
-"""All figures of a recording above each other: what ran, CPU and memory, and what the scheduler held."""
+"""All figures of a recording above each other: tasks, CPU and memory, and the scheduler's cache."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _samples(recording: RecordedData) -> list[tuple[float, float, float]]:
 
 
 def _held(recording: RecordedData) -> tuple[Held, str]:
-    """Return what was held, in the user's metric where every compute has it, else in bytes."""
+    """Return cache usage, in the user's metric where every compute has it, else in bytes."""
     metrics = cache_metrics(recording)
     names, of_group = number_prefixes(recording.groups)
     has_metric = bool(metrics) and metrics.keys() == recording.graphs.keys()

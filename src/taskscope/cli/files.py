@@ -17,7 +17,7 @@ from taskscope.recording import compare as compare_recordings
 
 
 def view(given: argparse.Namespace) -> int:
-    """Write a page and open it; the page stays where its path says."""
+    """Write a page and open it; the page stays at its path."""
     recording = _load(given)
     folder = Path(tempfile.mkdtemp(prefix="taskscope-"))
     page = folder / f"{Path(given.file).stem}.html"
@@ -48,7 +48,7 @@ def export(given: argparse.Namespace) -> int:
 
 
 def compare(given: argparse.Namespace) -> int:
-    """Print what changed from one recording to another, and write it as a page if a path is given."""
+    """Print the comparison of two recordings, and write it as a page if there is a path."""
     before, after = (load(path, partial=given.partial) for path in (given.before, given.after))
     comparison = compare_recordings(before, after)
     if given.output is not None:

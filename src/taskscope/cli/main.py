@@ -1,4 +1,4 @@
-"""Read the command line and do what it says."""
+"""Read and run the command line."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _loaded_when_run(module: str, name: str) -> Callable[[argparse.Namespace], int]:
-    """Return a command that imports what it needs once it is run: dask and numpy take most of a second."""
+    """Return a command that is imported when it runs: dask and numpy take most of a second."""
 
     def command(given: argparse.Namespace) -> int:
         status: int = getattr(importlib.import_module(f"taskscope.cli.{module}"), name)(given)

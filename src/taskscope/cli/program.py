@@ -1,4 +1,4 @@
-"""A program as Python runs it: what it sees of its name, its arguments and where it looks for modules."""
+"""A program as Python runs it, with its name, arguments and module path."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Program(ABC):
 
     @abstractmethod
     def run(self) -> None:
-        """Run it to its end; whatever it raises comes through."""
+        """Run it to its end; its exceptions are raised."""
 
 
 class Script(Program):

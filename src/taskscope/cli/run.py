@@ -53,7 +53,7 @@ def _program(given: argparse.Namespace) -> Program:
 
 
 def _left_running() -> list[str]:
-    """Return the names of threads that Python waits for at its end, but those of pools: no work is left."""
+    """Return the names of threads that Python waits for at its end, without pools, whose work is done."""
     return [
         thread.name
         for thread in threading.enumerate()
@@ -66,11 +66,11 @@ def _is_of_a_pool(thread: threading.Thread) -> bool:
 
 
 def _say_nothing(*_: object) -> None:
-    """Leave out what `_status` has said."""
+    """Print nothing: `_status` has printed the error."""
 
 
 def _status(error: BaseException | None) -> int:
-    """Return what Python would exit with, having said what it would say."""
+    """Return Python's exit status, after printing as Python does."""
     if error is None:
         return 0
     if isinstance(error, SystemExit):
@@ -89,7 +89,7 @@ def _status(error: BaseException | None) -> int:
 
 
 def _of_the_program(trace: TracebackType | None) -> TracebackType | None:
-    """Return the traceback without our frames and those of the import system in front."""
+    """Return the traceback without the leading frames of taskscope and the import system."""
     ours = {__name__, Program.__module__, "runpy", "importlib._bootstrap"}
     while trace is not None and trace.tb_frame.f_globals.get("__name__") in ours:
         trace = trace.tb_next

@@ -1,4 +1,4 @@
-"""One line on a terminal that says how far the computes of a script are."""
+"""One line on a terminal with the progress of a script's computes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TerminalProgress:
         self._estimates = Estimates(block.session.recorder)
         self._undo = [
             block.session.pump.subscribe(self.tick),
-            # What the script prints next has the line to itself.
+            # The script's next output starts on a new line.
             block.session.at_compute_end(self._clear),
         ]
 

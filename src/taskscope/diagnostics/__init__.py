@@ -12,9 +12,9 @@ with ``dask.diagnostics``                   here
 ``Profiler`` times submission to dequeue    tasks are timed by the worker that runs them
 failed and running tasks never appear       they are in ``prof.recording``; ``results`` means what it did
 ``task`` holds functions and arguments      it holds the key, the name of what is called and the keys needed
-``ResourceProfiler`` counts its own process it counts yours and its children; the first CPU use, which nobody
-                                            can know, is left out instead of being 0
-a metric that raises ends the compute       the value is ``None``, and the recording says so
+``ResourceProfiler`` counts its own process it counts yours and its children; the first CPU use, which is
+                                            unknown, is left out instead of being 0
+a metric that raises ends the compute       the value is ``None``, with a message in the recording
 concurrent computes lose registrations      nothing is lost; ``register`` twice is once, ``unregister`` of
                                             what is not registered does nothing, and ``with`` nests
 ``visualize`` overwrites, also by links     only ``profile.html`` is replaced unasked, and never a link:
@@ -25,13 +25,13 @@ every task has a colour of its own          colours are by prefix, with one lege
 a slower bar, a process, a quadratic cache  the cost per task is flat, and the bar costs no time
 =========================================== ===========================================================
 
-Under a `distributed.Client` as default scheduler what its workers run is recorded, too. Results have times on
-the axis of ``time.perf_counter``, as ``dask.diagnostics`` has them in fact.
+Under a `distributed.Client` as default scheduler the tasks of its workers are recorded, too. Results have
+times on the axis of ``time.perf_counter``, as ``dask.diagnostics`` has them in fact.
 The interface of 2015 works too: ``Profiler(get)``, ``prof.get``, ``prof.results()``, ``thread_prof``,
 ``process_prof``.
 
-``performance_report`` and ``MemorySampler`` have the interface of those of ``distributed``, and work
-without a cluster, too.
+``performance_report`` and ``MemorySampler`` have the interface of ``distributed``'s, and work without a
+cluster, too.
 """
 
 from __future__ import annotations

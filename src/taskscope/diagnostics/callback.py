@@ -74,5 +74,5 @@ class Callback(dask.callbacks.Callback):
         registration.register(owner, self._callback)
 
     def _end(self, owner: object) -> None:
-        """End what was begun for this owner; idempotent."""
+        """End the registration of this owner; idempotent."""
         registration.unregister(owner)

@@ -45,10 +45,7 @@ class NotebookBar:
         self._remove = self._feed.publisher.add_sender(self)
 
     def end(self) -> None:
-        """Show the last state as text, which a saved notebook keeps; called on the thread that computes.
-
-        Once more changes nothing.
-        """
+        """Show the last state as text, which a saved notebook keeps; idempotent, on the computing thread."""
         self._remove()
         with self._lock:
             was_running, self._running = self._running, False
@@ -57,7 +54,7 @@ class NotebookBar:
             if display_id is not None:
                 update_display(self._as_text(is_over=True), raw=True, display_id=display_id)
             elif was_running and time.perf_counter() >= self._visible_from_s:
-                print(self._text(is_over=True))  # noqa: T201 - a front end groups what is printed, so many are cheap
+                print(self._text(is_over=True))  # noqa: T201 - front ends group printed lines, so many are cheap
         finally:
             if self._widget is not None:
                 self._widget.close()
@@ -69,7 +66,7 @@ class NotebookBar:
         return self._running and visible and self._widget is None and tick.active
 
     def send(self, tick: Tick) -> None:
-        """Show the widget, or what is known now; called on the pump's thread."""
+        """Show the widget, or the bar as text; called on the pump's thread."""
         self._context.run(self._show)
 
     def _show(self) -> None:

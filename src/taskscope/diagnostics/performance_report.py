@@ -1,4 +1,4 @@
-"""Write what a block computed into one offline page."""
+"""Write the computes of a block into one offline page."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ class performance_report(BlockContext):  # noqa: N801 - its name in distributed
 
 
 def _checked(filename: object, storage_options: dict[str, Any]) -> Any:
-    """Return where to write, or say why that cannot be."""
+    """Return the target, or raise an error with the reason."""
     try:
-        name = fspath(filename)  # type: ignore[call-overload]  # it says itself what is no path
+        name = fspath(filename)  # type: ignore[call-overload]  # it raises for other types
     except TypeError:
         name = None
     if not isinstance(name, str) or not name:

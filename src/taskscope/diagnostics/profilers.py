@@ -1,4 +1,4 @@
-"""The profilers of ``dask.diagnostics``; their times are those of the workers."""
+"""The profilers of ``dask.diagnostics``, with the workers' times."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ class RecordedProfiler(Callback):
         return visualize(self, **options)
 
     def plot(self, **options: Any) -> figure:
-        """Return the Bokeh figure; options are those of `visualize` that draw."""
+        """Return the Bokeh figure; options as of `visualize`, as far as they draw."""
         return self.draw(*self.span(), **options)
 
     def _plot(self, **options: Any) -> figure:

@@ -108,7 +108,7 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
         if self._is_for_notebook():
             from taskscope.jupyter.feed import current as current_feed
 
-            # A widget shows what is recorded, also of local computes.
+            # A widget shows recorded computes, local ones included.
             current().hold(self, _OPTIONS)
             current_feed().open()
         self._owners.add(owner)
@@ -137,7 +137,7 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
         self.finish(id(dsk), failed=errored)
 
     def begin(self, compute: Hashable, counts: _Counts, first_run: int | None = None) -> None:
-        """Show a compute, with those that go on or in a bar of its own."""
+        """Show a compute, in the bar of running computes or in one of its own."""
         with current().recorder.guard("the progress bar"), self._lock:
             is_first = not self._counts
             self._counts[compute] = counts
@@ -222,12 +222,12 @@ class _TextBar:
         if self._out is None or time.perf_counter() < self._visible_from_s:
             return
         text = self._text(**over)
-        # A shorter line must cover what a longer one left.
+        # A shorter line must cover a longer one.
         padded, self._length = f"\r{text:<{self._length}}{end}", len(text)
         try:
             self._out.write(padded)
             self._out.flush()
-        except Exception as error:  # noqa: BLE001 - whatever the user gave as out must not end the compute
+        except Exception as error:  # noqa: BLE001 - a faulty stream of the user's must not end the compute
             self._out = None
             _log.warning("the progress bar stopped, because it could not be written: %s", error)
 

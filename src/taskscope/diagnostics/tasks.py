@@ -47,7 +47,7 @@ class RecordedGraph:
 
 
 class TaskText(Task):
-    """A recorded task: its key, the name of what it calls, and the keys it needs.
+    """A recorded task: its key, the name of its function, and the keys it needs.
 
     It has neither function nor arguments and cannot be called; its ``repr`` reads like that of the task.
     """

@@ -105,7 +105,7 @@ def visualize(
 def _draw(profilers: Sequence[Any], options: dict[str, Any]) -> LayoutDOM:
     from taskscope.charts import Scheme, stacked
 
-    # Those of other packages have Dask's `_plot` alone.
+    # Profilers of other packages have Dask's `_plot` alone.
     recorded = [profiler for profiler in profilers if hasattr(profiler, "draw")]
     if len(profilers) == 1 or not recorded:
         figures = [profiler._plot(**options) for profiler in profilers]

@@ -28,8 +28,8 @@ def check_writable(path: Path, *, overwrite: bool) -> None:
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bool) -> None:
-    """Have `write` fill a temporary file beside `path`, then move it there."""
-    # A symbolic link is replaced, never followed. A failure leaves what was there before.
+    """Call `write` with a temporary file beside `path`, then move it there."""
+    # A symbolic link is replaced, never followed. A failure leaves the old file.
     check_writable(path, overwrite=overwrite)
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
     # Its name is known before it is there: an interrupt, which may come at any line, leaves no rubbish.
@@ -38,7 +38,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwri
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        # A file that someone made meanwhile is not replaced unasked either.
+        # A file that appeared while writing is not replaced unasked either.
         check_writable(path, overwrite=overwrite)
         temporary.replace(path)
     except OSError as error:
@@ -55,7 +55,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwri
 
 def _new(temporary: Path, path: Path) -> BinaryIO:
     try:
-        # With the rights that any new file of the user's has, which is not so for those of `tempfile`.
+        # With the rights that any new file of the user's has, unlike a file of `tempfile`.
         return temporary.open("xb")
     except OSError as error:
         raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}") from error

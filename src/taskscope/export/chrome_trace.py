@@ -74,7 +74,7 @@ def _us(ns: _Ns) -> list[float]:
 
 
 def _times(recording: RecordedData) -> tuple[_Ns, _Ns]:
-    """Return when each task began and ended; what is in flight ends now."""
+    """Return each task's start and end; tasks in flight end now."""
     tasks = recording.tasks
     now_s = recording.now_s - recording.zero_s
     start = _ns(tasks.start)
@@ -140,7 +140,7 @@ def _errors(errors: Mapping[int, str], n: int) -> Iterator[str]:
 
 
 def _activities(recording: RecordedData, places: _Places) -> Iterator[str]:
-    """Yield what workers did besides computing, which may overlap, as spans of their process."""
+    """Yield workers' activities besides computing, which may overlap, as spans of their process."""
     columns = recording.activities
     rows = columns.rows
     start = _ns(rows.start - recording.zero_s)
@@ -175,7 +175,7 @@ def _counter(name: str, times_s: NDArray[np.float64], values: NDArray[np.float64
 
 
 def _cache(recording: RecordedData) -> Iterator[str]:
-    """Yield what was held whenever that changed; results of unknown size do not count."""
+    """Yield cache usage at each change; results of unknown size do not count."""
     cache = recording.table("cache")
     exits = np.asarray(cache["exit_s"], np.float64)
     known = ~np.isnan(exits)
@@ -190,7 +190,7 @@ def _cache(recording: RecordedData) -> Iterator[str]:
 def _amounts(
     name: str, start: NDArray[np.float64], stop: NDArray[np.float64], amount: NDArray[np.float64]
 ) -> Iterator[str]:
-    """Yield the sum of what there is of amounts, each from its start to its stop."""
+    """Yield the sum of amounts at each change, each amount from its start to its stop."""
     times, changes = np.concatenate([start, stop]), np.concatenate([amount, -amount])
     order = np.argsort(times, kind="stable")
     return _counter(name, times[order], np.maximum(np.cumsum(changes[order]), 0.0))
@@ -212,7 +212,7 @@ def _dependencies(recording: RecordedData, places: _Places, start: _Ns, stop: _N
 
 
 def _edges(recording: RecordedData) -> Iterator[tuple[_Ns, _Ns]]:
-    """Yield, for each run, the rows of each two tasks of which the second needed the first."""
+    """Yield, for each run, the rows of each task and the task that it needed."""
     firsts = np.cumsum([0, *map(len, recording.blocks)]).tolist()
     for run, graph in recording.graphs.items():
         row = np.full(len(graph.group), -1, np.int64)

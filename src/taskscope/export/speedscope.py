@@ -34,7 +34,7 @@ class Shared(TypedDict):
 
 
 class SampledProfile(TypedDict):
-    """Stacks from the outermost call on, as places in `Shared`, and the seconds that each stands for."""
+    """Stacks from the outermost call on, as places in `Shared`, and the seconds of each."""
 
     type: Literal["sampled"]
     name: str

@@ -21,14 +21,14 @@ def _columns(recording: RecordedData, table: str = "tasks") -> dict[str, list[ob
 
 
 def check_parquet() -> None:
-    """Raise if Parquet cannot be written, and load nothing: pyarrow takes 27 MB of what may be measured."""
+    """Raise if Parquet cannot be written, and load nothing: pyarrow takes 27 MB, which may be measured."""
     with required("Parquet", "pyarrow", "'taskscope[parquet]'"):
         if find_spec("pyarrow") is None:
             raise ImportError("pyarrow")
 
 
 def write_parquet(recording: RecordedData, file: BinaryIO, table: str = "tasks") -> None:
-    """Write one table as Parquet, with what is unknown as null."""
+    """Write one table as Parquet, with unknown values as null."""
     check_parquet()
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -48,7 +48,7 @@ def write_parquet(recording: RecordedData, file: BinaryIO, table: str = "tasks")
 
 
 def write_csv(recording: RecordedData, file: BinaryIO, table: str = "tasks") -> None:
-    """Write one table as comma-separated values, with what is unknown left empty."""
+    """Write one table as comma-separated values, with unknown values left empty."""
     columns = _columns(recording, table)
     text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
     writer = csv.writer(text)
@@ -58,7 +58,7 @@ def write_csv(recording: RecordedData, file: BinaryIO, table: str = "tasks") -> 
 
 
 def write_json(recording: RecordedData, file: BinaryIO) -> None:
-    """Write all tables as one JSON object of columns, with what is unknown as ``null``."""
+    """Write all tables as one JSON object of columns, with unknown values as ``null``."""
     tables = ("runs", "tasks", "resources", "messages")
     content = {
         name: {column: [_null(v) for v in values] for column, values in _columns(recording, name).items()}
@@ -76,7 +76,7 @@ def _unknown(value: object) -> bool:
 def _blank(value: object) -> object:
     if _unknown(value):
         return ""
-    # A spreadsheet would run a key that looks like a formula.
+    # A spreadsheet would run a key that starts like a formula.
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"
     return value

@@ -1,1 +1,1 @@
-"""Magics, widgets, their feed, and what is relied on of Jupyter's packages."""
+"""Magics, widgets, their feed, and unpromised parts of Jupyter's packages."""

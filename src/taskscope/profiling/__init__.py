@@ -1,4 +1,4 @@
-"""Profile a block of code: the context manager, and what it shares with the magics."""
+"""Profile a block of code: the context manager, and parts shared with the magics."""
 
 from taskscope.profiling.block import Block, BlockOptions
 from taskscope.profiling.history import last, runs

@@ -104,7 +104,7 @@ class Block:
 
     def start(self) -> None:
         """Open the window and show it; even if that fails, the caller calls `leave`, `stop` or `close`."""
-        # Before it is held: what a client waits for already becomes a compute of this block.
+        # Before it is held: futures that a client waits for already become a compute of this block.
         self.first_run = self.session.recorder.next_run
         self._start_s = self.session.recorder.now_s()
         self._begun_by = (threading.get_ident(), current_execution())
@@ -247,7 +247,7 @@ class Block:
         self.last_run = last_run
         for stream in self._streams:
             stream.last_run = last_run
-        # What is seen to be over later was not when it ended.
+        # A compute whose end is seen later had not ended.
         self._going_after = self.session.cluster.computes.not_over() | self._in_threads(of_earlier=True)
         self._left_s = self.session.recorder.now_s()
         # A block checks its files where it begins; they exist now.
@@ -418,7 +418,7 @@ class Block:
         if not is_settled:
             self.session.cluster.settle()
         if self.options.memory:
-            # What was at the peak is known once that is over.
+            # The allocations at the peak are known once recording them has ended.
             self.session.end_memory(self, replace(self.options, memory=False, save=None))
         return self._window()
 
@@ -514,7 +514,7 @@ class Block:
         message = Message(self.session.recorder.now_s(), "warning", text)
         return replace(recording, messages=(*recording.messages, message))
 
-    # What it opens and closes -----------------------------------------------------------------------------
+    # Opening and closing ----------------------------------------------------------------------------------
 
     def _write_while_recording(self, path: Path) -> None:
         stream = FileStream(
@@ -545,8 +545,6 @@ class Block:
         try:
             self._leave_label()
             self._end_streams()
-            for stream in self._streams:
-                stream.close()
         finally:
             self.session.release(self)
 

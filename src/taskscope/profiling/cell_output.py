@@ -28,7 +28,7 @@ class CellOutput(Output):
         self._output = WidgetOutput(self._feed, self._widget, self._picture, moves=True)
 
     def start(self, block: Shown) -> None:
-        """Show it where it was asked for: in the panel if a page has one, else under the cell."""
+        """Show it in the panel if that is wanted and a page has one, else under the cell."""
         self._block = block
         has_panel = self._panel != "inline" and self._feed.ask_for_panel(self._panel)
         self._is_inline = self._panel != "dock" or not has_panel
@@ -37,20 +37,20 @@ class CellOutput(Output):
 
     @property
     def can_wait(self) -> bool:  # type: ignore[override]  # here it depends on the page
-        """Whether a page is there that shows it live.
+        """Whether a page shows it live.
 
         Who runs a notebook without one, as nbconvert does, takes nothing more once its last cell has ended.
         """
         return not self._is_inline or self._output.is_live
 
     def keep_place(self) -> None:
-        """Have a place under this cell for the result, if there is none."""
+        """Make a place under this cell for the result, if there is none."""
         if not self._is_inline:
             self._is_inline = True
             self._output.put(self._picture())
 
     def go_on(self, recording: Recording) -> None:
-        """Stay live under the cell; who has it in a panel sees the result so far there."""
+        """Stay live under the cell, or show the present result there if it is in a panel."""
         assert self._block is not None
         if self._dashboard is not None:
             self._dashboard.last_run = self._block.last_run
@@ -59,7 +59,7 @@ class CellOutput(Output):
             self._output.put(result_bundle(recording))
 
     def finish(self, recording: Recording) -> None:
-        """Leave the static result under the cell, in place of what was live there, and no widget."""
+        """Leave the static result under the cell, in place of the live view."""
         bundle = result_bundle(recording)
         if not self._is_inline:
             display(bundle, raw=True)
@@ -71,7 +71,7 @@ class CellOutput(Output):
         display({"text/plain": text}, raw=True)
 
     def close(self) -> None:
-        """Have nothing live any more; once more changes nothing."""
+        """Close the live view; idempotent."""
         self._output.finish()
         if self._dashboard is not None:
             self._dashboard.close()

@@ -1,4 +1,4 @@
-"""The computes of this session, each as a recording afterwards: nobody has to have asked for it before."""
+"""The computes of this session, each as a recording afterwards."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ class Output:
         """Show that the block has started."""
 
     def keep_place(self) -> None:
-        """Keep a place for the result of a block that has ended, which comes from another thread."""
+        """Keep a place for the result of a block that has ended, which another thread shows."""
 
     def go_on(self, recording: Recording) -> None:
-        """Show that the block has ended, and that a cluster goes on with what it began."""
+        """Show that the block has ended, and that its computes on a cluster run."""
 
     def finish(self, recording: Recording) -> None:
         """Show the result; where it waited or went on, on another thread."""
@@ -41,14 +41,14 @@ class Output:
         """Show text below the result."""
 
     def close(self) -> None:
-        """Have nothing live any more; idempotent."""
+        """Close the live view; idempotent."""
 
 
 class Terminal(Output):
     """Writes the summary to standard error, which keeps a script's own output clean."""
 
     can_wait = False
-    """It would be in the middle of what the script writes next."""
+    """It would be in the middle of the script's next output."""
 
     def go_on(self, recording: Recording) -> None:
         self.finish(recording)

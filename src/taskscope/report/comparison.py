@@ -21,7 +21,7 @@ _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
 def comparison_bundle(comparison: ComparedData) -> dict[str, str]:
-    """Return a MIME bundle of ``text/plain`` and ``text/html``; what a notebook keeps hides credentials."""
+    """Return a MIME bundle of ``text/plain`` and ``text/html``; credentials are hidden."""
     before, after = (redacted(recording) for recording in comparison.recordings)
     leaving = compared(before, after)
     return {"text/plain": str(leaving), "text/html": f"<div>{_content(leaving)}</div>"}
@@ -55,7 +55,7 @@ def _content(comparison: ComparedData) -> str:
 
 
 def _shared(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
-    """Return colours for both: a prefix that came new keeps its own, unless another has that already."""
+    """Return colours for both: a new prefix keeps its own, unless another one has it already."""
     colours = dict(before)
     free = [number for number in range(N_COLOURS) if number not in colours.values()]
     for name, number in after.items():

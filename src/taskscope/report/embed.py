@@ -36,7 +36,7 @@ class PageScript:
 
     html: str
     sources: str
-    """What a Content-Security-Policy has to allow: exactly these two scripts, by their hashes."""
+    """The Content-Security-Policy: exactly these two scripts, by their hashes."""
 
 
 def report_script(recording: RecordedData, *, has_profile: bool = False) -> PageScript | None:
@@ -68,7 +68,7 @@ def _source(script: bytes) -> str:
 
 
 def page_tick_s(recording: RecordedData) -> float:
-    """Return what a page rounds times to.
+    """Return the tick of a page's times.
 
     A microsecond; where there are more than 250,000 tasks, a five-hundredth of a task's mean duration,
     rounded down to 1, 2 or 5 of a power of ten, if that is more.
@@ -181,7 +181,7 @@ def pack_path(recording: RecordedData) -> PackedPath:
 
 
 def links_note(links: PackedLinks | None, max_bytes: int) -> str:
-    """Return HTML that says that dependencies were left out; empty where they were not."""
+    """Return a note in HTML on left out dependencies; empty where there are none."""
     if links is not None:
         return ""
     return (

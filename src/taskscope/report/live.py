@@ -26,11 +26,11 @@ _HINT = (
 def live_bundle(
     progress: Progress, running: Sequence[RunningTask], groups: Sequence[Group], *, hint: str = _HINT
 ) -> dict[str, str]:
-    """Return a MIME bundle that says how far the computes are, and how to see more."""
+    """Return a MIME bundle with the progress of the computes, and a hint how to see more."""
     line = _line(progress)
     svg = _svg(progress, colours_of(groups))
     data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
-    # An executed notebook, which may be read anywhere, keeps what is shown at the end.
+    # An executed notebook, which may be read anywhere, keeps the last one.
     hint = hint if progress.state in {"waiting", "running"} else ""
     longest = f"<div>longest running: {escape(_longest(running))}</div>" if running else ""
     html = (

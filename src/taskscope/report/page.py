@@ -40,7 +40,7 @@ def chart_page(recording: RecordedData, links: PackedLinks | None) -> str:
 
 def page_html(recording: RecordedData, sections: str = "", profile: Profile | None = None) -> str:
     """Return a whole document that needs neither kernel nor network."""
-    # What was found stands above the charts: it says why. Picture and tables come before the data of the
+    # Findings are above the charts. Picture and tables come before the data of the
     # interactive chart: they are painted first and stay where scripts are off, else it takes the
     # picture's place.
     summary = Summary.of(recording)

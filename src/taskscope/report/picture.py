@@ -25,7 +25,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import BAD_ENDS, flag_codes
 
 MAX_LANES = 40
-"""Lanes drawn at most; the picture says how many there are beyond."""
+"""Most drawn lanes; the picture has the number of further ones."""
 
 WIDTH_PX = 800
 _LEFT_PX = 128
@@ -137,7 +137,7 @@ def _axis(coverage: Coverage, bottom: int) -> list[str]:
 
 
 def _tick_s(span_s: float) -> float:
-    """Return a step of 1, 2 or 5 times a power of ten that gives four to nine ticks."""
+    """Return a step of 1, 2 or 5 times a power of ten for four to nine ticks."""
     rough = span_s / 8
     power = 10.0 ** np.floor(np.log10(rough))
     return float(next(f * power for f in (1, 2, 5, 10) if f * power >= rough))

@@ -23,7 +23,7 @@ from taskscope.report.table import facts_html, prefix_table_html, remarks_html
 MAX_EMBEDDED_TASKS = 20_000
 """Tasks put into a notebook for the interactive chart, about 35 bytes each."""
 
-# What a frame needs is known only inside of it: these are the heights of its parts, and those of layoutLanes
+# The height of a frame is known only inside of it: these are the heights of its parts, as of layoutLanes
 # in labextension/src/charts/tasks/layout.ts.
 _LANE_PX = ((4, 30), (8, 26), (16, 22), (32, 18), (float("inf"), 14))
 _BRIEF_LANE_PX = ((4, 22), (6, 18), (float("inf"), 14))
@@ -40,7 +40,7 @@ _LEGEND_WIDTH_PX = 900
 
 # Where styles are stripped, so is the frame, and the picture needs no room for it.
 # Notebooks have a theme of their own; without this, frames and pictures would follow the operating system's.
-# Our extension (labextension/src/hosts/lab/results.ts) gives frames the whole theme and the height they need.
+# The extension (labextension/src/hosts/lab/results.ts) sets the theme and the height of frames.
 _THEME = (
     "<style>.taskscope-result{padding:8px 12px 0;"
     "font:12px/1.45 var(--jp-ui-font-family,system-ui,sans-serif)}"
@@ -60,7 +60,7 @@ def result_bundle(recording: RecordedData) -> dict[str, str]:
 
 
 def still_bundle(recording: RecordedData) -> dict[str, str]:
-    """Return the same without the interactive chart, to stand beside a widget that has one."""
+    """Return the same without the interactive chart, for beside a widget."""
     return _bundle(redacted(recording), interactive=False)
 
 

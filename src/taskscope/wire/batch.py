@@ -37,7 +37,7 @@ LAST_LANE = 8191
 """The highest lane id that a page holds; all further lanes share it."""
 
 MAX_ERRORS = 1_000
-"""Most different error texts in one message; rows with further ones share an entry for all of these."""
+"""Most different error texts in one message; rows with further ones share an entry."""
 
 _MAX_KEY_BYTES = 8 * 2**20
 _MAX_TASK_BYTES = 12 * 2**20
@@ -176,7 +176,7 @@ class PageEncoder:
         found |= {name: Section(0, columns) for name, columns in whole.items() if columns["run"]}
         for name, (first, rows) in batch.tables.items():
             if name == "sources" and rows:
-                # The first one stands for none.
+                # The first one is none.
                 texts = [*([] if self._ends["sources"] else [""]), *map(wire_text, rows)]
                 found[name] = self._next(name, texts, {"text": texts})
             elif name != "sources" and len(rows):
@@ -450,7 +450,7 @@ def in_parts(sections: Mapping[str, Section]) -> list[dict[str, Section]]:
 
 
 def _can_go_ahead(name: str) -> bool:
-    # Tables that are sent whole are in one frame; each row of these counts by itself.
+    # Tables that are sent whole are in one frame; rows of these two are independent.
     return name in {"completed", "metered"} or (PAGE[name].mode != "whole" and name not in _WITH_TASKS)
 
 

@@ -34,8 +34,8 @@ class Coverage:
 def column_overlap(
     row: NDArray[np.int64], first: NDArray[np.float64], last: NDArray[np.float64], shape: tuple[int, int]
 ) -> NDArray[np.float64]:
-    """Return how much of every cell of `shape` is covered by intervals that are given in columns."""
-    # Where intervals of a row overlap, a cell gets what each of them covers, and at most all of it.
+    """Return how much of every cell of `shape` is covered by intervals, passed as columns."""
+    # Where intervals of a row overlap, a cell gets the sum of their shares, at most 1.
     n_rows, n_columns = shape
     # The running sum of slopes: an interval adds its height at its first edge and takes it at its last.
     ramp = np.zeros((n_rows, n_columns + 2))
@@ -92,11 +92,11 @@ def _overlap(row: NDArray[np.int64], first: NDArray[np.float64], last: NDArray[n
 def _disjoint(
     row: NDArray[np.int64], first: NDArray[np.float64], last: NDArray[np.float64], n_columns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return what each interval covers that none before it in its row does, as where a task computes."""
+    """Return the part of each interval that no earlier one in its row covers."""
     order = np.argsort(first, kind="stable")
     order = order[np.argsort(row[order].astype(np.uint16), kind="stable")]
     row, first, last = row[order], first[order], last[order]
-    # Each row's columns lie behind those of the row before, so that one running maximum serves all.
+    # Each row's columns lie behind the columns of the row before, so that one running maximum serves all.
     base = row * (n_columns + 1.0)
     reach = np.maximum.accumulate(last + base) - base
     first[1:] = np.maximum(first[1:], np.where(row[1:] == row[:-1], reach[:-1], 0.0))

@@ -1,4 +1,4 @@
-"""What a page is told of why computes took as long as they did: plain values, in its rows and on its axis."""
+"""An explanation for a page: plain values, in its rows and on its axis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from taskscope.analysis.quantities import format_count
 from taskscope.model.recording import RecordedData
 
 MAX_STEPS = 30_000
-"""Most steps of a path that a page is told; of more, text would take a second to make, and a page to read."""
+"""Most steps of a path in a page; of more, text would take a second to make, and a page to read."""
 
 RowsOf = Callable[[int, NDArray[np.int32]], Mapping[int, int]]
 """Tells the rows by which a page knows tasks of a compute, by their numbers, as far as it has them."""
@@ -36,7 +36,7 @@ def explanation_for_page(
 def path_for_page(
     recording: RecordedData, path: CriticalPath, rows_of: RowsOf, zero_s: float = 0.0
 ) -> Mapping[str, object]:
-    """Return when the path began, and of each step when it ended and what it was; or the reason why not.
+    """Return the start of the path and each step's end and kind, or the reason why there is none.
 
     That is prefix and row of a task (None: the page has no row of it), and the cause of a wait; times are
     moved by `zero_s`.

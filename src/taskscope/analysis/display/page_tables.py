@@ -1,4 +1,4 @@
-"""What a page gets of a recording: few rows, ids that count from 0, times after its zero."""
+"""The tables of a recording for a page: few rows, ids that count from 0, times after its zero."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def thin_samples(samples: ResourceRows, limit: int = MAX_SAMPLES) -> ResourceRow
 
 
 def few_cache_rows(recording: RecordedData) -> CacheRows:
-    """Return what was held in a few hundred stretches; times on the recorder's axis."""
+    """Return cache usage in a few hundred stretches; times on the recorder's axis."""
     longest_s = max((_length_s(recording, run) for run in recording.runs), default=0.0)
     return cache_rows(recording, TimeBins(max(longest_s / _STRETCHES, 1e-6), _STRETCHES))
 
@@ -113,7 +113,7 @@ class RowLinks:
         return cut_links(graph.neighbours(int(self._task[row])), limit, name)
 
     def rows_of(self, run: int, tasks: NDArray[np.int32]) -> dict[int, int]:
-        """Return the rows of these tasks of a compute by their numbers; those without a row are left out."""
+        """Return the rows of these tasks of a compute by their numbers; tasks without a row are left out."""
         rows = np.flatnonzero(self._run == run)
         rows = rows[np.isin(self._task[rows], tasks)]
         return dict(zip(self._task[rows].tolist(), rows.tolist(), strict=True))
@@ -171,7 +171,7 @@ def _longest(rows: ActivityRows) -> NDArray[np.int64]:
 
 
 def thinned_note(recording: RecordedData, shown: int) -> str | None:
-    """Return what to say where not all samples of workers are shown, but this number; None where all are."""
+    """Return the note on samples of workers that are not shown; None where all are."""
     n = len(recording.workers)
     if shown == n:
         return None
@@ -184,7 +184,7 @@ def thinned_note(recording: RecordedData, shown: int) -> str | None:
 def few_samples(samples: Sequence[WorkerSample], limit: int = MAX_WORKER_SAMPLES) -> Sequence[WorkerSample]:
     """Return at most about `limit` samples: of each worker and stretch the last, and the one of most memory.
 
-    What says that a worker has left stays.
+    The sample of a worker's end stays.
     """
     if len(samples) <= limit:
         return samples
@@ -223,11 +223,11 @@ class CompactTables:
 
 
 def compact_tables(recording: RecordedData) -> CompactTables:
-    """Return what a view of this recording alone needs, tasks sorted by their start."""
+    """Return the tables of this recording, tasks sorted by their start."""
     tasks = recording.tasks
     tasks = take_rows(tasks, row_order(tasks))
     held = few_cache_rows(recording)
-    # Data was held too, and has no tasks; nor has yet what was only transferred so far.
+    # Data and transferred keys may have no tasks.
     of_activities = activity_groups(recording)
     progress = prefix_progress(recording)
     group_ids = np.unique(np.concatenate((tasks.group, held.group, of_activities)))

@@ -74,7 +74,7 @@ class Keys:
     def blocks(
         self, dims: NDArray[Any], ints: NDArray[Any], texts: Sequence[str | None]
     ) -> dict[int, KeyBlock]:
-        """Return the keys of each graph; `texts` are of those that are text."""
+        """Return the keys of each graph; `texts` are of keys that are text."""
         dims = dims.astype(np.uint8, copy=False)
         whole = KeyBlock(dims, ints.astype(np.int32, copy=False), tuple(text or "" for text in texts))
         return {
@@ -102,7 +102,7 @@ class ByRun:
         return rows, self._task[rows]
 
     def spread(self, run: int, n: int, values: NDArray[Any], none: float) -> NDArray[np.float64]:
-        """Return a column with an element for each key of a run: what was told last of it."""
+        """Return a column with the last value of each key of a run."""
         rows, of = self.of(run)
         found: NDArray[np.float64]
         if len(of) == n and (of == np.arange(n)).all():
@@ -121,7 +121,7 @@ _TASK_TYPES = {
     "flags": "u1",
     "error": "i4",
 }
-"""What columns of tasks' rows are kept as until all have come, but for what is measured."""
+"""The types of tasks' columns while reading, without the measured ones."""
 
 
 class Tasks:
@@ -138,14 +138,14 @@ class Tasks:
         return self._columns
 
     def meter(self, metered: _Columns) -> None:
-        """Take in CPU time that was told later than the tasks."""
+        """Add CPU time that was written after the tasks."""
         if not len(metered["key"]):
             return
         key, start = self._columns["key"], self._columns["start"]
         near = np.flatnonzero(np.isin(key, metered["key"]))
         names = zip(key[near].tolist(), start[near].tolist(), strict=True)
         rows = dict(zip(names, near.tolist(), strict=True))
-        # Of a killed process it may be told of tasks that are not.
+        # The file of a killed process may lack these tasks.
         those = zip(metered["key"].tolist(), metered["start_s"].tolist(), strict=True)
         found = np.array([rows.get(name, -1) for name in those])
         rows_of, cpu = found[found >= 0], metered["cpu_s"][found >= 0]
@@ -179,7 +179,7 @@ def narrowed(name: str, columns: _Columns) -> _Columns:
 
 
 def grown(values: Any, more: Any) -> Any:  # noqa: ANN401 - arrays, or lists of texts
-    """Return a column that goes on, which grows where it is: parts would lie between what is let go of."""
+    """Return a column with more values, in place: separate parts would fragment memory."""
     if isinstance(values, list):
         values.extend(more)
         return values
@@ -187,7 +187,7 @@ def grown(values: Any, more: Any) -> Any:  # noqa: ANN401 - arrays, or lists of 
     if is_constant(values) and is_constant(more) and values[0] == more[0]:
         return repeated(values[:1], n + len(more))
     if values.dtype != more.dtype:
-        # Of sizes alone, of which those of one part may need no more than 32 bits.
+        # Sizes alone: one part may need no more than 32 bits.
         values, more = wide_sizes(values), wide_sizes(more)
     whole = values if values.flags.owndata and values.flags.writeable else values.copy()
     whole.resize(n + len(more), refcheck=False)

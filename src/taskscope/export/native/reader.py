@@ -79,10 +79,10 @@ _Columns: TypeAlias = Mapping[str, Any]
 _R = TypeVar("_R", bound="DataclassInstance")
 
 _RECORD_BYTES = 400
-"""About what a record takes, and …"""
+"""About the memory of a record, and …"""
 
 _GRAPH_BYTES = 3_000
-"""… what a graph or a block does, however few rows it has."""
+"""… of a graph or a block, however few rows it has."""
 
 _MOST_S = 3e9
 """95 years."""
@@ -94,7 +94,7 @@ _RECORDS = {
 
 
 def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | None = None) -> RecordedData:
-    """Return what a ``.taskscope`` file holds; see `taskscope.load`."""
+    """Return the recording in a ``.taskscope`` file; see `taskscope.load`."""
     target = Path(path).expanduser()
     try:
         with target.open("rb") as file:
@@ -109,7 +109,7 @@ def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | N
 
 
 def read(file: BinaryIO, budget: Budget, *, partial: bool = False) -> RecordedData:
-    """Return what a file holds; `partial`: up to where it is damaged."""
+    """Return the recording in a file; `partial`: up to where it is damaged."""
     try:
         return _read(file, budget, partial=partial)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -152,7 +152,7 @@ def _head(head: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Tables:
-    """Takes batches in order, and makes a recording of as many as came."""
+    """Adds batches in order, and makes a recording of them."""
 
     def __init__(self, head: dict[str, Any], budget: Budget) -> None:
         self._head = head
@@ -208,7 +208,7 @@ class _Tables:
                 self._worker_rows[int(row["worker"])] = row
 
     def _column(self, table: str, column: str) -> NDArray[Any]:
-        """Return a column, once: it is let go of."""
+        """Return a column and release it."""
         values: NDArray[Any] = self._columns[table].pop(column, np.empty(0, np.int64))
         return values
 
@@ -232,7 +232,7 @@ class _Tables:
         now_s = float(self._state["now_s"])
         require(not np.isnan(now_s), "a batch says how late it is")
         if problem is not None:
-            # What has ended after the last look at what was in flight ended later than that.
+            # Tasks may have ended after the last frame's time.
             now_s = max(now_s, tasks.last_stop_s())
         graphs = dict(self._made_graphs(keys, tasks.rows()))
         blocks = list(self._blocks(keys, tasks.rows()))
@@ -276,7 +276,7 @@ class _Tables:
         return dict(found)
 
     def _blocks(self, keys: Keys, rows: _Columns) -> Iterator[RowBlock]:
-        """Yield tasks in their order, one block for those of one run that follow each other."""
+        """Yield tasks in their order, one block for consecutive tasks of one run."""
         run, task = keys.found(rows["key"])
         order: NDArray[np.intp] | None = None
         if not is_sorted(run) and np.count_nonzero(run[1:] != run[:-1]) > 1_000 + len(run) // 100:
@@ -300,7 +300,7 @@ class _Tables:
             )
 
     def _in_flight(self, tasks: Tasks, now_s: float) -> _Columns:
-        """Return tasks that were in flight as interrupted now, but those that have ended since."""
+        """Return the tasks in flight without a later end, as interrupted now."""
         key, start = self._column("running", "key"), self._column("running", "start_s")
         lane, observed = self._column("running", "lane"), self._column("running", "observed_by")
         new = ~np.isin(key, tasks.rows()["key"])
@@ -478,7 +478,7 @@ class _Tables:
             dropped=int(said["n_dropped"]),
             lines=self._lines(),
         )
-        # What was sampled of computes before the block has calls, too, and what is told anew has them twice.
+        # Samples of earlier computes have calls, too, and repeated samples have them twice.
         return stacks.pruned() if self._head["grows"] else stacks
 
     def _lines(self) -> LineRows:
@@ -526,7 +526,7 @@ class _Tables:
         if not self._head["grows"]:
             yield from (name for name, size in sizes.items() if not size)
         elif not sizes["stacks"] and any(run.is_on_cluster for run in recording.runs):
-            # A cluster's scheduler is asked for them when the block ends.
+            # Samples of clusters are requested when the block ends.
             yield "stacks"
         # They are written last.
         if not recording.metrics and any(run.is_on_cluster for run in recording.runs):
@@ -538,7 +538,7 @@ def _listed(values: Values) -> list[Any]:
 
 
 def _rows(columns: _Columns, n: int) -> Iterator[dict[str, Any]]:
-    """Yield rows; what is unknown is None."""
+    """Yield rows; unknown values are None."""
     values = [_listed(values) for values in columns.values()]
     for row in zip(*values, strict=True) if n else ():
         yield {

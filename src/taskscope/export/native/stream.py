@@ -1,4 +1,4 @@
-"""A file that is written while recording, so that a killed process leaves what it had recorded."""
+"""A file that is written while recording, so that a killed process leaves its recorded rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,15 +28,15 @@ from taskscope.record.tables.stacklog import StackPlace
 from taskscope.record.writers.graph import GraphPart, ResultEvent
 
 _INTERVAL_S = 0.3
-"""From one look to the next: what was recorded is in the file after that, a tick of the pump, and writing."""
+"""The pause between two writes: a row is in the file after this, a tick of the pump, and writing."""
 
 _JOIN_S = 10.0
 
 
 class FileStream:
-    """Writes what is new at most three times a second while computes run, on a thread of its own.
+    """Writes new rows at most three times a second while computes run, on a thread of its own.
 
-    Where tasks hold the interpreter's lock it comes later: a killed file was behind by 1.45 s at most.
+    Where tasks hold the interpreter's lock it is written later: a killed file was behind by 1.45 s at most.
 
     Nothing is written of a block whose computes last less than a tenth of a second; the file is made when
     there is something to write. Its owner puts the complete recording into its place at the end.
@@ -61,8 +62,6 @@ class FileStream:
         self._first_run = first_run
         self._start_s = start_s
         self._redact = redact
-        self._file: BinaryIO | None = None
-        self._changes: Changes | None = None
         self.last_run: int | None = None
         """The last run that belongs to the file; None: all that come."""
         self._thread: threading.Thread | None = None
@@ -73,7 +72,7 @@ class FileStream:
         self._pid = os.getpid()
 
     def tick(self, tick: Tick) -> None:
-        """Have something written soon; called on the pump's thread."""
+        """Schedule a write; called on the pump's thread."""
         if os.getpid() != self._pid or not (tick.active or tick.final):
             return
         with self._starting:
@@ -92,28 +91,19 @@ class FileStream:
         if self._thread is not None:
             self._thread.join(_JOIN_S)
 
-    def close(self) -> None:
-        """Leave the file as far as it was written, and have the recorder keep nothing more for it."""
-        if os.getpid() != self._pid or (self._thread is not None and self._thread.is_alive()):
-            return
-        if self._changes is not None:
-            self._changes.close()
-        if self._file is not None:
-            self._file.close()
-        self._file = self._changes = None
-
     def _run(self) -> None:
-        try:
+        name = repr(str(self.path))
+        with self._recorder.guard(f"writing {name} while recording"):
             if self._overwrite:
                 self.path.unlink(missing_ok=True)
             file = self.path.open("xb")
             self.made = True
-            self._write(file)
-        except TooLongError as error:
-            name = repr(str(self.path))
-            self._recorder.warn(f"{name} is not written any more while recording, only at the end: {error}")
-        except Exception as error:  # noqa: BLE001 - a full disk must not end the recording
-            self._recorder.fault(f"writing {str(self.path)!r} while recording", error)
+            try:
+                self._write(file)
+            except TooLongError as error:
+                self._recorder.warn(
+                    f"{name} is not written any more while recording, only at the end: {error}"
+                )
 
     def _write(self, file: BinaryIO) -> None:
         changes = Changes(
@@ -124,7 +114,7 @@ class FileStream:
             metadata=self._metadata,
             redact=self._redact,
         )
-        try:
+        with closing(changes), file:
             while not self._stop.is_set():
                 self._wake.clear()
                 start_s = time.monotonic()
@@ -134,11 +124,6 @@ class FileStream:
                 # However slow the disk, the computation has half of the time for itself.
                 self._stop.wait(max(_INTERVAL_S - took_s, took_s))
                 self._wake.wait()
-        except BaseException:
-            changes.close()
-            file.close()
-            raise
-        self._file, self._changes = file, changes
 
 
 _MAX_SERIES_ROWS = 65_536
@@ -146,7 +131,7 @@ _MAX_RUNNING = 200
 
 
 class Changes:
-    """Says each thing once, in such an order that every frame refers only to what is there by then.
+    """Writes each row once, in such an order that every frame refers only to rows before it.
 
     Raises
     ------
@@ -198,7 +183,7 @@ class Changes:
         self._writer.add_metadata(self._redaction.metadata(metadata))
 
     def close(self) -> None:
-        """Have the recorder keep nothing more for this file."""
+        """Release the recorder's rows for this file."""
         self._follower.close()
 
     def write(self) -> None:
@@ -212,7 +197,7 @@ class Changes:
         return mine if self.last_run is None else mine & (run <= self.last_run)
 
     def _next(self) -> bool:
-        """Add what is new, of long tables a part; return whether there is more."""
+        """Add new rows, a part of long tables; return whether there are more."""
         follower, recorder, writer = self._follower, self._recorder, self._writer
         metered = self._metered()
         rows = follower.rows()
@@ -221,7 +206,7 @@ class Changes:
         first_activity, activities = self._new_activities.next()
         _, holdings = self._new_holdings.next()
         _, steals = self._new_steals.next()
-        # What is read last is named by what was read before, and is written first.
+        # Graphs are read last and written first: the rows read before refer to them.
         graphs = [(run, part) for run, part in follower.graphs() if self._is_mine(np.array(run))]
         self._tables()
         for run, part in graphs:
@@ -287,9 +272,9 @@ class Changes:
         self._writer.add_tasks(told, texts)
 
     def _metered(self) -> list[RowBlock]:
-        """Return the tasks that were told of which the CPU time has become known."""
+        """Return the written tasks whose CPU time has become known."""
         numbers, blocks = self._recorder.newly_metered(self._new_metered)
-        # What is read from now on has it.
+        # Rows read after this have it.
         n_told = int(np.searchsorted(numbers, self._follower.tasks.cursor))
         told: list[RowBlock] = []
         for block in blocks:
@@ -364,7 +349,7 @@ class Changes:
             list(map(redaction.name, part.prefixes)),
             list(map(without_credentials, part.workers)),
         )
-        # What was counted so far of a cycle is told again at its end.
+        # The counts of an unfinished cycle are written again at its end.
         writer.standing.pop("open_stacks", None)
         writer.add_stack_rows(self._mine(part.rows))
         writer.standing["open_stacks"] = stack_columns(self._mine(part.open_rows))

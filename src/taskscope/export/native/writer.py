@@ -44,7 +44,7 @@ class TooLongError(ValueError):
 
 
 def tick_for(now_s: float) -> float:
-    """Return the ticks that times are told in: those of recorders, coarser where times twice as late need it.
+    """Return the tick of a file's times: the recorder's, coarser where times twice as late need it.
 
     They are 2 ns from 24 days after a recorder's zero on, 4 ns from 48 days on, and so forth; times that are
     recorded so late are about as far apart themselves (see `whole_ticks`).
@@ -56,7 +56,7 @@ def tick_for(now_s: float) -> float:
 
 
 class FileWriter:
-    """Writes rows in frames of bounded size; what they refer to has to be added before them."""
+    """Writes rows in frames of bounded size; a row has to be added before rows that refer to it."""
 
     def __init__(
         self, file: BinaryIO, started_at: datetime, zero_s: float, *, now_s: float, grows: bool
@@ -80,13 +80,13 @@ class FileWriter:
         self._errors: dict[str, int] = {}
         self._workers: dict[str, tuple[int, str, str, int]] = {}
         self.state: dict[str, object] = {}
-        """What is known of the table `state`."""
+        """Columns of the table `state`."""
         self.standing: dict[str, Columns] = {}
-        """Tables that are told in every frame."""
+        """Tables that are in every frame."""
         self._put(self._encoder.header())
 
     def frame(self, *, is_last: bool = False) -> None:
-        """Write what waits, and how things stand."""
+        """Write the waiting rows, and the state."""
         state: dict[str, Any] = {
             "now_s": None,
             "active": False,
@@ -119,7 +119,7 @@ class FileWriter:
         return self._added[table]
 
     def add(self, table: str, columns: Columns) -> None:
-        """Have rows written with the next frame, or with as many as they need."""
+        """Add rows to the next frame, or to as many as they need."""
         n = _length(columns)
         is_one = FILE[table].mode == "last"
         first = 0
@@ -151,14 +151,14 @@ class FileWriter:
         self.add_records("groups", groups)
 
     def add_metadata(self, metadata: Mapping[str, object]) -> None:
-        """Tell all facts, of very long ones how long they were: all have to stand in one frame."""
+        """Add all facts, of very long ones only their length: all have to be in one frame."""
         text = _json(metadata)
         if len(text) > _MAX_FACTS:
             text = _json({name: _short(value) for name, value in metadata.items()})
         self.add("metadata", {"text": [text[i : i + _PIECE] for i in range(0, len(text), _PIECE)]})
 
     def add_graph(self, run: int, start_s: float, *, is_known: bool, is_valued: bool) -> None:
-        """Tell of a graph whether all of it was added."""
+        """Add whether all of a graph was added."""
         row = {"run": [run], "start_s": [start_s], "is_known": [is_known], "is_valued": [is_valued]}
         self.add("graphs", row)
 
@@ -191,7 +191,7 @@ class FileWriter:
         self.add_by_key("dependencies", run, tasks, dependency=self.key_rows(run, edges))
 
     def add_tasks(self, block: RowBlock, errors: Mapping[int, str]) -> None:
-        """Add tasks whose keys were added, with what they raised."""
+        """Add tasks whose keys were added, with their errors."""
         start, duration = self._span(block.start, block.duration)
         codes = split_flags(block.flags)
         self.add_by_key(
@@ -249,7 +249,7 @@ class FileWriter:
         return rows
 
     def add_activities(self, rows: ActivityRows) -> None:
-        """Add activities; those of one run have keys that were added."""
+        """Add activities of added keys."""
         key = np.empty(len(rows), np.int64)
         for run in np.unique(rows.run).tolist():
             mine = rows.run == run
@@ -283,7 +283,7 @@ class FileWriter:
             self.add("resources", {"time_s": samples.time, **samples.arrays()})
 
     def add_holdings(self, rows: CacheRows) -> None:
-        """Add what workers were seen to hold."""
+        """Add cache usage of workers."""
         if len(rows):
             self.add("holdings", {"time_s": rows.time, **rows.arrays()})
 
@@ -300,7 +300,7 @@ class FileWriter:
         self.add("worker_samples", {**_of_records("worker_samples", samples), "worker": numbers})
 
     def add_transfers(self, transfers: Sequence[Transfer]) -> None:
-        """Add transfers, and the keys of what was sent."""
+        """Add transfers, and the keys of their results."""
         first = self._added["transfers"]
         self.add_records("transfers", transfers)
         keys = [(first + i, fitting(key)) for i, t in enumerate(transfers) for key in t.keys]
@@ -329,7 +329,7 @@ class FileWriter:
         self._places[table] |= {value: self._added[table] + n for n, value in enumerate(values)}
 
     def add_lines(self, stacks: StackColumns) -> None:
-        """Add what was summed by line; the names that it refers to are looked up, or added."""
+        """Add the sums by line, and names that are not in the file."""
         lines = stacks.lines
         if not len(lines):
             return
@@ -366,7 +366,7 @@ class FileWriter:
             self.add("stacks", stack_columns(rows))
 
     def add_sampling(self, interval_s: float, cycle_s: float | None, n_dropped: int, first: int) -> None:
-        """Tell how call stacks were sampled, and from which row of `stacks` on they count."""
+        """Add how call stacks were sampled, and from which row of `stacks` on they count."""
         cycle = np.nan if cycle_s is None else cycle_s
         row = {"interval_s": [interval_s], "cycle_s": [cycle], "n_dropped": [n_dropped], "first": [first]}
         self.add("sampling", row)
@@ -479,7 +479,7 @@ def _joined(parts: Sequence[Columns]) -> Columns:
 
 def _concatenated(values: Sequence[Values]) -> Values:
     if any(isinstance(part, list) for part in values):
-        # Texts of which a part has none.
+        # A part without any text is an array.
         return [v for part in values for v in (part if isinstance(part, list) else [None] * len(part))]
     return np.concatenate([np.asarray(part) for part in values])
 

@@ -15,7 +15,7 @@ class Channel(Protocol):
         """Send a message to the page; thread-safe."""
 
     def listen(self, message: Callable[[object], None], closed: Callable[[], None]) -> None:
-        """Have `message` called with the data of each message, and `closed` when the page closes."""
+        """Call `message` with the data of each message, and `closed` when the page closes."""
 
     def close(self) -> None:
         """Close from this side; the page sees it."""
@@ -28,7 +28,7 @@ class Channels(Protocol):
     """Where pages open comms."""
 
     def register(self, target: str, opened: Opened) -> None:
-        """Have `opened` called with each new comm of `target` and the data it was opened with."""
+        """Call `opened` with each new comm of `target` and its opening data."""
 
     def unregister(self, target: str) -> None:
         """Refuse further comms of `target`."""
@@ -72,8 +72,8 @@ class KernelChannels:
     def announce(self, name: str, data: Mapping[str, Any]) -> None:
         """Implement `Channels.announce`: a message on a comm that was never opened, with `name` for its id.
 
-        Whoever does not know the name says nothing of it. An opening they would: nbclient logs a warning,
-        and a JupyterLab without our extension an error.
+        Front ends ignore an unknown id; of an opening nbclient logs a warning, and a JupyterLab without the
+        extension an error.
         """
         base = comm.create_comm(comm_id=name, primary=False)
         # It closes itself when it is collected, and the page would get that.

@@ -1,4 +1,4 @@
-"""Which cell runs, and a clock that stands still meanwhile."""
+"""Which cell runs, and a clock that stops while one does."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class IdleClock:
         self._idle_s = 0.0
         self._idle_since_s: float | None = clock()
         self.execution: str | None = None
-        """The id of the request by which the cell that runs was asked for; None while none runs."""
+        """The id of the request of the running cell; None while none runs."""
 
     def __call__(self) -> float:
-        """Return the seconds so far."""
+        """Return the seconds without a running cell."""
         since_s = self._idle_since_s
         return self._idle_s if since_s is None else self._idle_s + self._clock() - since_s
 
@@ -35,7 +35,7 @@ class IdleClock:
         # post_execute would also fire for every comm message; these fire for cells only.
         shell.events.register("pre_run_cell", self.cell_started)
         shell.events.register("post_run_cell", self.cell_stopped)
-        # Whoever asks for this does so from a cell, whose end will be seen.
+        # This is called from a cell, whose end will be seen.
         self.cell_started()
 
         def unwatch() -> None:

@@ -1,8 +1,7 @@
-"""Says in the kernel's description of itself that pages can open the feed.
+"""Adds to the kernel's ``supported_features`` that pages can open the feed.
 
-A page asks for that description on the control channel, which answers while a cell runs. So it need not try
-to open comms in a kernel that knows nothing of us, which would run on a thread of that kernel, log a warning
-there, and have JupyterLab complain of a comm it does not know.
+A page requests these on the control channel, which answers while a cell runs. So it need not try to open
+comms in a kernel without taskscope, which would log a warning there, and an error in JupyterLab.
 
 This is the only module that knows how ipykernel answers ``kernel_info_request`` on its control channel;
 ``tests/unit/jupyter/feed/test_presence.py`` fails when it changes that.
@@ -16,7 +15,7 @@ from typing import Any
 from taskscope.jupyter.adapter.kernel import this_kernel
 
 FEATURE = "taskscope"
-"""What is added to the kernel's ``supported_features``."""
+"""Added to the kernel's ``supported_features``."""
 
 _REQUEST = "kernel_info_request"
 
@@ -31,7 +30,7 @@ def show_presence() -> Callable[[], None] | None:
     handlers[_REQUEST] = ours
 
     def end() -> None:
-        # Another tool may have put its own over ours since; that goes on working.
+        # Another tool may have wrapped it since; that still works.
         if handlers.get(_REQUEST) is ours:
             handlers[_REQUEST] = theirs
 

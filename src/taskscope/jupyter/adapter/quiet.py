@@ -1,12 +1,12 @@
-"""Lets the kernel take messages while a cell runs without anyone thinking that the cell had ended.
+"""Lets the kernel handle pages' messages while a cell runs, without the cell being shown as idle.
 
-For every message on its shell channel ipykernel says to all clients that it is busy and then idle, and takes
-the message for what the prints and displays of threads belong to from then on. Pages write to us every few
-seconds, also while a cell runs: the cell would be shown as idle, and what its threads print would go nowhere.
-So messages that a page marks as ours are handled without either.
+For every message on its shell channel ipykernel sends all clients the states busy and idle, and makes the
+message the parent of later output of threads. Pages send messages every few seconds, also while a cell runs:
+the cell would be shown as idle, and its threads' output would be lost. So messages with the mark of a page
+are handled without either.
 
-JupyterLab asks for a subshell for any widget that a cell shows, ours included, and the kernel says idle after
-that, too. Front ends wait for this idle, so it is said, and busy again for the cell that still runs.
+JupyterLab requests a subshell for any widget of a cell, and the kernel sends idle after that, too. Front ends
+wait for this idle, so it is sent, and busy again for the running cell.
 
 This is the only module that knows these private names of ipykernel;
 ``tests/unit/jupyter/feed/test_quiet.py`` fails when it changes them.
@@ -23,14 +23,14 @@ from taskscope.jupyter.adapter.kernel import this_kernel
 from taskscope.model.forklock import ForkLock
 
 MARK = "taskscope"
-"""Key in the metadata of a message that a page of ours sent."""
+"""Key in the metadata of a message of a taskscope page."""
 
 _KINDS = {"comm_open", "comm_msg", "comm_close", "create_subshell_request", "delete_subshell_request"}
 _Message: TypeAlias = Mapping[str, Any]
 
 
 class _Kernel(Protocol):
-    """What is used of ipykernel's ``Kernel``."""
+    """The used part of ipykernel's ``Kernel``."""
 
     set_parent: Callable[[object, _Message, str], None]
     get_parent: Callable[[str], _Message]
@@ -43,7 +43,7 @@ class _Kernel(Protocol):
 
 
 def suppress_status() -> Callable[[], None] | None:
-    """Handle pages' messages quietly from now on; return what ends that, None without an ipykernel."""
+    """Handle pages' messages quietly; return the function that ends this, None without an ipykernel."""
     kernel: _Kernel | None = this_kernel()
     return None if kernel is None else _Quiet(kernel).begin()
 
@@ -68,7 +68,7 @@ class _Quiet:
 
     def _end(self) -> None:
         for name, method in self._mine.items():
-            # Another tool may have put its own over ours since; that goes on working.
+            # Another tool may have wrapped it since; that still works.
             if vars(self._kernel).get(name) is method:
                 delattr(self._kernel, name)
 
@@ -77,7 +77,7 @@ class _Quiet:
             self._original_set_parent(ident, parent, channel)
             self._note_cell(parent)
         elif hasattr(self._kernel, "_shell_parent"):
-            # What this thread answers; what other threads' output belongs to is another matter.
+            # The request of this thread; output of other threads has other parents.
             self._kernel._shell_parent_ident.set(ident)
             self._kernel._shell_parent.set(parent)
         else:

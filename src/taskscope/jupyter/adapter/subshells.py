@@ -1,9 +1,8 @@
-"""Deletes a page's subshell when all that the page sent to it is handled.
+"""Deletes a page's subshell once it has handled all requests of the page.
 
-ipykernel's own ``delete_subshell_request`` comes on the control channel, which does not wait for what the
-subshell still has to do: where a C call has held up all threads, requests are waiting, and deleting it then
-has asyncio print "Task was destroyed but it is pending!" into the cell of the user. So our pages ask on the
-subshell itself, where it is the turn of this request after that of all others.
+ipykernel's own ``delete_subshell_request`` is handled on the control channel, which does not wait for pending
+requests of the subshell: after a C call has held up all threads, asyncio would print "Task was destroyed but
+it is pending!" into the user's cell. So pages send this request on the subshell itself, after all others.
 
 This is the only module that knows how ipykernel deletes subshells;
 ``tests/unit/jupyter/feed/test_subshells.py`` fails when it changes that.
@@ -22,7 +21,7 @@ _STEP_S = 0.01
 
 
 def delete_in_turn() -> Callable[[], None] | None:
-    """Take pages' requests from now on; return what ends that, None without a kernel that has subshells."""
+    """Take pages' requests; return the function that ends this, None without a kernel that has subshells."""
     kernel = this_kernel()
     if kernel is None or getattr(kernel, "shell_channel_thread", None) is None:
         return None
@@ -42,7 +41,7 @@ def _handler(kernel: Any) -> Callable[[object, object, Mapping[str, Any]], None]
         loop = asyncio.get_running_loop()
 
         def delete() -> None:
-            # What the control channel's own handler does, on its thread.
+            # As the control channel's own handler, on its thread.
             socket = kernel.shell_channel_thread.manager.control_to_shell_channel.from_socket
             socket.send_json({"type": "delete", "subshell_id": subshell_id})
             socket.recv_json()

@@ -1,4 +1,4 @@
-"""The feed: what the browser's pages are sent of this kernel's recorder, over comms that they opened."""
+"""The feed: messages of this kernel's recorder to the browser's pages, over comms that they opened."""
 
 from __future__ import annotations
 

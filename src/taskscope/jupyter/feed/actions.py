@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -33,7 +34,7 @@ from taskscope.report.profile import packed_profile
 from taskscope.session import Session
 
 PATIENCE_S = 5.0
-"""How long a compute may take to end after it was asked to, before it can be asked again."""
+"""How long a compute may take to stop before it can be stopped again."""
 
 
 class Stopping:
@@ -64,7 +65,7 @@ class Stopping:
         return ways
 
     def stop(self, run: int, asked: StopWay, *, is_heard: bool) -> None:
-        """Stop a compute in the way that a page knows of; `is_heard` says whether that came at once."""
+        """Stop a compute in the way that a page shows; `is_heard`: whether the request arrived at once."""
         ways = self.ways()
         way = ways.get(run)
         if way is None:
@@ -101,7 +102,6 @@ class Stopping:
         return any(self._is_of_running_cell(log) for log in logs) or self._is_waiting()
 
 
-_T = TypeVar("_T")
 _Key = TypeVar("_Key")
 _Answer = TypeVar("_Answer")
 
@@ -130,21 +130,13 @@ class Keeping:
 
     def save(self, first_run: int, last_run: int | None, format_: FileFormat) -> Path:
         """Write a file and return its path."""
-        return self._done(lambda: self._write(self._runs(first_run, last_run), format_))
+        with _errors_for_page(self._session):
+            return self._write(self._runs(first_run, last_run), format_)
 
     def compare(self, first_run: int, last_run: int | None) -> str:
-        """Return a page that compares the computes of a cell with those of its execution before."""
-        before, after = self._executions(self._runs(first_run, last_run))
-        return self._done(lambda: self._compared(before, after))
-
-    def _done(self, act: Callable[[], _T]) -> _T:
-        try:
-            self._session.cluster.catch_up()
-            return act()
-        except BadRequestError:
-            raise
-        except Exception as error:  # whatever it is, the person who waits is told
-            raise BadRequestError(describe(error)) from error
+        """Return a page that compares the computes of a cell with its execution before."""
+        with _errors_for_page(self._session):
+            return self._compared(*self._executions(self._runs(first_run, last_run)))
 
     def _runs(self, first_run: int, last_run: int | None) -> list[Run]:
         runs = self._session.recorder.runs(first_run, last_run)
@@ -153,7 +145,7 @@ class Keeping:
         return runs
 
     def _executions(self, shown: list[Run]) -> tuple[list[Run], list[Run]]:
-        """Return the computes of a cell's execution before, and all of the one of which some are shown."""
+        """Return the computes of a cell's execution before, and all computes of the shown one."""
         of_cells = {(run.cell, run.execution_count) for run in shown}
         cell, count = next(iter(of_cells))
         if len(of_cells) > 1 or cell is None or count is None:
@@ -189,7 +181,7 @@ class Keeping:
 
 
 def notebook_folder() -> Path:
-    """Return the folder of the notebook where the server says which that is, else the kernel's."""
+    """Return the folder of the notebook if the server sets it, else the kernel's."""
     folder = Path(os.environ.get("JPY_SESSION_NAME", "")).parent
     return folder if folder.is_absolute() and folder.is_dir() else Path.cwd()
 
@@ -199,7 +191,7 @@ def _notebook_name() -> str:
 
 
 def _name(runs: list[Run]) -> str:
-    """Return what computes are called: by their label, by their cell's prompt, or that they are several."""
+    """Return the name of computes: their label, their cell's prompt, or "computes"."""
     labels, counts = {run.label for run in runs}, {run.execution_count for run in runs}
     label, count = next(iter(labels)), next(iter(counts))
     if len(labels) == 1 and label and _as_name(label):
@@ -243,8 +235,7 @@ class Explaining:
             return {"explanation": self._answers[state]}
 
     def _explained(self, runs: list[Run]) -> Mapping[str, object]:
-        try:
-            self._session.cluster.catch_up()
+        with _errors_for_page(self._session):
             begun_s = self._clock()
             try:
                 recording = _recording(self._session, runs)
@@ -253,8 +244,6 @@ class Explaining:
             finally:
                 ended_s = self._clock()
                 self._rests_until_s = ended_s + REST * (ended_s - begun_s)
-        except Exception as error:  # whatever it is, the page shows it
-            raise BadRequestError(describe(error)) from error
 
 
 def _reason_against(runs: list[Run]) -> str | None:
@@ -301,6 +290,18 @@ class Profiling:
         if not page.at_end:
             self._session.hold(page, Options(stacks=True))
             page.at_end.append(lambda: self._session.release(page))
+
+
+@contextmanager
+def _errors_for_page(session: Session) -> Iterator[None]:
+    """Read clusters' last records, and raise any error of the block as one that the page shows."""
+    try:
+        session.cluster.catch_up()
+        yield
+    except BadRequestError:
+        raise
+    except Exception as error:
+        raise BadRequestError(describe(error)) from error
 
 
 def _recording(session: Session, runs: list[Run]) -> Recording:

@@ -1,4 +1,4 @@
-"""Answers the requests of pages on the control comm, on the subshell that they came by."""
+"""Answers the requests of pages on the control comm, on the subshell that received them."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class Feed:
         return True
 
     def has_front_end(self) -> bool:
-        """Return whether a page has said hello and is still there."""
+        """Return whether there is a page."""
         return bool(self._pages.alive())
 
     def close(self) -> None:
@@ -144,5 +144,5 @@ _current = _Current()
 
 
 def current() -> Feed:
-    """Return the feed of this process's session, made when first asked for."""
+    """Return the feed of this process's session, made when first requested."""
     return _current.get()

@@ -10,7 +10,7 @@ from taskscope.model.forklock import ForkLock
 from taskscope.record.pump import Tick
 
 LEASE_S = 30.0
-"""Seconds that a page is sent messages without saying that it is still there."""
+"""Seconds that a page is sent messages without a renewal."""
 
 MAX_PAGES = 32
 """Most pages at a time; beyond that the one that has been silent longest is dropped."""
@@ -31,7 +31,7 @@ class Page:
         """Called when the page is dropped or its lease has run out."""
 
     def end(self) -> None:
-        """Release what is held for the page."""
+        """Release the page's resources."""
         while self.at_end:
             self.at_end.pop()()
 
@@ -64,7 +64,7 @@ class Pages:
             return self._pages.setdefault(name, Page(name))
 
     def renew(self, page: Page, *, on_subshell: bool) -> None:
-        """Note that the page is there."""
+        """Renew the page's lease."""
         page.on_subshell = on_subshell
         page.renewed_s = self._now_s(page)
 
@@ -81,7 +81,7 @@ class Pages:
         page.end()
 
     def alive(self) -> list[Page]:
-        """Return the pages that have said hello and whose lease has not run out; forget the expired."""
+        """Return the pages with a stream and a valid lease; forget the expired."""
         with self._lock:
             expired = [self._pages.pop(name) for name in self._expired()]
             pages = list(self._pages.values())
@@ -116,7 +116,7 @@ class PendingTraitChanges:
         self._lock = ForkLock()
 
     def open(self, model: str) -> None:
-        """Keep values for a widget from now on."""
+        """Keep values for a widget."""
         with self._lock:
             self._waiting.setdefault(model, {})
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
+from taskscope.model.guard import Guard
 from taskscope.record.pump import Tick
 
 MAX_MESSAGES_PER_S = 10
@@ -19,7 +20,7 @@ class Sender(Protocol):
 
     @property
     def name(self) -> str:
-        """Who this is, in messages about faults."""
+        """The name in messages about faults."""
 
     @property
     def interval_s(self) -> float:
@@ -71,7 +72,7 @@ class Publisher:
         self._pid = os.getpid()
 
     def add_sender(self, sender: Sender) -> Callable[[], None]:
-        """Give `sender` its turn from now on; return what ends that."""
+        """Add `sender` to the turns; return the function that removes it."""
         self._added[id(sender)] = sender
 
         def remove() -> None:
@@ -100,10 +101,10 @@ class Publisher:
         self._sent_s = {key: at for key, at in self._sent_s.items() if key in alive}
 
     def _give_turn(self, sender: Sender, tick: Tick) -> bool:
-        """Return whether the sender has nothing left to say for now."""
+        """Return whether the sender has nothing left to send."""
         key = id(sender)
         mine = replace(tick, final=key in self._owed_final)
-        try:
+        with Guard(f"the feed to {sender.name}", self._fault):
             if not sender.wants(mine):
                 self._owed_final.discard(key)
                 return True
@@ -115,8 +116,6 @@ class Publisher:
             sender.send(mine)
             self._owed_final.discard(key)
             return not sender.wants(replace(tick, final=False))
-        except Exception as error:  # noqa: BLE001 - a page that went away must not end the feed
-            self._fault(f"the feed to {sender.name}", error)
-            # A page says hello again; what was added has its turn again.
-            self._dropped(sender)
-            return True
+        # A page connects again; an added sender has its turn again.
+        self._dropped(sender)
+        return True

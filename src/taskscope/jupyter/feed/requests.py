@@ -43,7 +43,7 @@ _FIELDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "trait": ("the name of a trait", lambda _: True),
     "value": ("a value of the trait", lambda _: True),
 }
-"""What each field of a request has to be, in words and as a check."""
+"""The expectation of each field of a request, in words and as a check."""
 
 _WINDOW = {"first_run": None, "last_run": None}
 VERBS: Mapping[str, Mapping[str, object]] = {
@@ -59,7 +59,7 @@ VERBS: Mapping[str, Mapping[str, object]] = {
     "profile": _WINDOW,
     "tell": {"model": None, "trait": None, "value": None},
 }
-"""The fields of each request, with the values of those that are missing."""
+"""The fields of each request, with their defaults."""
 
 
 def parse_request(data: object) -> tuple[str, dict[str, Any]]:

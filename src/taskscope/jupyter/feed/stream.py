@@ -1,4 +1,4 @@
-"""What one page has been sent, and what the next message to it says."""
+"""The messages to one page, and how far they are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HEARTBEAT_S = 1.0
 
 
 class PageStream:
-    """A stream of batches from row `cursor` on, numbered from 0, that never says a thing twice."""
+    """A stream of batches from row `cursor` on, numbered from 0, each row once."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class PageStream:
         )
 
     def _new_runs(self, metrics: Mapping[int, str]) -> list[Run]:
-        """Return the runs that changed, and those that now have a metric of the user's."""
+        """Return the runs that changed, and runs that have got a metric of the user's."""
         self._runs_version, runs = self._recorder.runs_since(self._runs_version)
         changed = {run.run for run in runs}
         named = sorted(metrics.keys() - self._metrics.keys() - changed)
@@ -176,7 +176,7 @@ def _spans(numbers: list[int]) -> list[tuple[int, int]]:
 
 
 class ClusterStream:
-    """Never says a thing twice."""
+    """The tables of clusters in one page's messages, each row once."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
@@ -185,7 +185,7 @@ class ClusterStream:
         self._samples = Reader(recorder.workers, _MAX_SERIES_ROWS)
         self._activities = Reader(recorder.activities, _MAX_SERIES_ROWS)
         self._completed = Reader(recorder.activities.completed, _MAX_SERIES_ROWS)
-        # Rows that are told from now on have it.
+        # Rows sent after this have it.
         self._metered = Reader(recorder.metered_rows, _MAX_SERIES_ROWS, recorder.metered_rows.cursor)
         self._workers: dict[str, tuple[int, str, str, int]] = {}
 

@@ -1,4 +1,4 @@
-"""Which cell is being run, so that what a cell began ends with it."""
+"""The running cells, and the endings of blocks that they began."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class CellStack:
         self._local = threading.local()
 
     def enter(self, info: ExecutionInfo) -> None:
-        """Note that a cell starts."""
+        """Add a cell that starts."""
         self._local.left = self
         self._cells().append((info, []))
 
     def at_end(self, ending: Ending) -> None:
-        """Have `ending` called with the result of the innermost cell, None where there is none."""
+        """Call `ending` with the result of the innermost cell, None where there is none."""
         cells = self._cells()
         if not cells:
             # A cell that is run silently has no events, and the one that loaded us had none yet.
@@ -35,7 +35,7 @@ class CellStack:
         cells[-1][1].append(ending)
 
     def leave(self, result: ExecutionResult | None) -> None:
-        """Note that a cell ended, and end what it began, latest first."""
+        """Remove a cell that ended, and call its endings, latest first."""
         cells = self._cells()
         if result is not None and not any(self._is_of(result, info) for info, _ in cells):
             self._local.left = result
@@ -53,7 +53,7 @@ class CellStack:
                 return
 
     def leave_again(self, result: ExecutionResult | None) -> None:
-        """Do what an interrupt kept `leave` from doing: IPython calls both, whatever comes of the first."""
+        """Repeat `leave` after an interrupt: IPython calls both, also if the first fails."""
         if getattr(self._local, "left", self) is not result:
             self.leave(result)
 

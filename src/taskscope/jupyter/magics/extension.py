@@ -28,7 +28,7 @@ class Extension:
         self._transformer = HeaderTransformer(_call)
         self._before: dict[tuple[str, str], object] = {}
         self._named: dict[str, object] = {}
-        """What the user's namespace has of us."""
+        """taskscope's names in the user's namespace."""
 
     def load(self) -> None:
         """Watch every Dask compute of this process, and offer the magics."""

@@ -28,13 +28,13 @@ def header_to_string(lines: list[str]) -> list[str]:
     match = _HEADER.match(lines[0]) if lines else None
     if match is None:
         return lines
-    # A further cell magic is only seen in the first line; this is where IPython would have looked for it.
+    # A further cell magic is only seen in the first line; this is where IPython would have found it.
     body = cell_magic(header_to_string(lines[1:]))
     return [f"{_MARK + match['options'].rstrip()!r}\n", *body]
 
 
-# IPython asks with every key whether a cell is complete. It knows the rule for cells that start with %%,
-# and skips transformations that say they have side effects.
+# IPython checks with every key whether a cell is complete. It knows the rule for cells that start with %%,
+# and skips transformations that are marked as having side effects.
 header_to_string.has_side_effects = True  # type: ignore[attr-defined]  # IPython's own protocol
 
 
@@ -45,7 +45,7 @@ class HeaderTransformer(ast.NodeTransformer):
         self._begin = begin
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
-        """Replace the first statement if it is ours."""
+        """Replace the first statement if it is a %%profile magic."""
         first = node.body[0] if node.body else None
         if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
             return node

@@ -86,7 +86,7 @@ class ProfileMagics(Magics):
                 error = KeyboardInterrupt()
             self._bind(options, block.leave(error))
 
-        # Before it starts: whatever comes of that, the cell ends it.
+        # Before it starts: the cell ends it, also if the start fails.
         self._cells.at_end(end)
         block.start()
 
@@ -100,7 +100,7 @@ class ProfileMagics(Magics):
         variables[name] = recording
 
         def bind_complete(complete: Recording) -> None:
-            # What the user has bound to it since is the user's.
+            # The user may have bound the name again.
             if variables.get(name) is recording:
                 variables[name] = complete
 

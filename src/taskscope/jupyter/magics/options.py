@@ -19,7 +19,7 @@ from taskscope.profiling import BlockOptions
 
 @dataclass(frozen=True, slots=True)
 class MagicOptions:
-    """What one use of the magic asks for."""
+    """The options of one use of the magic."""
 
     block: BlockOptions
     name: str | None
@@ -79,7 +79,7 @@ def _words(line: str, start: int = 0) -> Iterator[tuple[str, int]]:
 
 
 def _takes_value(parser: MagicArgumentParser, word: str) -> bool:
-    # argparse has no public way to ask for an option by its name.
+    # argparse has no public way to find an option by its name.
     action = parser._option_string_actions.get(word)
     # What takes any number of values takes none before a statement.
     return action is not None and action.nargs not in (0, "*")
@@ -110,7 +110,7 @@ def _number(text: str) -> float:
 
 
 def _function(name: str, namespace: Mapping[str, object]) -> Named:
-    """Return the function that a name stands for, or the name, by which it may be seen all the same."""
+    """Return the function of a name, or the name, by which samples may show it all the same."""
     first, *rest = name.split(".")
     found = namespace.get(first)
     for each in rest:

@@ -92,7 +92,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         self._follow(session, feed)
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - any attribute
-        """Return an attribute; of what the kernel sets once nothing computes any more, the end."""
+        """Return an attribute; a live trait is brought up to date if nothing computes."""
         if name in LIVE_TRAITS:
             self._catch_up()
         return super().__getattribute__(name)
@@ -117,10 +117,10 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             self._teller = None
 
     def notify_change(self, change: traitlets.Bunch) -> None:
-        """Tell observers and the browser, at once or, of what we set, in the publisher's turn."""
+        """Notify observers and the browser, at once or, of values set here, in the publisher's turn."""
         thread = threading.get_ident()
         if thread == self._teller:
-            # What ipywidgets sets meanwhile: who observes all traits is told of that, too.
+            # Set by ipywidgets: observers of all traits are notified, too.
             self._publish(change)
             return
         if self._writer != thread:
@@ -144,15 +144,15 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     def _publish(self, change: traitlets.Bunch) -> None:
         try:
             super().notify_change(change)
-        except BaseException as error:  # noqa: BLE001 - an observer of the user's, who sees it
-            # The same line fails at each change: who computes for an hour needs it once.
+        except BaseException as error:  # noqa: BLE001 - an observer of the user's, whose traceback is shown
+            # The same line fails at each change: one traceback is enough.
             place = tuple(traceback.extract_tb(error.__traceback__)[-1])
             if place not in self._failed_at:
                 self._failed_at.add(place)
                 show_error(error)
 
     def _catch_up(self) -> None:
-        """Set the traits anew if a compute has ended since, for who reads them; they are sent in turn."""
+        """Set the traits anew if a compute has ended since, for a reader; they are sent in turn."""
         session, thread = self._session, threading.get_ident()
         if session is None or thread in (self._writer, self._teller):
             return
@@ -205,12 +205,12 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         self._output.start()
 
     def _repr_mimebundle_(self, **options: object) -> dict[str, Any]:
-        """Return the widget's view, with text and a still picture for whoever has no widgets or no kernel."""
+        """Return the widget's view, with text and a picture for front ends without widgets or kernel."""
         if self._recording is not None:
             still: Bundle = still_bundle(self._recording)
         else:
             still = self._progress_bundle(hint="")
-        # Of all of these JupyterLab takes ours: its renderer keeps the view when text and picture change.
+        # JupyterLab takes VIEW: its renderer keeps the view when text and picture change.
         return {VIEW: {}, **super()._repr_mimebundle_(**options), **still}
 
     def _picture(self) -> Bundle:
@@ -243,7 +243,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         session.pump.wake()
 
     def _recorded_options(self) -> Options:
-        """Return what must be recorded for this to be shown."""
+        """Return the options that this view needs."""
         return Options()
 
     def _progress(self, session: Session, now_s: float) -> Progress:
@@ -280,7 +280,7 @@ class Following:
         self._widgets: dict[int, RecorderWidget] = {}
 
     def add(self, widget: RecorderWidget) -> None:
-        """Note a widget that follows."""
+        """Add a widget that follows."""
         self._widgets[id(widget)] = widget
 
     def discard(self, widget: RecorderWidget) -> None:

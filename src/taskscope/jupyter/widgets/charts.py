@@ -218,7 +218,7 @@ class FlameWidget(RecorderWidget):
         stacks = session.recorder.stacks.between(self.first_run, self.last_run).of_tasks
         values = _flame_values(stacks)
         sent = (int(stacks.rows.count.sum()), float(stacks.rows.seconds.sum()))
-        # What is drawn is sent again as a whole, so that a page that joins late has it all.
+        # All of it is sent again, so that a page that joins late has it all.
         found = {**values, "source": self._source(stacks, self._began(session))} if sent != self._sent else {}
         self._sent = sent
         self._due_s = now_s + max(_FLAME_PAUSE_S, (clock.perf_counter() - began) / _FLAME_MAX_SHARE)
@@ -236,7 +236,7 @@ class FlameWidget(RecorderWidget):
             self.source = self._source(stacks, self._began(self._session))
 
     def _began(self, session: Session) -> datetime:
-        """Return when the last compute began: what was edited since is not what ran."""
+        """Return when the last compute began: source edited since is not the source that ran."""
         runs = self.window.runs(session.recorder)
         return session.recorder.started_at + timedelta(seconds=runs[-1].start_s if runs else 0.0)
 

@@ -1,4 +1,4 @@
-"""An output under a cell: a picture until a page says that it has our extension, then the widget.
+"""An output under a cell: a picture until a page has connected, then the widget.
 
 What a notebook keeps of a widget is the text and the picture beside its view. They are brought up to date
 when computes end, by an update of the same output; `hosts/widget/renderer.ts` does not draw anew for that.
@@ -25,7 +25,7 @@ _FOLD_S = 0.1
 
 
 class WidgetOutput:
-    """All outputs of one thing, found again by their display id whichever cell runs by then."""
+    """All outputs of one view, found again by their display id from any cell."""
 
     name = "an output"
     interval_s = _INTERVAL_S
@@ -72,7 +72,7 @@ class WidgetOutput:
         display(bundle, raw=True, display_id=self._id)
 
     def wants(self, tick: Tick) -> bool:
-        """Return whether the picture has to change, or can give way to the widget."""
+        """Return whether the picture has to change, or the widget can replace it."""
         if self._finished:
             return False
         if self._shows_widget:
@@ -80,7 +80,7 @@ class WidgetOutput:
         return (self._moves and (tick.active or tick.final)) or self._feed.has_front_end()
 
     def send(self, tick: Tick) -> None:
-        """Show what is known now, if that is another picture; called on the pump's thread."""
+        """Show the present picture, if it is another one; called on the pump's thread."""
         with self._lock:
             if not self._finished:
                 self._shows_widget = self._shows_widget or self._feed.has_front_end()
@@ -89,7 +89,7 @@ class WidgetOutput:
             self._leave()
 
     def finish(self, bundle: Bundle | None = None) -> None:
-        """Change no more; show `bundle` from now on, if there is one."""
+        """Stop updates; show `bundle`, if there is one."""
         with self._lock:
             self._finished = True
         self._leave()
@@ -104,20 +104,19 @@ class WidgetOutput:
         self._shown_version, self._shown = version, bundle
 
     def _catch_up(self) -> None:
-        """Show how the cell's computes ended: where notebooks are run by a program, nobody waits for more."""
+        """Show how the cell's computes ended: a program that runs notebooks waits for no more."""
         session = self._feed.session
         recorder = session.recorder
         if not self._moves or self._shows_widget:
             return
-        try:
+        # The shell would print an error under the user's cell.
+        with recorder.guard(self.name):
             session.cluster.catch_up()
             while recorder.pull(_FOLD_S) and not recorder.is_computing():
                 pass
             with self._lock:
                 if not self._finished and self._shown_version != recorder.version:
                     self._update()
-        except Exception as error:  # noqa: BLE001 - the shell would print it under the user's cell
-            recorder.fault(self.name, error)
 
     def _leave(self) -> None:
         while (undo := self._next_undo()) is not None:
@@ -129,9 +128,9 @@ class WidgetOutput:
             return self._undo.pop() if self._undo else None
 
     def _now(self) -> tuple[int | None, Bundle]:
-        """Return what there is to show, and the version that it shows."""
+        """Return the present bundle, and its version."""
         recorder = self._feed.session.recorder
-        # What is not folded yet changes the picture once more, and no version.
+        # Rows that are not folded yet change the picture, and no version.
         version = None if recorder.is_active() else recorder.version
         return version, self._widget() if self._shows_widget else self._picture()
 
@@ -140,5 +139,5 @@ class WidgetOutput:
         return self._feed.has_front_end() or os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
 
     def _has_news(self) -> bool:
-        """Return whether what is shown may have to change yet."""
+        """Return whether the output may have to change yet."""
         return self._stays or not self._shows_widget

@@ -16,7 +16,7 @@ MODULE_VERSION = "^0.1.0"
 
 
 class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
-    """What a recording holds, as messages of the feed; widgets refer to it, pages ask it for dependencies."""
+    """A recording as messages of the feed; widgets refer to it, pages request dependencies of it."""
 
     _model_module = traitlets.Unicode("taskscope").tag(sync=True)
     _model_module_version = traitlets.Unicode(MODULE_VERSION).tag(sync=True)
@@ -33,7 +33,7 @@ class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
         self.on_msg(lambda _widget, asked, _buffers: self.send(self._answer(asked)))
 
     def _answer(self, asked: object) -> dict[str, object]:
-        """Return what a live recorder would say to a page that asks for the dependencies of a row."""
+        """Return the answer of a live recorder to a request for the dependencies of a row."""
         try:
             verb, fields = parse_request(asked)
         except BadRequestError as bad:

@@ -9,7 +9,7 @@ from taskscope.record.pump import Tick
 
 
 class TraitSender:
-    """Refreshes a widget's traits when its turn comes."""
+    """Refreshes a widget's traits in its turn."""
 
     interval_s = 0.5
 

@@ -50,7 +50,7 @@ class ResourceFollower:
             _, samples = self.rows.next()
             inside = samples.time >= min(run.start_s for run in runs)
             if self.window.last_run is not None:
-                # The last sample of a compute comes right after its end, and none between computes.
+                # The last sample of a compute is taken right after its end, and none between computes.
                 later = self._recorder.runs(self.window.last_run + 1)
                 inside &= samples.time < min((run.start_s for run in later), default=math.inf)
             self.totals = add_samples(self.totals, samples.part(inside))
@@ -58,7 +58,7 @@ class ResourceFollower:
 
 
 class CacheFollower:
-    """Adds up what was held in a window of computes; see `ResourceFollower`."""
+    """Adds up cache usage in a window of computes; see `ResourceFollower`."""
 
     def __init__(self, recorder: Recorder, window: Window, cursor: int = 0) -> None:
         self._recorder = recorder

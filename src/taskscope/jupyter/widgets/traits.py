@@ -53,7 +53,7 @@ class ProgressTraits(traitlets.HasTraits):
 
 
 class GanttTraits(traitlets.HasTraits):
-    """What the chart holds; the browser may change the last three."""
+    """The chart's counts and view; the browser may change the last three."""
 
     n_tasks = traitlets.Int(0, help="Tasks that came to an end.").tag(sync=True)
     n_lanes = traitlets.Int(0, help="Worker threads seen.").tag(sync=True)
@@ -85,7 +85,7 @@ class ResourceTraits(traitlets.HasTraits):
 
 
 class CacheTraits(traitlets.HasTraits):
-    """What the scheduler holds; set by the kernel."""
+    """Cache usage of the scheduler; set by the kernel."""
 
     metric = traitlets.Unicode("nbytes", help="nbytes, count, or the name of the user's metric.").tag(
         sync=True
@@ -114,4 +114,4 @@ LIVE_TRAITS = frozenset({"data", "sampled_s"}) | frozenset(
     for name in group.class_own_traits()
     if name not in {"follow", "time_range", "selected_key"}
 )
-"""Those that the kernel sets while computes run; the first two are of the flame graph."""
+"""Traits that the kernel sets while computes run; the first two are of the flame graph."""

@@ -20,7 +20,7 @@ _MAX_GROUPS = 200
 def live_progress(
     recorder: Recorder, window: Window, estimates: Estimates, now_s: float, *, of_now: bool
 ) -> Progress:
-    """Return how far the computes of a window are: all, or of now those that run, else the last one."""
+    """Return how far the computes of a window are: all, or the running ones, else the last one."""
     runs = window.runs(recorder)
     if of_now:
         runs = headline(runs)
@@ -63,7 +63,7 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
             }
             for row in progress.prefixes[:_MAX_GROUPS]
         ],
-        # Last, so that who sees it end finds everything else up to date.
+        # Last, so that an observer of the end finds all other traits up to date.
         "state": progress.state,
     }
 

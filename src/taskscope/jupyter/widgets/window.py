@@ -17,7 +17,7 @@ class Window:
     last_run: int | None = None
 
     def of_now(self, recorder: Recorder) -> Window:
-        """Return the part of it that runs, else the compute that ended last, else what comes."""
+        """Return the running part of it, else the compute that ended last, else the next one."""
         runs = [run.run for run in headline(self.runs(recorder))]
         return Window(min(runs, default=recorder.next_run))
 

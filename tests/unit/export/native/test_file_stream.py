@@ -60,5 +60,4 @@ def test_an_end_that_comes_while_the_thread_starts_waits_for_it(
     monkeypatch.setattr(threading.Thread, "start", start_while_somebody_stops)
     stream.tick(Tick(0.0, active=True, final=False))
     ending.join()
-    stream.close()
     assert stream.made
