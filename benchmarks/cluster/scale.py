@@ -18,10 +18,10 @@ from taskscope.sources.cluster.observer import News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Tasks
+from taskscope.sources.cluster.workers.activity import TransferLogs
 from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
 from taskscope.sources.cluster.workers.metrics import WorkerMetrics
 from taskscope.sources.cluster.workers.poll import WorkerPoll
-from taskscope.sources.cluster.workers.transfers import TransferLogs
 
 _N_WORKERS = 1_000
 _N_THREADS = 4

@@ -48,11 +48,9 @@ from taskscope.record.tables.activities import ActivityLog, NewActivities
 from taskscope.record.tables.cache_usage import Holding
 from taskscope.record.tables.groups import GroupTable, LaneTable
 from taskscope.record.tables.log import Log, Reader, RowNumbers, TaskLog
-from taskscope.record.tables.measured_lines import MeasuredLineLog
-from taskscope.record.tables.metrics import MetricLog
-from taskscope.record.tables.peak_lines import PeakLineLog
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
+from taskscope.record.tables.sums import MeasuredLineLog, MetricLog, PeakLineLog
 from taskscope.record.writers.graph import GraphShape
 from taskscope.record.writers.runlog import RunLog
 

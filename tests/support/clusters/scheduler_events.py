@@ -14,10 +14,10 @@ from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Tasks
+from taskscope.sources.cluster.workers.activity import TransferLogs
 from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
 from taskscope.sources.cluster.workers.metrics import WorkerMetrics
 from taskscope.sources.cluster.workers.poll import WorkerPoll
-from taskscope.sources.cluster.workers.transfers import TransferLogs
 
 SCHEDULER = "tcp://10.0.0.1:8786"
 HERE, THERE = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"

@@ -22,14 +22,13 @@ from taskscope.sources.cluster.observer import Observer
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import TO_RUN, Tasks
+from taskscope.sources.cluster.workers.activity import Executing, TransferLogs
 from taskscope.sources.cluster.workers.clock_probe import ClockProbe
 from taskscope.sources.cluster.workers.counted import WorkerCounts
-from taskscope.sources.cluster.workers.executing import Executing
 from taskscope.sources.cluster.workers.known import Watched, WorkerSampler
 from taskscope.sources.cluster.workers.metrics import WorkerMetrics
 from taskscope.sources.cluster.workers.poll import Wanted, WorkerPoll
 from taskscope.sources.cluster.workers.samples import WorkerLines, WorkerProfiles
-from taskscope.sources.cluster.workers.transfers import TransferLogs
 
 _EVERY_S = 0.5
 _SHARE = 0.05

@@ -27,7 +27,7 @@ from taskscope.model.tables.process import PeakLine
 from taskscope.model.tables.stacks import NO_STACKS, MeasuredLine
 from taskscope.record import StackLog
 from taskscope.record.tables import stacklog
-from taskscope.record.tables.measured_lines import MeasuredLineLog
+from taskscope.record.tables.sums import MeasuredLineLog
 from taskscope.recording import Recording
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.spelled_out import recording_of, run_of

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from taskscope.sources.cluster.executions import Executions, read_executions
-from taskscope.sources.cluster.rows import Corrections
+from taskscope.sources.cluster.rows import Corrections, Executions, read_executions
 from tests.support.clusters.scheduler_events import record
 
 IN_TIME_S = 0.001
