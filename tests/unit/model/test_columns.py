@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope.model.keys import key_block
 from taskscope.model.tables.columns import (
-    UNKNOWN_SIZE,
     GraphColumns,
     RowBlock,
     narrow_sizes,
@@ -35,12 +32,6 @@ def row_block(run: int = 0, *, sizes: list[float], first_task: int = 0) -> RowBl
     )
 
 
-def contents(block: RowBlock) -> dict[str, object]:
-    columns = {f.name: getattr(block, f.name) for f in fields(block) if f.name not in {"run", "nbytes"}}
-    shown: dict[str, object] = {name: column.tolist() for name, column in columns.items()}
-    return shown | {"run": block.run, "sizes": [None if math.isnan(s) else s for s in block.sizes()]}
-
-
 @given(st.lists(seconds))
 def test_a_narrowed_duration_never_exceeds_the_measured_one(durations: list[float]) -> None:
     values = np.array(durations, np.float64)
@@ -51,47 +42,9 @@ def test_a_narrowed_duration_never_exceeds_the_measured_one(durations: list[floa
     assert (np.nextafter(narrow, np.float32(np.inf)).astype(np.float64) > values).all()
 
 
-def test_narrowing_keeps_what_a_single_holds_exactly_and_not_knowing() -> None:
-    assert round_down_f4(np.array([0.0, 0.5, 1024.0])).tolist() == [0.0, 0.5, 1024.0]
-    assert np.isnan(round_down_f4(np.array([np.nan]))).tolist() == [True]
-
-
-def test_sizes_are_narrow_where_all_fit() -> None:
-    narrow = narrow_sizes(np.array([0.0, 12.0, math.nan, UNKNOWN_SIZE - 1.0]))
-    assert (narrow.dtype.str[1:], narrow.tolist()) == ("u4", [0, 12, UNKNOWN_SIZE, UNKNOWN_SIZE - 1])
-
-
-@pytest.mark.parametrize("large", [2.0**32 - 1, 2.0**32, 5e12])
-def test_sizes_stay_wide_where_one_does_not_fit(large: float) -> None:
-    wide = narrow_sizes(np.array([1.0, math.nan, large]))
-    assert wide.dtype == np.float64
-    np.testing.assert_array_equal(wide, [1.0, math.nan, large])
-
-
 @given(st.lists(st.one_of(st.just(math.nan), st.floats(0, 1e13).map(math.floor).map(float))))
 def test_sizes_come_back_as_they_were_measured(sizes: list[float]) -> None:
     np.testing.assert_array_equal(row_block(sizes=sizes).sizes(), sizes)
-
-
-def test_blocks_of_narrow_and_wide_sizes_join_without_loss() -> None:
-    small, large = row_block(sizes=[1.0, math.nan]), row_block(sizes=[2.0**40], first_task=2)
-    assert contents(RowBlock.concat([small, large])) == {
-        "run": 0,
-        "task": [0, 1, 2],
-        "start": [0.0, 1.0, 0.0],
-        "duration": [0.5] * 3,
-        "cpu_s": [0.25] * 3,
-        "sizes": [1.0, None, 2.0**40],
-        "lane": [0] * 3,
-        "flags": [0] * 3,
-    }
-
-
-def test_a_tail_has_the_later_rows_and_none_of_the_memory_of_the_earlier() -> None:
-    block = row_block(sizes=[1.0, 2.0, 3.0])
-    tail = block.part(slice(2, None)).copy()
-    assert contents(tail) == contents(row_block(sizes=[3.0], first_task=2)) | {"start": [2.0]}
-    assert [getattr(tail, f.name).base for f in fields(tail) if f.name != "run"] == [None] * 7
 
 
 @given(st.lists(st.one_of(st.just(math.nan), st.floats(0, 3_999))), st.floats(0, 1e6))
@@ -99,12 +52,6 @@ def test_narrow_times_are_right_to_half_a_microsecond(offsets: list[float], zero
     times = zero + np.array(offsets, np.float64)
     back = graph_of({}, enter=narrow_times(times, zero), zero=zero).enter_times()
     np.testing.assert_allclose(back, times, rtol=0, atol=0.51e-6)
-
-
-def test_times_of_a_run_longer_than_microseconds_can_count_stay_wide() -> None:
-    times = np.array([10.0, math.nan, 4_010.0])
-    np.testing.assert_array_equal(narrow_times(times, 10.0), times)
-    assert graph_of({}, enter=narrow_times(times, 10.0)).enter_times().tolist()[::2] == [10.0, 4_010.0]
 
 
 def graph_of(

@@ -11,14 +11,11 @@ import pytest
 
 from taskscope.errors import UnknownNameError
 from taskscope.model.public_tables import TABLES
-from taskscope.model.recording import RecordedData
-from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import BEFORE
-from taskscope.record import LaneKey, Recorder, UnseenTask
+from taskscope.recording import Recording
 from tests.support.fakes.clock import FakeClock
-from tests.support.recordings.run_writing import begin_run, end_run, write_task
+from tests.support.recordings.every_row import empty_recording, recording_of_every_row
 
-METADATA = {"pid": 4242, "memory_limit_bytes": 2**34}
 DESIGNED = {
     "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error send_s"
     " received_s materialize_s order_s initialize_s pool_start_s lock_share graph_bytes"
@@ -44,17 +41,6 @@ DESIGNED = {
     "messages": "time_s level text worker event",
 }
 
-BLOCK_TYPES = {
-    "run": "i4",
-    "group": "u4",
-    "lane": "u2",
-    "start": "f8",
-    "stop": "f8",
-    "cpu_s": "f4",
-    "nbytes": "f8",
-    "flags": "u1",
-}
-
 
 def plain(frame: pd.DataFrame) -> list[dict[str, object]]:
     """Return rows as dictionaries, with None for NaN so that they compare."""
@@ -63,40 +49,20 @@ def plain(frame: pd.DataFrame) -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def recording(fake_clock: FakeClock) -> RecordedData:
-    """Return a recording of a run with every kind of row, one that runs, and nothing known of either."""
-    recorder = Recorder(clock=fake_clock)
-    fake_clock.advance(10.0)
-    log = begin_run(
-        recorder,
-        {"given": (), ("load-1", 0): (), ("load-1", 1): (), "total-ab12": (("load-1", 0), "given")},
-        kept={"total-ab12"},
-        data={"given": 64.0},
-    )
-    log.label, log.cell, log.scheduler, log.n_workers = "quick", "cell-1", "threads", 2
-    write_task(log, ("load-1", 0), 110.5, 111.0, cpu=0.25, size=800.0, thread=7)
-    log.fail("total-ab12", LaneKey(os.getpid(), 7, 0, "thread 7"), 111.0, 111.5, 0.125, ValueError("no"))
-    log.unseen.append(UnseenTask(("load-1", 1), 110.25, 112.0, "lost", None))
-    log.error = "ValueError: no"
-    fake_clock.advance(2.0)
-    end_run(log, "erred")
-    recorder.resources.append(ResourceRows.of([(10.0, math.nan, 1e6, 1, False)]))
-    recorder.resources.append(ResourceRows.of([(12.0, 150.0, 2e6, 3, True, 2.5, 3e6, 25.0)]))
-    recorder.warn("mind the gap")
-    begin_run(recorder, {"later": ()}, kept={"later"})
-    return recorder.snapshot(start_s=10.0, metadata=METADATA)
+def recording(fake_clock: FakeClock) -> Recording:
+    return recording_of_every_row(fake_clock)
 
 
 @pytest.mark.parametrize("name", list(DESIGNED))
-def test_a_table_has_exactly_the_columns_of_the_design(recording: RecordedData, name: str) -> None:
+def test_a_table_has_exactly_the_columns_of_the_design(recording: Recording, name: str) -> None:
     assert list(recording.to_pandas(name).columns) == DESIGNED[name].split()
 
 
 @pytest.mark.parametrize("name", list(DESIGNED))
 def test_a_table_of_an_empty_recording_has_the_same_columns_and_types(
-    recording: RecordedData, fake_clock: FakeClock, name: str
+    recording: Recording, name: str
 ) -> None:
-    empty = Recorder(clock=fake_clock).snapshot().table(name)
+    empty = empty_recording().table(name)
     types = {column: np.asarray(values).dtype for column, values in recording.table(name).items()}
     assert {c: (len(values), np.asarray(values).dtype) for c, values in empty.items()} == {
         column: (0, dtype) for column, dtype in types.items()
@@ -107,7 +73,7 @@ def test_there_are_no_tables_but_those_of_the_design() -> None:
     assert list(TABLES) == list(DESIGNED)
 
 
-def test_runs_say_how_they_were_run_and_how_they_ended(recording: RecordedData) -> None:
+def test_runs_say_how_they_were_run_and_how_they_ended(recording: Recording) -> None:
     assert plain(recording.to_pandas("runs")) == [
         {
             "run": 0, "label": "quick", "cell": "cell-1", "scheduler": "threads", "n_workers": 2,
@@ -124,7 +90,7 @@ def test_runs_say_how_they_were_run_and_how_they_ended(recording: RecordedData) 
     ]  # fmt: skip
 
 
-def test_tasks_say_what_was_measured_and_leave_out_what_was_not(recording: RecordedData) -> None:
+def test_tasks_say_what_was_measured_and_leave_out_what_was_not(recording: Recording) -> None:
     own = str(os.getpid())
     assert plain(recording.to_pandas("tasks")) == [
         {
@@ -148,7 +114,7 @@ def test_tasks_say_what_was_measured_and_leave_out_what_was_not(recording: Recor
     ]  # fmt: skip
 
 
-def test_activities_of_a_local_run_are_its_computations(recording: RecordedData) -> None:
+def test_activities_of_a_local_run_are_its_computations(recording: Recording) -> None:
     activities = recording.to_pandas("activities")
     tasks = recording.to_pandas("tasks")
     shared = ["run", "key", "lane", "start_s", "stop_s", "error"]
@@ -158,7 +124,7 @@ def test_activities_of_a_local_run_are_its_computations(recording: RecordedData)
     ] * 3
 
 
-def test_resources_are_counted_from_the_zero_of_the_recording(recording: RecordedData) -> None:
+def test_resources_are_counted_from_the_zero_of_the_recording(recording: Recording) -> None:
     common = {"worker": "4242", "limit_bytes": float(2**34)}
     assert plain(recording.to_pandas("resources")) == [
         {"time_s": 0.0, "cpu_percent": None, "rss_bytes": 1e6, "n_processes": 1, "gap": False}
@@ -170,58 +136,34 @@ def test_resources_are_counted_from_the_zero_of_the_recording(recording: Recorde
     ]
 
 
-def test_the_cache_table_holds_what_entered_with_its_size(recording: RecordedData) -> None:
+def test_the_cache_table_holds_what_entered_with_its_size(recording: Recording) -> None:
     assert plain(recording.to_pandas("cache")) == [
         {"run": 0, "key": "given", "prefix": "given", "metric": 64.0, "enter_s": 0.0, "exit_s": 2.0},
         {"run": 0, "key": "('load-1', 0)", "prefix": "load", "metric": 800.0, "enter_s": 1.0, "exit_s": 2.0},
     ]
 
 
-def test_dependencies_are_those_of_the_graph(recording: RecordedData) -> None:
+def test_dependencies_are_those_of_the_graph(recording: Recording) -> None:
     found = {(r["run"], r["key"], r["dependency"]) for r in plain(recording.to_pandas("dependencies"))}
     assert found == {(0, "total-ab12", "('load-1', 0)"), (0, "total-ab12", "given")}
 
 
-def test_messages_are_counted_from_the_zero_of_the_recording(recording: RecordedData) -> None:
+def test_messages_are_counted_from_the_zero_of_the_recording(recording: Recording) -> None:
     assert plain(recording.to_pandas("messages")) == [
         {"time_s": 2.0, "level": "warning", "text": "mind the gap", "worker": None, "event": None}
     ]
 
 
-def test_the_zero_of_a_recording_is_the_wall_clock_then(recording: RecordedData) -> None:
+def test_the_zero_of_a_recording_is_the_wall_clock_then(recording: Recording) -> None:
     assert recording.started_at == datetime.fromtimestamp(1_700_000_010.0, UTC)
 
 
-def test_an_unknown_table_names_the_nearest_one(recording: RecordedData) -> None:
+def test_an_unknown_table_names_the_nearest_one(recording: Recording) -> None:
     expected = "unknown table 'task'; did you mean 'tasks'? Known: " + ", ".join(map(repr, DESIGNED))
     with pytest.raises(UnknownNameError, match=f"^{re.escape(expected)}$"):
         recording.table("task")
 
 
-def test_a_recording_says_what_is_in_it(recording: RecordedData, fake_clock: FakeClock) -> None:
+def test_a_recording_says_what_is_in_it(recording: Recording) -> None:
     assert repr(recording) == "<Recording: 2 runs (erred, running), 3 tasks>"
-    assert repr(Recorder(clock=fake_clock).snapshot()) == "<Recording: 0 runs (empty), 0 tasks>"
-
-
-def test_tables_of_a_recording_do_not_change_with_the_recorder(fake_clock: FakeClock) -> None:
-    recorder = Recorder(clock=fake_clock, max_tasks=2)
-    log = begin_run(recorder, {("x", i): () for i in range(4)})
-    write_task(log, ("x", 0), 100.0, 101.0)
-    before = recorder.snapshot()
-    tables = {name: before.to_pandas(name) for name in TABLES}
-    for i in range(1, 4):
-        write_task(log, ("x", i), 101.0, 102.0, size=2.0**40)
-    end_run(log)
-    recorder.warn("changed")
-    recorder.resources.append(ResourceRows.of([(1.0, 100.0, 1e6, 1, False)]))
-    recorder.snapshot()
-    for name, table in tables.items():
-        pd.testing.assert_frame_equal(before.to_pandas(name), table)
-
-
-def test_numbers_of_a_task_block_have_the_documented_types(recording: RecordedData) -> None:
-    tasks = recording.tasks
-    types = {name: getattr(tasks, name).dtype.str[1:] for name in BLOCK_TYPES}
-    assert types == BLOCK_TYPES
-    assert all(len(getattr(tasks, name)) == len(tasks) == 3 for name in types)
-    assert np.isnan(tasks.sizes()).tolist() == [False, True, True]
+    assert repr(empty_recording()) == "<Recording: 0 runs (empty), 0 tasks>"

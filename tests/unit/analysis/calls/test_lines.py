@@ -8,8 +8,9 @@ import linecache
 import os
 import sys
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
@@ -30,6 +31,7 @@ from taskscope.record.tables import stacklog
 from taskscope.record.tables.sums import MeasuredLineLog
 from taskscope.recording import Recording
 from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.sampled import offset_of, recording_of_samples
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.tables import read_back, rows, written
 from tests.support.recordings.task_blocks import Row
@@ -74,37 +76,12 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-Place = tuple[str, int]
 Sampled = Callable[..., Recording]
 
 
 @pytest.fixture
 def sampled(path: Path) -> Sampled:
-    """Make a recording of samples: stacks innermost first, seconds, CPU time, prefix."""
-
-    def make(
-        *samples: tuple[Sequence[Place], float, float | None, str], scheduler: str = "threads"
-    ) -> Recording:
-        log = StackLog(FakeClock(perf_s=0.0).perf_counter)
-        log.note(0.01, 1.0)
-        known = codes(str(path))
-        for stack, seconds, cpu_s, prefix in samples:
-            log.add(
-                0,
-                prefix,
-                "1",
-                [(known[name], offset_of(known[name], n)) for name, n in stack],
-                seconds,
-                cpu_s,
-            )
-        made = recording_of([Row(key="x-1")], [run_of(n_tasks=1, scheduler=scheduler)])
-        return replace(made, stacks=log.between(0, None))
-
-    return make
-
-
-def offset_of(code: CodeType, line: int) -> int:
-    return next(first for first, _, known in code.co_lines() if known == line)
+    return partial(recording_of_samples, codes(str(path)))
 
 
 def test_a_line_has_the_time_of_what_it_calls_and_adds_up_to_that_of_the_tasks(
