@@ -21,9 +21,9 @@ from taskscope.analysis.explain.what_if import WhatIf, what_if
 from taskscope.analysis.memory import MemoryPeak, memory_peak
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.task_groups import GroupGraph, group_graph
-from taskscope.export.folder import to_csv, to_parquet
 from taskscope.export.native.reader import load as load_data
 from taskscope.export.save import comparison_to_html, save, to_chrome_trace, to_html, to_speedscope
+from taskscope.export.tabular import to_csv, to_parquet
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Run
 from taskscope.options import Named

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.feed.stream import PageStream
-from taskscope.jupyter.widgets.series import ResourceFollower
-from taskscope.jupyter.widgets.window import Window
+from taskscope.jupyter.widgets.values import ResourceFollower, Window
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneActivity, LaneKey, Recorder

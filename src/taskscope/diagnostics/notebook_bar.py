@@ -13,7 +13,7 @@ from IPython.display import display, update_display
 
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets import ProgressWidget
-from taskscope.jupyter.widgets.window import Window
+from taskscope.jupyter.widgets.values import Window
 from taskscope.record.pump import Tick
 
 

@@ -9,22 +9,45 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from taskscope.analysis.calls.lines import lines
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.redaction import Redact, redacted
+from taskscope.analysis.summary import summary_text
 from taskscope.errors import OptionError
-from taskscope.export import documents, tabular
+from taskscope.export import tabular
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.export.chrome_trace import write_chrome_trace
 from taskscope.export.native import writer
 from taskscope.export.speedscope import write_speedscope
 from taskscope.model.recording import RecordedData
+from taskscope.report import page_html
+from taskscope.report.comparison import comparison_page
 
 Writer: TypeAlias = Callable[[RecordedData, BinaryIO], None]
 
+
+def write_text(recording: RecordedData, file: BinaryIO) -> None:
+    """Write the summary, and the source lines that tasks were sampled in, if they were."""
+    text = summary_text(recording)
+    if len(recording.stacks.lines) or recording.measured_lines:
+        text += f"\n\n{lines(recording)}"
+    file.write(f"{text}\n".encode())
+
+
+def write_html(recording: RecordedData, file: BinaryIO) -> None:
+    """Write one document that needs neither kernel nor network."""
+    file.write(page_html(recording).encode())
+
+
+def write_comparison(comparison: ComparedData, file: BinaryIO) -> None:
+    """Write a comparison as one document that needs neither kernel nor network."""
+    file.write(comparison_page(comparison).encode())
+
+
 FORMATS: Mapping[str, Writer] = {
     ".taskscope": writer.write,
-    ".html": documents.write_html,
-    ".txt": documents.write_text,
+    ".html": write_html,
+    ".txt": write_text,
     ".parquet": tabular.write_parquet,
     ".csv": tabular.write_csv,
     ".json": tabular.write_json,
@@ -51,7 +74,7 @@ def save(
 
 def to_html(recording: RecordedData, path: str | PathLike[str], *, overwrite: bool, redact: Redact) -> None:
     """Write one offline document; see `taskscope.Recording.to_html`."""
-    _write(recording, Path(path).expanduser(), documents.write_html, overwrite=overwrite, redact=redact)
+    _write(recording, Path(path).expanduser(), write_html, overwrite=overwrite, redact=redact)
 
 
 def to_chrome_trace(
@@ -64,7 +87,7 @@ def to_chrome_trace(
 def comparison_to_html(comparison: ComparedData, path: str | PathLike[str], *, overwrite: bool) -> None:
     """Write one document; see `taskscope.recording.Comparison.to_html`."""
     leaving = compared(*map(redacted, comparison.recordings))
-    write = partial(documents.write_comparison, leaving)
+    write = partial(write_comparison, leaving)
     write_atomically(Path(path).expanduser(), write, overwrite=overwrite)
 
 

@@ -1,4 +1,4 @@
-"""The tables of a recording as files that other tools read."""
+"""Tables as files, one or all of a recording: Parquet, comma-separated values, JSON."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
 from typing import Any, BinaryIO
 
-from taskscope.errors import required
+from taskscope.analysis.redaction import Redact, redacted
+from taskscope.errors import FileError, required
+from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
 from taskscope.schema import Kind
@@ -84,3 +88,44 @@ def _blank(value: object) -> object:
 
 def _null(value: object) -> object:
     return None if _unknown(value) else value
+
+
+def to_parquet(
+    recording: RecordedData, directory: str | PathLike[str], *, overwrite: bool, redact: Redact
+) -> None:
+    """Write all tables; see `taskscope.Recording.to_parquet`."""
+    check_parquet()
+    _write(redacted(recording, redact=redact), directory, ".parquet", write_parquet, overwrite=overwrite)
+
+
+def to_csv(
+    recording: RecordedData, directory: str | PathLike[str], *, overwrite: bool, redact: Redact
+) -> None:
+    """Write all tables; see `taskscope.Recording.to_csv`."""
+    _write(redacted(recording, redact=redact), directory, ".csv", write_csv, overwrite=overwrite)
+
+
+def _write(
+    recording: RecordedData,
+    directory: str | PathLike[str],
+    extension: str,
+    write: Callable[[RecordedData, BinaryIO, str], None],
+    *,
+    overwrite: bool,
+) -> None:
+    folder = Path(directory).expanduser()
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the directory {str(folder)!r}: {error.strerror or error}") from error
+    targets = {table: folder / f"{table}{extension}" for table in TABLES}
+    for path in targets.values():
+        check_writable(path, overwrite=overwrite)
+    for table, path in targets.items():
+        write_atomically(path, _writer(recording, table, write), overwrite=overwrite)
+
+
+def _writer(
+    recording: RecordedData, table: str, write: Callable[[RecordedData, BinaryIO, str], None]
+) -> Callable[[BinaryIO], None]:
+    return lambda file: write(recording, file, table)

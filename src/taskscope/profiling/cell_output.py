@@ -8,8 +8,7 @@ from taskscope.jupyter.feed import Feed
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets import Dashboard
 from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
-from taskscope.jupyter.widgets.values import live_progress
-from taskscope.jupyter.widgets.window import Window
+from taskscope.jupyter.widgets.values import Window, live_progress
 from taskscope.options import Panel
 from taskscope.profiling.output import Output, Shown
 from taskscope.recording import Recording

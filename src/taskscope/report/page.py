@@ -24,8 +24,7 @@ from taskscope.report.embed import (
     report_script,
 )
 from taskscope.report.picture import picture_svg
-from taskscope.report.profile import profile_html
-from taskscope.report.table import facts_html, prefix_table_html, remarks_html
+from taskscope.report.table import facts_html, prefix_table_html, profile_html, remarks_html
 
 
 def chart_page(recording: RecordedData, links: PackedLinks | None) -> str:

@@ -13,7 +13,7 @@ from taskscope.analysis.quantities import format_bytes, format_count, format_dur
 from taskscope.analysis.redaction import redacted, without_credentials
 from taskscope.model.recording import RecordedData
 from taskscope.report.page import page_html
-from taskscope.report.profile import profile_html, section, table_html
+from taskscope.report.table import profile_html, section, table_html
 
 _MAX_CODE = 100_000
 _UNSAID = {"interrupted", "error", "label"}

@@ -30,7 +30,7 @@ from taskscope.options import Options
 from taskscope.record import RunLog
 from taskscope.recording import Recording, compare, recorded
 from taskscope.report.comparison import comparison_page
-from taskscope.report.profile import packed_profile
+from taskscope.report.table import packed_profile
 from taskscope.session import Session
 
 PATIENCE_S = 5.0

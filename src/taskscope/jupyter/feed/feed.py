@@ -9,8 +9,7 @@ from typing import Literal
 
 from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.adapter.channels import Channels, KernelChannels
-from taskscope.jupyter.adapter.idle import IdleClock
-from taskscope.jupyter.adapter.interrupting import interrupt_main, main_waits_for_dask
+from taskscope.jupyter.adapter.kernel import IdleClock, interrupt_main, main_waits_for_dask
 from taskscope.jupyter.adapter.presence import show_presence
 from taskscope.jupyter.adapter.quiet import suppress_status
 from taskscope.jupyter.adapter.subshells import delete_in_turn

@@ -8,8 +8,7 @@ from weakref import WeakKeyDictionary
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from taskscope.jupyter.magics.cells import CellStack
-from taskscope.jupyter.magics.header import HeaderTransformer, header_to_string
+from taskscope.jupyter.magics.cells import CellStack, HeaderTransformer, header_to_string
 from taskscope.jupyter.magics.magic import ProfileMagics
 from taskscope.session import current as current_session
 

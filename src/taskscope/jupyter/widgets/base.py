@@ -18,8 +18,7 @@ from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
 from taskscope.jupyter.widgets.recorded import MODULE_VERSION, RecordingModel, recordings
 from taskscope.jupyter.widgets.sender import TraitSender
 from taskscope.jupyter.widgets.traits import LIVE_TRAITS
-from taskscope.jupyter.widgets.values import live_progress
-from taskscope.jupyter.widgets.window import Window
+from taskscope.jupyter.widgets.values import Window, live_progress
 from taskscope.model.recording import RecordedData
 from taskscope.options import Options
 from taskscope.report import live_bundle, result_bundle, still_bundle

@@ -10,21 +10,19 @@ import traitlets
 from taskscope.analysis.calls.function_source import function_source
 from taskscope.analysis.calls.profile import flame_message, profile
 from taskscope.jupyter.widgets.base import RecorderWidget
-from taskscope.jupyter.widgets.series import (
+from taskscope.jupyter.widgets.traits import CacheTraits, GanttTraits, ProgressTraits, ResourceTraits
+from taskscope.jupyter.widgets.values import (
     CacheFollower,
     ResourceFollower,
     cache_values,
     following,
-    resource_values,
-    still_cache_values,
-    still_resource_values,
-)
-from taskscope.jupyter.widgets.traits import CacheTraits, GanttTraits, ProgressTraits, ResourceTraits
-from taskscope.jupyter.widgets.values import (
     gantt_values,
     progress_values,
+    resource_values,
+    still_cache_values,
     still_gantt_values,
     still_progress,
+    still_resource_values,
 )
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.stacks import StackColumns

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import ast
 
-from taskscope.jupyter.adapter.idle import IdleClock
+from taskscope.jupyter.adapter.kernel import IdleClock
 from tests.support.fakes.clock import FakeClock
 from tests.support.kernel import Kernel
 
 SETUP = """
 from comm import get_comm_manager
-from taskscope.jupyter.adapter.idle import IdleClock
+from taskscope.jupyter.adapter.kernel import IdleClock
 now_s = 100.0
 def later(*_):
     global now_s
