@@ -1,5 +1,6 @@
 export type { ActivityDetail, ActivitySum } from './cluster/activity-store';
 export { Amounts, NO_PREFIX } from './tasks/amounts';
+export type { SecondsOfPrefix } from './cluster/cluster-store';
 export { ClusterStore } from './cluster/cluster-store';
 export type { CoverageColumns, LaneInSight, Look, OpenTask, Sight } from './tasks/coverage';
 export { Coverage, MARK } from './tasks/coverage';
@@ -19,6 +20,5 @@ export { ALL_RUNS, inWindow } from './tables';
 export type { Appended, TaskStoreOptions } from './task-store';
 export type { TaskDetail } from './tasks/task-table';
 export { TaskStore } from './task-store';
-export type { SecondsOfPrefix } from './cluster/metric-store';
 export type { Quantity } from './cluster/worker-store';
 export { ofEachQuantity, WorkerSeries, WorkerStore } from './cluster/worker-store';

@@ -9,11 +9,6 @@ import { smallRun } from '../charts/small-batch';
 import { batchOf } from './rows';
 
 describe('tables', () => {
-  it('are empty before the first message', () => {
-    const { groups, lanes, remarks, running, estimates, prefixes, runs } = new Tables();
-    expect([groups, lanes, remarks, running, estimates, prefixes, runs.size]).toEqual([[], [], [], [], [], [], 0]);
-    expect(new Tables().prefixOfGroup(0)).toBeUndefined();
-  });
 
   it('computes of a window come by their number, whatever came first', () => {
     const tables = new Tables();

@@ -67,13 +67,6 @@ describe('rows', () => {
       n: 6, cursor: 6, keys: ["('inc-1', 0)", 't1', "('inc-1', 2)", 't3', "('inc-1', 4)", 't5']
     });
   });
-
-  it('that the recorder dropped are counted as missing', () => {
-    const store = new TaskStore();
-    store.append(batchOf([task(0)]));
-    store.append(batchOf([task(5)], { seq: 1, first: 11, dropped: 11 }));
-    expect([store.nTasks, store.missing, store.dropped, store.cursor]).toEqual([2, 10, 11, 12]);
-  });
 });
 
 describe('lost messages', () => {

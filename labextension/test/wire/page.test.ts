@@ -65,26 +65,6 @@ it('a message becomes a batch, whole and converted', () => {
   });
 });
 
-it('samples, and what was held in bytes and in a metric of the user', () => {
-  const { resources, held } = read([], {
-    tables: {
-      runs: [{ ...RUN, metric: 'len' }],
-      resources: [{ time_s: 1e7, cpu_percent: null, rss_bytes: 5, n_processes: 1, gap: 0 }],
-      cache: [
-        { run: 0, group: 1, time_s: 2e7, n_keys: 1, nbytes: 8, n_unsized: 0, value: 3, n_unvalued: 1 },
-        { run: 1, group: 1, time_s: 2e7, n_keys: 1, nbytes: 8, n_unsized: 0, value: null, n_unvalued: 1 }
-      ]
-    }
-  });
-  expect(plain({ resources, held })).toEqual({
-    resources: { first: 0, nCores: null, limitBytes: null, timeS: [1], cpuPercent: [NaN], rssBytes: [5], nProcesses: [1], gap: [0] },
-    held: {
-      first: 0, run: [0, 1], group: [1, 1], timeS: [2, 2], nKeys: [1, 1], nbytes: [8, 8], nUnsized: [0, 0], value: [3, 0], nUnvalued: [1, 1],
-      metrics: new Map([[0, 'len']]), isUnknown: false
-    }
-  });
-});
-
 it('what only clusters have', () => {
   const { cluster, metered } = read([], {
     tables: {

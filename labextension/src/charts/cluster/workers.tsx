@@ -1,22 +1,22 @@
 /** CPU and memory of a cluster's workers: of all of them together, or of one that the person chooses. */
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
+import { upperBound } from '../../lib/search';
+import type { Span } from '../../lib/span';
 import { valueAxis } from '../../lib/ticks';
 import { trans } from '../../lib/translate';
 import type { Quantity, SecondsOfPrefix, WorkerSeries, WorkerStore } from '../../store';
+import { ofEachQuantity } from '../../store';
 import type { ClusterWorker } from '../../wire';
 import { formatCpu, sampleSpan } from '../resources/summary';
 import type { Brush, Plot } from '../timeline/drawing';
 import type { TrackContext } from '../timeline/track';
-import type { GaugeReading, Line, ValuePlot } from '../timeline/value-track';
-import { Gauge, MIN_SAMPLES, VALUES_CSS, ValueTrack, bytesAxis, joined } from '../timeline/value-track';
+import type { GaugeReading, Line, Peak, ValuePlot } from '../timeline/value-track';
+import { Gauge, MIN_SAMPLES, VALUES_CSS, ValueTrack, bytesAxis, joined, peakOf } from '../timeline/value-track';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { Happening } from './life';
 import { drawLife, happenings, lifeAt, lifeTable } from './life';
 import { Seconds, secondsTable } from './seconds';
-import { WORKERS_CSS } from './style';
-import type { WorkersSummary } from './workers-data';
-import { summariseWorkers, unmanagedBytes } from './workers-data';
 
 const CPU_PX = 64;
 const MEMORY_PX = 104;
@@ -34,6 +34,40 @@ interface Extra {
   readonly quantity: Quantity;
   readonly title: string;
   readonly format: (value: number | null) => string;
+}
+
+interface WorkersSummary {
+  /** The samples that belong to the computes: from, and up to but not including. */
+  readonly from: number;
+  readonly to: number;
+  /** How many workers the last sample is of. */
+  readonly nWorkers: number;
+  /** Of the last sample; null: unknown. */
+  readonly last: Readonly<Record<Quantity, number | null>>;
+  /** The most, and when; null where it was never known. */
+  readonly peak: Readonly<Record<Quantity, Peak | null>>;
+}
+
+/** Work out the numbers; null without a sample. */
+function summariseWorkers(series: WorkerSeries, span: Span): WorkersSummary | null {
+  const from = upperBound(series.timeS, series.n, span.startS);
+  const to = upperBound(series.timeS, series.n, span.stopS);
+  if (from >= to) {
+    return null;
+  }
+  const known = (quantity: Quantity, i: number): number | null => {
+    const value = series[quantity][i] ?? NaN;
+    return Number.isNaN(value) ? null : value;
+  };
+  return {
+    from, to, nWorkers: series.nWorkers[to - 1] as number,
+    last: ofEachQuantity(quantity => known(quantity, to - 1)), peak: ofEachQuantity(quantity => peakOf({ timeS: series.timeS, range: [from, to], valueAt: i => series[quantity][i] as number }))
+  };
+}
+
+/** What a process's memory has besides results; null: unknown. Where results are measured larger than the process it is 0. */
+function unmanagedBytes(rss: number | null, managed: number | null): number | null {
+  return rss === null || managed === null ? null : Math.max(rss - managed, 0);
 }
 
 export class WorkersTrack extends ValueTrack {
@@ -311,3 +345,28 @@ export class WorkersTrack extends ValueTrack {
     ];
   }
 }
+
+const WORKERS_CSS = `
+.tsk-workers[hidden] { display: none !important; }
+.tsk-worker-picker { flex: 1 0 100%; }
+.tsk-worker-picker select {
+  max-width: min(320px, 100%); height: 26px; border: 1px solid var(--tsk-line); border-radius: 3px;
+  background: var(--tsk-paper); color: var(--tsk-ink); font: inherit;
+}
+.tsk-worker-foot { display: flex; flex-wrap: wrap; gap: 2px 14px; }
+.tsk-worker-swatch { display: inline-block; width: 11px; height: 11px; margin-inline-end: 5px; vertical-align: -1px; border-top: 1.5px solid var(--tsk-accent); forced-color-adjust: none; }
+.tsk-worker-swatch:is(.tsk-results, .tsk-unmanaged) { background: color-mix(in srgb, var(--tsk-accent) 16%, transparent); }
+.tsk-worker-swatch.tsk-results { background: color-mix(in srgb, var(--tsk-accent) 52%, transparent); }
+.tsk-worker-swatch.tsk-spilled { border-top-style: dotted; }
+.tsk-seconds { padding-top: 6px; }
+.tsk-seconds-title { color: var(--tsk-ink); font-weight: 600; }
+.tsk-seconds-row { display: flex; align-items: center; gap: 8px; min-width: 0; height: 18px; }
+.tsk-seconds-prefix { flex: 0 1 18ch; min-width: 6ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; color: var(--tsk-ink); }
+.tsk-seconds-bar { flex: 1 1 0; display: flex; min-width: 0; height: 12px; }
+.tsk-seconds-bar > span { flex: none; height: 100%; forced-color-adjust: none; }
+.tsk-seconds-total { flex: 0 0 8ch; text-align: end; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.tsk-seconds-legend { display: flex; flex-wrap: wrap; gap: 2px 14px; margin-top: 2px; }
+.tsk-seconds-legend > span { display: inline-flex; align-items: center; gap: 5px; }
+.tsk-seconds-legend .tsk-gantt-swatch { display: inline-block; flex: none; width: 11px; height: 11px; border-radius: 2px; forced-color-adjust: none; }
+.tsk-worker-picker select:focus-visible { outline: 2px solid var(--tsk-accent); }
+`;

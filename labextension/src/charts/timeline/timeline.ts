@@ -243,20 +243,14 @@ export class Timeline implements TimelineChart, SectionHost {
   }
 }
 
-interface Listeners {
-  readonly onFollow?: (follow: boolean) => void;
-  readonly onTimeRange?: (range: [startS: number, stopS: number] | null) => void;
-  readonly onSelectedKey?: (key: string | null) => void;
-}
-
 const SETTLE_MS = 250;
 
-export class Reporter {
+class Reporter {
   #follow: boolean | null = null;
   #key: string | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly listeners: Listeners) {}
+  constructor(private readonly listeners: TimelineOptions) {}
 
   view(view: View): void {
     const follow = view.kind === 'follow';

@@ -102,24 +102,6 @@ describe('describeProgress', () => {
     });
   });
 
-  it('leaves the band open where tasks are of prefixes not seen yet', () => {
-    const told = [1, 1200].map(nUnseen => describeProgress({ ...WAITING, eta: { kind: 'estimate', seconds: 3, lowS: 2, highS: 4, nUnseen } }).eta);
-    expect(told).toEqual([
-      'about 3 s left (up to 4 s; 1 task of a new kind has not run yet, so this may grow)',
-      'about 3 s left (up to 4 s; 1,200 tasks of new kinds have not run yet, so this may grow)'
-    ]);
-  });
-
-  it.each([
-    [0.1, 0, 0.2, 'about 1 s left (up to 1 s)'],
-    [12.1, 9.9, 30, 'about 13 s left (up to 30 s)'],
-    [57.2, 44, 125, 'about 1 min left (up to 3 min)'],
-    [1234, 1100, 7300, 'about 21 min left (up to 2 h 10 min)']
-  ])('gives an estimate of %d s no more digits than it deserves', (seconds, lowS, highS, text) => {
-    const eta = { kind: 'estimate', seconds, lowS, highS, nUnseen: 0 } as const;
-    expect(describeProgress({ ...WAITING, eta }).eta).toBe(text);
-  });
-
   it.each([[8, '8 running, 40 waiting on workers'], [48, '48 running'], [0, '48 waiting on workers'], [null, '48 on a worker']])(
     'says apart what workers run of what they have, %s of 48', (executing, text) => {
       expect(describeProgress({ ...WAITING, state: 'running', atWorkers: true, running: 48, executing }).running).toBe(text);

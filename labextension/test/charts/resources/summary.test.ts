@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
-import { coresText, formatCpu, gapText, labelText, sampleSpan, summariseResources, tableRows } from '../../../src/charts/resources/summary';
+import { coresText, formatCpu, gapText, sampleSpan, summariseResources } from '../../../src/charts/resources/summary';
 import { TaskStore } from '../../../src/store';
 import type { ResourceColumns, Run } from '../../../src/wire';
 import type { Sample } from '../../store/series';
@@ -73,15 +73,5 @@ describe('words', () => {
   it('say what was not measured', () => {
     expect(gapText(summary)).toBe('1 gap of 3 s without samples (striped); a memory peak in it was not seen');
     expect(gapText({ ...summary, nGaps: 0 })).toBe('');
-  });
-
-  it('are the same as a sentence and as a table', () => {
-    expect(labelText(summary, true).split('. ')[0]).toBe(
-      'Now: CPU 50%, peak 75%, 100% = all 2 cores available; memory 2.5 GB, peak 3 GB, limit 8 GB'
-    );
-    expect(tableRows(summary, 1)).toEqual([
-      ['CPU, 100% = all 2 cores available', '50%', '75%', '250 ms', '100%'],
-      ['Memory', '2.5 GB', '3 GB', '250 ms', '8 GB']
-    ]);
   });
 });

@@ -98,30 +98,6 @@ it('the prefix shown with blocks is one that took most of the column', () => {
 describe('a block', () => {
   const row = (prefixes: number[], more: Partial<Step> = {}): Step[] =>
     prefixes.map(prefix => ({ gap: 0.5, length: 0.5, prefix, status: 0, run: 0, ...more }));
-  const entriesOf = ({ entry, prefix, seconds }: BlockLevel, b: number): [number, number][] =>
-    Array.from({ length: entry[b + 1]! - entry[b]! }, (_, k) => [prefix[entry[b]! + k]!, seconds[entry[b]! + k]!]);
-
-  it('has a sum for each of its prefixes, but none where they are too many; a last one that is not full is left out', () => {
-    const { fine } = laneOf(barsOf([...row([0, 1, 2, 0, 0, 1, 2, 2]), ...row([0, 1, 2, 3, 4, 5, 6, 0]), ...row([5, 5, 5, 5, 5, 5, 5, 5]), ...row([5])])).blocks;
-    expect([fine.n, entriesOf(fine, 0), entriesOf(fine, 1), entriesOf(fine, 2)]).toEqual([
-      3, [[0, 1.5], [1, 1], [2, 1.5]], [], [[5, 4]]
-    ]);
-    expect([[...fine.startS.subarray(0, 3)], [...fine.stopS.subarray(0, 3)]]).toEqual([[0.5, 8.5, 16.5], [8, Infinity, 24]]);
-  });
-
-  it('of blocks has the sums of them all', () => {
-    const { coarse } = laneOf(barsOf(Array.from({ length: 9 }, (_, k) => row(Array.from({ length: 8 }, () => k % 3))).flat())).blocks;
-    expect([coarse.n, coarse.startS[0], coarse.stopS[0], entriesOf(coarse, 0)]).toEqual([1, 0.5, 64, [[0, 12], [1, 12], [2, 8]]]);
-  });
-
-  it.each([
-    ['an overlap', { gap: -0.1 }], ['a clock that steps back', { length: -0.2 }], ['another compute', { run: 1 }]
-  ])('tells nothing of its own where there is %s', (_, more) => {
-    const tasks = Array.from({ length: 64 }, () => row([0])).flat();
-    tasks[5] = { ...tasks[5]!, ...more };
-    const { fine, coarse } = laneOf(barsOf(tasks)).blocks;
-    expect([whole(fine), whole(coarse)]).toEqual([7, 0]);
-  });
 
   it('is made anew where tasks come late', () => {
     const bars = barsOf(Array.from({ length: 200 }, () => row([1])).flat());

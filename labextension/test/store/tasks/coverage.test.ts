@@ -68,6 +68,12 @@ describe('coverage', () => {
     expect([coverage.prefix[0], round(coverage.cover)]).toEqual([1, [0.9]]);
   });
 
+  it('of several lanes has what took most of them all, even where it is first in none', () => {
+    const lanes = [2, 3, 4].map(prefix => laneOf([{ start: 0, stop: 0.4, prefix: 1 }, { start: 0.4, stop: 1, prefix }]));
+    const { cover, prefix } = measured([...lanes, laneOf([])], lookAt(2));
+    expect([round(cover), [...prefix]]).toEqual([[0.75, 0], [1, NO_PREFIX]]);
+  });
+
   it('counts overlapping tasks once', () => {
     expect(round(of([{ start: 0, stop: 3 }, { start: 1, stop: 2 }, { start: 2.5, stop: 3.5 }], 4).cover)).toEqual([1, 1, 1, 0.5]);
   });

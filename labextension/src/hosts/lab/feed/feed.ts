@@ -7,7 +7,7 @@ import { Signal } from '@lumino/signaling';
 import type { Keeper } from '../../../charts/ui/keeping';
 import type { RunWindow } from '../../../store';
 import type { TaskStore } from '../../../store/task-store';
-import { type Batch, type LinksAnswer, PageStream, WireError, decodeExplained, decodeLinks } from '../../../wire';
+import { type Batch, PageStream, WireError, decodeExplained, decodeLinks } from '../../../wire';
 import { isRecord } from '../../../wire/check';
 import { FEED_DEFAULTS, type FeedSettings } from './settings';
 import { InStep, RESUME_MS } from '../kernel/in-step';
@@ -279,7 +279,10 @@ export class Feed implements IDisposable {
     } else if (reply !== null) {
       this._onReply(reply);
       if (reply.re === 'dependencies' && reply.error === null) {
-        this._onLinks(reply, this._decoded(() => decodeLinks(arrival.data)));
+        const links = this._decoded(() => decodeLinks(arrival.data));
+        if (links !== null) {
+          this._stores.get(reply.recorder)?.answerLinks(reply.epoch, links);
+        }
       }
     }
   };
@@ -295,12 +298,6 @@ export class Feed implements IDisposable {
       this.suspend();
       this._setState({ kind: 'refused', error: error.message });
       return null;
-    }
-  }
-
-  private _onLinks({ recorder, epoch }: Reply, answer: LinksAnswer | null): void {
-    if (answer !== null) {
-      this._stores.get(recorder)?.answerLinks(epoch, answer);
     }
   }
 

@@ -63,15 +63,12 @@ export interface Shown extends Status {
   readonly loading: boolean;
 }
 
-interface HeaderProps extends Shown, HeaderActions {
-}
-
-export function drawHeader(el: HTMLElement, props: HeaderProps): void {
+export function drawHeader(el: HTMLElement, props: Shown & HeaderActions): void {
   adoptStyles(document.body, CSS);
   render(<Header {...props} />, el);
 }
 
-function Header({ name, text, mayLoad, loading, pinned, mayPin, setPinned, load, loadAlways }: HeaderProps): ComponentChildren {
+function Header({ name, text, mayLoad, loading, pinned, mayPin, setPinned, load, loadAlways }: Shown & HeaderActions): ComponentChildren {
   const pinLabel = trans.__('Pin to this notebook');
   return (
     <>

@@ -2,6 +2,7 @@
 
 import { trans } from '../../../lib/translate';
 import { element } from '../../../charts/ui/dom';
+import type { Feed } from '../feed/feed';
 import { type FeedState, describeState, isPython } from '../feed/state';
 import type { HeaderActions, Shown, Status } from './header-view';
 import type { TargetState } from './target';
@@ -32,15 +33,8 @@ export class PanelHeader {
   }
 }
 
-/** What of a feed is told. */
-export interface FeedNews {
-  readonly state: FeedState;
-  readonly silentMs: number;
-  readonly active: boolean;
-}
-
 /** Say in words what is not as it should be. */
-export function statusOf(target: TargetState, feed: FeedNews | null): Status {
+export function statusOf(target: TargetState, feed: Feed | null): Status {
   switch (target.kind) {
     case 'none':
       return said(trans.__('open a notebook to see its Dask computations here'));
