@@ -41,3 +41,52 @@ import dask.threaded
 
 ``held`` takes until `LabPage.release`, which reaches a kernel that is busy.
 """
+
+HALF_DONE = """
+from itertools import count
+begun = count()
+def half(i):
+    if next(begun) < 4:
+        time.sleep(0.2)
+    else:
+        until(1)
+_ = computed(half, 8)
+"""
+"""Half of it runs until it is released."""
+
+# Twelve tasks that need each other, and four beside them.
+CHAIN = """def nap(*_):
+    time.sleep(0.1)
+chain = {("step", i): (nap, ("step", i - 1)) for i in range(1, 12)} | {("step", 0): (nap,)}
+sides = {("side", i): (nap,) for i in range(4)}
+_ = dask.threaded.get(chain | sides, [("step", 11), *sides], num_workers=4)"""
+
+WORK = """
+import os, time, dask
+from taskscope.session import current
+from IPython.display import display
+from taskscope import ProgressWidget, GanttWidget, Dashboard
+%load_ext taskscope
+
+@dask.delayed
+def slow(i):
+    time.sleep(0.02)
+    return i
+
+def work(n):
+    tasks = [slow(i, dask_key_name=("slow-1", i)) for i in range(n)]
+    return dask.compute(*tasks, scheduler="threads", num_workers=4)
+
+def held(i):
+    while not os.path.exists(os.environ["JPY_SESSION_NAME"].removesuffix(".ipynb") + ".stage1"):
+        time.sleep(0.01)
+    return i
+
+def work_on(n):
+    held_tasks = [dask.delayed(held)(i) for i in range(4)]
+    return work(n) + dask.compute(*held_tasks, scheduler="threads", num_workers=4)
+"""
+"""Loads taskscope with computes of many short tasks."""
+
+UNDER_WAY = "feed?.active && feed.tasks >= 100"
+"""After ``work_on(100)`` has begun, which ends when it is released."""

@@ -6,11 +6,12 @@ import json
 import re
 from pathlib import Path
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
+from tests.browser.harness.cells import badge, cell, charts, counts
 from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
-from tests.browser.workloads import LOAD
+from tests.browser.workloads import HALF_DONE, LOAD
 
 CLUSTER = """
 from distributed import Client
@@ -18,32 +19,6 @@ client = Client(n_workers=1, threads_per_worker=6, processes=False, dashboard_ad
 """
 BEGUN = "futures = [client.submit(held, i, pure=False) for i in range(4)]"
 OTHER = "assert client.gather(client.map(slow, range(6), pure=False)) == list(range(6))"
-HALF_DONE = """
-from itertools import count
-begun = count()
-def half(i):
-    if next(begun) < 4:
-        time.sleep(0.2)
-    else:
-        until(1)
-_ = computed(half, 8)
-"""
-
-
-def cell(lab: LabPage, index: int) -> Locator:
-    return lab.page.locator(f"[data-windowed-list-index='{index}']")
-
-
-def badge(lab: LabPage, index: int) -> Locator:
-    return cell(lab, index).locator(".tsk-cell-badge > button")
-
-
-def charts(lab: LabPage, index: int) -> Locator:
-    return cell(lab, index).locator(".tsk-cell-view")
-
-
-def counts(lab: LabPage, index: int) -> Locator:
-    return charts(lab, index).locator(".tsk-progress-count")
 
 
 def test_a_badge_unfolds_the_charts_of_its_cell_while_it_runs(lab: LabPage, shots: Path) -> None:

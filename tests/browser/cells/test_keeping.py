@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.cells.test_badge import badge, charts, counts
+from tests.browser.harness.cells import badge, charts, counts
 from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
 from tests.browser.workloads import LOAD

@@ -16,6 +16,7 @@ import taskscope
 from taskscope.recording import Recording
 from taskscope.report import result_html
 from tests.browser.harness.axe import violations_of_document
+from tests.browser.harness.painted import PAINTED
 from tests.support.files.hostile import ELEMENTS, hostile
 from tests.support.files.payloads import PAYLOADS
 from tests.support.recordings.spelled_out import recording_of, run_of
@@ -29,9 +30,6 @@ STACKS = stacks_of(
         Sample((), prefix="work", count=200, seconds=2.0, start_s=2.0),
     ]
 )
-
-PAINTED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
-"""Waits until what was asked for is painted: it is in the frame after the next one at the latest."""
 
 
 @contextmanager

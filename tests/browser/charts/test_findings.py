@@ -7,16 +7,10 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.charts.test_gantt import COUNT
 from tests.browser.harness.lab_page import LabPage, use_theme
-from tests.browser.workloads import LOAD
+from tests.browser.harness.painted import COUNT
+from tests.browser.workloads import CHAIN, LOAD
 
-# Twelve tasks that need each other, and four beside them.
-CHAIN = """def nap(*_):
-    time.sleep(0.1)
-chain = {("step", i): (nap, ("step", i - 1)) for i in range(1, 12)} | {("step", 0): (nap,)}
-sides = {("side", i): (nap,) for i in range(4)}
-_ = dask.threaded.get(chain | sides, [("step", 11), *sides], num_workers=4)"""
 OTHERS = [196, 202, 209]
 """The shade of bars that step back, on light ground."""
 

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.painted import COUNT
 
 # The labels show what the kernel knows, after a round trip.
 SHOW = """%load_ext taskscope
@@ -27,16 +28,6 @@ COMPUTE = """def nap(*_):
     time.sleep(0.02)
 graph = {("load", i): (nap, i) for i in range(20)} | {("scale", i): (nap, ("load", i)) for i in range(20)}
 dask.threaded.get(graph, [("scale", i) for i in range(20)], num_workers=2);"""
-
-COUNT = """(colour) => {
-  const canvas = document.querySelector('.tsk-gantt canvas');
-  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-  let n = 0;
-  for (let i = 0; i < data.length; i += 4) {
-    if (data[i] === colour[0] && data[i + 1] === colour[1] && data[i + 2] === colour[2]) n += 1;
-  }
-  return n;
-}"""
 
 
 def chart(lab: LabPage) -> Locator:

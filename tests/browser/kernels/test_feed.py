@@ -7,39 +7,13 @@ from playwright.sync_api import expect
 from tests.browser.conftest import OpenLab
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import Server
+from tests.browser.workloads import UNDER_WAY, WORK
 
-LOAD = """
-import os, time, dask
-from taskscope.session import current
-from IPython.display import display
-from taskscope import ProgressWidget, GanttWidget, Dashboard
-%load_ext taskscope
-
-@dask.delayed
-def slow(i):
-    time.sleep(0.02)
-    return i
-
-def work(n):
-    tasks = [slow(i, dask_key_name=("slow-1", i)) for i in range(n)]
-    return dask.compute(*tasks, scheduler="threads", num_workers=4)
-
-def held(i):
-    while not os.path.exists(os.environ["JPY_SESSION_NAME"].removesuffix(".ipynb") + ".stage1"):
-        time.sleep(0.01)
-    return i
-
-def work_on(n):
-    held_tasks = [dask.delayed(held)(i) for i in range(4)]
-    return work(n) + dask.compute(*held_tasks, scheduler="threads", num_workers=4)
-"""
 LIVE = "feed?.state === 'live' && feed.subshell"
-UNDER_WAY = "feed?.active && feed.tasks >= 100"
-"""After ``work_on(100)`` has begun, which ends when it is released."""
 
 
 def test_the_feed_delivers_while_the_cell_is_still_running(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = work_on(100)")
+    lab.open(WORK, "_ = work_on(100)")
     lab.run_cell(0)
     lab.wait_feed(LIVE)
     lab.start_cell(1)
@@ -51,7 +25,7 @@ def test_the_feed_delivers_while_the_cell_is_still_running(lab: LabPage) -> None
 
 
 def test_a_page_reloaded_in_a_running_cell_shows_the_picture_again(lab: LabPage, server: Server) -> None:
-    lab.open(LOAD, "_ = work_on(100)")
+    lab.open(WORK, "_ = work_on(100)")
     lab.run_cell(0)
     lab.wait_feed(LIVE)
     lab.start_cell(1)
@@ -67,7 +41,7 @@ def test_a_page_reloaded_in_a_running_cell_shows_the_picture_again(lab: LabPage,
 
 
 def test_a_lost_websocket_loses_no_task(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = work_on(100), work(300)")
+    lab.open(WORK, "_ = work_on(100), work(300)")
     lab.run_cell(0)
     lab.wait_feed(LIVE)
     lab.start_cell(1)
@@ -102,7 +76,7 @@ def fail_on_dialogs(lab: LabPage) -> None:
 
 def test_hostile_keys_are_shown_as_text(lab: LabPage) -> None:
     compute = "_ = dask.threaded.get({key: (lasting, i) for i, key in enumerate(keys)}, keys)"
-    lab.open(LOAD + HOSTILE_SETUP, f"w = Dashboard(); display(w)\n{compute}")
+    lab.open(WORK + HOSTILE_SETUP, f"w = Dashboard(); display(w)\n{compute}")
     fail_on_dialogs(lab)
     lab.run_cell(0)
     lab.run_cell(1)
@@ -117,7 +91,7 @@ CHECKED = "assert result == (*range(100), *range(4)); current().recorder.message
 
 
 def test_a_browser_that_goes_away_changes_nothing_for_the_cell(lab: LabPage, open_lab: OpenLab) -> None:
-    lab.open(LOAD, "result = work_on(100)", CHECKED)
+    lab.open(WORK, "result = work_on(100)", CHECKED)
     lab.run_cell(0)
     lab.wait_feed(LIVE)
     lab.start_cell(1)

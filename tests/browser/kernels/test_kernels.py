@@ -9,14 +9,14 @@ from playwright.sync_api import expect
 
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import WITHOUT_SUBSHELLS
-from tests.browser.kernels.test_feed import LOAD, UNDER_WAY
+from tests.browser.workloads import UNDER_WAY, WORK
 
 SHOW = "w = ProgressWidget(); display(w)"
 FINISHED = "feed.state === 'live' && feed.tasks === 100 && !feed.active"
 
 
 def test_a_crashed_kernel_is_said_to_be_gone_and_followed_again_once_it_loads_taskscope(lab: LabPage) -> None:
-    lab.open(LOAD, SHOW, "import os; os.getpid()", "_ = work_on(100)", "_ = work(100)")
+    lab.open(WORK, SHOW, "import os; os.getpid()", "_ = work_on(100)", "_ = work(100)")
     for cell in range(3):
         lab.run_cell(cell)
     (shown,) = lab.outputs(2)
@@ -35,7 +35,7 @@ def test_a_crashed_kernel_is_said_to_be_gone_and_followed_again_once_it_loads_ta
 
 
 def test_a_kernel_without_subshells_is_watched_while_its_cell_runs(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = work_on(100)", kernel=WITHOUT_SUBSHELLS)
+    lab.open(WORK, "_ = work_on(100)", kernel=WITHOUT_SUBSHELLS)
     lab.run_cell(0)
     lab.wait_feed("feed?.state === 'live' && !feed.subshell")
     lab.start_cell(1)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.cells.test_badge import HALF_DONE
-from tests.browser.cells.test_report import PAINTED
 from tests.browser.conftest import opening_pages
 from tests.browser.harness.contexts import Contexts
 from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.painted import PAINTED
 from tests.browser.harness.server import running_server
-from tests.browser.workloads import LOAD
+from tests.browser.workloads import HALF_DONE, LOAD
 
 SHOW_EACH = "for kind in (ProgressWidget, GanttWidget, ResourceWidget, CacheWidget): display(kind())"
 CANVASES = ".tsk-widget canvas:visible"

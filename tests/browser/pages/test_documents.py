@@ -11,8 +11,8 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from taskscope.recording import Recording
-from tests.browser.cells.test_report import PAINTED
 from tests.browser.harness.lab_page import LabPage, use_theme
+from tests.browser.harness.painted import PAINTED
 from tests.browser.harness.server import Server
 from tests.support.files.hostile import ELEMENTS, hostile
 from tests.support.files.payloads import PAYLOADS

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.cells.test_badge import badge, charts
-from tests.browser.charts.test_findings import CHAIN
+from tests.browser.harness.cells import badge, charts
 from tests.browser.harness.lab_page import LabPage, use_theme
-from tests.browser.workloads import LOAD
+from tests.browser.workloads import CHAIN, LOAD
 
 SIDE = "#taskscope-side-panel"
 WITHOUT = LOAD.replace("%load_ext taskscope", "").replace("import taskscope\n", "")

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.cells.test_badge import HALF_DONE
 from tests.browser.harness.lab_page import LabPage
-from tests.browser.workloads import LOAD
+from tests.browser.workloads import HALF_DONE, LOAD
 
 
 def status(lab: LabPage) -> Locator:
