@@ -5,6 +5,7 @@ To write it: ``python -m tests.support.golden_stream``.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from base64 import b64encode
@@ -14,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from taskscope.codec import BATCH, Encoder, Section
+from taskscope.codec import BATCH, Budget, CutOffError, Decoder, Encoder, Section, budget_for, read_frames
 from taskscope.model.streams import PAGE
-from taskscope.schema import Column
+from taskscope.schema import Column, Table
 
 PATH = Path(__file__).parents[2] / "labextension/test/cases/codec.json"
 STREAM = 0x1234ABCD
@@ -159,7 +160,23 @@ def _lines(value: Any, depth: int) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-if __name__ == "__main__":
-    from tests.unit.test_codec import read
+def read(
+    stream: bytes, tables: Mapping[str, Table] = PAGE, budget: Budget | None = None
+) -> list[dict[str, Section]]:
+    """Return all batches; a stream without an end is one whose process was killed."""
+    budget = budget or budget_for(len(stream))
+    decoder = Decoder(tables, budget)
+    found = []
+    try:
+        for kind, content in read_frames(io.BytesIO(stream), budget):
+            if kind:
+                found.append(decoder.batch(content))
+            else:
+                decoder.header(content)
+    except CutOffError:
+        pass
+    return found
 
+
+if __name__ == "__main__":
     PATH.write_text(golden(read(b"".join(frames()))), encoding="utf-8")

@@ -16,9 +16,6 @@ from hypothesis.extra import numpy as arrays
 from taskscope.codec import (
     LIMITS,
     TICK_S,
-    Budget,
-    CutOffError,
-    Decoder,
     Encoder,
     Section,
     budget_for,
@@ -27,27 +24,9 @@ from taskscope.codec import (
 from taskscope.errors import DamagedFileError
 from taskscope.model.streams import PAGE
 from taskscope.schema import Column, Table, derived
-from tests.support.golden_stream import HEADER, PATH, batches, crafted, framed, frames, golden, plain
+from tests.support.golden_stream import HEADER, PATH, batches, crafted, framed, frames, golden, plain, read
 
 VALUE = LIMITS["value"]
-
-
-def read(
-    stream: bytes, tables: Mapping[str, Table] = PAGE, budget: Budget | None = None
-) -> list[dict[str, Section]]:
-    """Return all batches; a stream without an end is one whose process was killed."""
-    budget = budget or budget_for(len(stream))
-    decoder = Decoder(tables, budget)
-    found = []
-    try:
-        for kind, content in read_frames(io.BytesIO(stream), budget):
-            if kind:
-                found.append(decoder.batch(content))
-            else:
-                decoder.header(content)
-    except CutOffError:
-        pass
-    return found
 
 
 def written(*batches: Mapping[str, Section], tables: Mapping[str, Table] = PAGE, level: int = 0) -> bytes:

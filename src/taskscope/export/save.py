@@ -29,8 +29,9 @@ Writer: TypeAlias = Callable[[RecordedData, BinaryIO], None]
 def write_text(recording: RecordedData, file: BinaryIO) -> None:
     """Write the summary, and the source lines that tasks were sampled in, if they were."""
     text = summary_text(recording)
-    if len(recording.stacks.lines) or recording.measured_lines:
-        text += f"\n\n{lines(recording)}"
+    # The thread of a block is sampled, too, where no task was.
+    if (found := lines(recording)).functions:
+        text += f"\n\n{found}"
     file.write(f"{text}\n".encode())
 
 

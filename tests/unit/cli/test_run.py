@@ -43,9 +43,7 @@ def test_a_script_keeps_its_arguments_and_output_and_is_recorded(tmp_path: Path)
     assert (done.returncode, done.stdout) == (0, "args ['-D', 'x'] __main__\nsum 6\n")
     recording = taskscope.load(tmp_path / "a.taskscope")
     assert [(r.label, r.status) for r in recording.runs] == [("script.py", "finished")]
-    # Below the summary are the lines that were sampled, or that none was.
-    assert done.stderr.startswith(recording.summary())
-    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == done.stderr
+    assert done.stderr == (tmp_path / "a.txt").read_text(encoding="utf-8") == f"{recording.summary()}\n"
 
 
 LINES = """
