@@ -5,10 +5,9 @@ from taskscope.errors import required
 with required("a figure", "bokeh", "'bokeh>=3.4'"):
     import bokeh  # noqa: F401 - only whether it is there
 
-from taskscope.charts.cache import plot_cache
 from taskscope.charts.canvas import Scheme, html_document, stacked
 from taskscope.charts.overview import plot
-from taskscope.charts.resources import plot_resources
+from taskscope.charts.series import plot_cache, plot_resources
 from taskscope.charts.tasks import MAX_GLYPHS, plot_tasks
 
 __all__ = [

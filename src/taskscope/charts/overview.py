@@ -14,9 +14,8 @@ from taskscope.analysis.cache_usage import Held, cache_metrics
 from taskscope.analysis.display.colours import LIGHT, prefix_colours
 from taskscope.analysis.memory import memory_peak
 from taskscope.analysis.quantities import format_bytes
-from taskscope.charts.cache import plot_cache
 from taskscope.charts.canvas import PaletteOption, Scheme, add_note, darken, stacked
-from taskscope.charts.resources import plot_resources
+from taskscope.charts.series import plot_cache, plot_resources
 from taskscope.charts.tasks import plot_tasks
 from taskscope.errors import OptionError
 from taskscope.model.recording import RecordedData, key_sizes

@@ -28,7 +28,7 @@ from taskscope.model.tables.records import (
     split_flags,
 )
 from taskscope.model.tables.workers import WorkerSample
-from taskscope.schema import columns_of
+from taskscope.schema import Table, columns_of
 
 LAST_GROUP = 65535
 """The highest group id that a page holds; all further groups share it."""
@@ -199,17 +199,20 @@ class PageEncoder:
 
 
 def _of_records(table: str, records: Iterable[object]) -> _Columns:
-    """Return the fields of records that are columns of the table."""
-    records = list(records)
+    return record_columns(PAGE[table], list(records), wire_text)
+
+
+def record_columns(table: Table, records: Sequence[object], fit: Callable[[str], str]) -> _Columns:
+    """Return the fields of records that are columns of the table; `fit` shortens texts."""
     columns: _Columns = {}
-    for column in PAGE[table].columns:
+    for column in table.columns:
         if records and not hasattr(records[0], column.name):
             continue
         values = [getattr(record, column.name) for record in records]
         if column.choices:
             columns[column.name] = column.places(values)
         elif column.kind == "text":
-            columns[column.name] = [None if value is None else wire_text(value) for value in values]
+            columns[column.name] = [None if value is None else fit(value) for value in values]
         else:
             columns[column.name] = values
     return columns

@@ -11,7 +11,7 @@ from taskscope.analysis.cluster import WorkerPair
 from taskscope.model.tables.activities import Transfer
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
-from taskscope.report.performance import performance_html
+from taskscope.report.page import performance_html
 from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
 from tests.support.recordings.task_blocks import Row
 

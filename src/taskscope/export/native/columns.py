@@ -88,15 +88,11 @@ class ByRun:
     def __init__(self, run: NDArray[np.int32], task: NDArray[np.int32]) -> None:
         self.run = run
         self._task = task
-        self._is_one = is_constant(run)
         self._order = None if is_sorted(run) else np.argsort(run, kind="stable")
         self._sorted = run if self._order is None else run[self._order]
 
     def of(self, run: int) -> tuple[Any, NDArray[np.int32]]:
         """Return the places of a run's rows, and the numbers of their keys."""
-        if self._is_one:
-            mine = slice(len(self._task) if len(self.run) and self.run[0] == run else 0)
-            return mine, self._task[mine]
         first, last = np.searchsorted(self._sorted, [run, run + 1])
         rows: Any = slice(first, last) if self._order is None else self._order[first:last]
         return rows, self._task[rows]

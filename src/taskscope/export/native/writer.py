@@ -25,7 +25,7 @@ from taskscope.model.tables.records import Group, flag_codes, split_flags
 from taskscope.model.tables.stacks import Function, StackColumns, StackRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.model.version import __version__
-from taskscope.wire import PART_ROWS, changed_workers, cuts, key_columns, text_bytes
+from taskscope.wire import PART_ROWS, changed_workers, cuts, key_columns, record_columns, text_bytes
 
 Columns: TypeAlias = Mapping[str, Any]
 
@@ -143,7 +143,7 @@ class FileWriter:
         """Add records whose fields are the columns of the table."""
         records = list(records)
         if records:
-            self.add(table, _of_records(table, records))
+            self.add(table, record_columns(FILE[table], records, fitting))
 
     def add_groups(self, groups: Sequence[Group]) -> None:
         """Add groups."""
@@ -297,7 +297,9 @@ class FileWriter:
             texts = {"address": list(map(fitting, address)), "name": list(map(fitting, name))}
             self.add("workers", {"worker": list(number), **texts, "n_threads": list(n_threads)})
         numbers = [self._workers[sample.worker][0] for sample in samples]
-        self.add("worker_samples", {**_of_records("worker_samples", samples), "worker": numbers})
+        self.add(
+            "worker_samples", {**record_columns(FILE["worker_samples"], samples, fitting), "worker": numbers}
+        )
 
     def add_transfers(self, transfers: Sequence[Transfer]) -> None:
         """Add transfers, and the keys of their results."""
@@ -451,20 +453,6 @@ def _json(value: object) -> str:
 def _short(fact: object) -> object:
     n = len(_json(fact))
     return fact if n <= _MAX_FACT else f"(left out: it is too long for a file, {n:,} characters of JSON)"
-
-
-def _of_records(table: str, records: Sequence[object]) -> dict[str, Any]:
-    columns: dict[str, Any] = {}
-    for column in FILE[table].columns:
-        if not hasattr(records[0], column.name):
-            continue
-        values = [getattr(record, column.name) for record in records]
-        if column.choices:
-            values = column.places(values)
-        elif column.kind == "text":
-            values = [None if value is None else fitting(value) for value in values]
-        columns[column.name] = values
-    return columns
 
 
 def _length(columns: Columns) -> int:

@@ -16,11 +16,12 @@ from taskscope.jupyter.feed import Feed
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
 from taskscope.jupyter.widgets.recorded import MODULE_VERSION, RecordingModel, recordings
-from taskscope.jupyter.widgets.sender import TraitSender
 from taskscope.jupyter.widgets.traits import LIVE_TRAITS
 from taskscope.jupyter.widgets.values import Window, live_progress
 from taskscope.model.recording import RecordedData
 from taskscope.options import Options
+from taskscope.record import Recorder
+from taskscope.record.pump import Tick
 from taskscope.report import live_bundle, result_bundle, still_bundle
 from taskscope.session import Session
 from taskscope.session import current as current_session
@@ -293,3 +294,30 @@ class Following:
 
 
 following = Following()
+
+
+class TraitSender:
+    """Refreshes a widget's traits in its turn."""
+
+    interval_s = 0.5
+
+    def __init__(
+        self, name: str, recorder: Recorder, refresh: Callable[[float], None], has_changes: Callable[[], bool]
+    ) -> None:
+        self.name = name
+        self._recorder = recorder
+        self._refresh = refresh
+        self._has_changes = has_changes
+        self._seen: tuple[int, int] | None = None
+
+    def wants(self, tick: Tick) -> bool:
+        """Return whether the traits may have to change."""
+        return tick.active or tick.final or self._has_changes() or self._seen != self._state()
+
+    def send(self, tick: Tick) -> None:
+        """Refresh the traits."""
+        self._seen = self._state()
+        self._refresh(tick.now_s)
+
+    def _state(self) -> tuple[int, int]:
+        return self._recorder.version, self._recorder.cursor
