@@ -208,9 +208,13 @@ def _off_cpu_s(of: Computes) -> NDArray[np.float64]:
             continue
         mine = work.prefix == number
         seen = load.waiting.get(name, {})
-        waited = sum(part for kind, part in seen.items() if kind not in ("lock", "process"))
+        # Of tasks of a cluster the results are other tasks', which have rows of their own.
+        no_wait: tuple[Kind, ...] = (
+            ("lock", "process", "result") if work.schedule.is_on_cluster else ("lock", "process")
+        )
+        waited = sum(part for kind, part in seen.items() if kind not in no_wait)
         # A program that a task starts does its work: that is no wait.
-        if max(seen.get("lock", 0.0), seen.get("process", 0.0)) >= _AT_LOCK or is_of_shuffle(name):
+        if max(seen.get(kind, 0.0) for kind in no_wait) >= _AT_LOCK or is_of_shuffle(name):
             off_s[mine] = 0.0
         elif waited >= _OFF_CPU:
             # Samples saw it wait: no queue for a core explains that.

@@ -21,6 +21,7 @@ _FEW = 0.1
 _LEAST_S = 1e-3
 _MIN_LIKE = 8
 _BESIDE = 0.5
+_LATE_SHARE = 0.03
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +76,10 @@ class Computes:
             is_late[mine] = _few_late(work.seconds[mine]) & _few_late(work.takes_s[mine])
             # Nor those that had to wait for threads of their own, which others kept from a core.
             if work.load.is_crowded or work.load.beside_share >= _BESIDE:
-                is_late[mine] &= _few_late(np.nan_to_num(work.cpu_s[mine]))
+                own_s = np.nan_to_num(work.cpu_s[mine])
+                later_s = work.seconds[mine] - usual_s[mine]
+                is_late[mine] &= _few_late(own_s) & (own_s - np.median(own_s) >= 0.5 * later_s)
+        is_late &= work.seconds >= _LATE_SHARE * work.recorded_s
         is_late &= ~np.array([is_of_shuffle(name) for name in known.prefixes], bool)[work.prefix]
         return cls(known, work, replayed_s(work), kind, usual_s, is_late)
 

@@ -44,7 +44,9 @@ def short_tasks(of: Computes) -> Iterator[Finding]:
     # Few of them beside longer ones cost nothing.
     is_short |= is_short.sum() < _MANY_TASKS
     n_short, short_s = int(is_short.sum()), float(work.seconds[is_short].sum())
-    lag_s = np.minimum(work.lag_s, _MOST_HANDED_S)
+    # On a busy machine tasks and their scheduler wait for a core.
+    stretch = work.load.stretch if work.load.is_crowded else 1.0
+    lag_s = np.minimum(work.lag_s / stretch, _MOST_HANDED_S)
     # Of few tasks it is the start of workers.
     ordering_s = work.n_workers * work.outside_s * n_short / len(is_short) if n_short >= _MANY_TASKS else 0.0
     mean_s, handing_s = short_s / n_short, (float(lag_s[is_short].sum()) + ordering_s) / n_short

@@ -20,8 +20,12 @@ COUNTED_S = 1.0
 
 _LEAST_S = 1e-9
 _MAX_UNKNOWN = 0.05
-_LOCK_SHARE = 0.4
-"""Measured with four threads on two cores: 0.57 to 0.95 where tasks are Python, else 0 to 0.1."""
+_LOCK_SHARE = 0.55
+"""Measured with two to four threads on two cores: 0.75 to 1 where tasks are Python, else 0 to 0.45."""
+_ONE_CORE = 1.25
+"""Threads that take turns at one lock keep no more cores busy."""
+_READY = 3.0
+"""Threads that wait for the lock are not ready for a core: where many are, they do not wait for it."""
 _IN_PYTHON = 1.5
 _MOST_CORES = 0.75
 _BLOCKED = 0.2
@@ -131,6 +135,9 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
     in_python = concurrency * (1 - waiting_share) / n_interpreters
     shares_interpreter = schedule.scheduler in ("threads", None) or schedule.is_on_cluster
     has_lock = shares_interpreter and (cores is None or cores > 1) and (lock_share or 0.0) >= _LOCK_SHARE
+    # A thread that has the lock may itself lack a core, where threads that need no lock use all of them.
+    has_lock &= cpu_s is None or cpu_s / busy_s <= _ONE_CORE * n_interpreters
+    has_lock &= ready is None or ready <= max(_READY, concurrency / 2)
     is_free = ready is None or process_rate is None or not cores
     return Load(
         concurrency=concurrency,

@@ -62,6 +62,8 @@ _MOST_CALLERS = 8
 _ON_CPU = 0.5
 _NEXT_TO_NONE = 0.1
 """A line that reads like a wait is one only with less CPU time than this part of its time."""
+_AT_LOCK = 0.3
+"""The same of a line that takes a lock: it is seen there with the CPU time of what it did before."""
 _ANYWHERE: frozenset[Kind] = frozenset({"lock", "sleep"})
 """What the text of a library's line shows: what reads like a file there may be threads that compute."""
 
@@ -184,13 +186,15 @@ class Stacks:
             part = float(weights[i] / weights.sum()) if call.is_own else 1.0
             yield kind, code_place(function, number), part
 
-    def _is_off(self, cpu_share: float | None) -> bool:
+    def _is_off(self, cpu_share: float | None, most: float = _NEXT_TO_NONE) -> bool:
         """Return whether code had next to no CPU time, and would have had on a quiet machine."""
-        return cpu_share is not None and cpu_share <= min(_NEXT_TO_NONE, _ON_CPU / self._stretch)
+        return cpu_share is not None and cpu_share <= min(most, _ON_CPU / self._stretch)
 
     def _wait_of_text(self, text: str, cpu_share: float | None, function: Function) -> Kind | None:
         """Return what a line waits for that runs no Python but its own."""
-        kind = _kind_of_text(text) if self._is_off(cpu_share) else None
+        kind = _kind_of_text(text)
+        if not self._is_off(cpu_share, _AT_LOCK if kind == "lock" else _NEXT_TO_NONE):
+            kind = None
         return kind if kind in _ANYWHERE or not is_of_library(function.file) else None
 
 

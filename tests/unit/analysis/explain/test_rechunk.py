@@ -1,0 +1,59 @@
+"""Advice names the user's own array; arrays are known when they are made again, though Dask fuses that."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import dask.array as da
+import pytest
+
+import taskscope
+from taskscope.analysis.explain.rechunk import UserArray
+
+SMALL = da.random.default_rng(1).random((500, 500), chunks=(10, 10))
+
+
+@pytest.mark.parametrize(
+    ("array", "times", "least", "call"),
+    [
+        (UserArray("x", (8_000, 8_000), (100, 100), 8), 100, 4, "x = x.rechunk((1600, 800))"),
+        (UserArray("x", (8_000,), (1_000,), 8), 100, 4, "x = x.rechunk((2000,))"),
+        (UserArray("x", (20_000, 20_000), (2_000, 2_000), 8), 100, 4, "x = x.rechunk((4000, 2000))"),
+        (UserArray("x", (100, 100), (100, 100), 8), 100, 1, None),
+    ],
+)
+def test_chunks_grow_up_to_a_hundred_megabytes_and_enough_of_them_are_left(
+    array: UserArray, times: float, least: int, call: str | None
+) -> None:
+    assert array.larger(times, least) == call
+
+
+def test_chunks_are_halved_along_their_longest_axis() -> None:
+    assert UserArray("x", (3_000, 1_000), (1_000, 1_000), 8).smaller(8) == "x = x.rechunk((500, 500))"
+    assert UserArray("x", (2,), (1,), 8).smaller(8) is None
+
+
+def test_advice_for_short_tasks_names_the_array_of_the_program() -> None:
+    with taskscope.profile(display=False) as run:
+        (SMALL + 1).sum().compute(scheduler="threads", num_workers=2)
+    (finding, *_) = run.recording.explain()
+    assert finding.cause == "short-tasks"
+    assert finding.advice.startswith(
+        "use larger chunks, so that each task does more: SMALL = SMALL.rechunk(("
+    )
+
+
+def _slow(block: Any) -> Any:
+    time.sleep(0.05)
+    return block
+
+
+def test_an_array_that_two_computes_make_anew_is_recomputed_though_dask_fuses_its_making() -> None:
+    array = da.random.default_rng(1).random((400,), chunks=(100,)).map_blocks(_slow)
+    with taskscope.profile(display=False) as run:
+        array.sum().compute(scheduler="synchronous")
+        array.max().compute(scheduler="synchronous")
+    found = {finding.cause: finding for finding in run.recording.explain()}
+    assert "4 tasks" in found["recomputed"].text
+    assert "began with a step that had run in a compute before" in found["recomputed"].text
