@@ -7,7 +7,7 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
-from taskscope.sources.cluster import link, questions, scheduler, source
+from taskscope.sources.cluster import link, scheduler, source
 from taskscope.sources.cluster.workers import poll
 from tests.support.waiting import PATIENCE_S
 
@@ -24,7 +24,7 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link, "_CONNECT_S", PATIENCE_S)
     monkeypatch.setattr(link, "_JOIN_S", PATIENCE_S)
     monkeypatch.setattr(poll, "_PATIENCE_S", PATIENCE_S)
-    monkeypatch.setattr(questions, "_WORKERS_S", PATIENCE_S)
+    monkeypatch.setattr(scheduler, "_WORKERS_S", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")

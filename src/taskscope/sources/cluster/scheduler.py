@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from itertools import islice
 from typing import Any, TypeVar
 
 from taskscope.model.errortext import describe
@@ -14,16 +17,37 @@ from taskscope.model.guard import Guard
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.link import ClientRefs, Link, LoopThread, RateLimiter, ThreadSafeEvent
-from taskscope.sources.cluster.questions import Questions, patience_ends
+from taskscope.sources.cluster.holdings import Holdings
+from taskscope.sources.cluster.link import ClientRefs, Link, LoopThread, RateLimiter, ThreadSafeEvent, try_ask
+from taskscope.sources.cluster.observer import Observer
+from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
+from taskscope.sources.cluster.tasks import TO_RUN, Tasks
+from taskscope.sources.cluster.workers.activity import Executing, TransferLogs
+from taskscope.sources.cluster.workers.clock_probe import ClockProbe
+from taskscope.sources.cluster.workers.counted import WorkerCounts
 from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
-from taskscope.sources.cluster.workers.poll import Wanted
+from taskscope.sources.cluster.workers.metrics import WorkerMetrics
+from taskscope.sources.cluster.workers.poll import Wanted, WorkerPoll
+from taskscope.sources.cluster.workers.samples import WorkerLines, WorkerProfiles
 
 READY_S = 2.0
 """How long the first submission to a scheduler waits until that keeps records."""
 _SAMPLES_S = 1.0
 """How long after the last run its last samples are read, if no block's end reads them before."""
+_WORKERS_S = 1.7
+"""How long workers are waited for at an end: less than a block's end waits for everything."""
+_AT_ONCE = 200
+"""How many released tasks are checked together: one that is needed keeps its run going."""
+_COMING_S = 0.5
+"""For how long after the end of a compute its scheduler is polled for a graph that is missing."""
+_HEARD_S = 0.05
+"""Longer than a client buffers messages before it sends them."""
+
+
+def patience_ends() -> float:
+    """Return until when workers are waited for in this poll, by the event loop's clock."""
+    return asyncio.get_running_loop().time() + _WORKERS_S
 
 
 class WatchedScheduler:
@@ -32,7 +56,7 @@ class WatchedScheduler:
     Everything but `client_refs`, `leave`, `add`, `wake` and `abandon` happens on the loop's thread.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0915 - an attribute a line
         self,
         address: str,
         arguments: Mapping[str, Any],
@@ -58,32 +82,38 @@ class WatchedScheduler:
         """Whether the recorder watches no more."""
         self._recorder = recorder
         self._computes = computes
-        self._wanted = wanted
         self._on_change = on_change
         self._left = left
-        self._link = Link(address, arguments)
+        self._link = link = Link(address, arguments)
         self._event = ThreadSafeEvent()
         self._limiter = RateLimiter(recorder.clock.perf_counter)
         samples = WorkerSampler(recorder)
         self.workers = Workers(address, samples.take)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
-        self._questions = Questions(
-            Watched(self._link, self.workers, recorder),
-            samples,
-            on_change,
-            self._admit,
-            lambda: computes.is_submitting() or bool(self._incoming),
-            lambda: computes.retried.union(
-                *(submission.keys for _, submission in self._incoming if submission.is_retry)
-            ),
-            client_refs,
-            wanted,
-            self._limiter,
-        )
         self._runs: list[TrackedRun] = []
         self._stepping = asyncio.Lock()
         self._or_lost = Guard(address, lambda _address, error: self._lose(error))
         """Ends the recording of a scheduler that is gone, or sends an odd answer."""
+        self._poll = poll = WorkerPoll(link, self.workers, recorder, wanted.avoided)
+        self._transfers = TransferLogs(poll, recorder)
+        self._metrics = WorkerMetrics(poll, recorder)
+        watched = Watched(link, self.workers, recorder)
+        rows = Rows(watched, self._transfers, self._metrics)
+        self._tasks = Tasks(watched, rows, samples, client_refs.have)
+        self._observer = Observer(link, recorder)
+        self._executing = Executing(poll, recorder)
+        self._probe = ClockProbe(link, poll, recorder, self._observer.clock_op)
+        self._holdings = Holdings(watched, self._tasks)
+        # Sampled lines contain all that workers' own profiles do.
+        self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples and wanted.lines_s is None)
+        self._lines = WorkerLines(poll, recorder, lambda: wanted.lines_s)
+        self._counts = WorkerCounts(poll, recorder, lambda: wanted.sought, self._knows_all)
+        self._was_too_long = False
+        """Whether the last poll stopped to wait for workers."""
+        self._read_at = -math.inf
+        """When events were last read."""
+        self._is_fresh = False
+        """Whether the observer had no events before it was read."""
 
     @property
     def has_runs(self) -> bool:
@@ -91,7 +121,8 @@ class WatchedScheduler:
 
     @property
     def owes_samples(self) -> bool:
-        return self._questions.owe_samples and not self.broken
+        """Whether workers have unread samples of runs that are over."""
+        return not self.broken and (self._profiles.owes or self._lines.owes or self._counts.owes)
 
     def serves(self, client: object) -> bool:
         """Return whether this client joined its clients; called with the lock of `client_refs`."""
@@ -138,7 +169,7 @@ class WatchedScheduler:
         if self.ready.is_set() and not self.broken:
             with self._or_lost:
                 async with self._stepping:
-                    await self._questions.begin_counting()
+                    await self._counts.begin(self._limiter)
             self._event.set_here()
 
     async def step(self) -> bool:
@@ -146,17 +177,17 @@ class WatchedScheduler:
         if not self.broken:
             with self._or_lost:
                 await self._step(at_end=True)
-        return self._questions.were_answered
+        return not (self.workers.silent or self._was_too_long)
 
     async def _serve(self) -> None:
         self._event.open()
         try:
             with self._or_lost:
-                await self._questions.open()
+                await self._open()
                 self.ready.set()
                 while not self.client_refs.look() or self.has_runs:
                     if not self._has_work():
-                        await self._questions.rest()
+                        await self._let_rest()
                         self._event.clear()
                         # A step of another coroutine may have admitted new runs.
                         if not (self._has_work() or self.client_refs.are_leaving):
@@ -167,25 +198,47 @@ class WatchedScheduler:
                     await self._event.wait(self._limiter.pause_s())
         finally:
             self.ready.set()
-            self._questions.close()
+            self._close()
             self._on_change()
             await self._link.close()
             self._left(self)
 
+    async def _open(self) -> None:
+        """Install the observer, and list the workers."""
+        await self._observer.open(self.client_refs.ids)
+        self._tasks.opened = self._recorder.clock.perf_counter()
+        self._is_fresh = self._tasks.cursor == 0
+        await self._list_workers()
+        await self._holdings.open()
+        await self._metrics.open(self._limiter)
+        await self._counts.begin(self._limiter)
+
+    def _close(self) -> None:
+        self._holdings.close()
+        about_workers = (self._executing, self._transfers, self._metrics, self._profiles)
+        about_lines = (self._lines, self._counts)
+        for requests in (self._probe, self._observer, *about_workers, *about_lines, self._poll):
+            requests.close()
+
     def _has_work(self) -> bool:
-        return self.has_runs or self._questions.are_counting
+        return self.has_runs or self._counts.is_wanted
+
+    async def _let_rest(self) -> None:
+        """Have the observer keep few events while there is no run."""
+        await self._observe(is_last=True)
+        self._fold()
 
     async def _rest(self) -> None:
         """Wait for work, and poll results of earlier work that are still in memory."""
-        if self._questions.owe_samples and not await self._event.wait(_SAMPLES_S):
+        if self.owes_samples and not await self._event.wait(_SAMPLES_S):
             async with self._stepping:
-                await self._questions.finish_samples(self._runs, until=patience_ends())
+                await self._finish_samples(patience_ends())
             self._on_change()
-        elif not self._questions.has_held:
+        elif not self._holdings.has_left:
             await self._event.wait(None)
-        elif not await self._event.wait(self._questions.held_pause_s):
+        elif not await self._event.wait(self._holdings.pause_s()):
             async with self._stepping:
-                await self._questions.ask_held()
+                await self._holdings.ask(at_end=False)
             self._on_change()
 
     async def _step(self, *, at_end: bool = False) -> None:
@@ -193,18 +246,140 @@ class WatchedScheduler:
         self._admit()
         async with self._stepping:
             self._computes.look(self._runs)
-            await self._questions.end_released(self._runs, at_end=at_end)
+            await self._end_released(at_end=at_end)
             over = [run for run in self._runs if run.over is not None]
             until = patience_ends()
-            await self._questions.look(self._runs, over, at_end=at_end, until=until)
+            await self._poll_once(over, at_end=at_end, until=until)
             for run in over:
-                if not self._questions.is_coming(run):
+                if not self._is_coming(run):
                     self._end(run)
             if at_end:
-                await self._questions.finish_samples(self._runs, until=until)
+                await self._finish_samples(until)
+
+    async def _poll_once(self, over: Sequence[TrackedRun], *, at_end: bool, until: float) -> None:
+        """Read events, and send the requests to workers that are due, until a moment."""
+        self._was_too_long = False
+        if not self.client_refs.have_left:
+            await self._probe.look(self._limiter)
+        with self._limiter:
+            at_once = bool(over)
+            # Between two polls a worker may have died and others done its tasks.
+            if self._limiter.is_identity_due() or at_once:
+                await self._list_workers()
+            await self._read()
+            while at_end and any(map(self._is_coming, over)):
+                await asyncio.sleep(_HEARD_S)
+                await self._read()
+            # They go with the last client, and a scheduler logs each that does not answer any more.
+            if not self.client_refs.have_left:
+                await self._executing.ask(self._limiter, self._tasks.processing)
+                async with self._waiting(until):
+                    await self._transfers.ask(self._limiter, at_once=at_once)
+                    await self._metrics.ask(self._limiter, self._runs, at_once=at_once)
+                    await self._profiles.look(self._limiter, [run.log for run in self._runs])
+                    await self._lines.look(self._limiter, [run.log for run in self._runs])
+                    await self._counts.look(self._limiter, self._runs)
+                await self._holdings.ask(at_end=at_once)
+
+    async def _finish_samples(self, until: float) -> None:
+        """Read the last samples of runs that are over; those of runs that go on are read again."""
+        if not self.client_refs.have_left:
+            async with self._waiting(until):
+                await self._profiles.finish(self._limiter, [run.log for run in self._runs])
+                await self._lines.finish(self._limiter, [run.log for run in self._runs])
+                await self._counts.finish(self._limiter, self._runs)
+
+    @asynccontextmanager
+    async def _waiting(self, until: float) -> AsyncIterator[None]:
+        """Wait for workers until then; warn of what may be missing after that."""
+        waiting = asyncio.timeout_at(until)
+        try:
+            async with waiting:
+                yield
+        except TimeoutError:
+            if not waiting.expired():
+                raise
+            self._was_too_long = True
+            self._recorder.warn(
+                "workers did not answer in time: bytes of transfers, CPU time and samples may be missing"
+            )
+
+    async def _list_workers(self) -> None:
+        with self._limiter.limited("identity"):
+            identity = await self._link.ask("identity", **adapter.all_workers())
+        self.workers.update(identity)
+        for run in self._runs:
+            run.log.n_workers = max(run.log.n_workers or 0, self.workers.n_threads)
+
+    async def _read(self) -> None:
+        """Read events, and apply them."""
+        self._read_at = self._recorder.clock.perf_counter()
+        await self._observe()
+        if self._tasks.has_strangers:
+            await self._list_workers()
+        self._admit()
+        self._fold()
+
+    async def _observe(self, *, is_last: bool = False) -> None:
+        """Read all events that there are."""
+        news = await self._observer.read(self._tasks.cursor, is_last=is_last)
+        n = news.n
+        self._tasks.take(news)
+        while self._tasks.cursor < n and news.events:
+            news = await self._observer.read(self._tasks.cursor, is_last=is_last)
+            self._tasks.take(news)
+
+    def _fold(self) -> None:
+        retried = (submission.keys for _, submission in self._incoming if submission.is_retry)
+        self._tasks.fold(knows_all=self._knows_all(), retried=self._computes.retried.union(*retried))
+
+    def _knows_all(self) -> bool:
+        """Return whether no submission is on its way."""
+        return not (self._computes.is_submitting() or self._incoming)
+
+    def _is_coming(self, run: TrackedRun) -> bool:
+        """Return whether a graph of a run that is over is on its way: the client had all results before."""
+        if run.over is None or not run.n_expected:
+            return False
+        # Time may have passed since the last read, as workers were waited for.
+        return self._read_at - run.over < _COMING_S
+
+    async def _end_released(self, *, at_end: bool) -> None:
+        """End the runs whose futures were all released, and whose tasks are not needed any more.
+
+        A client gets no messages of a task whose future was released or cancelled. It runs on where it is
+        still needed: by ``fire_and_forget``, and by tasks that were submitted since.
+        """
+        runs = [run for run in self._runs if run.over is None and run.answered is not None]
+        now = self._recorder.clock.perf_counter
+        given_up = [run for run in runs if run.given_up]
+        if at_end and given_up:
+            since = max(run.answered or 0.0 for run in given_up)
+            await asyncio.sleep(max(since + _HEARD_S - now(), 0.0))
+            await self._read()
+        for run in runs:
+            while run.given_up and await self._drop_released(run):
+                pass
+            if not run.given_up:
+                run.over = now()
+
+    async def _drop_released(self, run: TrackedRun) -> bool:
+        """Drop some tasks that are not needed; True if these are all that were checked."""
+        keys = list(islice(run.given_up, _AT_ONCE))
+        unknown = [key for key in keys if self._tasks.state(key) in (None, "processing")]
+        states: Mapping[Hashable, str | None] = {}
+        if unknown:
+            states = (await try_ask(self._link, "get_task_status", keys=unknown))[0] or {}
+        found = {key: states.get(key) if key in unknown else self._tasks.state(key) for key in keys}
+        gone = [key for key, state in found.items() if state not in TO_RUN]
+        for key in gone:
+            del run.given_up[key]
+        # A task in memory has finished, for other runs if not for this one.
+        run.unfinished.update(key for key in gone if found[key] != "memory")
+        return len(gone) == len(keys)
 
     def _admit(self) -> None:
-        if self._incoming and self._questions.is_fresh and self.has_early_work:
+        if self._incoming and self._is_fresh and self.has_early_work:
             self.has_early_work = False
             self._recorder.warn(
                 "taskscope connected after work was submitted: the first tasks may be missing"
@@ -216,16 +391,17 @@ class WatchedScheduler:
                 self._runs.append(arrived[-1][0])
             # Only now, so that it is seen on every thread that there is a run.
             self._incoming.popleft()
-        if arrived:
-            self._questions.add(arrived)
+        for run, submission in arrived:
+            self._tasks.expect(run, submission)
 
     def _end(self, run: TrackedRun, *, is_gone: bool = False) -> None:
         # Of a graph that never arrived only the requested keys are known.
         announce(run, dict.fromkeys(run.coming, ()), set(run.coming))
-        self._questions.end(run)
+        self._tasks.end(run)
+        self._holdings.end(run)
         if not self._is_abandoned:
             # A later block would take it for a warning of its own computes.
-            self._questions.tasks.warn_of(run)
+            self._tasks.warn_of(run)
         run.end(self._recorder.clock.perf_counter(), is_gone=is_gone)
         self._computes.ended(run)
         # Last: threads that wait for the end check `has_runs`.

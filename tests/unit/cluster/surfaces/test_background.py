@@ -18,7 +18,7 @@ from taskscope.errors import OptionError, StillRunningError
 from taskscope.model.recording import RecordedData
 from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster.questions import Questions
+from taskscope.sources.cluster.scheduler import WatchedScheduler
 from taskscope.sources.cluster.workers.clocks import HostClocks
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import read_truth, work
@@ -237,14 +237,14 @@ def test_what_is_let_in_while_a_scheduler_comes_to_rest_is_followed(
     client: Client, gate: Event, truth: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rests, may_rest = threading.Event(), threading.Event()
-    rest = Questions.rest
+    rest = WatchedScheduler._let_rest
 
-    async def rest_slowly(questions: Questions) -> None:
-        await rest(questions)
+    async def rest_slowly(scheduler: WatchedScheduler) -> None:
+        await rest(scheduler)
         rests.set()
         await asyncio.to_thread(may_rest.wait, PATIENCE_S)
 
-    monkeypatch.setattr(Questions, "rest", rest_slowly)
+    monkeypatch.setattr(WatchedScheduler, "_let_rest", rest_slowly)
     with taskscope.profile(display=False, stacks=False):
         assert rests.wait(PATIENCE_S)
         futures = map_gated(client, truth, "rest", 1)

@@ -16,7 +16,7 @@ import taskscope
 from taskscope.jupyter.widgets import CacheWidget
 from taskscope.model.recording import RecordedData
 from taskscope.session import current
-from taskscope.sources.cluster.questions import Holdings
+from taskscope.sources.cluster.holdings import Holdings
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_events import World
 from tests.support.fakes.clock import FakeClock

@@ -18,7 +18,7 @@ import taskscope
 from taskscope.diagnostics import performance_report
 from taskscope.model.recording import RecordedData
 from taskscope.session import current
-from taskscope.sources.cluster import questions, scheduler
+from taskscope.sources.cluster import scheduler
 from taskscope.sources.cluster.workers import poll, samples
 from taskscope.sources.cluster.workers.poll import Answers, WorkerPoll
 from tests.support.clusters.recordings import rows
@@ -86,7 +86,7 @@ def test_where_many_questions_come_together_all_of_them_have_an_end(
     hung: tuple[Client, str], truth: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, other = hung
-    monkeypatch.setattr(questions, "_WORKERS_S", 0.0)
+    monkeypatch.setattr(scheduler, "_WORKERS_S", 0.0)
     with taskscope.profile(display=False) as run:
         client.submit(work, truth, "b", 0.0, workers=[other], retries=1).result()
     assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished")]

@@ -195,7 +195,7 @@ class WorkerProfiles:
         if answers.refusal is not None:
             self._refused = True
             self._recorder.warn(
-                f"workers do not give out their profiles ({answers.refusal}): there are no samples of tasks"
+                f"workers do not send their profiles ({answers.refusal}): there are no samples of tasks"
             )
             return
         if at_end:
