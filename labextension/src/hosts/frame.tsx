@@ -30,11 +30,6 @@ const CSS = `
 .tsk-frame-button:focus-visible { outline: 2px solid var(--jp-brand-color1, #1565c0); outline-offset: -1px; }
 `;
 
-export interface Frame {
-  /** Where charts go, in order. */
-  readonly body: HTMLElement;
-}
-
 /** Where what is shown comes from. */
 export type Source =
   /** `popOut` opens a panel that stays with the kernel, `close` takes the view away; null where that cannot be. */
@@ -43,12 +38,8 @@ export type Source =
   | { readonly kind: 'saved' }
   | { readonly kind: 'no-kernel' };
 
-/** Put a frame into `el` that says what is wrong with the source, until `signal` aborts. */
-export function mountFrame(
-  el: HTMLElement,
-  source: Source,
-  signal: AbortSignal
-): Frame {
+/** Put a frame into `el` that says what is wrong with the source, until `signal` aborts; returns where charts go. */
+export function mountFrame(el: HTMLElement, source: Source, signal: AbortSignal): HTMLElement {
   adoptStyles(el, CSS);
   el.classList.add('tsk-widget');
   const show = (): void => {
@@ -82,16 +73,10 @@ export function mountFrame(
     render(null, el);
     el.classList.remove('tsk-widget', 'tsk-former');
   });
-  return { body: el.lastElementChild as HTMLElement };
+  return el.lastElementChild as HTMLElement;
 }
 
-interface IconButtonProps {
-  readonly icon: LabIcon;
-  readonly act: () => void;
-  readonly label: string;
-}
-
-function IconButton({ icon, act, label }: IconButtonProps): ComponentChildren {
+function IconButton({ icon, act, label }: { readonly icon: LabIcon; readonly act: () => void; readonly label: string }): ComponentChildren {
   // JupyterLab's icons make elements of their own.
   const addIcon = (button: HTMLButtonElement | null): void => {
     if (button?.childElementCount === 0) {

@@ -46,7 +46,7 @@ it('a message becomes a batch, whole and converted', () => {
     groups: [{ id: 0, name: 'sum-1a', prefix: 'sum', colour: null }, { id: 1, name: "it's", prefix: "it's", colour: null }],
     lanes: [{ id: 0, worker: 'main', thread: 11, label: 'thread 1' }, { id: 1, worker: 'main', thread: 12, label: 'thread 2' }],
     runs: [{
-      run: 0, label: 'qr', cell: null, executionCount: 3, sourceCrc: 7, lockWaitS: null, lockShare: null, graphBytes: null, largestArgument: null, largestArgumentBytes: null, scheduler: 'threads', nWorkers: 2, nTasks: 4,
+      run: 0, label: 'qr', cell: null, executionCount: 3, sourceCrc: 7, lockShare: null, array: null, graphBytes: null, largestArgument: null, largestArgumentBytes: null, scheduler: 'threads', nWorkers: 2, nTasks: 4,
       startS: 0.5, stopS: null, status: 'running', error: null,
       sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null, poolStartS: null
     }],

@@ -169,10 +169,3 @@ export function peakText(
   const unknown = unknownText(measure, peak.unknown, metric);
   return [`${head}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`, unknown].filter(part => part !== '').join(' · ');
 }
-
-/** The chart in one sentence, for those who do not see it. */
-export function labelText(now: string, peak: string, isOnCluster: boolean): string {
-  const keys = trans.__('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.');
-  const label = isOnCluster ? trans.__('Results in memory of the workers') : trans.__('Results in memory');
-  return `${label}: ${now}. ${peak}. ${keys}`;
-}

@@ -15,7 +15,7 @@ import type { TextTable } from '../ui/tables';
 import type { Stack } from './stack';
 import { HeldStacks, drawStack } from './stack';
 import type { HeldSummary } from './summary';
-import { allUnknownText, amountText, byPrefix, formatterOf, isAllUnknown, labelText, measureName, metricName, nowText, onCluster, peakText, summariseHeld, titleText } from './summary';
+import { allUnknownText, amountText, byPrefix, formatterOf, isAllUnknown, measureName, metricName, nowText, onCluster, peakText, summariseHeld, titleText } from './summary';
 
 const PLOT_PX = 140;
 /** Of a plot that says why there is none. */
@@ -134,7 +134,8 @@ export class CacheTrack extends ValueTrack {
 
   description(): string {
     const summary = this.#summary;
-    return summary === null ? this.label : labelText(nowText(summary, this.#metric, this.growing), this.#peak, summary.isOnCluster);
+    const label = summary?.isOnCluster === true ? trans.__('Results in memory of the workers') : this.label;
+    return summary === null ? label : this.described(`${label}: ${nowText(summary, this.#metric, this.growing)}. ${this.#peak}`);
   }
 
   override legend(): readonly LegendEntry[] {

@@ -276,12 +276,9 @@ export class ShownActivities {
 
   #without(lane: LaneTasks, hidden: Uint8Array): LaneTasks {
     const shown = new LaneTasks();
-    const { startS, stopS, group, prefix, flags, run, row } = lane;
     for (let i = 0; i < lane.n; i += 1) {
-      if (hidden[this.store.tables.prefixOfGroup(group[i] as number) ?? -1] !== 1) {
-        shown.push(
-          startS[i] as number, stopS[i] as number, group[i] as number, prefix[i] as number, flags[i] as number, run[i] as number, row[i] as number
-        );
+      if (hidden[this.store.tables.prefixOfGroup(lane.group[i] as number) ?? -1] !== 1) {
+        shown.copy(lane, i);
       }
     }
     shown.settle();

@@ -37,12 +37,7 @@ function partsOf({ seconds }: SecondsOfPrefix): Float64Array {
   return sums;
 }
 
-interface SecondsProps {
-  readonly prefixes: readonly SecondsOfPrefix[];
-  readonly theme: Theme;
-}
-
-export function Seconds({ prefixes, theme }: SecondsProps): ComponentChildren {
+export function Seconds({ prefixes, theme }: { readonly prefixes: readonly SecondsOfPrefix[]; readonly theme: Theme }): ComponentChildren {
   const all = prefixes.map(partsOf);
   const totals = PARTS.map((_, place) => all.reduce((sum, parts) => sum + (parts[place] as number), 0));
   const longestS = prefixes[0]?.totalS ?? 1;

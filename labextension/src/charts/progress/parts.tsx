@@ -75,13 +75,8 @@ class FoldedList<Row> extends Component<FoldedListProps<Row>, { readonly open: b
 
 const MAX_NAME_CHARS = 120;
 
-interface PrefixRowsProps {
-  readonly prefixes: readonly PrefixRow[];
-  readonly colourOf: (prefix: string) => string;
-}
-
 /** A colour, a name, a small bar and the counts of each prefix. */
-export function PrefixRows({ prefixes, colourOf }: PrefixRowsProps): ComponentChildren {
+export function PrefixRows({ prefixes, colourOf }: { readonly prefixes: readonly PrefixRow[]; readonly colourOf: (prefix: string) => string }): ComponentChildren {
   const row = (prefix: PrefixRow): ComponentChildren => {
     const colour = colourOf(prefix.prefix);
     const sentence = rowSentence(prefix);

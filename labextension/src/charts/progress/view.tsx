@@ -7,7 +7,8 @@ import { ShownWindow, TimeAxis, headline } from '../timeline/time';
 import { element, keepKeys } from '../ui/dom';
 import { Exporter, Notice } from '../ui/export';
 import { FrameLoop } from '../ui/frames';
-import type { Comparison, Keeping, RevealCell } from '../ui/keeping';
+import type { Keeping, RevealCell } from '../ui/keeping';
+import { Comparison } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
 import { SHARED_CSS, adoptStyles, followTheme } from '../ui/theme';
@@ -113,7 +114,7 @@ class ProgressView implements ProgressChart {
     this.#stopper = stop?.({ store, signal, changed }) ?? null;
     this.#exporter = new Exporter(this.#notice);
     this.#keeping = keeping;
-    this.#comparison = keeping?.comparison(this.#exporter, changed) ?? null;
+    this.#comparison = keeping && new Comparison(keeping.keeper, this.#exporter, changed);
     this.#frames = new FrameLoop(() => this.#draw(), signal);
     this.el.setAttribute('aria-label', trans.__('Progress of Dask tasks'));
   }
@@ -350,5 +351,3 @@ export class Announcer {
     this.changed();
   }
 }
-
-export type { ProgressLayout, ProgressState } from './layout';

@@ -107,12 +107,6 @@ export function processText({ nProcesses }: ResourceSummary): string {
   return nProcesses > 1 ? trans._n('%2 process; shared memory counted more than once', '%2 processes; shared memory counted more than once', nProcesses, formatCount(nProcesses)) : '';
 }
 
-/** The chart in one sentence, for those who do not see it. */
-export function labelText(summary: ResourceSummary, growing: boolean): string {
-  const keys = trans.__('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.');
-  return `${summaryText(summary, growing)}. ${keys}`;
-}
-
 /** What there is now, or at the end, with peaks and limits. */
 export function summaryText(summary: ResourceSummary, growing: boolean): string {
   const { cpuShare, cpuPeak, rssBytes, rssPeak, limitBytes } = summary;

@@ -9,7 +9,7 @@ import type { GaugeReading, Line, ValuePlot } from '../timeline/value-track';
 import { MIN_SAMPLES, ValueTrack, bytesAxis } from '../timeline/value-track';
 import type { TextTable } from '../ui/tables';
 import type { ResourceSummary } from './summary';
-import { coresText, cpuShareOf, formatCpu, gapText, labelText, processText, sampleSpan, sampleTable, summariseResources, summaryText, tableRows } from './summary';
+import { coresText, cpuShareOf, formatCpu, gapText, processText, sampleSpan, sampleTable, summariseResources, summaryText, tableRows } from './summary';
 
 const CPU_PX = 72;
 const MEMORY_PX = 96;
@@ -123,7 +123,7 @@ export class ResourcesTrack extends ValueTrack {
   }
 
   description(): string {
-    return this.#summary === null ? this.label : labelText(this.#summary, this.growing);
+    return this.#summary === null ? this.label : this.described(summaryText(this.#summary, this.growing));
   }
 
   tables(): readonly TextTable[] {

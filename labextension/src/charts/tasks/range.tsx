@@ -106,21 +106,32 @@ export class SelectedRange {
   }
 
   panel(): ComponentChildren {
-    const { exporter } = this.context;
+    const text = this.#text;
+    const copy = (): void => {
+      if (this.#numbers !== null) {
+        this.context.exporter.copy([rangeTable(this.#numbers, this.#zeroS)]);
+      }
+    };
+    const close = (): void => {
+      this.clear();
+      this.context.focus();
+    };
     return (
-      <RangePanel
-        text={this.#text}
-        zoom={() => { this.zoom(); }}
-        copy={() => {
-          if (this.#numbers !== null) {
-            exporter.copy([rangeTable(this.#numbers, this.#zeroS)]);
-          }
-        }}
-        close={() => {
-          this.clear();
-          this.context.focus();
-        }}
-      />
+      <div class="tsk-gantt-range" role="region" aria-label={trans.__('Selected time range')} hidden={text === null}>
+        {text !== null && (
+          <>
+            <p class="tsk-gantt-range-title">{text.title}</p>
+            {text.lines.map(line => <p>{line}</p>)}
+            {text.table !== null && <div class="tsk-text-table" role="group" aria-label={text.table.caption} tabIndex={0}><Table {...text.table} /></div>}
+            {text.more !== '' && <p>{text.more}</p>}
+            <div class="tsk-bar">
+              <Button text={trans.__('Zoom to it')} label={trans.__('Zoom to it: the selected time fills the chart (Z)')} act={() => { this.zoom(); }} />
+              <Button text={trans.__('Copy')} label={trans.__('Copy the table of the selected time')} act={copy} hidden={text.table === null} />
+              <Button text={trans.__('Close')} label={trans.__('Close: select no time (Escape)')} act={close} />
+            </div>
+          </>
+        )}
+      </div>
     );
   }
 }
@@ -129,14 +140,6 @@ export class SelectedRange {
 const MAX_TYPES = 12;
 const MAX_REASON = 300;
 
-interface RangePanelProps {
-  /** Null: no range is selected. */
-  readonly text: RangeText | null;
-  readonly zoom: () => void;
-  readonly copy: () => void;
-  readonly close: () => void;
-}
-
 /** All that is said of a range. */
 export interface RangeText {
   readonly title: string;
@@ -144,26 +147,6 @@ export interface RangeText {
   readonly more: string;
   /** What is no task: a line each. */
   readonly lines: readonly string[];
-}
-
-export function RangePanel({ text, zoom, copy, close }: RangePanelProps): ComponentChildren {
-  return (
-    <div class="tsk-gantt-range" role="region" aria-label={trans.__('Selected time range')} hidden={text === null}>
-      {text !== null && (
-        <>
-          <p class="tsk-gantt-range-title">{text.title}</p>
-          {text.lines.map(line => <p>{line}</p>)}
-          {text.table !== null && <div class="tsk-text-table" role="group" aria-label={text.table.caption} tabIndex={0}><Table {...text.table} /></div>}
-          {text.more !== '' && <p>{text.more}</p>}
-          <div class="tsk-bar">
-            <Button text={trans.__('Zoom to it')} label={trans.__('Zoom to it: the selected time fills the chart (Z)')} act={zoom} />
-            <Button text={trans.__('Copy')} label={trans.__('Copy the table of the selected time')} act={copy} hidden={text.table === null} />
-            <Button text={trans.__('Close')} label={trans.__('Close: select no time (Escape)')} act={close} />
-          </div>
-        </>
-      )}
-    </div>
-  );
 }
 
 /** The sentences and the table of a range; times since `zeroS`, `others` are lines of what was no task. */

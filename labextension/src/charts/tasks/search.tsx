@@ -253,8 +253,7 @@ export class TaskSearch implements Matches {
   #scan(lane: LaneTasks, hits: LaneHits, to: number): void {
     for (let i = hits.scanned; i < to; i += 1) {
       if (this.#matches(lane, i)) {
-        const [startS, stopS] = [lane.startS[i] as number, lane.stopS[i] as number];
-        hits.found.push(startS, stopS, lane.group[i] as number, lane.prefix[i] as number, lane.flags[i] as number, lane.run[i] as number, lane.row[i] as number);
+        hits.found.copy(lane, i);
       }
     }
     hits.found.settle();
@@ -282,12 +281,8 @@ export class TaskSearch implements Matches {
   }
 
   #verdict(group: number): GroupVerdict {
-    return (this.#verdicts[group] ??= this.#ask(group));
-  }
-
-  #ask(group: number): GroupVerdict {
     const { name, prefix } = this.store.tables.groups[group] ?? { name: '?', prefix: '?' };
-    return this.query.ofGroup(name, prefix);
+    return (this.#verdicts[group] ??= this.query.ofGroup(name, prefix));
   }
 
   /** Lanes that are new, and those whose order changed under what was found. */

@@ -149,6 +149,11 @@ export abstract class ValueTrack implements Track {
     return this.#hasNumbers && <div class="tsk-series-foot"><p>{joined(this.notes())}</p></div>;
   }
 
+  /** A sentence about its numbers, and its keys. */
+  protected described(words: string): string {
+    return `${words}. ${trans.__('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.')}`;
+  }
+
   title(): string {
     return this.label;
   }

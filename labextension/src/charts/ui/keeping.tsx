@@ -39,11 +39,6 @@ export class Keeping {
       { text: trans.__('Save as a trace'), act: save('trace') }
     ];
   }
-
-  /** @param changed is called when it has another page to show */
-  comparison(exporter: Exporter, changed: () => void): Comparison {
-    return new Comparison(this.keeper, exporter, changed);
-  }
 }
 
 /** What a cell computed beside what it computed before. */
@@ -51,11 +46,8 @@ export class Comparison {
   /** A page; null: none was asked for. */
   #html: string | null = null;
 
-  constructor(
-    private readonly keeper: Keeper,
-    private readonly exporter: Exporter,
-    private readonly changed: () => void
-  ) {}
+  /** @param changed is called when it has another page to show */
+  constructor(private readonly keeper: Keeper, private readonly exporter: Exporter, private readonly changed: () => void) {}
 
   /** @param window of what is shown; null: nothing is */
   item(window: () => RunWindow | null): ButtonSpec {

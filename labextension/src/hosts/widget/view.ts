@@ -81,7 +81,7 @@ function mountChart(
   };
   const recorded: unknown = model.get('recorded');
   if (recorded instanceof RecordingModel) {
-    show(mountFrame(el, { kind: 'recorded' }, signal).body, recordedCharts(recorded.store, signal), () => false);
+    show(mountFrame(el, { kind: 'recorded' }, signal), recordedCharts(recorded.store, signal), () => false);
     return;
   }
   const kernel = kernelOf(model.widget_manager);
@@ -92,7 +92,7 @@ function mountChart(
   const { value: feed, release } = feeds.lease(kernel);
   const popOut = panels === null ? null : (): void => void panels.openFor(chart, kernel.id);
   const recorder = textOf(model.get('recorder_id'));
-  const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut, close: null }, signal);
+  const body = mountFrame(el, { kind: 'live', feed, recorder, popOut, close: null }, signal);
   const { store, options } = liveCharts(feed, recorder, signal);
   signal.addEventListener('abort', release);
   const reveal = cells?.of(feed.kernelId) ?? (() => null);

@@ -65,7 +65,7 @@ class EvidenceTasks implements Matches {
     for (let i = all.firstStarting(startS); i < all.n && (all.startS[i] as number) <= stopS; i += 1) {
       const run = all.run[i] as number;
       if (run >= first && run <= last && this.holds(all, i)) {
-        found.push(all.startS[i] as number, all.stopS[i] as number, all.group[i] as number, all.prefix[i] as number, all.flags[i] as number, run, all.row[i] as number);
+        found.copy(all, i);
       }
     }
     found.settle();

@@ -69,7 +69,7 @@ export class CellView {
     });
     void Promise.all([import('../../chart-host'), import('../../frame')]).then(([{ MOUNTS, liveCharts }, { mountFrame }]) => {
       if (!signal.aborted) {
-        const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut: null, close: this._closed }, signal);
+        const body = mountFrame(el, { kind: 'live', feed, recorder, popOut: null, close: this._closed }, signal);
         const { store, options } = liveCharts(feed, recorder, signal);
         const onBrief = (brief: boolean): void => {
           this._isBrief = brief;

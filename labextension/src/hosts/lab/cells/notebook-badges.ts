@@ -1,6 +1,5 @@
 /** The badges of one notebook and what they unfold: follow its kernel's feed, and go when they would say what is no longer so. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
-import type { IDisposable } from '@lumino/disposable';
 
 import { crc32 } from '../../../wire/frames';
 import type { TaskStore } from '../../../store';
@@ -12,7 +11,7 @@ import { type CodeCell, type CodeModel, codeCells } from './code-cells';
 import { type CellFacts, type Execution, isCurrent, latestExecutions, windowOf } from './executions';
 import { flash } from './flash';
 
-export class NotebookBadges implements IDisposable {
+export class NotebookBadges {
   constructor(
     private readonly _panel: NotebookPanel,
     private readonly _feeds: IFeeds
@@ -27,21 +26,9 @@ export class NotebookBadges implements IDisposable {
     _panel.sessionContext.kernelChanged.connect(this._follower.follow);
     _panel.content.modelContentChanged.connect(this._follower.soon);
     _panel.disposed.connect(() => {
-      this.dispose();
+      this._follower.dispose();
+      this._forgetOthers(new Set());
     });
-  }
-
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
-  dispose(): void {
-    if (this._isDisposed) {
-      return;
-    }
-    this._isDisposed = true;
-    this._follower.dispose();
-    this._forgetOthers(new Set());
   }
 
   private _refresh(): void {
@@ -175,7 +162,6 @@ export class NotebookBadges implements IDisposable {
   private _seenStore: TaskStore | null = null;
   private _seenVersion = -1;
   private readonly _cells = new Map<CodeModel, BadgedCell>();
-  private _isDisposed = false;
 }
 
 interface BadgedCell {

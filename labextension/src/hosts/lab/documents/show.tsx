@@ -71,13 +71,8 @@ function showRecording(el: HTMLElement, recording: FileRecording, signal: AbortS
   }
 }
 
-interface WrongProps {
-  readonly error: DamagedFileError;
-  /** Null: that has been tried. */
-  readonly readPart: (() => void) | null;
-}
-
-function Wrong({ error, readPart }: WrongProps): ComponentChildren {
+/** @param readPart is null where that has been tried */
+function Wrong({ error, readPart }: { readonly error: DamagedFileError; readonly readPart: (() => void) | null }): ComponentChildren {
   return (
     <>
       <Note role="alert" text={trans.__('This file cannot be shown: %1.', error.message)} />

@@ -379,7 +379,3 @@ export class Feed implements IDisposable {
   private _nKept = 0;
   private _lastMs = performance.now();
 }
-
-export function makeFeed(kernels: Kernel.IManager, model: Kernel.IModel, settings: FeedSettings): Feed {
-  return new Feed(kernels, model, settings);
-}

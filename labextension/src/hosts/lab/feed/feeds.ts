@@ -44,7 +44,7 @@ export class Feeds implements IFeeds, IDisposable {
   }
 
   async ready(): Promise<void> {
-    this._makeFeed ??= (await import('./feed')).makeFeed;
+    this._Feed ??= (await import('./feed')).Feed;
   }
 
   get(kernelId: string): Feed | undefined {
@@ -130,14 +130,14 @@ export class Feeds implements IFeeds, IDisposable {
   };
 
   private _make(model: Kernel.IModel): Entry {
-    if (this._makeFeed === null) {
+    if (this._Feed === null) {
       throw new Error('feeds are used before they are ready: await ready() first');
     }
-    return { feed: this._makeFeed(this._kernels, model, this._settings), seen: false, gone: false };
+    return { feed: new this._Feed(this._kernels, model, this._settings), seen: false, gone: false };
   }
 
   private readonly _kernels: Kernel.IManager;
-  private _makeFeed: MakeFeed | null = null;
+  private _Feed: typeof Feed | null = null;
   /** A feed lives as long as its kernel, or its last view; where there is nothing to hear, only for its views. */
   private readonly _feeds = new LeaseMap<string, Entry>(
     ({ feed, gone }) => gone || feed.state.kind === 'not-loaded',
@@ -149,7 +149,6 @@ export class Feeds implements IFeeds, IDisposable {
   private _isDisposed = false;
 }
 
-type MakeFeed = (kernels: Kernel.IManager, model: Kernel.IModel, settings: FeedSettings) => Feed;
 
 interface Entry {
   readonly feed: Feed;

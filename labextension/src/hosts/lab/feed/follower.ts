@@ -1,6 +1,4 @@
 /** What shows a kernel's computes in few words follows its feed: whichever kernel that is now, a few times a second. */
-import type { IDisposable } from '@lumino/disposable';
-
 import type { TaskStore } from '../../../store';
 import type { Feed } from './feed';
 import type { IFeeds } from './feeds';
@@ -9,7 +7,7 @@ import type { FeedState } from './state';
 const REFRESH_MS = 50;
 
 /** @param _kernelId tells which kernel is shown now; @param _refresh is called when anything of it may have changed */
-export class FeedFollower implements IDisposable {
+export class FeedFollower {
   constructor(
     private readonly _feeds: IFeeds,
     private readonly _kernelId: () => string | undefined,
@@ -28,12 +26,7 @@ export class FeedFollower implements IDisposable {
     return this._feed?.store ?? null;
   }
 
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
   dispose(): void {
-    this._isDisposed = true;
     clearTimeout(this._timer);
     this._feeds.added.disconnect(this.follow);
     this._leave();
@@ -76,5 +69,4 @@ export class FeedFollower implements IDisposable {
   private _feed: Feed | undefined;
   private _watch: AbortController | undefined;
   private _timer: ReturnType<typeof setTimeout> | undefined;
-  private _isDisposed = false;
 }

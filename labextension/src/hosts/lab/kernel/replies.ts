@@ -25,22 +25,19 @@ export function parseReply(data: unknown): Reply | null {
   if (!isRecord(data)) {
     return null;
   }
-  const { re, recorder, epoch, cursor, lease_s: leaseS, subshell, error, run, request, path, html } = data;
+  const { recorder, epoch, cursor, lease_s: leaseS, subshell } = data;
   if (typeof recorder !== 'string' || typeof epoch !== 'string' || typeof cursor !== 'number') {
     return null;
   }
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
   return {
-    re: typeof re === 'string' ? re : null,
     recorder,
     epoch,
     cursor,
     leaseS: typeof leaseS === 'number' && leaseS > 0 ? leaseS : 30,
     subshell: subshell === true,
-    error: typeof error === 'string' ? error : null,
-    run: typeof run === 'number' ? run : null,
-    request: typeof request === 'number' ? request : null,
-    path: typeof path === 'string' ? path : null,
-    html: typeof html === 'string' ? html : null,
+    ...{ re: text(data.re), error: text(data.error), run: number(data.run), request: number(data.request), path: text(data.path), html: text(data.html) },
     data
   };
 }
