@@ -79,7 +79,7 @@ class Computes:
                 own_s = np.nan_to_num(work.cpu_s[mine])
                 later_s = work.seconds[mine] - usual_s[mine]
                 is_late[mine] &= _few_late(own_s) & (own_s - np.median(own_s) >= 0.5 * later_s)
-        is_late &= work.seconds >= _LATE_SHARE * work.recorded_s
+        is_late &= work.seconds >= _LATE_SHARE * known.makespan_s
         is_late &= ~np.array([is_of_shuffle(name) for name in known.prefixes], bool)[work.prefix]
         return cls(known, work, replayed_s(work), kind, usual_s, is_late)
 
