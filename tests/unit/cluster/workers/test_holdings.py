@@ -15,7 +15,6 @@ from distributed import Client, LocalCluster, wait
 import taskscope
 from taskscope.jupyter.widgets import CacheWidget
 from taskscope.model.recording import RecordedData
-from taskscope.session import current
 from taskscope.sources.cluster.holdings import Holdings
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_events import World
@@ -25,13 +24,12 @@ from tests.support.waiting import until
 _BYTES = 80_000
 
 
-def _held() -> dict[str, tuple[int, int, int]]:
+def _held(run: taskscope.profile) -> dict[str, tuple[int, int, int]]:
     """Return what is held by now: results, their bytes, and how many have none, by prefix."""
-    recording = current().recorder.snapshot()
     columns = ("prefix", "n_keys", "nbytes", "n_unsized")
     last = {
         prefix: (n, int(nbytes), unsized)
-        for prefix, n, nbytes, unsized in rows(recording, "holdings", *columns)
+        for prefix, n, nbytes, unsized in rows(run.recording, "holdings", *columns)
     }
     return {prefix: sums for prefix, sums in last.items() if sums[0]}
 
@@ -56,19 +54,19 @@ def test_what_persists_is_held_by_each_worker_that_has_it_until_it_is_let_go(cli
         cache = CacheWidget()
         kept = client.map(np.ones, [_BYTES // 8] * 3, pure=False, key="kept")
         wait(kept)
-        until(lambda: _held() == {"kept": (3, 3 * _BYTES, 0)})
+        until(lambda: _held(run) == {"kept": (3, 3 * _BYTES, 0)})
         client.replicate(kept[:2], 2)
         n_copies = sum(map(len, client.has_what().values()))
         assert n_copies > 3
-        until(lambda: _held() == {"kept": (n_copies, n_copies * _BYTES, 0)})
+        until(lambda: _held(run) == {"kept": (n_copies, n_copies * _BYTES, 0)})
         until(lambda: (cache.n_keys, cache.nbytes, cache.n_unsized) == _copies(client))
         assert (cache.peak_n_keys, cache.peak_at_least) == (n_copies, True)
         total = delayed(sum)([delayed(np.sum)(k, dask_key_name=f"part-{i}") for i, k in enumerate(kept)])
         assert total.compute() == 3 * _BYTES // 8
         # Workers may keep the copies that they made for the sum.
-        until(lambda: _held().keys() == {"kept"} and _held()["kept"] == _copies(client))
+        until(lambda: _held(run).keys() == {"kept"} and _held(run)["kept"] == _copies(client))
         del kept, total
-        until(lambda: _held() == {})
+        until(lambda: _held(run) == {})
         until(lambda: (cache.n_keys, cache.nbytes) == (0, 0))
         cache.close()
     _is_true(run.recording)
@@ -86,12 +84,12 @@ def test_what_others_hold_is_left_out(client: Client, cluster: LocalCluster) -> 
     with Client(cluster, set_as_default=False) as other:
         theirs = other.submit(np.ones, 1000, key="theirs-1")
         wait(theirs)
-        with taskscope.profile(display=False):
+        with taskscope.profile(display=False) as run:
             mine = client.submit(np.ones, _BYTES // 8, key="mine-1")
             wait(mine)
-            until(lambda: _held() == {"mine": (1, _BYTES, 0)})
+            until(lambda: _held(run) == {"mine": (1, _BYTES, 0)})
             del mine
-            until(lambda: _held() == {})
+            until(lambda: _held(run) == {})
 
 
 class _Refusing:

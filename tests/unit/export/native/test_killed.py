@@ -84,7 +84,7 @@ def test_what_was_flushed_survives_a_kill_at_any_moment(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     chance = random.Random(1)
-    for number in range(40 if request.config.getoption("--thorough") else 3):
+    for number in range(40 if request.config.getoption("--thorough") else 2):
         path = tmp_path / f"{number}.taskscope"
         with recording_process(path) as process:
             wait_for_tasks(path, process, 0)

@@ -63,19 +63,23 @@ def load(tmp_path: Path) -> Callable[..., Recording]:
 
 
 @pytest.fixture
-def beginnings(tmp_path: Path) -> Callable[[bytes], Iterator[Recording | None]]:
-    """Load a file at each length that it has while it is written; None where it cannot be read."""
+def beginnings(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> Callable[[bytes], Iterator[Recording | None]]:
+    """Load a file at the lengths that it has while it is written; None where it cannot be read."""
     path = tmp_path / "growing.taskscope"
+    # Places in frames of all kinds are met all the same.
+    step = 1 if request.config.getoption("--thorough") else 5
 
     def load_each(content: bytes) -> Iterator[Recording | None]:
         # One file that grows: writing each anew takes longer than loading it.
         with path.open("wb", buffering=0) as file:
-            for place in range(len(content)):
+            for place in range(0, len(content), step):
                 try:
                     yield taskscope.load(path)
                 except DamagedFileError:
                     yield None
-                file.write(content[place : place + 1])
+                file.write(content[place : place + step])
 
     return load_each
 
@@ -125,7 +129,7 @@ def test_nothing_of_the_text_of_a_cell_is_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("many_frames")
-def test_every_truncation_is_a_prefix_or_an_error(
+def test_a_truncated_file_is_a_prefix_or_an_error(
     recording: Recording, load: Load, beginnings: Callable[[bytes], Iterator[Recording | None]]
 ) -> None:
     content, full = whole(recording), rows_of(recording)
@@ -140,7 +144,7 @@ def test_every_truncation_is_a_prefix_or_an_error(
     assert as_lists(load(content)) == as_lists(recording)
 
 
-def test_every_truncation_of_a_file_that_was_being_written_is_a_prefix(
+def test_a_truncated_file_that_was_being_written_is_a_prefix(
     fake_clock: FakeClock, load: Load, beginnings: Callable[[bytes], Iterator[Recording | None]]
 ) -> None:
     content, live = streamed(fake_clock)
@@ -239,7 +243,7 @@ def test_a_flipped_bit_is_an_error_or_on_request_a_prefix(
     recording: Recording, load: Load, request: pytest.FixtureRequest
 ) -> None:
     n_prefixes, full = 0, rows_of(recording)
-    for content in flips(whole(recording), 10_000 if request.config.getoption("--thorough") else 1_000):
+    for content in flips(whole(recording), 10_000 if request.config.getoption("--thorough") else 400):
         with pytest.raises(DamagedFileError, match="cannot load"):
             load(content)
         try:
@@ -249,7 +253,7 @@ def test_a_flipped_bit_is_an_error_or_on_request_a_prefix(
         else:
             assert_prefix(part, full)
             n_prefixes += 1
-    assert n_prefixes > 100
+    assert n_prefixes > 40
 
 
 HOSTILE_BASE = [
