@@ -9,7 +9,7 @@ from dask.utils import key_split
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope.model.keys import MAX_KEY_TEXT, TEXT, KeyBlock, KeyBuilder, key_block, key_text, split_key
+from taskscope.model.keys import MAX_KEY_TEXT, KeyBlock, KeyBuilder, key_block, key_text, split_key
 
 names = st.sampled_from(["x-1", "sum", "it's", "(odd", "café", "</script>", "a-\ud800", "\u202egnp.exe", ""])
 atoms = st.one_of(names, st.binary(max_size=3), st.integers(), st.floats(), st.booleans())
@@ -118,15 +118,6 @@ def test_taking_rows_gives_the_keys_of_those_rows(written: list[object], data: s
     assert shown(taken, [written[i] for i in rows]) == [key_text(written[i]) for i in rows]
 
 
-@given(st.lists(compact_keys, min_size=1), st.data())
-def test_taking_rows_of_equally_long_tuples_gives_their_keys(
-    written: list[object], data: st.DataObject
-) -> None:
-    rows = data.draw(st.lists(st.integers(0, len(written) - 1)))
-    taken = key_block(written).take(np.array(rows, np.int32))
-    assert shown(taken, [written[i] for i in rows]) == [key_text(written[i]) for i in rows]
-
-
 @given(st.lists(st.lists(keys)))
 def test_concatenated_blocks_show_all_keys_in_order(parts: list[list[object]]) -> None:
     joined = KeyBlock.concat([key_block(part) for part in parts])
@@ -147,28 +138,3 @@ def test_a_builder_grows_to_the_block_that_all_its_slices_make(parts: list[list[
         whole.ints.tolist(),
         whole.texts,
     )
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        ("x", True),
-        ("x", 2**31),
-        ("x", -(2**31) - 1),
-        ("x", 1.0),
-        ("x", "y"),
-        ("x", *range(201)),
-        (b"x", 1),
-        ("(x", 1),
-        "x",
-    ],
-)
-def test_what_is_no_name_with_small_integers_is_kept_as_text(key: object) -> None:
-    block = key_block([("x", 1), key])
-    assert (block.dims.tolist(), block.ints.tolist(), block.texts) == ([1, TEXT], [1], (key_text(key),))
-
-
-@pytest.mark.parametrize("key", [("x",), ("x", 0), ("x", 2**31 - 1, -(2**31)), ("x", *range(200))])
-def test_a_name_with_integers_is_kept_as_integers(key: tuple[object, ...]) -> None:
-    block = key_block([key])
-    assert (block.dims.tolist(), block.ints.tolist(), block.texts) == ([len(key) - 1], list(key[1:]), ())

@@ -216,20 +216,18 @@ def test_what_a_task_holds_is_not_kept_alive_by_samples(run: taskscope.profile) 
 
 
 @pytest.mark.parametrize(("n_tasks", "sooner"), [(1, True), (2, False)])
-def test_threads_switch_sooner_only_while_one_task_runs_at_a_time(
-    run: taskscope.profile, n_tasks: int, *, sooner: bool
-) -> None:
-    watched, begun, seen = Watched(run), threading.Barrier(n_tasks), []
-    before_s = sys.getswitchinterval()
+def test_threads_switch_sooner_only_while_one_task_runs_at_a_time(n_tasks: int, *, sooner: bool) -> None:
+    begun, seen, before_s = threading.Barrier(n_tasks), [], sys.getswitchinterval()
+    with watching(profile_interval=0.001) as run:
+        watched = Watched(run)
 
-    def task(_: int) -> None:
-        begun.wait(PATIENCE_S)
-        watched.until(watched.n_samples() + 3 * n_tasks)
-        seen.append(sys.getswitchinterval() < before_s)
-        begun.wait(PATIENCE_S)
+        def task(_: int) -> None:
+            begun.wait(PATIENCE_S)
+            watched.until(watched.n_samples() + 3 * n_tasks)
+            seen.append(sys.getswitchinterval() < before_s)
+            begun.wait(PATIENCE_S)
 
-    dask.compute(*[delayed(task)(n) for n in range(n_tasks)], scheduler="threads", num_workers=n_tasks)
-    run.__exit__(None, None, None)
+        dask.compute(*[delayed(task)(n) for n in range(n_tasks)], scheduler="threads", num_workers=n_tasks)
     assert (seen, sys.getswitchinterval()) == ([sooner] * n_tasks, before_s)
 
 
@@ -257,7 +255,7 @@ def test_without_the_global_lock_nothing_is_sampled_and_the_recording_says_so(
 ) -> None:
     monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
     with watching(profile_interval=0.001) as run:
-        delayed(time.sleep)(0.3).compute(scheduler="threads")
+        delayed(lambda: until(lambda: messages(run) != []))().compute(scheduler="threads")
     found = run.recording
     said = (
         "call stacks are not sampled: this Python runs threads without its global lock (GIL), and looking at "
