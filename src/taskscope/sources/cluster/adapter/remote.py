@@ -103,7 +103,8 @@ def metered_seconds(  # noqa: C901 - what travels is in one piece
 
         def look_on(self, account: int) -> None:
             waiting, queued_s = threading.Event(), math.inf
-            while perf_counter() < self.until:
+            over = {"closing", "closed", "failed"}
+            while perf_counter() < self.until and getattr(dask_worker.status, "name", "") not in over:
                 due = perf_counter() + every_s
                 waiting.wait(every_s)
                 late_s = perf_counter() - due
