@@ -67,12 +67,22 @@ def test_a_peak_between_two_samples_is_seen() -> None:
 
 @linux_only
 def test_cpu_of_taskscopes_own_threads_is_no_ones() -> None:
+    burnt, may_end = threading.Event(), threading.Event()
+
+    def busy() -> None:
+        _burn(0.5)
+        burnt.set()
+        # The CPU time of a thread that has ended cannot be read.
+        may_end.wait(PATIENCE_S)
+
     before_s = time.process_time()
     with taskscope.profile(display=False, dt=0.02) as run:
-        thread = threading.Thread(target=_burn, args=(0.5,), name="taskscope-busy")
+        thread = threading.Thread(target=busy, name="taskscope-busy")
         thread.start()
-        thread.join()
+        burnt.wait(PATIENCE_S)
     others_s = time.process_time() - before_s - 0.5
+    may_end.set()
+    thread.join()
     resources = run.recording.to_pandas("resources")
     # The kernel counts in hundredths of a second.
     assert (resources.cpu_percent * resources.time_s.diff() / 100).sum() <= others_s + 0.1

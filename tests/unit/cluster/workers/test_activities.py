@@ -139,4 +139,4 @@ def test_workers_that_do_not_give_out_their_logs_leave_bytes_unknown_and_said() 
     assert logs.startswith("workers do not give out their logs of transfers (")
     assert profiles.startswith("workers do not send their profiles (")
     assert metrics.startswith("workers do not report their metrics (")
-    assert len(recording.stacks.rows) == 0
+    assert len(recording.stacks.of_tasks.rows) == 0
