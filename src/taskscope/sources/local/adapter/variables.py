@@ -27,10 +27,12 @@ def find_array(groups: Collection[str]) -> str | None:
         return None
     # Before Python 3.13 `f_locals` of a function keeps its values alive until it returns.
     is_kept = frame.f_code.co_flags & CO_OPTIMIZED and sys.version_info < (3, 13)
-    variables = frame.f_globals if is_kept else frame.f_locals
     arrays = [
         (name, value)
-        for name, value in list(variables.items())
+        for name, value in (
+            *list(frame.f_globals.items()),
+            *(() if is_kept else list(frame.f_locals.items())),
+        )
         if type(value) is array_type and not name.startswith("_")
     ]
     found = [(name, array) for name, array in arrays if array.name in groups and _is_known(array)]
