@@ -48,6 +48,8 @@ def test_a_server_that_stops_is_said_and_the_last_picture_stays(
         expect(count).to_have_text("0 of 4 tasks")
         # Its script comes last: with it all is there that a server is needed for.
         expect(lab.page.locator(".tsk-cell-badge")).to_have_text("Dask: 75%")
+        # Of the compute that runs nothing is held in memory yet, so there is no chart of that.
+        expect(lab.page.locator(CANVASES)).to_have_count(2)
         server.kill()
         expect(lab.page.locator(".tsk-note:visible")).to_have_text(["disconnected, trying again"] * 4)
         expect(count).to_have_text("0 of 4 tasks")
@@ -58,7 +60,6 @@ def test_a_server_that_stops_is_said_and_the_last_picture_stays(
         # Nothing grows any more.
         before = drawn(lab)
         lab.page.evaluate("() => new Promise(done => setTimeout(done, 300))")
-        # Of the compute that runs nothing is held in memory yet, so there is no chart of that.
         assert (len(before), drawn(lab)) == (2, before)
         lab.page.screenshot(path=shots / "states-disconnected.png")
         # JupyterLab tries again until its page is closed.
