@@ -38,6 +38,10 @@ class Wake:
     """Whether another thread held the interpreter's lock; None where it is unknown."""
 
 
+_PAUSE_AT_LOCK = 2.0
+"""How many times as long the pause is after a look at which another thread had the interpreter's lock."""
+
+
 class SamplingThread:
     """Calls `look` until there has been nothing to look at for a while, and starts again with `begin`.
 
@@ -105,6 +109,8 @@ class SamplingThread:
             elif now - active > self._linger_s and self._leave(stop):
                 return
             before, is_first = now, False
+            # Each look takes the interpreter's lock away from threads that need it.
+            interval_s *= _PAUSE_AT_LOCK if is_held else 1.0
             pause_s = pauses.after(interval_s, time.thread_time() - busy)
 
     def _leave(self, stop: threading.Event) -> bool:
