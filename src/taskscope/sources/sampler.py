@@ -28,6 +28,8 @@ _CYCLE_S = 1.0
 """For how long samples of stacks are counted together."""
 _LOCK_S = 0.02
 """Between looks at the interpreter's lock where no stacks are sampled."""
+_PAUSE_AT_LOCK = 2.0
+"""How many times as long the pause is after a look at which another thread had the interpreter's lock."""
 _GAP = 5.0
 _SHORTEST_S = 0.02
 """A rate over less is uncertain: between reading the clock and the counters another thread may run for 5 ms
@@ -79,6 +81,7 @@ class Sampler:
             self._is_wanted,
             lambda error: recorder.fault("the sampler", error),
             _LINGER_S,
+            self._sample_due,
         )
 
     def compute_started(self, compute: object) -> None:
@@ -160,18 +163,22 @@ class Sampler:
         has_pool = any(log.scheduler not in _IN_THREADS for log in self._recorder.going())
         self._resources.sample(self.dt, of_tasks, has_pool=has_pool, with_ready=with_ready)
 
-    def _look(self, wake: Wake) -> float:
-        """Take what is due; return the seconds until the next look."""
+    def _sample_due(self) -> None:
+        """Take a sample of CPU and memory if one is due; with many threads it takes milliseconds."""
         with self._lock:
             if self._is_wanted() and self._recorder.now_s() >= self._due_s:
                 self._sample(with_ready=True)
+
+    def _look(self, wake: Wake) -> float:
+        """Look at stacks and the interpreter's lock; return the seconds until the next look."""
         interval_s = self.interval_s
         if self._is_safe():
             if wake.is_lock_held is not None and self._computes:
                 self._recorder.note_lock(wake.now - wake.elapsed_s, is_held=wake.is_lock_held)
             if interval_s is not None:
                 self._look_at_stacks(wake)
-                return interval_s
+                # Each look takes the interpreter's lock away from threads that need it.
+                return interval_s * (_PAUSE_AT_LOCK if wake.is_lock_held else 1.0)
         return _LOCK_S if self._computes else min(self.dt, _FIRST_S)
 
     def _look_at_stacks(self, wake: Wake) -> None:

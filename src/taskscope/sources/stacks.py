@@ -38,14 +38,11 @@ class Wake:
     """Whether another thread held the interpreter's lock; None where it is unknown."""
 
 
-_PAUSE_AT_LOCK = 2.0
-"""How many times as long the pause is after a look at which another thread had the interpreter's lock."""
-
-
 class SamplingThread:
     """Calls `look` until there has been nothing to look at for a while, and starts again with `begin`.
 
-    `look` returns the seconds until the next call, longer ones where it took more than 2% of them.
+    `look` returns the seconds until the next call, longer ones where it took more than 2% of them. `first` is
+    called before it, and has a pace of its own.
     """
 
     def __init__(
@@ -55,8 +52,10 @@ class SamplingThread:
         is_wanted: Callable[[], bool],
         fault: Callable[[BaseException], None],
         linger_s: float,
+        first: Callable[[], None] = lambda: None,
     ) -> None:
         self._name = name
+        self._first = first
         self._look = look
         self._is_wanted = is_wanted
         self._fault = fault
@@ -101,16 +100,16 @@ class SamplingThread:
             due = time.perf_counter() + pause_s
             if stop.wait(pause_s):
                 return
-            now, busy = time.perf_counter(), time.thread_time()
+            now = time.perf_counter()
             is_held = probe.was_held(now - due)
+            self._first()
+            busy = time.thread_time()
             interval_s = self._look(Wake(now, now - before, None if is_first else now - due, is_held))
             if self._is_wanted():
                 active = now
             elif now - active > self._linger_s and self._leave(stop):
                 return
             before, is_first = now, False
-            # Each look takes the interpreter's lock away from threads that need it.
-            interval_s *= _PAUSE_AT_LOCK if is_held else 1.0
             pause_s = pauses.after(interval_s, time.thread_time() - busy)
 
     def _leave(self, stop: threading.Event) -> bool:
