@@ -159,9 +159,9 @@ def test_what_was_sampled_is_lost_with_a_process_that_is_killed_and_that_is_said
         delayed(dies)(0).compute(scheduler="processes", pool=pool)
     found = run.recording
     assert list(found.table("tasks")["status"]) == ["lost"]
-    assert [m.text for m in found.messages] == [
-        "a process was killed: what was sampled of the tasks that it ran is lost"
-    ]
+    (message,) = found.messages
+    # How often that was so in this session may follow.
+    assert message.text.startswith("a process was killed: what was sampled of the tasks that it ran is lost")
     assert found.lines().n_samples == 0
 
 
