@@ -122,8 +122,8 @@ class Options:
     # All functions that a holder names are measured.
     lines: bool | Named | Sequence[Named] = option(
         False,
-        "Show at the end which source lines tasks took their time in: of these functions, each line counted "
-        "and timed, or, without a name, as sampled in those that took longest.",
+        "Show at the end in which source lines tasks spent their time: each line of these functions counted "
+        "and timed or, without a name, the sampled lines of the functions that took longest.",
         "A function, its name, or several; True for those that took longest. To count and time takes one to "
         "three microseconds for each line that these functions run; other functions are as fast as before. "
         "Before Python 3.12 their lines are sampled. Before a script names end at ``--``.",

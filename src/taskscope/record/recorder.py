@@ -148,7 +148,7 @@ class Recorder:
 
     def note_fused(self, fused: Mapping[str, str]) -> None:
         """Note which groups are fused into the tasks of groups that were not seen yet, by their names."""
-        self._groups.fused.update({name: groups for name, groups in fused.items() if groups})
+        self._groups.note_fused(fused)
 
     def note_holdings(self, run: int, time_s: float, holdings: Sequence[Holding]) -> None:
         """Record the groups of a run whose results in workers' memory changed; in seconds after the zero."""

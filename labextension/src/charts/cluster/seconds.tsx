@@ -96,7 +96,7 @@ function styleOf(part: Part, theme: Theme): Record<string, string> {
   return background === undefined ? swatchStyle(KIND_STYLES[kindOf(part)], theme.dark, parseColour(theme.paper)) : { background };
 }
 
-/** What is drawn as the activity of that name is. */
+/** The kind of activity that a part is drawn as. */
 function kindOf(part: Part): ActivityKind {
   return part === 'failed' ? 'failed-attempt' : ACTIVITIES.find(kind => kind === part) ?? 'other';
 }

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from taskscope.analysis.explain import between_causes, cluster_causes, core_causes, graph_causes
+from taskscope.analysis.explain.causes import between, cluster, core, graph
 from taskscope.analysis.explain.critical_path import critical_path
 from taskscope.analysis.explain.evidence import Computes, Evidence
 from taskscope.analysis.explain.finding import Cause, Explanation, Finding
@@ -24,15 +24,15 @@ _BUSY = 0.25
 _WELL_USED = 0.7
 _MOSTLY = 0.5
 _OF_EACH = (
-    core_causes.interpreter_lock,
-    core_causes.lock,
-    core_causes.oversubscribed,
-    core_causes.waiting,
-    graph_causes.short_tasks,
-    graph_causes.stragglers,
-    graph_causes.idle,
-    cluster_causes.slow_worker,
-    cluster_causes.idle_workers,
+    core.interpreter_lock,
+    core.lock,
+    core.oversubscribed,
+    core.waiting,
+    graph.short_tasks,
+    graph.stragglers,
+    graph.idle,
+    cluster.slow_worker,
+    cluster.idle_workers,
 )
 """Looked for in computes that are one graph; the others in all computes together."""
 _PLACED: frozenset[Cause] = frozenset(
@@ -63,15 +63,15 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
 
 def _findings(known: Evidence) -> Iterator[Finding]:
     computes = [Computes.of(known, work) for work in known.works if len(work.seconds)]
-    yield from between_causes.client_gaps(known)
-    yield from between_causes.no_workers(known)
-    yield from between_causes.pool_start(known)
-    yield from between_causes.large_graph(known)
-    yield from between_causes.recomputed(computes)
-    yield from cluster_causes.memory_pressure(known)
-    yield from cluster_causes.transfers(known, computes)
-    yield from cluster_causes.serialization(known, computes)
-    yield from cluster_causes.lost_work(known, computes)
+    yield from between.client_gaps(known)
+    yield from between.no_workers(known)
+    yield from between.pool_start(known)
+    yield from between.large_graph(known)
+    yield from between.recomputed(computes)
+    yield from cluster.memory_pressure(known)
+    yield from cluster.transfers(known, computes)
+    yield from cluster.serialization(known, computes)
+    yield from cluster.lost_work(known, computes)
     for of in computes:
         for of_each in _OF_EACH:
             for finding in of_each(of):

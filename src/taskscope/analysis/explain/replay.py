@@ -236,7 +236,8 @@ def why_not(recording: RecordedData, run: int | None) -> str | None:
     """Return why computes cannot be replayed; None if they can."""
     if not own_runs(recording, run):
         return "no Dask computation was recorded"
-    for schedule in schedules_of(recording, run):
+    schedules = schedules_of(recording, run)
+    for schedule in schedules:
         numbers = ", ".join(str(one.run) for one in schedule.runs)
         if not schedule.is_finished:
             return "a compute did not finish: what was still to do is not known"
@@ -247,12 +248,11 @@ def why_not(recording: RecordedData, run: int | None) -> str | None:
             )
         if not schedule.is_graph_known and any(one.n_tasks for one in schedule.runs):
             return f"dependencies of compute {numbers} are not known"
-    return _why_counted(recording, run)
+    return _why_counted(recording, schedules)
 
 
-def _why_counted(recording: RecordedData, run: int | None) -> str | None:
+def _why_counted(recording: RecordedData, schedules: Sequence[Schedule]) -> str | None:
     """Return that lines were counted, where that took much of the tasks' time."""
-    schedules = schedules_of(recording, run)
     runs = {one.run for schedule in schedules for one in schedule.runs}
     counting_s = sum(line.counting_s for line in recording.measured_lines if line.run in runs)
     task_s = sum(float((each.stop - each.start).sum()) for each in schedules) / 1e9

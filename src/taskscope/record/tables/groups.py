@@ -20,7 +20,7 @@ class GroupTable:
 
     def __init__(self) -> None:
         self.groups: list[Group] = []
-        self.fused: dict[str, str] = {}
+        self._fused: dict[str, str] = {}
         """The groups that are fused into the tasks of groups that come, by their names."""
         self._ids: dict[object, int] = {}
         self._ids_in_spans: dict[tuple[int, str], int] = {}
@@ -68,10 +68,14 @@ class GroupTable:
             if name in known:
                 return known[name]
         colour = self._colours.setdefault(prefix, len(self._colours))
-        fused = self.fused.pop(name, None)
+        fused = self._fused.pop(name, None)
         self.groups.append(Group(len(self.groups), name, prefix, colour, fused=fused))
         known[name] = len(self.groups) - 1
         return len(self.groups) - 1
+
+    def note_fused(self, fused: Mapping[str, str]) -> None:
+        """Note which groups are fused into the tasks of groups that come, by their names."""
+        self._fused |= {name: of for name, of in fused.items() if of and name not in self._ids}
 
     def add(self, group_id: int, sums: GroupSums) -> None:
         self._sums.setdefault(group_id, GroupSums.zero()).add(sums)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor
 from contextvars import ContextVar
 from functools import partial
+from itertools import chain
 from threading import get_ident
 from typing import Any, TypeAlias
 
@@ -131,7 +132,7 @@ class LocalSource:
             log.n_tasks = len(state["ready"]) + len(state["waiting"])
             fused = fused_groups(dsk, state["ready"])
             self.recorder.note_fused(fused)
-            log.array = find_array({name for of in fused.items() for name in " ".join(of).split()})
+            log.array = find_array({*fused, *chain.from_iterable(map(str.split, fused.values()))})
             log.graph_source = _graph_source(state)
 
     def _record_memory(self, log: RunLog) -> None:

@@ -21,9 +21,9 @@ def find_array(groups: Collection[str]) -> str | None:
 
     That is its name there, its shape, its largest chunk and the bytes of an element.
     """
-    frame = _caller()
     array_type = getattr(sys.modules.get("dask.array.core"), "Array", None)
-    if frame is None or array_type is None:
+    frame = _caller() if groups and array_type is not None else None
+    if frame is None:
         return None
     # Before Python 3.13 `f_locals` of a function keeps its values alive until it returns.
     is_kept = frame.f_code.co_flags & CO_OPTIMIZED and sys.version_info < (3, 13)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.before_tasks import PHASE_WORDS, measure_before_tasks
+from taskscope.analysis.explain.causes.rechunk import UserArray
 from taskscope.analysis.explain.evidence import Computes, Evidence, listed
 from taskscope.analysis.explain.finding import Finding, at_most, measured
-from taskscope.analysis.explain.rechunk import UserArray
 from taskscope.analysis.explain.schedule import key_texts
 from taskscope.analysis.explain.waits import CLIENT, Stacks
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable

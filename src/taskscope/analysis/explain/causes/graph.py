@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.explain.causes.rechunk import UserArray
 from taskscope.analysis.explain.evidence import Computes, listed
 from taskscope.analysis.explain.finding import Finding, at_most, measured
-from taskscope.analysis.explain.rechunk import UserArray
 from taskscope.analysis.explain.replay import longest_chain_s
 from taskscope.analysis.explain.schedule import busy_ns
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural

@@ -1,4 +1,4 @@
-"""Causes that a cluster's workers, or processes, may have; see `causes`."""
+"""Causes at workers of a cluster, or processes: memory, transfers, serialization, lost work, slow workers."""
 
 from __future__ import annotations
 
