@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import subprocess
 import sys
 import threading
@@ -90,12 +89,14 @@ def test_cpu_of_taskscopes_own_threads_is_no_ones() -> None:
 
 @linux_only
 def test_cpu_beside_tasks_is_that_of_older_threads_and_of_children() -> None:
-    go, done = threading.Event(), threading.Event()
+    go, done, may_end = threading.Event(), threading.Event(), threading.Event()
 
     def older() -> None:
         go.wait(PATIENCE_S)
         _burn(0.4)
         done.set()
+        # The CPU time of a thread or a child that has ended cannot be read.
+        may_end.wait(PATIENCE_S)
 
     def task() -> None:
         _burn(0.4)
@@ -103,13 +104,16 @@ def test_cpu_beside_tasks_is_that_of_older_threads_and_of_children() -> None:
 
     thread = threading.Thread(target=older)
     thread.start()
-    code = "import time\nwhile time.process_time() < 0.5: pass"
+    code = "import time\nwhile time.process_time() < 0.5: pass\nprint(flush=True)\ninput()"
+    command = [sys.executable, "-I", "-S", "-c", code]
     with taskscope.profile(display=False, dt=0.05) as run:
-        child = subprocess.Popen([sys.executable, "-I", "-S", "-c", code])
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         go.set()
-        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert child.stdout is not None
+        child.stdout.readline()
         dask.delayed(task)().compute(scheduler="threads")
-    child.wait()
+    child.communicate(b"\n")
+    may_end.set()
     thread.join()
     resources = run.recording.to_pandas("resources")
     used_s, beside_s = (
