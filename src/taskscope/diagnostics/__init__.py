@@ -25,26 +25,24 @@ every task has a colour of its own          colours are by prefix, with one lege
 a slower bar, a process, a quadratic cache  the cost per task is flat, and the bar costs no time
 =========================================== ===========================================================
 
-Under a `distributed.Client` as default scheduler the tasks of its workers are recorded, too. Results have
-times on the axis of ``time.perf_counter``, as ``dask.diagnostics`` has them in fact.
-The interface of 2015 works too: ``Profiler(get)``, ``prof.get``, ``prof.results()``, ``thread_prof``,
-``process_prof``.
+With a `distributed.Client` as default scheduler the tasks of its workers are recorded, too. Results have
+times on the axis of ``time.perf_counter``, as in ``dask.diagnostics``.
 
 ``performance_report`` and ``MemorySampler`` have the interface of ``distributed``'s, and work without a
-cluster, too.
+cluster, too; ``MemorySampler`` is a subclass of distributed's, which has to be installed.
 """
 
 from __future__ import annotations
 
-import dask.multiprocessing
-import dask.threaded
+from typing import TYPE_CHECKING
 
-from taskscope.diagnostics.callback import Callback
-from taskscope.diagnostics.memory_sampler import MemorySampler
 from taskscope.diagnostics.performance_report import performance_report
-from taskscope.diagnostics.profilers import CacheProfiler, Profiler, ResourceProfiler
+from taskscope.diagnostics.profilers import CacheProfiler, Callback, Profiler, ResourceProfiler
 from taskscope.diagnostics.progress import ProgressBar
 from taskscope.diagnostics.visualize import visualize
+
+if TYPE_CHECKING:
+    from taskscope.diagnostics.memory_sampler import MemorySampler
 
 __all__ = [
     "CacheProfiler",
@@ -54,11 +52,14 @@ __all__ = [
     "ProgressBar",
     "ResourceProfiler",
     "performance_report",
-    "process_prof",
-    "thread_prof",
     "visualize",
 ]
 
-# The profilers of 2015.
-thread_prof = Profiler(dask.threaded.get)
-process_prof = Profiler(dask.multiprocessing.get)
+
+def __getattr__(name: str) -> object:
+    """Load the subclass of distributed's class when it is first used."""
+    if name != "MemorySampler":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from taskscope.diagnostics.memory_sampler import MemorySampler
+
+    return MemorySampler

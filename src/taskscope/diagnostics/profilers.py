@@ -1,23 +1,23 @@
-"""The profilers of ``dask.diagnostics``, with the workers' times."""
+"""The callbacks and profilers of ``dask.diagnostics``, with lasting registrations and the workers' times."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+import dask.callbacks
 import dask.diagnostics
 import numpy as np
 from dask.diagnostics.profile import CacheData, ResourceData, TaskData
 
 from taskscope.analysis.cache_usage import Held
 from taskscope.analysis.display.colours import prefix_colours
-from taskscope.diagnostics.callback import Callback
-from taskscope.diagnostics.tasks import RecordedGraph, TaskText, called_names
 from taskscope.diagnostics.visualize import visualize
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.model.errortext import describe
@@ -31,6 +31,7 @@ from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.local.adapter import registration
+from taskscope.sources.local.adapter.graph import Task, called_name
 from taskscope.sources.local.adapter.registration import CallbackTuple
 from taskscope.sources.local.adapter.scheduler import find_callbacks, is_nested
 
@@ -38,18 +39,112 @@ if TYPE_CHECKING:
     from bokeh.models import LayoutDOM
     from bokeh.plotting import figure
 
+Hook: TypeAlias = Callable[..., object]
 Metric: TypeAlias = Callable[[Any], object]
 _Graph: TypeAlias = Mapping[Any, Any]
 
 _CLUSTER_KINDS: frozenset[type] = frozenset({str, tuple})
+_MAX_DEPENDENCIES = 8
+_MAX_SAMPLED = 1024
 
 
-class Results(list[Any]):
-    """A list that can also be called, because in 2015 ``results`` was a method."""
+class Callback(dask.callbacks.Callback):
+    """Hooks of the local schedulers, as in Dask; no registration is lost, and ``with`` nests.
 
-    def __call__(self) -> Self:
-        """Return itself."""
+    Examples
+    --------
+    >>> import dask
+    >>> keys = []
+    >>> with Callback(pretask=lambda key, dsk, state: keys.append(key)):
+    ...     dask.get({"a": (abs, -1), "b": (abs, "a")}, "b")
+    1
+    >>> keys
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        start: Hook | None = None,
+        start_state: Hook | None = None,
+        pretask: Hook | None = None,
+        posttask: Hook | None = None,
+        finish: Hook | None = None,
+    ) -> None:
+        super().__init__(start, start_state, pretask, posttask, finish)  # type: ignore[no-untyped-call]  # Dask's
+
+    def __enter__(self) -> Self:
+        owner = object()
+        self._blocks().append(owner)
+        self._begin(owner)
         return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._blocks():
+            self._end(self._blocks()[-1])
+            self._blocks().pop()
+
+    def register(self) -> None:
+        """Watch, as in a block, until `unregister`; idempotent."""
+        self._begin(self)
+
+    def unregister(self) -> None:
+        """End what `register` began, if it did."""
+        self._end(self)
+
+    def _blocks(self) -> list[object]:
+        # A subclass need not call this class's __init__, as none of Dask's has to.
+        entries: list[object] = self.__dict__.setdefault("_entries", [])
+        return entries
+
+    def _begin(self, owner: object) -> None:
+        registration.register(owner, self._callback)
+
+    def _end(self, owner: object) -> None:
+        registration.unregister(owner)
+
+
+class RecordedTask(Task):
+    """The record of a task: its key, the name of its function and the needed keys, without its arguments."""
+
+    __slots__ = ("_read",)
+
+    def __init__(self, key: Any, read: Callable[[], tuple[str, list[Any]]]) -> None:
+        # Not Task.__init__, which wants a function and its arguments. Texts are made when they are first
+        # read: results may have millions of tasks.
+        self.key = key
+        self._read = read
+
+    def __repr__(self) -> str:
+        return f"<Task {self.key!r} {self._read()[0]}>"
+
+    @property
+    def dependencies(self) -> frozenset[Any]:
+        """The keys that the task needs."""
+        return frozenset(self._read()[1])
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"a recorded task has no {name!r}: functions, arguments and results are not kept; "
+            "it has key, dependencies and a repr"
+        )
+
+    def __call__(self, values: Any = ()) -> Any:
+        raise TaskscopeError(f"{self!r} is a record of a task and cannot be run")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Task) and self.key == other.key and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.key, self._read())
+
+
+def _unpickled(key: Any, text: tuple[str, list[Any]]) -> RecordedTask:
+    return RecordedTask(key, lambda: text)
 
 
 @dataclass(slots=True)
@@ -64,28 +159,56 @@ class _Compute:
     values: dict[object, object] = field(default_factory=dict)
 
 
+class _RecordedGraph:
+    """The recorded graph of one compute, with the keys as the objects that they were."""
+
+    def __init__(self, recording: RecordedData, compute: _Compute) -> None:
+        self.columns = graph = recording.graphs[compute.run]
+        self._compute = compute
+        self._groups = recording.groups
+        self._first_edge = np.concatenate([[0], np.cumsum(graph.n_dependencies, dtype=np.int64)])
+
+    def keys(self, tasks: Sequence[int]) -> list[Any]:
+        rows = np.asarray(tasks, np.int64)
+        names = [self._groups[i].name for i in self.columns.group[rows].tolist()]
+        return list(self.columns.keys.take(rows).iter_keys(names, self._compute.kinds))
+
+    def task(self, key: Any, number: int) -> RecordedTask:
+        return RecordedTask(key, partial(self.read, number))
+
+    def read(self, task: int) -> tuple[str, list[Any]]:
+        """Return the call of a task as text, and the keys that it needs."""
+        group = self._groups[int(self.columns.group[task])]
+        edges = self.columns.edges[self._first_edge[task] : self._first_edge[task + 1]]
+        needed = self.keys(edges.tolist())
+        shown = [repr(key) for key in needed[:_MAX_DEPENDENCIES]]
+        more = [f"{len(needed) - len(shown):,} more"] if len(needed) > len(shown) else []
+        name = self._compute.functions.get(group.name) or group.prefix
+        return f"{name}({', '.join(shown + more)})", needed
+
+
 class RecordedProfiler(Callback):
     """A profiler that records while it is entered or registered; `metric` is a function of each result."""
 
     has_prefixes = True
     """Whether the figure is coloured by prefix."""
 
-    def __init__(self, options: Options, metric: Metric | None = None) -> None:
+    def __init__(self, options: Options | None = None, metric: Metric | None = None) -> None:
         self.metric = metric
-        self._options = options
+        self._options = options or Options(dt="any", metric="any")
         self._lock = threading.RLock()
         self._owners: set[object] = set()
         self._parts: list[RecordedData] = []
         self._first_run = 0
         self._start_s = 0.0
+        self._cleared_s = -math.inf
         self._running: dict[int, _Compute] = {}
         self._computes: dict[int, _Compute] = {}
         """The computes that neither a task nor a hook of another one started, by run."""
-        self._cleared_s = -math.inf
         self._with_source: set[int] = set()
         """Graphs whose compute has this profiler, but not the session, among its callbacks."""
         self._hooks: CallbackTuple = (self._seen, None, None, metric and self._measure, self._over)
-        self._results = Results()
+        self._results: list[Any] = []
         self._results_state: tuple[object, ...] = ()
         self.start_time: float | None = None
         self.end_time: float | None = None
@@ -100,11 +223,11 @@ class RecordedProfiler(Callback):
         return Recording.of(self._recorded())
 
     @property
-    def results(self) -> Results:
+    def results(self) -> list[Any]:
         """The rows, as in ``dask.diagnostics``; the same list until there are new ones."""
         state = self._state()
         if state != self._results_state:
-            self._results, self._results_state = Results(self._rows()), state
+            self._results, self._results_state = list(self._rows()), state
         return self._results
 
     def _rows(self) -> Iterator[Any]:
@@ -124,14 +247,13 @@ class RecordedProfiler(Callback):
             self.end_time = time.perf_counter()
 
     def _is_outermost(self, owner: object) -> bool:
-        """Whether `owner` is the outermost of this profiler's blocks, and just entered."""
+        """Whether `owner` is the only block of this profiler that is entered."""
         return self._blocks() == [owner]
 
     def _open(self, owner: object) -> None:
         with self._lock:
             if not self._owners:
-                self._first_run = self.recorder.next_run
-                self._start_s = self.recorder.now_s()
+                self._first_run, self._start_s = self.recorder.next_run, self.recorder.now_s()
             self._owners.add(owner)
             current().hold(self, self._options)
             # After the source's hooks, which number a compute.
@@ -155,7 +277,7 @@ class RecordedProfiler(Callback):
             self._first_run = min(self._computes, default=self.recorder.next_run)
             starts_s = (compute.start_s for compute in self._computes.values())
             self._start_s = min(starts_s, default=self._cleared_s)
-        self._results, self._results_state = Results(), ()
+        self._results, self._results_state = [], ()
         self.start_time = time.perf_counter() if self._owners else None
         self.end_time = None
 
@@ -170,11 +292,11 @@ class RecordedProfiler(Callback):
     def _state(self) -> tuple[object, ...]:
         """Return a value that changes with each new row."""
         with self._lock:
-            recorder, seen = self.recorder, (0, 0)
+            recorder, cursor = self.recorder, (0, 0)
             if self._owners:
                 recorder.pull_all()
-                seen = (recorder.version, recorder.cursor)
-            return (*seen, len(self._parts), self._cleared_s, frozenset(self._owners))
+                cursor = (recorder.version, recorder.cursor)
+            return (*cursor, len(self._parts), self._cleared_s, frozenset(self._owners))
 
     def _snapshot(self) -> RecordedData:
         session, recorder = current(), self.recorder
@@ -196,11 +318,10 @@ class RecordedProfiler(Callback):
                     self.recorder.warn("results stay on the workers, so the cache metric gave them no value")
             self._computes[run.run].stop_s = run.stop_s
 
-    def _graphs(self, recording: RecordedData) -> dict[int, RecordedGraph]:
+    def _graphs(self, recording: RecordedData) -> dict[int, _RecordedGraph]:
+        computes = self._computes.items()
         return {
-            run: RecordedGraph(recording, run, compute.kinds, compute.functions)
-            for run, compute in self._computes.items()
-            if run in recording.graphs
+            run: _RecordedGraph(recording, compute) for run, compute in computes if run in recording.graphs
         }
 
     # Called by Dask's schedulers ---------------------------------------------------------------------------
@@ -209,9 +330,8 @@ class RecordedProfiler(Callback):
         with self.recorder.guard("a profiler's start"):
             run = current().source.run_of(dsk)
             if run is not None and id(dsk) not in self._running and not is_nested():
-                compute = _Compute(
-                    run, self.recorder.now_s(), None, frozenset(map(type, dsk)), called_names(dsk)
-                )
+                kinds, functions = frozenset(map(type, dsk)), _called_names(dsk)
+                compute = _Compute(run, self.recorder.now_s(), None, kinds, functions)
                 self._computes[run] = self._running[id(dsk)] = compute
                 # In a compute with several explicit profilers, the first one begins the run.
                 self._first_run = min(self._first_run, run)
@@ -264,12 +384,10 @@ class RecordedProfiler(Callback):
         """Show, and outside of notebooks save, the plot; see `taskscope.diagnostics.visualize`."""
         return visualize(self, **options)
 
-    def plot(self, **options: Any) -> figure:
-        """Return the Bokeh figure; options as of `visualize`, as far as they draw."""
+    def _plot(self, **options: Any) -> figure:
         return self.draw(*self.span(), **options)
 
-    def _plot(self, **options: Any) -> figure:
-        return self.plot(**options)
+    plot = _plot
 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
         """Return the Bokeh figure of this time, in seconds of ``time.perf_counter``."""
@@ -282,18 +400,8 @@ class RecordedProfiler(Callback):
         return start, now if self.end_time is None else self.end_time
 
 
-class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[misc]  # properties where Dask has attributes
+class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[misc, override]  # properties where Dask has attributes
     """Records every task, timed by the worker that ran it.
-
-    Parameters
-    ----------
-    get
-        A scheduler, such as ``dask.threaded.get``, for the `get` of this profiler; not needed otherwise.
-
-    Raises
-    ------
-    OptionError
-        If `get` is not a function.
 
     Notes
     -----
@@ -310,46 +418,17 @@ class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[mis
     [('y', <Task 'y' max('x')>), ('z', <Task 'z' min('y')>)]
     """
 
-    def __init__(self, get: Callable[..., Any] | None = None) -> None:
-        if get is not None and not callable(get):
-            raise OptionError(f"get must be a scheduler such as dask.threaded.get, got {get!r}")
-        RecordedProfiler.__init__(self, Options(dt="any", metric="any"))
-        self._get = get
-
-    def get(self, dsk: Any, keys: Any, **options: Any) -> Any:
-        """Compute with this profiler's scheduler and record it: ``x.compute(scheduler=prof.get)``.
-
-        Parameters
-        ----------
-        dsk, keys, options
-            As of the scheduler.
-
-        Raises
-        ------
-        TaskscopeError
-            If the profiler was made without a scheduler.
-        """
-        if self._get is None:
-            raise TaskscopeError(
-                "this Profiler has no scheduler: write Profiler(dask.threaded.get), "
-                "or `with Profiler() as prof:` around the compute"
-            )
-        owner = object()
-        try:
-            self._open(owner)
-            return self._get(dsk, keys, **options)
-        finally:
-            self._close(owner)
+    def __init__(self) -> None:
+        RecordedProfiler.__init__(self)
 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
         from taskscope.charts import MAX_GLYPHS, plot_tasks
 
         recording, origin = self._recorded(), self.recorder.origin
-        texts = self._task_texts(recording) if count_tasks(recording) <= MAX_GLYPHS else None
+        texts = self._calls(recording) if count_tasks(recording) <= MAX_GLYPHS else None
         return plot_tasks(recording, zero_s - origin, until_s - origin, texts=texts, **options)
 
     def _rows(self) -> Iterator[TaskData]:
-        """Yield the tasks that finished, by run and start."""
         recording, origin = self._recorded(), self.recorder.origin
         workers = _worker_ids(recording)
         for run, graph in self._graphs(recording).items():
@@ -361,9 +440,9 @@ class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[mis
             columns = (rows.start[mine] + origin, stop[mine] + origin, rows.lane[mine])
             ended = zip(graph.keys(tasks), tasks, *(column.tolist() for column in columns), strict=True)
             for key, task, start_time, end_time, lane in ended:
-                yield TaskData(key, TaskText(key, graph, task), start_time, end_time, workers[run][lane])
+                yield TaskData(key, graph.task(key, task), start_time, end_time, workers[run][lane])
 
-    def _task_texts(self, recording: RecordedData) -> list[str]:
+    def _calls(self, recording: RecordedData) -> list[str]:
         """Return the call of each task, in the order of `Recording.tasks`, or its prefix."""
         graphs = self._graphs(recording)
         found: list[str] = []
@@ -373,17 +452,18 @@ class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[mis
                 group = recording.graphs[block.run].group[block.task]
                 found += [recording.groups[i].prefix for i in group.tolist()]
             else:
-                found += map(graph.call, block.task.tolist())
+                found += [graph.read(task)[0] for task in block.task.tolist()]
         return found
 
 
-class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: ignore[misc]  # properties where Dask has attributes
+class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: ignore[misc, override]  # properties where Dask has attributes
     """Records how long every result stays in the scheduler's cache.
 
     Parameters
     ----------
     metric
-        A function of a result, such as ``cachey.nbytes``; by default every result counts 1.
+        A function of a result, such as ``cachey.nbytes``; by default every result counts 1. It is called once
+        per task, in the thread that computes. Where it raises, the value is None and the compute goes on.
     metric_name
         Its name in plots; by default that of the function, or ``count``.
 
@@ -391,12 +471,6 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
     ------
     OptionError
         If `metric` is not a function.
-
-    Notes
-    -----
-    ``results`` has what was in the cache, by when it left. The metric is called in the thread that computes,
-    once per task. Where it raises, the value is None and the compute goes on. The cost of a task does not
-    depend on how many results the cache has or had.
 
     Examples
     --------
@@ -411,7 +485,7 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
     def __init__(self, metric: Metric | None = None, metric_name: str | None = None) -> None:
         if metric is not None and not callable(metric):
             raise OptionError(f"metric must be a function of a result, such as cachey.nbytes, got {metric!r}")
-        RecordedProfiler.__init__(self, Options(dt="any", metric="any"), metric)
+        RecordedProfiler.__init__(self, metric=metric)
         name = "count" if metric is None else getattr(metric, "__name__", type(metric).__name__)
         self._metric_name = metric_name or str(name)
 
@@ -450,7 +524,7 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
             times = (enter[rows] + origin).tolist(), (leave[rows] + origin).tolist()
             for key, task, cache_time, free_time in zip(keys, rows.tolist(), *times, strict=True):
                 metric = 1 if self.metric is None else values.get(key)
-                yield CacheData(key, TaskText(key, graph, task), metric, cache_time, free_time)
+                yield CacheData(key, graph.task(key, task), metric, cache_time, free_time)
 
 
 class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
@@ -459,7 +533,8 @@ class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
     Parameters
     ----------
     dt
-        Seconds between samples, 1 by default. If something else samples too, the shorter interval holds.
+        Seconds between samples, 1 by default. If something else samples too, the shorter interval holds. The
+        first and the last moment of a block or a compute are sampled, too.
 
     Raises
     ------
@@ -468,9 +543,8 @@ class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
 
     Notes
     -----
-    Besides, the first and the last moment of a block or a compute are sampled, so that a short one has a
-    result. CPU use is the mean since the sample before, so the first sample has none, and is left out of
-    ``results``; it is in ``recording``. Inside of a block ``results`` is empty, as in ``dask.diagnostics``.
+    CPU use is the mean since the sample before, so the first sample has none, and is left out of ``results``;
+    it is in ``recording``. Inside of a block ``results`` is empty, as in ``dask.diagnostics``.
 
     Examples
     --------
@@ -486,36 +560,30 @@ class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
 
     def __init__(self, dt: float = 1) -> None:
         RecordedProfiler.__init__(self, Options(dt=dt, metric="any"))
-        self._spans_s: list[tuple[float, float]] = []
-        self._entered_s = 0.0
-        self._assigned: Results | None = None
+        self._assigned: list[Any] | None = None
 
     @property
-    def results(self) -> Results:
+    def results(self) -> list[Any]:
         """The samples; an assigned list is drawn instead."""
         return super().results if self._assigned is None else self._assigned
 
     @results.setter
     def results(self, rows: Iterable[tuple[float, float, float]]) -> None:
-        self._assigned = Results(ResourceData(*row) for row in rows)
+        self._assigned = [ResourceData(*row) for row in rows]
 
     def _begin(self, owner: object) -> None:
         super()._begin(owner)
         if self._is_outermost(owner):
-            self._entered_s = self.recorder.now_s()
             current().sampler.block_started(self)
 
     def _end(self, owner: object) -> None:
         if self._is_outermost(owner):
             current().sampler.block_stopped(self)
-            self._spans_s.append((self._entered_s, self.recorder.now_s()))
         super()._end(owner)
 
     def clear(self) -> None:
         """Drop all samples."""
         super().clear()
-        self._spans_s.clear()
-        self._entered_s = self.recorder.now_s()
         self._assigned = None
 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
@@ -528,19 +596,25 @@ class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
         return bool(self._blocks() or self._running)
 
     def _rows(self) -> Iterator[ResourceData]:
-        """Yield the samples of blocks and computes whose CPU use is known."""
-        spans_s = list(self._spans_s)
-        if not self._blocks():
-            computes = self._computes.values()
-            spans_s += [(max(c.start_s, self._cleared_s), c.stop_s) for c in computes if c.stop_s is not None]
+        """Yield the samples whose CPU use is known."""
+        if self._is_running():
+            return
         rows, origin = self._recorded().resources, self.recorder.origin
-        mine = np.zeros(len(rows), bool)
-        for start_s, stop_s in spans_s:
-            mine |= (rows.time >= start_s) & (rows.time <= stop_s)
-        for time_s, cpu_percent, rss_bytes, *_ in rows.part(mine & ~np.isnan(rows.cpu_percent)).tuples():
+        for time_s, cpu_percent, rss_bytes, *_ in rows.part(~np.isnan(rows.cpu_percent)).tuples():
             yield ResourceData(time_s + origin, rss_bytes / 1e6, cpu_percent)
 
     __del__ = RecordedProfiler.close
+
+
+def _called_names(dsk: _Graph) -> dict[str, str]:
+    """Return the function that some tasks call, by group, without the tasks and their arguments."""
+    found: dict[str, str] = {}
+    keys = list(dsk)
+    for key in keys[:: -(-len(keys) // _MAX_SAMPLED) or 1]:
+        group = key[0] if type(key) is tuple and key else split_key(key)[0]
+        if group not in found:
+            found[group] = called_name(dsk[key]) or ""
+    return found
 
 
 def _joined(first: RecordedData, second: RecordedData) -> RecordedData:

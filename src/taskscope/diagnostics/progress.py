@@ -6,14 +6,14 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping, Sized
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import dask.diagnostics
 from dask.utils import format_time
 
-from taskscope.diagnostics.callback import Callback
+from taskscope.diagnostics.profilers import Callback
 from taskscope.errors import OptionError
 from taskscope.model.guard import Guard
 from taskscope.model.import_notice import ImportNotice
@@ -64,8 +64,8 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
 
     Notes
     -----
-    ``last_duration`` is the seconds that the last compute took. Computes that run at the same time share the
-    bar. It has no hook per task, holds on to no result, and writes only every `dt` and at the end.
+    ``last_duration`` is the seconds that the last compute took. Computes that run at the same time share a
+    bar. It has no hook per task, and writes only every `dt` and at the end.
 
     Examples
     --------
@@ -196,10 +196,7 @@ class _TextBar:
         self, out: TextOut | None, text: Callable[..., str], visible_from_s: float, dt: float
     ) -> None:
         # Without a console, as in a window application on Windows, there is no stdout.
-        self._out = out
-        self._text = text
-        self._visible_from_s = visible_from_s
-        self._dt = dt
+        self._out, self._text, self._visible_from_s, self._dt = out, text, visible_from_s, dt
         self._length = 0
         self._stop = threading.Event()
         self.thread = threading.Thread(target=self._run, name="taskscope-progress", daemon=True)
@@ -224,12 +221,13 @@ class _TextBar:
         text = self._text(**over)
         # A shorter line must cover a longer one.
         padded, self._length = f"\r{text:<{self._length}}{end}", len(text)
-        try:
+        with Guard("the progress bar", self._stop_writing):
             self._out.write(padded)
             self._out.flush()
-        except Exception as error:  # noqa: BLE001 - a faulty stream of the user's must not end the compute
-            self._out = None
-            _log.warning("the progress bar stopped, because it could not be written: %s", error)
+
+    def _stop_writing(self, _where: str, error: BaseException) -> None:
+        self._out = None
+        _log.warning("the progress bar stopped, because it could not be written: %s", error)
 
 
 class _ClusterComputes(Observer):
@@ -295,7 +293,7 @@ class _ClusterComputes(Observer):
         return current().recorder.guard("the progress bar")
 
 
-def _state_counts(state: Mapping[str, Sized]) -> tuple[int, int]:
+def _state_counts(state: Mapping[str, Any]) -> tuple[int, int]:
     """Count by the state of a local scheduler, which is empty where it failed early."""
     done = len(state["finished"]) if state else 0
     return done, done + sum(len(state[part]) for part in ("ready", "waiting", "running") if state)

@@ -5,28 +5,13 @@ import sys
 import time
 
 import dask
-import pandas as pd
+import distributed.diagnostics
 import pytest
 
 from taskscope.diagnostics import MemorySampler
-from taskscope.errors import MissingDependencyError, OptionError, TaskscopeError
+from taskscope.errors import OptionError
 from taskscope.session import current
 from tests.support.waiting import until
-
-
-@pytest.fixture(autouse=True)
-def no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other tests may have imported it."""
-    monkeypatch.delitem(sys.modules, "distributed", raising=False)
-
-
-@pytest.fixture
-def series() -> MemorySampler:
-    """Return two series, the second of which began 10 s later and has a sample where the first has none."""
-    ms = MemorySampler()
-    ms.samples["a"] = [(1000.0, 100), (1001.0, 200), (1003.0, 300)]
-    ms.samples["b"] = [(1010.0, 50), (1012.0, 70)]
-    return ms
 
 
 def enough(ms: MemorySampler, interval: float, n: int) -> list[tuple[float, int]]:
@@ -114,52 +99,12 @@ def test_what_cannot_work_is_refused_at_once(options: dict[str, object], message
         MemorySampler().sample("x", **options)  # type: ignore[arg-type]  # that is what is tested
 
 
-def test_series_stand_side_by_side_as_they_came(series: MemorySampler) -> None:
-    frame = series.to_pandas()
-    times = pd.to_datetime([1000, 1001, 1003, 1010, 1012], unit="s")
-    nan = float("nan")
-    expected = pd.DataFrame({"a": [100, 200, 300, nan, nan], "b": [nan, nan, nan, 50, 70]}, index=times)
-    pd.testing.assert_frame_equal(frame, expected, check_index_type=False, check_freq=False)
-
-
-def test_aligned_series_begin_together_and_hold_their_values_no_longer_than_they_last(
-    series: MemorySampler,
-) -> None:
-    frame = series.to_pandas(align=True)
-    times = pd.to_timedelta([0, 1, 2, 3], unit="s")
-    nan = float("nan")
-    expected = pd.DataFrame({"a": [100.0, 200, 200, 300], "b": [50.0, 50, 70, nan]}, index=times)
-    pd.testing.assert_frame_equal(frame, expected, check_index_type=False, check_freq=False)
-
-
-def test_without_a_series_the_table_is_empty_and_there_is_nothing_to_plot() -> None:
-    assert MemorySampler().to_pandas().empty
-    with pytest.raises(TaskscopeError, match="nothing was sampled yet"):
-        MemorySampler().plot()
-
-
-def test_a_plot_is_that_of_pandas_in_gib(series: MemorySampler, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[tuple[pd.DataFrame, dict[str, object]]] = []
-
-    class Plot:
-        def __init__(self, frame: pd.DataFrame) -> None:
-            self.frame = frame
-
-        def __call__(self, **options: object) -> str:
-            drawn.append((self.frame, options))
-            return "axes"
-
-    monkeypatch.setattr(pd.DataFrame, "plot", property(Plot))
-    assert series.plot(align=True, grid=True, ylabel="mine") == "axes"
-    ((frame, options),) = drawn
-    pd.testing.assert_frame_equal(frame * 2**30, series.to_pandas(align=True))
-    assert options == {"xlabel": "time", "ylabel": "mine", "grid": True}
-
-
-def test_without_matplotlib_the_error_says_what_to_install(
-    series: MemorySampler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingDependencyError, match="pip install matplotlib"):
-        series.plot()
+def test_series_of_this_process_are_compared_as_distributed_compares_those_of_clusters() -> None:
+    ms = MemorySampler()
+    for label in ("one", "two"):
+        with ms.sample(label, interval=0.01):
+            pass
+    assert isinstance(ms, distributed.diagnostics.MemorySampler)
+    frame = ms.to_pandas(align=True)
+    assert list(frame.columns) == ["one", "two"]
+    assert frame.iloc[0].tolist() == [ms.samples["one"][0][1], ms.samples["two"][0][1]]

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import html
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -202,12 +201,3 @@ def test_the_profile_has_a_table_and_says_that_it_is_an_estimate() -> None:
     assert "<tr><td>g</td><td>300 ms</td><td>75%</td><td>300 ms</td><td>3</td><td>g.py:1</td></tr>" in page
     assert "<tr><td>x</td><td>100 ms</td><td>25%</td>" in page
     assert "C code that Dask called" in page
-
-
-def test_loading_the_drop_in_loads_neither_pandas_nor_bokeh_nor_distributed() -> None:
-    program = (
-        "import sys; from taskscope.diagnostics import performance_report, MemorySampler\n"
-        "print([n for n in ('IPython', 'bokeh', 'distributed', 'ipywidgets', 'pandas') if n in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

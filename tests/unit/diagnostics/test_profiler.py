@@ -10,8 +10,6 @@ from operator import add, mul
 from typing import Any
 
 import dask
-import dask.array as da
-import dask.multiprocessing
 import dask.threaded
 import numpy as np
 import pytest
@@ -21,9 +19,8 @@ from dask.diagnostics.profile import TaskData
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope import diagnostics
 from taskscope.diagnostics import CacheProfiler, Profiler, ResourceProfiler
-from taskscope.errors import OptionError, TaskscopeError
+from taskscope.errors import TaskscopeError
 from taskscope.session import current
 from tests.support.computes.process_tasks import pid
 from tests.support.waiting import PATIENCE_S
@@ -258,10 +255,10 @@ def test_nothing_of_a_compute_is_kept_alive() -> None:
 def test_results_are_let_go_when_they_are_cleared() -> None:
     with Profiler() as prof:
         dask.get(GRAPH, "z")
-    results = weakref.ref(prof.results)
+    graph = weakref.ref(prof.results[0].task._read.func.__self__)
     prof.clear()
     gc.collect()
-    assert results() is None
+    assert graph() is None
 
 
 odd_keys = st.recursive(
@@ -295,21 +292,3 @@ def test_keys_come_back_as_the_objects_they_were(names: list[Any]) -> None:
     with Profiler() as prof:
         dask.get({name: Task(name, int) for name in names}, names)
     assert sorted(map(repr, keys(prof))) == sorted(map(repr, names))
-
-
-def test_the_interface_of_2015() -> None:
-    a = da.ones(10, chunks=5)
-    for prof in (Profiler(dask.threaded.get), diagnostics.thread_prof):
-        assert a.sum().compute(scheduler=prof.get) == 10
-        assert prof.get({"x": (abs, -1)}, "x") == 1
-        assert prof.results() is prof.results
-        assert prof.results()[-1].key == "x"
-        prof.clear()
-    assert diagnostics.thread_prof is diagnostics.thread_prof
-    assert diagnostics.process_prof._get is dask.multiprocessing.get
-    with pytest.raises(TaskscopeError, match=r"write Profiler\(dask.threaded.get\)"):
-        Profiler().get({}, [])
-    with pytest.raises(
-        OptionError, match=r"get must be a scheduler such as dask\.threaded\.get, got 'threads'"
-    ):
-        Profiler("threads")  # type: ignore[arg-type]  # wrong on purpose
