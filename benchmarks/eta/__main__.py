@@ -20,7 +20,7 @@ from distributed import Client, LocalCluster
 
 from benchmarks.eta.workloads import N_WORKERS, WORKLOADS, Graph, graph_of
 from benchmarks.harness import Table, main
-from taskscope.analysis.time_left import Estimates
+from taskscope.analysis.progress import Estimates
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Estimate
 from taskscope.options import Options

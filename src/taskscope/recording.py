@@ -10,8 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, ParamSpec, Protocol, Self
 
 from taskscope.analysis.calls.lines import Lines, lines
-from taskscope.analysis.calls.profile import Profile, profile
-from taskscope.analysis.calls.proportion import in_proportion
+from taskscope.analysis.calls.profile import Profile, in_proportion, profile
 from taskscope.analysis.cluster import Bandwidth, Spans, bandwidth, spans
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.explain.critical_path import CriticalPath, critical_path

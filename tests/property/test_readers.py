@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskscope.analysis.time_left import Estimates
+from taskscope.analysis.progress import Estimates
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.jupyter.widgets.values import ResourceFollower, Window
 from taskscope.model.tables.process import ResourceRows

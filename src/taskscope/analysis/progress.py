@@ -1,18 +1,333 @@
-"""How far computes are."""
+"""How far computes are, and when they will end."""
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
+from taskscope.analysis.explain.replay import run_again_s
 from taskscope.analysis.quantities import format_duration, plural
-from taskscope.analysis.time_left import TimeLeft, time_left
 from taskscope.analysis.totals import State, state_of, union_s
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run
 from taskscope.model.tables.workers import Scheduled, sum_scheduled
+from taskscope.record import Recorder
+from taskscope.record.writers.graph import GraphShape
+
+_MIN_ENDED = 3
+_MIN_ELAPSED_S = 0.5
+_MIN_KNOWN = 0.5
+"""Least share of the tasks ahead whose prefix has an ended task."""
+_N_REPLAYS = 30
+_MIN_REPLAYS = 6
+_MAX_STEPS = 12_000
+"""About so many tasks are replayed for an estimate."""
+_MAX_REPLAYED = 10_000
+"""Of more tasks that are left, their durations are added up."""
+_BAND = (0.05, 0.95)
+_FLOOR = 0.15
+"""The band is never narrower than this share of the time left, to either side."""
+_UNSEEN_SPREAD, _FEW_SPREAD = 1.5, 0.6
+"""The standard deviation of the logarithm of a prefix's mean: where no task of it has ended, and where one
+has; of more tasks it is less in proportion."""
+_LATE = 20
+"""Two of three replays draw from so many tasks that ended last, as durations may change."""
+_MAX_CHANGE = 3.0
+_ERRORS = 3.0
+_MAX_AGAIN = 9.0
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLeft:
+    """An estimate of the seconds until computes end, and the band around it."""
+
+    guess_s: float
+    low_s: float
+    high_s: float
+    n_unseen: int = 0
+    """Tasks ahead of prefixes without an ended task: `high_s` holds if they are like the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The counts and durations of a compute that runs, by prefix, and its graph.
+
+    `graph` has the number of a prefix in `rows` for each task that is left, tasks in flight included, and for
+    each task the ones that need it; it is None where it is unknown or too large.
+    """
+
+    run: Run
+    now_s: float
+    rows: Sequence[PrefixProgress]
+    recent_s: Mapping[str, NDArray[np.float64]]
+    """Durations of the tasks that ended last."""
+    in_flight_s: Mapping[str, Sequence[float]]
+    """For how long the tasks in flight have run."""
+    graph: tuple[NDArray[np.int64], Sequence[Sequence[int]]] | None = None
+    lag_s: float = 0.0
+    """How long after the task before it a task begins in a lane."""
+
+
+def estimate_stop(evidence: Evidence) -> Estimate | None:
+    """Return when a compute will end; None before there is evidence.
+
+    There is evidence once three tasks have ended, half a second has passed, and at least half of the tasks
+    ahead are of prefixes with an ended task.
+    """
+    elapsed_s = evidence.now_s - evidence.run.start_s
+    spent_s = sum(row.duration_s for row in evidence.rows)
+    n_ended, n_unseen = sum(map(_ended, evidence.rows)), _unseen(evidence)
+    n_ahead = n_unseen + sum(_ahead(row) for row in evidence.rows if _ended(row))
+    is_known = evidence.run.n_tasks > 0 and spent_s > 0 and n_ended >= _MIN_ENDED
+    if not is_known or elapsed_s < _MIN_ELAPSED_S or n_unseen > (1 - _MIN_KNOWN) * n_ahead:
+        return None
+    flying_s = sum(sum(ages) for ages in evidence.in_flight_s.values())
+    concurrency = (spent_s + flying_s) / elapsed_s
+    ends_s = np.array(_ends_s(evidence, concurrency))
+    low_s, high_s = np.quantile(ends_s, _BAND).tolist()
+    return Estimate(
+        evidence.now_s + float(np.median(ends_s)),
+        evidence.now_s + (1 - _FLOOR) * low_s,
+        evidence.now_s + (1 + _FLOOR) * high_s,
+        n_unseen,
+    )
+
+
+def _ends_s(evidence: Evidence, concurrency: float) -> list[float]:
+    """Return in how many seconds the compute ends, in each of several replays."""
+    random = np.random.default_rng(evidence.run.run)
+    samples = _samples(evidence)
+    n_left = sum(map(_ahead, evidence.rows))
+    if evidence.graph is None or n_left > _MAX_REPLAYED:
+        return [
+            sum(_drawn_s(evidence, row, samples, random, n).sum() for row in evidence.rows) / concurrency
+            for n in range(_N_REPLAYS)
+        ]
+    prefix, dependents = evidence.graph
+    n_needed = np.bincount([other for others in dependents for other in others], minlength=len(prefix))
+    lag_s, pool = np.full(len(prefix), evidence.lag_s), np.zeros(len(prefix), np.int64)
+    threads = (evidence.run.n_workers or math.ceil(concurrency),)
+    places = [np.flatnonzero(prefix == number) for number in range(len(evidence.rows))]
+    found = []
+    for n in range(min(max(_MAX_STEPS // max(len(prefix), 1), _MIN_REPLAYS), _N_REPLAYS)):
+        seconds = np.zeros(len(prefix))
+        for row, mine in zip(evidence.rows, places, strict=True):
+            drawn_s = _drawn_s(evidence, row, samples, random, n)
+            # A task may have ended between the counts and the graph.
+            seconds[mine[: len(drawn_s)]] = drawn_s[: len(mine)]
+        found.append(
+            run_again_s(seconds, lag_s, dependents, n_needed, pool=pool, threads=threads, is_stack=True)
+        )
+    return found
+
+
+def _samples(evidence: Evidence) -> dict[str, NDArray[np.float64]]:
+    """Return the durations of each prefix to draw from; where none has ended, the mean of all."""
+    n_ends = sum(_ended(row) + row.again for row in evidence.rows)
+    mean_s = sum(row.duration_s for row in evidence.rows) / n_ends
+    samples = {}
+    for row in evidence.rows:
+        recent = evidence.recent_s.get(row.prefix, np.empty(0))
+        own_s = row.duration_s / (_ended(row) + row.again) if _ended(row) else mean_s
+        samples[row.prefix] = recent if len(recent) else np.array([own_s])
+    return samples
+
+
+def _drawn_s(
+    evidence: Evidence,
+    row: PrefixProgress,
+    samples: Mapping[str, NDArray[np.float64]],
+    random: np.random.Generator,
+    n_replay: int,
+) -> NDArray[np.float64]:
+    """Return how long the tasks ahead of a prefix take in a replay, those in flight first."""
+    sample = samples[row.prefix]
+    if n_replay % 3:
+        late = sample[-max(_LATE, len(sample) // 4) :]
+        sample = late * (_change(sample, late, _ahead(row)) if n_replay % 3 == 2 else 1.0)
+    spread = _FEW_SPREAD / _ended(row) if _ended(row) else _UNSEEN_SPREAD
+    pool = random.choice(sample, len(sample)) * math.exp(random.normal(0.0, spread))
+    drawn_s = random.choice(pool, _ahead(row))
+    for place, age_s in enumerate(evidence.in_flight_s.get(row.prefix, ())[: len(drawn_s)]):
+        longer = pool[pool > age_s]
+        # A task that has run longer than all others is as likely as not to run as long again.
+        again = min(1 / (1 - random.random()) - 1, _MAX_AGAIN) * max(age_s - pool.max(), 0.1 * pool.max())
+        drawn_s[place] = random.choice(longer) - age_s if len(longer) else again
+    return drawn_s
+
+
+def _change(sample: NDArray[np.float64], late: NDArray[np.float64], n_ahead: int) -> float:
+    """Return how many times longer than the last tasks those ahead take, if durations go on changing."""
+    change_s, late_s, n_before = (
+        float(late.mean() - sample.mean()),
+        float(late.mean()),
+        len(sample) - len(late),
+    )
+    if not n_before or not late_s:
+        return 1.0
+    # Along a straight line through the middle of all tasks and the middle of the last ones, where that is no
+    # chance, else as far again.
+    is_clear = abs(change_s) > _ERRORS * float(late.std()) / math.sqrt(len(late))
+    reach = (n_ahead + len(late)) / n_before if is_clear else 1.0
+    return float(np.clip(1 + reach * change_s / late_s, 1 / _MAX_CHANGE, _MAX_CHANGE))
+
+
+def time_left(estimates: Iterable[Estimate | None], now_s: float) -> TimeLeft | None:
+    """Return how long it takes until all computes have ended; None if one is not known, or there is none."""
+    given = list(estimates)
+    known = [e for e in given if e is not None]
+    if not known or len(known) < len(given):
+        return None
+    stops, firsts, lasts = zip(*((e.stop_s, e.earliest_s, e.latest_s) for e in known), strict=True)
+    guess_s, low_s, high_s = (max(max(ends) - now_s, 0.0) for ends in (stops, firsts, lasts))
+    return TimeLeft(guess_s, low_s, high_s, sum(e.n_unseen for e in known))
+
+
+def _unseen(evidence: Evidence) -> int:
+    """Return the number of tasks ahead of prefixes without an ended task, or not counted by prefix yet."""
+    uncounted = max(evidence.run.n_tasks - sum(row.total for row in evidence.rows), 0)
+    return uncounted + sum(_ahead(row) for row in evidence.rows if not _ended(row))
+
+
+def _ended(row: PrefixProgress) -> int:
+    return row.finished + row.erred + row.interrupted
+
+
+def _ahead(row: PrefixProgress) -> int:
+    return max(row.total - _ended(row), 0)
+
+
+_VALID_S = 0.5
+_COST = 50
+"""An estimate is valid for so many times as long as it took."""
+_RECENT_TASKS = 500
+_LATENCY_S = 0.5
+"""The newest rows of a recorder are at most so old, as far as tasks end."""
+
+
+def _lag_s(lane: NDArray[np.integer], start: NDArray[np.float64], stop: NDArray[np.float64]) -> float:
+    """Return how long after the task before it a task begins; longer gaps are waits for other tasks."""
+    order = np.lexsort((start, lane))
+    gaps_s = (start[order][1:] - stop[order][:-1])[lane[order][1:] == lane[order][:-1]]
+    if not len(gaps_s):
+        return 0.0
+    ends = np.sort(stop)
+    before = np.searchsorted(ends, start, side="right") - 1
+    since_any_s = (start - ends[before])[before >= 0]
+    of_lanes_s = len(np.unique(lane)) * float(np.median(since_any_s)) if len(since_any_s) else 0.0
+    return max(min(float(np.quantile(gaps_s, 0.25)), of_lanes_s), 0.0)
+
+
+class Estimates:
+    """The estimates for the computes that a recorder records."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._shapes: dict[int, GraphShape] = {}
+        self._known: dict[int, tuple[float, Estimate | None]] = {}
+
+    def of(self, runs: Iterable[Run], now_s: float) -> Mapping[int, Estimate]:
+        """Return the estimates of running computes with evidence, by compute."""
+        found: dict[int, Estimate] = {}
+        for run in runs:
+            if run.status != "running":
+                self._shapes.pop(run.run, None)
+                self._known.pop(run.run, None)
+            elif (estimate := self._current(run, now_s)) is not None:
+                found[run.run] = estimate
+        return found
+
+    def _current(self, run: Run, now_s: float) -> Estimate | None:
+        until_s, estimate = self._known.get(run.run, (-math.inf, None))
+        if now_s < until_s or now_s - run.start_s < _MIN_ELAPSED_S:
+            return estimate
+        begun_s, estimate = self._recorder.now_s(), None
+        with self._recorder.guard("the estimate of a compute"):
+            estimate = estimate_stop(self._evidence(run, now_s))
+        took_s = self._recorder.now_s() - begun_s
+        self._known[run.run] = (now_s + max(_VALID_S, _COST * took_s), estimate)
+        return estimate
+
+    def _evidence(self, run: Run, now_s: float) -> Evidence:
+        recorder = self._recorder
+        rows = recorder.progress(run.run, run.run)
+        _, tasks = recorder.tasks_since(recorder.cursor - _RECENT_TASKS, _RECENT_TASKS)
+        mine = np.flatnonzero(tasks.run == run.run)
+        group, lane = tasks.group[mine], tasks.lane[mine]
+        start, stop = tasks.start[mine], tasks.stop[mine]
+        # Tasks that ended since the last one was recorded are not counted yet.
+        now_s = min(max(float(stop.max(initial=-math.inf)), now_s - _LATENCY_S), now_s)
+        recent_s: defaultdict[str, list[float]] = defaultdict(list)
+        for of_group, seconds in zip(group.tolist(), (stop - start).tolist(), strict=True):
+            recent_s[recorder.groups[of_group].prefix].append(seconds)
+        in_flight = [
+            (task.group, now_s - task.start_s)
+            for task in recorder.running()
+            if task.run == run.run and task.start_s <= now_s
+        ]
+        in_flight_s: defaultdict[str, list[float]] = defaultdict(list)
+        for of_group, age_s in in_flight:
+            in_flight_s[recorder.groups[of_group].prefix].append(age_s)
+        return Evidence(
+            run,
+            now_s,
+            rows,
+            {prefix: np.array(seconds) for prefix, seconds in recent_s.items()},
+            in_flight_s,
+            self._graph(run.run, rows, [of_group for of_group, _ in in_flight]),
+            _lag_s(lane, start, stop),
+        )
+
+    def _graph(
+        self, run: int, rows: Sequence[PrefixProgress], in_flight: Sequence[int]
+    ) -> tuple[NDArray[np.int64], Sequence[Sequence[int]]] | None:
+        """Return the graph of the tasks that are left, see `Evidence`; those in flight are the first."""
+        ended = self._recorder.ended(run)
+        n_keys = sum(row.total + row.skipped for row in rows)
+        shape = None if ended is None else self._shape(run, max(int(ended.max(initial=-1)) + 1, n_keys))
+        if ended is None or shape is None:
+            return None
+        is_left = np.ones(len(shape.group), np.bool_)
+        is_left[ended] = is_left[shape.data] = False
+        left = np.flatnonzero(is_left)
+        if len(left) > _MAX_REPLAYED or len(left) < sum(map(_ahead, rows)):
+            return None
+        by = np.repeat(np.arange(len(shape.group)), shape.n_dependencies)
+        kept = is_left[by] & is_left[shape.edges]
+        is_ready = is_left.copy()
+        is_ready[by[kept]] = False
+        ready: defaultdict[int, list[int]] = defaultdict(list)
+        for task in np.flatnonzero(is_ready).tolist():
+            ready[int(shape.group[task])].append(task)
+        # Which of the ready tasks of a group is in flight makes no difference.
+        begun = [ready[group].pop() for group in in_flight if ready[group]]
+        # What became ready last runs first: tasks whose dependencies have ended, before those without any.
+        others = np.setdiff1d(left, begun)
+        others = others[np.argsort(shape.n_dependencies[others] == 0, kind="stable")]
+        order = np.concatenate([np.array(begun, np.int64), others])
+        place = np.zeros(len(shape.group), np.int64)
+        place[order] = np.arange(len(order))
+        dependents: list[list[int]] = [[] for _ in order]
+        for other, task in zip(place[shape.edges[kept]].tolist(), place[by[kept]].tolist(), strict=True):
+            dependents[other].append(task)
+        numbers = {row.prefix: number for number, row in enumerate(rows)}
+        of_group = np.array([numbers.get(group.prefix, 0) for group in self._recorder.groups])
+        return of_group[shape.group[order]], dependents
+
+    def _shape(self, run: int, n_tasks: int) -> GraphShape | None:
+        """Return the shape of a graph of at least so many tasks: one that is submitted bit by bit grows."""
+        known = self._shapes.get(run)
+        if known is None or len(known.group) < n_tasks:
+            known = self._recorder.graph_shape(run)
+            if known is None or len(known.group) < n_tasks:
+                return None
+            self._shapes[run] = known
+        return known
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import cast
 
 import numpy as np
 
-from taskscope.analysis.before_tasks import measure_before_tasks
 from taskscope.analysis.cluster import cpu_by_prefix, measure_executing
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.memory import allocations, memory_peak
@@ -29,6 +28,7 @@ from taskscope.analysis.totals import (
     State,
     Totals,
     WorkersTotals,
+    measure_before_tasks,
     measure_totals,
 )
 from taskscope.model.recording import RecordedData, count_tasks

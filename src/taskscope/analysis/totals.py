@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.quantities import format_duration
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import FAILED_ATTEMPT
 from taskscope.model.tables.process import ResourceRows
@@ -40,6 +42,16 @@ def state_of(runs: Iterable[Run]) -> State:
     """Return ``running`` while any compute runs, then the worst end of them all; ``waiting`` without any."""
     seen = {run.status for run in runs}
     return next((state for state in _WORST_FIRST if state in seen), "waiting")
+
+
+def stop_of(recording: RecordedData, run: Run) -> float:
+    """Return when a compute ended, or when the recording was taken."""
+    return recording.now_s if run.stop_s is None else run.stop_s
+
+
+def makespan_s(recording: RecordedData, runs: Sequence[Run]) -> float:
+    """Return how long computes took, from the start of the first one to the end of the last one."""
+    return max(stop_of(recording, run) for run in runs) - min(run.asked_s for run in runs)
 
 
 def union_s(start: NDArray[np.float64], stop: NDArray[np.float64]) -> float:
@@ -353,21 +365,17 @@ def measure_totals(recording: RecordedData) -> Totals:
     )
 
 
-def _stops(recording: RecordedData) -> list[float]:
-    return [recording.now_s if run.stop_s is None else run.stop_s for run in recording.runs]
-
-
 def _makespan_s(recording: RecordedData) -> float | None:
     if not recording.runs:
         return None
-    computes_s = max(_stops(recording)) - min(run.asked_s for run in recording.runs)
+    computes_s = makespan_s(recording, recording.runs)
     wall_s = recording.metadata.get("wall_s")
     return max(wall_s, computes_s) if isinstance(wall_s, float) else computes_s
 
 
 def _busy_fraction(recording: RecordedData, tasks: TaskBlock, n_workers: int | None) -> float | None:
     starts = np.array([run.asked_s for run in recording.runs])
-    computing_s = union_s(starts, np.array(_stops(recording)))
+    computing_s = union_s(starts, np.array([stop_of(recording, run) for run in recording.runs]))
     if not n_workers or computing_s <= 0 or not len(tasks) or recording.dropped:
         return None
     # By thread, not by lane: a task that computes inside itself is one busy worker, not two.
@@ -394,3 +402,78 @@ def _prefixes(recording: RecordedData, tasks: TaskBlock) -> tuple[PrefixTotal, .
         if n
     ]
     return tuple(sorted(rows, key=lambda row: -row.duration_s))
+
+
+PHASE_WORDS = {
+    "send": "sending the graph",
+    "travel": "on its way",
+    "materialize": "making its tasks",
+    "order": "ordering them",
+    "initialize": "taking them in",
+    "wait": "until a worker began",
+}
+"""The phases, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeTasks:
+    """How long computes took before their first task, and what for."""
+
+    seconds: float
+    phases_s: dict[str, float]
+
+    def words(self) -> str:
+        """Return the phases in words, without phases of less than a hundredth.
+
+        Examples
+        --------
+        >>> BeforeTasks(12.0, {"send": 3.0, "materialize": 8.0, "order": 0.02, "wait": 0.98}).words()
+        '3 s sending the graph, 8 s making its tasks, 980 ms until a worker began'
+        """
+        return ", ".join(
+            f"{format_duration(seconds)} {PHASE_WORDS[phase]}"
+            for phase, seconds in self.phases_s.items()
+            if seconds >= self.seconds / 100
+        )
+
+
+def measure_before_tasks(recording: RecordedData, runs: Sequence[Run] | None = None) -> BeforeTasks | None:
+    """Return where the time went before the first task; None where nothing of it was measured."""
+    first_s = _first_tasks(recording)
+    seconds, phases_s = 0.0, defaultdict[str, float](float)
+    for run in recording.runs if runs is None else runs:
+        phases = list(phases_of(run, first_s.get(run.run)))
+        for phase, start_s, stop_s in phases:
+            phases_s[phase] += stop_s - start_s
+        if phases:
+            seconds += max(first_s.get(run.run, phases[-1][2]) - run.asked_s, 0.0)
+    return BeforeTasks(seconds, {p: phases_s[p] for p in PHASE_WORDS if p in phases_s}) if phases_s else None
+
+
+def phases_of(run: Run, first_s: float | None) -> Iterator[tuple[str, float, float]]:
+    """Yield each known phase before the first task, with its begin and end."""
+    at_s = run.asked_s
+    if run.send_s is not None:
+        yield "send", at_s, at_s + run.send_s
+    elif run.order_s is None:
+        return
+    at_s = run.start_s
+    if run.received_s is not None and run.received_s > at_s:
+        yield "travel", at_s, run.received_s
+        at_s = run.received_s
+    steps = ("materialize", run.materialize_s), ("order", run.order_s), ("initialize", run.initialize_s)
+    for phase, took_s in steps:
+        if took_s is not None:
+            yield phase, at_s, at_s + took_s
+            at_s += took_s
+    if first_s is not None and run.order_s is not None and first_s > at_s:
+        yield "wait", at_s, first_s
+
+
+def _first_tasks(recording: RecordedData) -> dict[int, float]:
+    """Return when the first task of each compute began."""
+    found: dict[int, float] = {}
+    for block in recording.blocks:
+        if len(block):
+            found[block.run] = min(found.get(block.run, float("inf")), float(block.start.min()))
+    return found

@@ -53,7 +53,7 @@ class TerminalProgress:
         self._shown_s = float("-inf")
         self._lock = threading.Lock()
         # Here, because a script whose progress is not shown needs none of the widgets.
-        from taskscope.analysis.time_left import Estimates
+        from taskscope.analysis.progress import Estimates
 
         self._estimates = Estimates(block.session.recorder)
         self._undo = [

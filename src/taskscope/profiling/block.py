@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from taskscope.analysis.calls.lines import lines_text
-from taskscope.analysis.calls.proportion import in_proportion
+from taskscope.analysis.calls.profile import in_proportion
 from taskscope.analysis.clip import clipped
 from taskscope.analysis.quantities import format_count, plural
 from taskscope.analysis.redaction import Redaction

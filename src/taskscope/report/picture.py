@@ -15,10 +15,10 @@ from taskscope.analysis.display.colours import (
     FAILED_COLOUR,
     LIGHT,
     PALETTE,
+    lane_names,
     prefix_colours,
 )
 from taskscope.analysis.display.coverage import ENDED_BADLY, Coverage, measure_coverage
-from taskscope.analysis.display.lanes import lane_names
 from taskscope.analysis.quantities import format_duration, printable
 from taskscope.analysis.totals import PrefixTotal
 from taskscope.model.recording import RecordedData

@@ -4,8 +4,7 @@ import re
 from base64 import b64decode
 
 from taskscope.analysis.display.colours import PALETTE
-from taskscope.analysis.progress import PrefixCount, Progress
-from taskscope.analysis.time_left import TimeLeft
+from taskscope.analysis.progress import PrefixCount, Progress, TimeLeft
 from taskscope.model.tables.records import Group, RunningTask
 from taskscope.model.tables.workers import Scheduled
 from taskscope.report import live_bundle

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import is_file_of, is_of_library, place_text, source_lines, source_of
 from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackColumns, StackRows
 from taskscope.options import Named, code_of
+from taskscope.wire.batch import wire_text
 
 _NOT_ON_CLUSTER = (
     "no lines of tasks on the cluster: workers sample lines where they are asked for, with %%profile --lines "
@@ -497,3 +499,38 @@ def _values(line: Line | None, total_s: float) -> tuple[str, ...]:
         return str(line.n_samples), f"{line.seconds:.3f}", f"{line.seconds_error:.3f}", share, cpu
     each_us = f"{1e6 * line.seconds / line.hits:.1f}" if line.hits else ""
     return str(line.hits), f"{line.seconds:.4f}", each_us, share, cpu
+
+
+_MAX_LINES = 2_000
+_NO_LINES = (
+    "no sample kept a line of it: on a cluster, workers sample lines where they are asked for, with "
+    "%%profile --lines or profile(lines=True)"
+)
+_NO_SOURCE = "its source is not here, or has changed"
+
+
+def function_source(
+    stacks: StackColumns, name: str, file: str, line: int, started_at: datetime
+) -> dict[str, Any]:
+    """Return the lines of a function, as they stand in its file, each with the seconds that samples give it.
+
+    ``lines`` are rows of number, text and seconds, unknown being None; ``note`` says what is missing.
+    """
+    places = [
+        place
+        for place, each in enumerate(stacks.functions)
+        if (wire_text(each.name), wire_text(each.file), each.line) == (name, file, line)
+    ]
+    found = sampled_functions(stacks, stacks.lines, samples_of(stacks, stacks.lines), places, started_at)
+    if not found:
+        return {"function": [name, file, line], "seconds": 0.0, "lines": [], "note": _NO_LINES}
+    block = source_block(found[0])[:_MAX_LINES]
+    return {
+        "function": [name, file, line],
+        "seconds": found[0].seconds,
+        "lines": [
+            [number, None if text is None else wire_text(text), None if known is None else known.seconds]
+            for number, text, known in block
+        ],
+        "note": None if any(text is not None for _, text, _ in block) else _NO_SOURCE,
+    }

@@ -12,15 +12,16 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.cluster import without_workers
 from taskscope.analysis.explain.schedule import (
     NONE,
     Schedule,
     busy_ns,
+    cached,
     key_texts,
     schedules_of,
     to_ns,
 )
-from taskscope.analysis.explain.workers import without_workers
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
 from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.model.recording import RecordedData, count_tasks
@@ -277,6 +278,7 @@ class CriticalPath(Result):
 _MAX_PARTS = 12
 
 
+@cached
 def critical_path(recording: RecordedData, run: int | None = None) -> CriticalPath:
     """Return the tasks and waits that set how long a compute took, or all of them."""
     schedules = schedules_of(recording, run)
@@ -366,7 +368,7 @@ class _Walk:
 
     def _chain(self, last: int, cursor: int) -> None:
         schedule, found = self._schedule, self._found
-        bound_to = schedule.bound_to.tolist()
+        bound_to = schedule.bound[0].tolist()
         path = [last]
         while bound_to[path[-1]] != NONE:
             path.append(bound_to[path[-1]])
@@ -380,7 +382,7 @@ class _Walk:
         order = np.arange(len(places))
         none = np.full(len(places), NONE)
         task, row = schedule.number[places], schedule.row[places]
-        tasks = np.stack((run, start, stop, none, task, row, schedule.bound_by[places]))
+        tasks = np.stack((run, start, stop, none, task, row, schedule.bound[1][places]))
         waits = np.stack((run, since, start, causes, none, none, np.zeros(len(places), np.int64)))
         did = self._activities(places)
         split = [i for i, place in enumerate(path) if place in did] if did else []
@@ -472,7 +474,7 @@ def _slack(schedule: Schedule) -> NDArray[np.int64]:
     if not n:
         return np.empty(0, np.int64)
     start, stop = schedule.start.tolist(), schedule.stop.tolist()
-    before, bound_to = schedule.before.tolist(), schedule.bound_to.tolist()
+    before, bound_to = schedule.before.tolist(), schedule.bound[0].tolist()
     needed = schedule.needed.tolist()
     latest = [int(schedule.stop.max())] * n
     end = len(needed)

@@ -1,13 +1,25 @@
-"""A cause of a compute's length, and the answer that it is part of."""
+"""What `explain` returns, and the prepared computes in which it looks for causes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from taskscope.analysis.quantities import format_duration
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.explain.critical_path import CriticalPath, WaitCause
+from taskscope.analysis.explain.replay import replayed_s
+from taskscope.analysis.explain.schedule import Schedule
+from taskscope.analysis.explain.waits import Stacks
+from taskscope.analysis.quantities import format_duration, format_percent, printable
 from taskscope.analysis.result import Result, Section, columns_of
+from taskscope.model.recording import RecordedData
+from taskscope.model.tables.records import Run, number_prefixes
 
 Cause: TypeAlias = Literal[
     "interpreter-lock",
@@ -152,3 +164,222 @@ def measured(cause: Cause, worth_s: float, text: str, advice: str, evidence: Map
 def at_most(cause: Cause, worth_s: float, text: str, advice: str, evidence: Mapping[str, object]) -> Finding:
     """Return a finding of which only the most that it can have cost is known."""
     return Finding(cause, worth_s, 0.0, worth_s, text, advice, evidence)
+
+
+_STRAGGLER = 3.0
+_FEW = 0.1
+_LEAST_S = 1e-3
+_MIN_LIKE = 8
+_BESIDE = 0.5
+_LATE_SHARE = 0.03
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """All computes that are explained: how long they took, what lay between them included, and their path."""
+
+    recording: RecordedData
+    makespan_s: float
+    path: CriticalPath
+    schedules: tuple[Schedule, ...]
+
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """All prefixes of the recording."""
+        return number_prefixes(self.recording.groups)[0]
+
+    def waited_s(self, *causes: WaitCause) -> float:
+        """Return how long the critical path waited for these."""
+        waits = self.path.wait_s
+        return sum(waits.get(cause, 0.0) for cause in causes)
+
+    def share(self, seconds: float) -> str:
+        """Return a part of the makespan in words."""
+        return format_percent(min(seconds / self.makespan_s, 1.0) if self.makespan_s else 0.0)
+
+    def most(self, prefix: NDArray[np.int64], seconds: NDArray[np.float64]) -> list[str]:
+        """Return up to three prefixes with the most time."""
+        sums = np.bincount(prefix, np.nan_to_num(seconds), len(self.prefixes))
+        prefixes = self.prefixes
+        return [prefixes[i] for i in np.argsort(-sums, kind="stable")[:3].tolist() if sums[i]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Computes that overlap, which are one graph, and what their tasks usually take."""
+
+    whole: Whole
+    schedule: Schedule
+    base_s: float
+    """How long a replay of them takes as they were."""
+    kind: NDArray[np.int64]
+    """A number for each task, the same for tasks that are alike."""
+    usual_s: NDArray[np.float64]
+    """The median of the tasks that are like each; its own duration where these are few."""
+    is_late: NDArray[np.bool_]
+    """Which few tasks took far longer than tasks like them."""
+
+    @classmethod
+    def of(cls, whole: Whole, schedule: Schedule) -> Part:
+        """Return them with what is needed to look for causes."""
+        kind = kinds_of(schedule)
+        usual_s, is_late = schedule.seconds.copy(), np.zeros(len(kind), bool)
+        for number in np.flatnonzero(np.bincount(kind, minlength=1) >= _MIN_LIKE).tolist():
+            mine = np.flatnonzero(kind == number)
+            usual_s[mine] = float(np.median(schedule.seconds[mine]))
+            # Not those that only had to wait longer for a core.
+            is_late[mine] = _few_late(schedule.seconds[mine]) & _few_late(schedule.takes_s[mine])
+            # Nor those that had to wait for threads of their own, which others kept from a core.
+            if schedule.load.is_crowded or schedule.load.beside_share >= _BESIDE:
+                own_s = np.nan_to_num(schedule.cpu_s[mine])
+                later_s = schedule.seconds[mine] - usual_s[mine]
+                is_late[mine] &= _few_late(own_s) & (own_s - np.median(own_s) >= 0.5 * later_s)
+        is_late &= schedule.seconds >= _LATE_SHARE * whole.makespan_s
+        is_late &= ~np.array([is_of_shuffle(name) for name in schedule.names], bool)[schedule.prefix]
+        return cls(whole, schedule, replayed_s(schedule), kind, usual_s, is_late)
+
+    @property
+    def stacks(self) -> Stacks:
+        """The samples of their tasks."""
+        return self.schedule.load.stacks
+
+    @property
+    def runs(self) -> list[int]:
+        """The numbers of the computes."""
+        return [run.run for run in self.schedule.runs]
+
+    def tasks(self, places: NDArray[np.integer]) -> Mapping[int, list[int]]:
+        """Return the numbers of tasks in the graphs of their computes, by compute."""
+        run, number = self.schedule.run[places], self.schedule.number[places]
+        return {one: sorted(set(number[run == one].tolist())) for one in np.unique(run).tolist()}
+
+    def most(self, chosen: NDArray[np.bool_] | NDArray[np.integer]) -> list[str]:
+        """Return up to three prefixes of these tasks, those with the most time."""
+        return self.whole.most(self.schedule.prefix[chosen], self.schedule.seconds[chosen])
+
+    def saved_s(self, seconds: NDArray[np.float64]) -> float:
+        """Return how much shorter the computes are when their tasks take so long."""
+        return max(self.base_s - replayed_s(self.schedule, seconds), 0.0)
+
+    def saved_anew_s(self, seconds: NDArray[np.float64]) -> float:
+        """Return the same where workers would then run more tasks, or fewer, than they did."""
+        anew_s = replayed_s(self.schedule, seconds, n_workers=self.schedule.n_threads)
+        return max(self.saved_s(seconds), self.base_s - anew_s)
+
+    def dispatched_s(
+        self,
+        at_once: NDArray[np.bool_],
+        seconds: NDArray[np.float64] | None = None,
+        lag_s: NDArray[np.float64] | None = None,
+    ) -> float:
+        """Return how much shorter than recorded the computes are if these tasks begin as soon as they can."""
+        lag_s = np.where(at_once, 0.0, self.schedule.lag_s if lag_s is None else lag_s)
+        return max(self.schedule.recorded_s - replayed_s(self.schedule, seconds, lag_s), 0.0)
+
+
+def kinds_of(schedule: Schedule) -> NDArray[np.int64]:
+    """Return a number for each task, the same for tasks of a group with the same role in the graph.
+
+    That is about as many inputs, inputs of the same groups, and dependents of the same groups.
+    """
+    n = len(schedule)
+    if not n:
+        return np.empty(0, np.int64)
+    by, group = schedule.by, schedule.group
+    rank = np.ceil(np.log2(schedule.n_needed + 1)).astype(np.int64)
+    columns = (group, rank, _mixed(by, group[schedule.needed], n), _mixed(schedule.needed, group[by], n))
+    return np.unique(np.stack(columns), axis=1, return_inverse=True)[1].reshape(-1)
+
+
+def _mixed(place: NDArray[np.int64], group: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return a number for each place that stands for the set of groups at it."""
+    pairs = np.unique(np.stack((place, group)), axis=1)
+    # Sums of large odd multiples differ for different sets, but for once in 2⁶⁴.
+    mixed = (pairs[1].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    found = np.zeros(n, np.uint64)
+    np.add.at(found, pairs[0], mixed * np.uint64(0xBF58476D1CE4E5B9))
+    return found.astype(np.int64)
+
+
+def _few_late(took_s: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which few took far longer than the median; where many did, which took far longer than those."""
+    late: NDArray[np.bool_] = took_s > max(_STRAGGLER * float(np.median(took_s)), _LEAST_S)
+    n_few = int(_FEW * len(took_s))
+    if late.sum() > n_few:
+        n_few = max(n_few, 1)
+        late &= took_s > _STRAGGLER * float(np.sort(took_s)[-1 - n_few])
+    return late
+
+
+_SHUFFLE = re.compile(r"p2p|(^|-)(shuffle|barrier|transfer|unpack)(-|$)")
+
+
+def is_of_shuffle(prefix: str) -> bool:
+    """Return whether tasks of a prefix are those of distributed's shuffle, which wait for each other."""
+    return _SHUFFLE.search(prefix) is not None
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a sentence."""
+    return ", ".join(printable(name, 36) for name in names)
+
+
+_MOST_BYTES = 100e6
+
+
+@dataclass(frozen=True, slots=True)
+class UserArray:
+    """An array of the calling program: its name there, shape, largest chunk and the bytes of an element."""
+
+    name: str
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    itemsize: int
+
+    @classmethod
+    def of(cls, runs: Iterable[Run]) -> UserArray | None:
+        """Return the array of the first compute that has one."""
+        texts = (run.array for run in runs if run.array is not None)
+        try:
+            found = json.loads(next(texts, "null"))
+            return found and cls(
+                str(found["name"]),
+                tuple(map(int, found["shape"])),
+                tuple(max(int(n), 1) for n in found["chunks"]),
+                int(found["itemsize"]),
+            )
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def larger(self, times: float, least_chunks: int) -> str | None:
+        """Return the call for chunks about so many times as large; None where there are none."""
+        chunks = list(self.chunks)
+        while math.prod(chunks) < times * math.prod(self.chunks):
+            axis = max(range(len(chunks)), key=lambda i: self._n(chunks, i))
+            grown = [*chunks]
+            grown[axis] = min(2 * chunks[axis], self.shape[axis])
+            too_large = math.prod(grown) * self.itemsize > _MOST_BYTES
+            if grown == chunks or too_large or self._n_chunks(grown) < least_chunks:
+                break
+            chunks = grown
+        return self._call(chunks)
+
+    def smaller(self, n_chunks: int) -> str | None:
+        """Return the call for at least so many chunks; None where there are none."""
+        chunks = list(self.chunks)
+        while self._n_chunks(chunks) < n_chunks and max(chunks) > 1:
+            axis = max(range(len(chunks)), key=chunks.__getitem__)
+            chunks[axis] = math.ceil(chunks[axis] / 2)
+        return self._call(chunks)
+
+    def _n(self, chunks: list[int], axis: int) -> int:
+        return math.ceil(self.shape[axis] / chunks[axis])
+
+    def _n_chunks(self, chunks: list[int]) -> int:
+        return math.prod(self._n(chunks, axis) for axis in range(len(chunks)))
+
+    def _call(self, chunks: list[int]) -> str | None:
+        if tuple(chunks) == self.chunks:
+            return None
+        return f"{self.name} = {self.name}.rechunk({tuple(chunks)})"

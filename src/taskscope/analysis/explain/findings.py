@@ -7,15 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from taskscope.analysis.explain.causes import between, cluster, core, graph
+import numpy as np
+
+from taskscope.analysis.explain import causes_around_tasks as around
+from taskscope.analysis.explain import causes_in_tasks as inside
 from taskscope.analysis.explain.critical_path import critical_path
-from taskscope.analysis.explain.evidence import Computes, Evidence
-from taskscope.analysis.explain.finding import Cause, Explanation, Finding
-from taskscope.analysis.explain.replay import Workload, quiet_s, why_not, workloads
-from taskscope.analysis.explain.what_if import makespan_of
+from taskscope.analysis.explain.finding import Cause, Explanation, Finding, Part, Whole
+from taskscope.analysis.explain.replay import quiet_s, why_not
+from taskscope.analysis.explain.schedule import Schedule, makespan_of, schedules_of
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import number_prefixes
 
 _LEAST_SHARE = 0.05
 _LEAST_S = 0.05
@@ -24,15 +25,15 @@ _BUSY = 0.25
 _WELL_USED = 0.7
 _MOSTLY = 0.5
 _OF_EACH = (
-    core.interpreter_lock,
-    core.lock,
-    core.oversubscribed,
-    core.waiting,
-    graph.short_tasks,
-    graph.stragglers,
-    graph.idle,
-    cluster.slow_worker,
-    cluster.idle_workers,
+    inside.interpreter_lock,
+    inside.lock,
+    inside.oversubscribed,
+    inside.waiting,
+    inside.short_tasks,
+    inside.stragglers,
+    inside.idle,
+    around.slow_worker,
+    around.idle_workers,
 )
 """Looked for in computes that are one graph; the others in all computes together."""
 _PLACED: frozenset[Cause] = frozenset(
@@ -46,42 +47,39 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
     makespan_s, reason = makespan_of(recording, run), why_not(recording, run)
     if reason is not None:
         return Explanation((), makespan_s, reason)
-    works = workloads(recording, run)
-    known = Evidence(
-        recording, makespan_s, critical_path(recording, run), works, number_prefixes(recording.groups)[0]
-    )
+    whole = Whole(recording, makespan_s, critical_path(recording, run), schedules_of(recording, run))
     least_s = max(_LEAST_SHARE * makespan_s, _LEAST_S)
-    found = [_within(finding, makespan_s) for finding in _joined(_findings(known))]
+    found = [_within(finding, makespan_s) for finding in _joined(_findings(whole))]
     found = sorted((f for f in found if f.worth_s >= least_s), key=lambda f: -f.worth_s)
     others_s, note = _waited_for_others(recording, run, makespan_s)
     if others_s >= _MOSTLY * makespan_s:
         # What its own tasks did has little to do with how long it took.
         return Explanation((), makespan_s, None, note)
-    notes = [*([note] if note else []), *_verdict(known, found)]
+    notes = [*([note] if note else []), *_verdict(whole, found)]
     return Explanation(tuple(found), makespan_s, None, "; ".join(notes) or None)
 
 
-def _findings(known: Evidence) -> Iterator[Finding]:
-    computes = [Computes.of(known, work) for work in known.works if len(work.seconds)]
-    yield from between.client_gaps(known)
-    yield from between.no_workers(known)
-    yield from between.pool_start(known)
-    yield from between.large_graph(known)
-    yield from between.recomputed(computes)
-    yield from cluster.memory_pressure(known)
-    yield from cluster.transfers(known, computes)
-    yield from cluster.serialization(known, computes)
-    yield from cluster.lost_work(known, computes)
-    for of in computes:
-        for of_each in _OF_EACH:
-            for finding in of_each(of):
-                yield _placed(of, finding)
+def _findings(whole: Whole) -> Iterator[Finding]:
+    parts = [Part.of(whole, schedule) for schedule in whole.schedules if len(schedule)]
+    yield from around.client_gaps(whole)
+    yield from around.no_workers(whole)
+    yield from around.pool_start(whole)
+    yield from around.large_graph(whole)
+    yield from around.recomputed(parts)
+    yield from around.memory_pressure(whole)
+    yield from around.transfers(whole, parts)
+    yield from around.serialization(whole, parts)
+    yield from around.lost_work(whole, parts)
+    for part in parts:
+        for cause in _OF_EACH:
+            for finding in cause(part):
+                yield _placed(part, finding)
 
 
-def _placed(of: Computes, finding: Finding) -> Finding:
+def _placed(part: Part, finding: Finding) -> Finding:
     """Return a finding with the function and line that most samples of its tasks saw."""
     prefixes = finding.evidence.get("prefixes")
-    where = of.stacks.words(prefixes) if isinstance(prefixes, list) else ""
+    where = part.stacks.words(prefixes) if isinstance(prefixes, list) else ""
     if not where:
         return finding
     text = f"{finding.text}; {where}" if finding.cause in _PLACED else finding.text
@@ -144,30 +142,28 @@ def _waited_for_others(
     )
 
 
-def _lacked_s(work: Workload) -> float:
+def _lacked_s(schedule: Schedule) -> float:
     """Return for how long tasks had no core and were not seen to wait for something else."""
-    prefixes = work.load.waiting
-    waited = sum(
-        float(work.seconds[work.prefix == number].sum()) * min(sum(prefixes.get(name, {}).values()), 1.0)
-        for number, name in enumerate(work.names)
-    )
-    return max(float((work.seconds - work.takes_s).sum()) - waited, 0.0)
+    waits = schedule.load.waiting
+    shares = np.array([min(sum(waits.get(name, {}).values()), 1.0) for name in schedule.names])
+    waited_s = float((schedule.seconds * shares[schedule.prefix]).sum())
+    return max(float((schedule.seconds - schedule.takes_s).sum()) - waited_s, 0.0)
 
 
-def _verdict(known: Evidence, found: Sequence[Finding]) -> Iterator[str]:
+def _verdict(whole: Whole, found: Sequence[Finding]) -> Iterator[str]:
     """Yield how busy the machine was, and where nothing was found, how well the workers were used."""
-    task_s = sum(float(work.seconds.sum()) for work in known.works)
-    able_s = sum(work.n_workers * work.recorded_s for work in known.works)
-    crowded = [work for work in known.works if work.load.is_crowded]
+    task_s = sum(float(schedule.seconds.sum()) for schedule in whole.schedules)
+    able_s = sum(schedule.n_threads * schedule.recorded_s for schedule in whole.schedules)
+    crowded = [schedule for schedule in whole.schedules if schedule.load.is_crowded]
     lacked_s = sum(map(_lacked_s, crowded))
-    between_s = known.makespan_s - sum(work.recorded_s for work in known.works)
-    calm_s = min(between_s + sum(map(quiet_s, known.works)), known.makespan_s) if crowded else math.inf
-    is_busy = lacked_s >= _BUSY * max(task_s, 1e-9) and calm_s <= (1 - _LEAST_SHARE) * known.makespan_s
+    between_s = whole.makespan_s - sum(schedule.recorded_s for schedule in whole.schedules)
+    calm_s = min(between_s + sum(map(quiet_s, whole.schedules)), whole.makespan_s) if crowded else math.inf
+    is_busy = lacked_s >= _BUSY * max(task_s, 1e-9) and calm_s <= (1 - _LEAST_SHARE) * whole.makespan_s
     if is_busy:
         busy = (
             f"the machine was busy: for {format_percent(lacked_s / task_s)} of their time tasks waited for "
             f"cores that other programs used; on a quiet one it would take about {format_duration(calm_s)} "
-            f"instead of {format_duration(known.makespan_s)}"
+            f"instead of {format_duration(whole.makespan_s)}"
         )
         yield busy if found else f"{busy}; what else costs time may not show beside them"
     if found or is_busy:
@@ -175,10 +171,10 @@ def _verdict(known: Evidence, found: Sequence[Finding]) -> Iterator[str]:
     if not able_s:
         yield "nothing to gain here: no time was spent in computes"
         return
-    n = max(work.n_workers for work in known.works)
+    n = max(schedule.n_threads for schedule in whole.schedules)
     used = min(task_s / able_s, 1.0)
     workers = f"{format_count(n)} {plural('worker', n)} ran tasks {format_percent(used)} of the time"
-    waits = list(known.path.wait_s.items())[:2]
+    waits = list(whole.path.wait_s.items())[:2]
     if used >= _WELL_USED or not waits:
         yield f"nothing to gain here that is worth 5 % of the wall time: {workers}"
     else:

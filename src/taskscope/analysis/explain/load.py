@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.explain.schedule import Schedule, stop_of
 from taskscope.analysis.explain.waits import Kind, Stacks
-from taskscope.analysis.totals import union_s
-from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import number_prefixes
+from taskscope.analysis.totals import stop_of, union_s
+
+if TYPE_CHECKING:
+    from taskscope.analysis.explain.schedule import Schedule
 
 COUNTED_S = 1.0
 """In less time without samples of ready threads, tasks that wait and tasks that lack a core look the same."""
@@ -113,8 +114,9 @@ def on_core_s(seconds: NDArray[np.float64], cpu_s: NDArray[np.float64]) -> NDArr
     return np.minimum(np.where(np.isnan(cpu_s), seconds, cpu_s), seconds)
 
 
-def load_of(recording: RecordedData, schedule: Schedule) -> Load:
+def load_of(schedule: Schedule) -> Load:
     """Return how busy workers and cores were."""
+    recording = schedule.recording
     start, stop = schedule.start / 1e9, schedule.stop / 1e9
     busy_s, task_s = union_s(start, stop), float((stop - start).sum())
     concurrency = task_s / busy_s if busy_s else 0.0
@@ -123,15 +125,15 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
         "://127.0.0.1:" in name or name.startswith("inproc://") for name in workers
     )
     n_cores = recording.metadata.get("n_cores") if is_here else None
-    ready, process_rate = _ready_of(recording, schedule) if is_here else (None, None)
+    ready, process_rate = _ready_of(schedule) if is_here else (None, None)
     cores = int(n_cores) if isinstance(n_cores, int | float) and n_cores >= 1 else None
     is_known = task_s > 0 and np.isnan(schedule.cpu_s).mean() <= _MAX_UNKNOWN
     cpu_s = float(np.nansum(schedule.cpu_s)) if is_known else None
-    stacks = _stacks(recording, schedule, max(ready / process_rate, 1.0) if ready and process_rate else 1.0)
-    waiting, waiting_share, lock_s = _waiting(recording, schedule, stacks, busy_s, concurrency)
+    stacks = _stacks(schedule, max(ready / process_rate, 1.0) if ready and process_rate else 1.0)
+    waiting, waiting_share, lock_s = _waiting(schedule, stacks, busy_s, concurrency)
     # A process pool's tasks share no interpreter, inproc workers share that of this process.
     n_interpreters = len({"" if name.startswith("inproc://") else name for name in workers}) or 1
-    lock_share = _lock_share(recording, schedule)
+    lock_share = _lock_share(schedule)
     in_python = concurrency * (1 - waiting_share) / n_interpreters
     shares_interpreter = schedule.scheduler in ("threads", None) or schedule.is_on_cluster
     has_lock = shares_interpreter and (cores is None or cores > 1) and (lock_share or 0.0) >= _LOCK_SHARE
@@ -158,33 +160,29 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
     )
 
 
-def _lock_share(recording: RecordedData, schedule: Schedule) -> float | None:
+def _lock_share(schedule: Schedule) -> float | None:
     """Return the mean of what was measured of the computes, each for as long as it took."""
     known = [(run.lock_share, run) for run in schedule.runs if run.lock_share is not None]
-    seconds = [max(stop_of(recording, run) - run.start_s, _LEAST_S) for _, run in known]
+    seconds = [max(stop_of(schedule.recording, run) - run.start_s, _LEAST_S) for _, run in known]
     return float(np.average([share for share, _ in known], weights=seconds)) if known else None
 
 
-def _stacks(recording: RecordedData, schedule: Schedule, stretch: float) -> Stacks:
+def _stacks(schedule: Schedule, stretch: float) -> Stacks:
     """Return samples of the computes, with which part of their time tasks of each prefix had a core."""
-    prefixes, number = number_prefixes(recording.groups)
-    prefix, is_known = number[schedule.group], ~np.isnan(schedule.cpu_s)
-    seconds = np.where(is_known, (schedule.stop - schedule.start) / 1e9, 0.0)
-    whole_s = np.bincount(prefix, seconds, len(prefixes))
-    cpu_s = np.bincount(prefix, np.nan_to_num(schedule.cpu_s), len(prefixes))
-    shares = {name: float(cpu_s[i] / whole_s[i]) for i, name in enumerate(prefixes) if whole_s[i]}
-    return Stacks(recording, [run.run for run in schedule.runs], cpu_shares=shares, stretch=stretch)
+    names = schedule.names
+    seconds = np.where(np.isnan(schedule.cpu_s), 0.0, schedule.seconds)
+    whole_s = np.bincount(schedule.prefix, seconds, len(names))
+    cpu_s = np.bincount(schedule.prefix, np.nan_to_num(schedule.cpu_s), len(names))
+    shares = {name: float(cpu_s[i] / whole_s[i]) for i, name in enumerate(names) if whole_s[i]}
+    return Stacks(schedule.recording, [run.run for run in schedule.runs], cpu_shares=shares, stretch=stretch)
 
 
 def _waiting(
-    recording: RecordedData, schedule: Schedule, stacks: Stacks, busy_s: float, concurrency: float
+    schedule: Schedule, stacks: Stacks, busy_s: float, concurrency: float
 ) -> tuple[dict[str, dict[Kind, float]], float, float]:
     """Return what samples saw tasks wait for by prefix, as a part of all, and the time of turns at a lock."""
-    sums = np.bincount(schedule.group, schedule.stop - schedule.start, len(recording.groups)) / 1e9
-    by_prefix: dict[str, float] = {}
-    for group, seconds in zip(recording.groups, sums.tolist(), strict=True):
-        if seconds:
-            by_prefix[group.prefix] = by_prefix.get(group.prefix, 0.0) + seconds
+    sums = np.bincount(schedule.prefix, schedule.seconds, len(schedule.names)).tolist()
+    by_prefix = {name: seconds for name, seconds in zip(schedule.names, sums, strict=True) if seconds}
     waiting = {prefix: stacks.waiting(prefix) for prefix in by_prefix}
     whole_s = max(sum(by_prefix.values()), _LEAST_S)
     waited_s = sum(min(sum(waiting[prefix].values()), 1.0) * own for prefix, own in by_prefix.items())
@@ -193,10 +191,11 @@ def _waiting(
     return waiting, waited_s / whole_s, busy_s * min(at_lock * concurrency, 1.0)
 
 
-def _ready_of(recording: RecordedData, schedule: Schedule) -> tuple[float | None, float | None]:
+def _ready_of(schedule: Schedule) -> tuple[float | None, float | None]:
     """Return how many threads were ready while tasks ran, and how many cores they had."""
     if not len(schedule):
         return None, None
+    recording = schedule.recording
     first_s, last_s = (float(t) / 1e9 + recording.zero_s for t in (schedule.start[0], schedule.stop.max()))
     samples = recording.resources
     seconds = np.diff(samples.time, prepend=samples.time[:1])

@@ -1,4 +1,4 @@
-"""Computes as they ran: their tasks in the order of their starts, and what each of them waited for.
+"""Computes as they ran, prepared once for all that reads them: tasks by start, and what each waited for.
 
 Computes that overlap in time are one graph: tasks of the same key are one task, and a task may need the
 result of another compute.
@@ -6,47 +6,56 @@ result of another compute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, wraps
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.explain.load import Load, load_of
+from taskscope.analysis.totals import makespan_s, stop_of
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData, count_tasks, key_sizes
 from taskscope.model.tables.columns import GraphColumns
-from taskscope.model.tables.records import Run
+from taskscope.model.tables.records import Run, number_prefixes
 
 NONE = -1
-"""Stands where there is no task."""
+"""The place of no task."""
 
 BY_NOTHING, BY_DEPENDENCY, BY_LANE = 0, 1, 2
 """What a task waited for last: nothing that is recorded, a task that it needs, the one before in its lane."""
 
 _MAX_S = 4e9
 _MOST_CACHED = 100_000
-_T = TypeVar("_T")
+_T_co = TypeVar("_T_co", covariant=True)
 
 
-class Cached:
-    """Results of one function for the recording that it was last called for, unless that is large."""
+class OfComputes(Protocol[_T_co]):
+    """A function of all computes of a recording, or of one."""
 
-    def __init__(self) -> None:
-        self._last: tuple[RecordedData, dict[int | None, object]] | None = None
+    def __call__(self, recording: RecordedData, run: int | None = None) -> _T_co: ...
 
-    def get(self, recording: RecordedData, run: int | None, make: Callable[[], _T]) -> _T:
-        """Return the cached result, or make it."""
+
+def cached(function: OfComputes[_T_co]) -> OfComputes[_T_co]:
+    """Make a function keep its results for the last recording, unless that is large."""
+    last: list[tuple[RecordedData, dict[int | None, _T_co]]] = []
+
+    @wraps(function)
+    def known(recording: RecordedData, run: int | None = None) -> _T_co:
         if count_tasks(recording) > _MOST_CACHED:
-            return make()
+            return function(recording, run)
         # Results refer to their recording, so a dictionary with weak keys would keep all of them.
-        last = self._last
-        if last is None or last[0] is not recording:
-            last = self._last = (recording, {})
-        if run not in last[1]:
-            last[1][run] = make()
-        return last[1][run]  # type: ignore[return-value]  # it is what `make` returned for the same arguments
+        if not last or last[0][0] is not recording:
+            last[:] = [(recording, {})]
+        results = last[0][1]
+        if run not in results:
+            results[run] = function(recording, run)
+        return results[run]
+
+    return known
 
 
 def to_ns(seconds: NDArray[np.float64] | float) -> NDArray[np.int64]:
@@ -56,13 +65,7 @@ def to_ns(seconds: NDArray[np.float64] | float) -> NDArray[np.int64]:
 
 
 def own_runs(recording: RecordedData, run: int | None) -> list[Run]:
-    """Return the compute of this number, or all.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such compute.
-    """
+    """Return the compute of this number, or all; raise for a number that no compute has."""
     runs = list(recording.runs)
     if run is None:
         return runs
@@ -71,9 +74,10 @@ def own_runs(recording: RecordedData, run: int | None) -> list[Run]:
     return [one for one in runs if one.run == run]
 
 
-def stop_of(recording: RecordedData, run: Run) -> float:
-    """Return when a compute ended, or when the recording was taken."""
-    return recording.now_s if run.stop_s is None else run.stop_s
+def makespan_of(recording: RecordedData, run: int | None) -> float:
+    """Return how long computes took from the start of the first to the end of the last, in seconds."""
+    runs = own_runs(recording, run)
+    return makespan_s(recording, runs) if runs else 0.0
 
 
 def key_texts(recording: RecordedData, run: int, tasks: NDArray[np.integer] | None = None) -> list[str]:
@@ -84,14 +88,16 @@ def key_texts(recording: RecordedData, run: int, tasks: NDArray[np.integer] | No
     return list(graph.keys.take(numbers).iter_text(names))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Schedule:
-    """The tasks of computes that overlap as equally long columns, the earliest first; times in nanoseconds.
+    """The tasks of computes that overlap as equally long columns, the earliest first.
 
-    Times are after the zero of the recording, and within those of the computes. A task that ran several times
-    has as many rows, and needs of its dependencies the rows that had begun before it.
+    `start` and `stop` are nanoseconds after the zero of the recording, within the times of the computes. A
+    task that ran several times has as many rows, and needs of its dependencies the rows that had begun
+    before it.
     """
 
+    recording: RecordedData
     runs: tuple[Run, ...]
     begin: int
     end: int
@@ -107,19 +113,15 @@ class Schedule:
     lane: NDArray[np.int64]
     group: NDArray[np.int64]
     cpu_s: NDArray[np.float64]
+    """NaN where it is unknown."""
     nbytes: NDArray[np.float64]
     input_bytes: NDArray[np.float64]
     """The size of all results that each task needs; NaN where one is unknown."""
     n_needed: NDArray[np.int64]
     needed: NDArray[np.int64]
-    """The places of what each task needs, `n_needed` for each in turn; all of them are before it."""
+    """The places of the tasks that each task needs, `n_needed` for each in turn; all are before it."""
     is_partial: NDArray[np.bool_]
-    """Whether of something that it needs nothing is recorded."""
-    before: NDArray[np.int64]
-    """The place of the task before in the lane, or `NONE`."""
-    bound_to: NDArray[np.int64]
-    """The place of the task that it waited for last, or `NONE`."""
-    bound_by: NDArray[np.uint8]
+    """Whether a task that it needs has no row."""
     n_missing: int
     """Tasks of the computes that have no row."""
     is_graph_known: bool
@@ -135,39 +137,167 @@ class Schedule:
 
     @property
     def scheduler(self) -> str | None:
-        """What computed them."""
+        """The name of Dask's scheduler."""
         return self.runs[0].scheduler
-
-    @property
-    def n_workers(self) -> int:
-        """How many tasks could run at a time, as far as is known."""
-        return max(max((run.n_workers or 0 for run in self.runs), default=0), len(np.unique(self.lane)), 1)
 
     @property
     def is_finished(self) -> bool:
         """Whether all of the computes finished."""
         return all(run.status == "finished" for run in self.runs)
 
+    @cached_property
+    def n_workers(self) -> int:
+        """How many tasks could run at a time, as far as is known."""
+        return max(max((run.n_workers or 0 for run in self.runs), default=0), len(np.unique(self.lane)), 1)
+
+    @property
+    def recorded_s(self) -> float:
+        """How long the computes took."""
+        return (self.end - self.begin) / 1e9
+
+    @property
+    def outside_s(self) -> float:
+        """The time before the first task and after the last one."""
+        return self.recorded_s - (int(self.stop.max() - self.start[0]) / 1e9 if len(self) else 0)
+
+    @cached_property
+    def seconds(self) -> NDArray[np.float64]:
+        """How long each task took."""
+        return (self.stop - self.start) / 1e9
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All prefixes of the recording."""
+        return number_prefixes(self.recording.groups)[0]
+
+    @cached_property
+    def prefix(self) -> NDArray[np.int64]:
+        """The place of each task's prefix in `names`."""
+        numbers: NDArray[np.int64] = number_prefixes(self.recording.groups)[1][self.group]
+        return numbers
+
+    @cached_property
     def by(self) -> NDArray[np.int64]:
-        """Return the place of the task that has each element of `needed`."""
+        """The place of the task that has each element of `needed`."""
         return np.repeat(np.arange(len(self)), self.n_needed)
 
-    def lags(self) -> NDArray[np.int64]:
-        """Return how long after what it waited for each task began; of the others after the first one did."""
-        first = self.start[0] if len(self) else self.begin
-        since = np.where(self.bound_to == NONE, first, self.stop[self.bound_to])
-        return np.maximum(self.start - since, 0)
+    @cached_property
+    def dependents(self) -> list[list[int]]:
+        """The places of the tasks that need each task."""
+        found: list[list[int]] = [[] for _ in range(len(self))]
+        for other, task in zip(self.needed.tolist(), self.by.tolist(), strict=True):
+            found[other].append(task)
+        return found
+
+    @cached_property
+    def before(self) -> NDArray[np.int64]:
+        """The place of the task before in the lane, or `NONE`."""
+        order = np.argsort(self.lane, kind="stable")
+        before = np.full(len(self), NONE)
+        is_same = self.lane[order][1:] == self.lane[order][:-1]
+        before[order[1:][is_same]] = order[:-1][is_same]
+        return before
+
+    @cached_property
+    def bound(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """The place of the task that each task waited for last, or `NONE`, and why it waited for it."""
+        start, stop = self.start, self.stop
+        by_stop = np.argsort(stop, kind="stable")
+        rank = np.empty(len(stop), np.int64)
+        rank[by_stop] = np.arange(len(stop))
+        last = np.full(len(stop), NONE)
+        has = np.flatnonzero(self.n_needed)
+        if len(has):
+            firsts = (np.cumsum(self.n_needed) - self.n_needed)[has]
+            last[has] = by_stop[np.maximum.reduceat(rank[self.needed], firsts)]
+        never = np.iinfo(np.int64).min
+        needed_until = np.where(last == NONE, never, np.minimum(stop[last], start))
+        lane_until = np.where(self.before == NONE, never, np.minimum(stop[self.before], start))
+        by = np.where(needed_until >= lane_until, BY_DEPENDENCY, BY_LANE)
+        to = np.where(by == BY_DEPENDENCY, last, self.before)
+        return to, np.where(to == NONE, BY_NOTHING, by).astype(np.uint8)
+
+    @cached_property
+    def _lags(self) -> tuple[NDArray[np.float64], list[tuple[float, list[int]]]]:
+        bound_to, start = self.bound[0], self.start
+        first = int(start[0]) if len(self) else self.begin
+        lag = np.maximum(start - np.where(bound_to == NONE, first, self.stop[bound_to]), 0)
+        # A wait for a worker comes about by itself when it is run again.
+        lag[2 * busy_ns(self, start - lag, start, least=self.n_workers) >= lag] = 0
+        arrivals = []
+        for run in self.runs:
+            late = int(to_ns(run.asked_s - self.recording.zero_s)) - (first if len(self) else 0)
+            if late > 0 and len(self.runs) > 1:
+                mine = np.flatnonzero(self.run == run.run)
+                # Until it was asked for, nothing of it waited.
+                lag[mine] = np.minimum(lag[mine], np.maximum(start[mine] - first - late, 0))
+                arrivals.append((late / 1e9, mine.tolist()))
+        return lag / 1e9, arrivals
+
+    @property
+    def lag_s(self) -> NDArray[np.float64]:
+        """How long after it could have begun each task began, without waits for a worker."""
+        return self._lags[0]
+
+    @property
+    def arrivals(self) -> list[tuple[float, list[int]]]:
+        """When later computes were asked for, after the first task began, and their tasks."""
+        return self._lags[1]
+
+    @cached_property
+    def _placement(self) -> tuple[NDArray[np.int64], tuple[int, ...], tuple[str, ...]]:
+        lanes, place = np.unique(self.lane, return_inverse=True)
+        of_lane = [self.recording.lanes[lane].worker for lane in lanes.tolist()]
+        names = tuple(dict.fromkeys(of_lane))
+        if not self.is_on_cluster or len(names) < 2:
+            return np.zeros(len(self), np.int64), (self.n_workers,), ()
+        pools = np.array([names.index(worker) for worker in of_lane], np.int64)
+        return pools[place], tuple(of_lane.count(name) for name in names), names
+
+    @property
+    def pool(self) -> NDArray[np.int64]:
+        """The place in `workers` of the worker that ran each task; 0 where any worker can run any task."""
+        return self._placement[0]
+
+    @property
+    def threads(self) -> tuple[int, ...]:
+        """How many tasks each worker runs at a time."""
+        return self._placement[1]
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        """The addresses of the workers, where tasks keep theirs."""
+        return self._placement[2]
+
+    @property
+    def n_threads(self) -> int:
+        """How many tasks can run at a time when they run again."""
+        return sum(self.threads)
+
+    @cached_property
+    def load(self) -> Load:
+        """How busy the computes kept workers and cores."""
+        return load_of(self)
+
+    @cached_property
+    def takes_s(self) -> NDArray[np.float64]:
+        """How long each task would have taken if a core had always been free."""
+        return self.load.takes_s(self.seconds, self.cpu_s, self.prefix)
+
+    @cached_property
+    def at_lock(self) -> NDArray[np.float64]:
+        """The part of each task in which it waited for a lock of the user's own, by samples of its prefix."""
+        if not self.load.lock_s:
+            return np.zeros(len(self))
+        shares = [self.load.waiting.get(name, {}).get("lock", 0.0) for name in self.names]
+        return np.array(shares)[self.prefix]
 
 
-_SCHEDULES = Cached()
-
-
-def schedules_of(recording: RecordedData, run: int | None) -> tuple[Schedule, ...]:
+@cached
+def schedules_of(recording: RecordedData, run: int | None = None) -> tuple[Schedule, ...]:
     """Return a compute as it ran, or all of them: those that overlap together, the earliest first."""
     runs = own_runs(recording, run)
-    return _SCHEDULES.get(
-        recording, run, lambda: tuple(_scheduled(recording, part) for part in _overlapping(recording, runs))
-    )
+    return tuple(_scheduled(recording, part) for part in _overlapping(recording, runs))
 
 
 def _overlapping(recording: RecordedData, runs: Sequence[Run]) -> list[list[Run]]:
@@ -218,9 +348,8 @@ def _scheduled(recording: RecordedData, runs: Sequence[Run]) -> Schedule:
     place, start, stop, lane = place[order], start[order], stop[order], lane[order]
     task = keys.task[place]
     n_needed, needed, is_partial = keys.needs(place, task)
-    before = _before(lane)
-    bound_to, bound_by = _bound(start, stop, n_needed, needed, before)
     return Schedule(
+        recording=recording,
         runs=tuple(runs),
         begin=begin,
         end=end,
@@ -238,9 +367,6 @@ def _scheduled(recording: RecordedData, runs: Sequence[Run]) -> Schedule:
         n_needed=n_needed,
         needed=needed,
         is_partial=is_partial,
-        before=before,
-        bound_to=bound_to,
-        bound_by=bound_by,
         n_missing=sum(keys.n_missing(run, task) for run in runs),
         is_graph_known=all(run.run in graphs and graphs[run.run].known for run in runs),
     )
@@ -356,37 +482,6 @@ def _rows_before(
     at = np.searchsorted(pairs, key * n + by) - 1
     found = pairs[np.maximum(at, 0)]
     return np.where((at >= 0) & (found // n == key), found % n, NONE)
-
-
-def _before(lane: NDArray[np.int64]) -> NDArray[np.int64]:
-    order = np.argsort(lane, kind="stable")
-    before = np.full(len(lane), NONE)
-    is_same = lane[order][1:] == lane[order][:-1]
-    before[order[1:][is_same]] = order[:-1][is_same]
-    return before
-
-
-def _bound(
-    start: NDArray[np.int64],
-    stop: NDArray[np.int64],
-    n_needed: NDArray[np.int64],
-    needed: NDArray[np.int64],
-    before: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    by_stop = np.argsort(stop, kind="stable")
-    rank = np.empty(len(stop), np.int64)
-    rank[by_stop] = np.arange(len(stop))
-    last = np.full(len(stop), NONE)
-    has = np.flatnonzero(n_needed)
-    if len(has):
-        firsts = (np.cumsum(n_needed) - n_needed)[has]
-        last[has] = by_stop[np.maximum.reduceat(rank[needed], firsts)]
-    never = np.iinfo(np.int64).min
-    needed_until = np.where(last == NONE, never, np.minimum(stop[last], start))
-    lane_until = np.where(before == NONE, never, np.minimum(stop[before], start))
-    by = np.where(needed_until >= lane_until, BY_DEPENDENCY, BY_LANE)
-    to = np.where(by == BY_DEPENDENCY, last, before)
-    return to, np.where(to == NONE, BY_NOTHING, by).astype(np.uint8)
 
 
 def busy_ns(

@@ -68,7 +68,7 @@ _ANYWHERE: frozenset[Kind] = frozenset({"lock", "sleep"})
 """What the text of a library's line shows: what reads like a file there may be threads that compute."""
 
 
-class Place(NamedTuple):
+class CodePlace(NamedTuple):
     """A line, or a function where the line is not known, with the part of the samples that saw it."""
 
     share: float
@@ -114,9 +114,9 @@ class Stacks:
             is_in &= np.logical_or.reduce(within) if within else False
         self._rows = rows.part(is_in)
         self._lines = lines.part(np.isin(lines.run, list(runs)))
-        self._found: dict[str, tuple[Place, ...]] = {}
+        self._found: dict[str, tuple[CodePlace, ...]] = {}
 
-    def places(self, prefix: str) -> tuple[Place, ...]:
+    def places(self, prefix: str) -> tuple[CodePlace, ...]:
         """Return where tasks of a prefix were, the largest part first; nothing where no sample saw one."""
         if prefix not in self._found:
             self._found[prefix] = tuple(self._places(prefix))
@@ -138,7 +138,7 @@ class Stacks:
                     return f"{format_percent(min(place.share, 1.0))} of it in {place.text}"
         return ""
 
-    def _places(self, prefix: str) -> Iterator[Place]:
+    def _places(self, prefix: str) -> Iterator[CodePlace]:
         stacks = self._stacks
         if prefix not in stacks.prefixes:
             return
@@ -152,7 +152,7 @@ class Stacks:
             for kind, text, part in self._of_call(prefix, _call_of(stacks, node)):
                 sums[kind, text] += seconds * part
         for (kind, text), seconds in sorted(sums.items(), key=lambda item: -item[1]):
-            yield Place(seconds / whole_s, kind, text)
+            yield CodePlace(seconds / whole_s, kind, text)
 
     def _of_call(self, prefix: str, call: _Call) -> Iterator[tuple[Kind | None, str, float]]:
         """Yield what the time of an innermost call is, and where."""

@@ -10,8 +10,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.explain.replay import Workload, longest_chain_s, replayed_s, why_not, workloads
-from taskscope.analysis.explain.schedule import own_runs, stop_of
+from taskscope.analysis.explain.load import Load
+from taskscope.analysis.explain.replay import longest_chain_s, replayed_s, why_not
+from taskscope.analysis.explain.schedule import Schedule, makespan_of, schedules_of
 from taskscope.analysis.quantities import format_duration, plural
 from taskscope.analysis.result import Result, Section
 from taskscope.errors import OptionError, UnknownNameError, unknown_name
@@ -127,12 +128,12 @@ def what_if(
     recorded_s, reason = makespan_of(recording, run), why_not(recording, run)
     if reason is not None:
         return WhatIf.unknown(workers, recorded_s, reason)
-    works = workloads(recording, run)
-    cases = [_Case.of(work, workers, factors[work.prefix]) for work in works]
-    between_s = recorded_s - sum(work.recorded_s for work in works)
+    schedules = schedules_of(recording, run)
+    cases = [_Case(each, workers, factors[each.prefix]) for each in schedules]
+    between_s = recorded_s - sum(each.recorded_s for each in schedules)
     takes = [case.seconds(is_quiet=False) for case in cases]
     makespan_s = between_s + sum(map(_Case.makespan_s, cases, takes))
-    n_tasks = sum(len(work.seconds) for work in works)
+    n_tasks = sum(map(len, schedules))
     n_replays = min(max(_MAX_STEPS // max(n_tasks, 1), _MIN_REPLAYS), _MAX_REPLAYS)
     low_s, high_s = (between_s + end_s for end_s in _band_s(cases, takes, n_replays))
     doubts = [doubt for case in cases for doubt in [case.doubt()] if doubt]
@@ -140,19 +141,19 @@ def what_if(
         ends = f"it would take {format_duration(low_s)} or {format_duration(high_s)}"
         return WhatIf.unknown(workers, recorded_s, f"{doubts[0]}: {ends}")
     quiet_s = None
-    if any(case.work.load.is_crowded for case in cases):
+    if any(case.load.is_crowded for case in cases):
         quiet_s = between_s + sum(c.quiet().makespan_s(c.seconds(is_quiet=True)) for c in cases)
-    chain_s = sum(longest_chain_s(case.work, s) for case, s in zip(cases, takes, strict=True))
-    work_s = sum(float(s.sum()) / case.work.n_workers for case, s in zip(cases, takes, strict=True))
-    has_lock = any(case.work.load.has_held_lock for case in cases)
+    chain_s = sum(longest_chain_s(case.schedule, s) for case, s in zip(cases, takes, strict=True))
+    work_s = sum(float(s.sum()) / case.n_workers for case, s in zip(cases, takes, strict=True))
+    has_lock = any(case.load.has_held_lock for case in cases)
     cpu_s = sum(case.cpu_bound_s() for case in cases)
     bounds: dict[Limit, float] = {
         "workers": work_s,
         "chain": chain_s,
         # Tasks that share cores or a lock take longer, so that the workers seem to be too few as well.
         "interpreter-lock" if has_lock else "cores": cpu_s * 1.01,
-        "lock": sum(case.work.load.lock_s for case in cases) * 1.01,
-        "outside": between_s + sum(work.outside_s for work in works),
+        "lock": sum(case.load.lock_s for case in cases) * 1.01,
+        "outside": between_s + sum(each.outside_s for each in schedules),
     }
     limited_by = max(bounds, key=lambda name: bounds[name]) if n_tasks else "outside"
     notes = tuple(dict.fromkeys(note for case in cases for note in case.notes()))
@@ -180,15 +181,15 @@ def _band_s(
     random = np.random.default_rng(0)
     drawn_s = [
         sum(
-            case.makespan_s(seconds, _drawn(case.work.prefix, random))
+            case.makespan_s(seconds, _drawn(case.schedule.prefix, random))
             for case, seconds in zip(cases, takes, strict=True)
         )
         for _ in range(n_replays)
     ]
     low_s, high_s = (float(q) for q in np.quantile(drawn_s, (0.1, 0.9)))
     # How far a replay of what was recorded is from it, is how far this one may be.
-    recorded_s = sum(case.recorded.recorded_s for case in cases)
-    error = abs(sum(replayed_s(case.recorded) for case in cases) - recorded_s) / max(recorded_s, 1e-9)
+    recorded_s = sum(case.schedule.recorded_s for case in cases)
+    error = abs(sum(replayed_s(case.schedule) for case in cases) - recorded_s) / max(recorded_s, 1e-9)
     error = min(error + (_RERUN if any(case.is_other for case in cases) else 0.0), 1.0)
     high_s = max(high_s, guess_s) * (1 + error)
     return min(low_s, guess_s) * (1 - error), max(high_s, guess_s + sum(c.doubt_s(guess_s) for c in cases))
@@ -214,13 +215,6 @@ def _factors(
     return np.array([0.0 if name in left_out else 1.0 / speed.get(name, 1.0) for name in prefixes])
 
 
-def makespan_of(recording: RecordedData, run: int | None) -> float:
-    """Return how long computes took from the start of the first to the end of the last, in seconds."""
-    runs = own_runs(recording, run)
-    stops = [stop_of(recording, one) for one in runs]
-    return max(stops) - min(one.asked_s for one in runs) if runs else 0.0
-
-
 def _drawn(prefix: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
     """Return for each task whose duration it gets: one of the same prefix, drawn with replacement.
 
@@ -239,71 +233,82 @@ def _drawn(prefix: NDArray[np.int64], random: np.random.Generator) -> NDArray[np
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Case:
-    """Computes that overlap under other conditions."""
+    """Computes that overlap under other conditions; `workers` is None for as many as there were."""
 
-    recorded: Workload
-    work: Workload
+    schedule: Schedule
+    workers: int | None
     factor: NDArray[np.float64]
-    is_other: bool
-    """Whether there are more or fewer workers than there were."""
     is_quiet: bool = False
 
-    @classmethod
-    def of(cls, work: Workload, workers: int | None, factor: NDArray[np.float64]) -> _Case:
-        is_other = workers is not None and workers != work.n_workers
-        changed = work.with_workers(workers) if is_other and workers is not None else work
-        # What takes no time needs no handing over either.
-        lag_s = np.where(factor == 0, 0.0, changed.lag_s)
-        return cls(work, replace(changed, lag_s=lag_s), factor, is_other)
+    @property
+    def load(self) -> Load:
+        return self.schedule.load
+
+    @property
+    def is_other(self) -> bool:
+        """Whether there are more or fewer workers than there were."""
+        return self.workers not in {None, self.schedule.n_threads}
+
+    @property
+    def n_workers(self) -> int:
+        return self.workers or self.schedule.n_threads
+
+    @property
+    def lag_s(self) -> NDArray[np.float64]:
+        # A task that takes no time needs no dispatch either.
+        lag_s = np.where(self.factor == 0, 0.0, self.schedule.lag_s)
+        return lag_s / self.load.stretch if self.is_quiet else lag_s
 
     def quiet(self) -> _Case:
-        return replace(self, work=self.work.undisturbed(), is_quiet=True)
+        return replace(self, is_quiet=True)
+
+    def _replayed_s(self, seconds: NDArray[np.float64], lag_s: NDArray[np.float64]) -> float:
+        return replayed_s(self.schedule, seconds, lag_s, self.workers if self.is_other else None)
 
     def _cpu_sum_s(self) -> float:
-        return float(np.nansum(self.work.cpu_s * self.factor)) if self.work.load.cpu_share else 0.0
+        return float(np.nansum(self.schedule.cpu_s * self.factor)) if self.load.cpu_share else 0.0
 
     def cpu_bound_s(self) -> float:
         """Return how long the CPU time of the tasks takes at least on the cores that they can use."""
-        return self._cpu_sum_s() / max(self.work.load.capacity(is_quiet=self.is_quiet), 1e-3)
+        return self._cpu_sum_s() / max(self.load.capacity(is_quiet=self.is_quiet), 1e-3)
 
     def seconds(self, *, is_quiet: bool) -> NDArray[np.float64]:
         """Return how long each task would take."""
-        load, work = self.work.load, self.work
+        load, schedule = self.load, self.schedule
         if not self.is_other:
-            return (work.takes_s if is_quiet else work.seconds) * self.factor
+            return (schedule.takes_s if is_quiet else schedule.seconds) * self.factor
         capacity = load.capacity(is_quiet=is_quiet)
-        cpu_s = np.nan_to_num(work.cpu_s) * self.factor
-        alone = work.takes_s * self.factor
+        cpu_s = np.nan_to_num(schedule.cpu_s) * self.factor
+        alone = schedule.takes_s * self.factor
         if load.has_held_lock or load.ready is None:
             # Tasks that were in each other's way take less alone, and no less than their own CPU time.
             slowed = max(load.concurrency / capacity, 1.0) if self._is_contended(capacity) else 1.0
-            alone = np.maximum(work.seconds * self.factor / slowed, np.minimum(cpu_s, alone))
+            alone = np.maximum(schedule.seconds * self.factor / slowed, np.minimum(cpu_s, alone))
         if not is_quiet and load.is_crowded:
             alone = alone + np.minimum(cpu_s, alone) * (1 / max(load.got, 1e-3) - 1)
-        alone = alone * (1 - work.at_lock)
+        alone = alone * (1 - schedule.at_lock)
         cpu_sum_s, alone_s = self._cpu_sum_s(), max(float(alone.sum()), 1e-9)
         if not cpu_sum_s or not math.isfinite(capacity):
             return alone
-        concurrency = alone_s / max(replayed_s(work, alone) - work.outside_s, 1e-9)
+        concurrency = alone_s / max(self._replayed_s(alone, self.lag_s) - schedule.outside_s, 1e-9)
         return alone * max(concurrency * cpu_sum_s / alone_s / capacity, 1.0)
 
     def _is_contended(self, capacity: float) -> bool:
-        load = self.work.load
-        return load.is_lock_bound or (load.cpu_rate or 0.0) >= _CONTENDED * capacity
+        return self.load.is_lock_bound or (self.load.cpu_rate or 0.0) >= _CONTENDED * capacity
 
     def makespan_s(self, seconds: NDArray[np.float64], drawn: NDArray[np.int64] | None = None) -> float:
         """Return how long it takes if tasks take so long, or as long as those that were drawn for them."""
-        bound_s = 0.0
+        bound_s, lag_s = 0.0, self.lag_s
         if self.is_other or self.is_quiet:
-            bound_s = max(self.cpu_bound_s(), self.work.load.lock_s) + self.work.outside_s
-        if drawn is None:
-            return max(replayed_s(self.work, seconds), bound_s)
-        return max(replayed_s(self.work, seconds[drawn], self.work.lag_s[drawn]), bound_s)
+            bound_s = max(self.cpu_bound_s(), self.load.lock_s) + self.schedule.outside_s
+        if drawn is not None:
+            seconds, lag_s = seconds[drawn], lag_s[drawn]
+        return max(self._replayed_s(seconds, lag_s), bound_s)
 
     def doubt(self) -> str | None:
         """Return what is not known and decides how long tasks take on more workers."""
-        load, cores = self.work.load, self.work.load.n_cores or 1
-        if not self.is_other or self.work.n_workers <= load.concurrency or self._is_contended(cores):
+        load, cores = self.load, self.load.n_cores or 1
+        if not self.is_other or self.n_workers <= load.concurrency or self._is_contended(cores):
             return None
         share = load.cpu_share or 0.0
         if load.lock_share is None and load.shares_interpreter and share >= _CPU_HEAVY:
@@ -315,24 +320,24 @@ class _Case:
 
     def doubt_s(self, guess_s: float) -> float:
         """Return how much longer it takes at most because of that."""
-        return max(self.work.recorded_s - guess_s, 0.0) if self.doubt() else 0.0
+        return max(self.schedule.recorded_s - guess_s, 0.0) if self.doubt() else 0.0
 
     def notes(self) -> Iterator[str]:
         """Yield what an estimate for more or fewer workers takes for granted."""
         if self.is_other:
             yield from self._notes_of_cores()
-            if self.work.at_lock.any():
+            if self.schedule.at_lock.any():
                 yield "tasks took turns at a lock: more workers do not make them faster"
             if self.doubt():
                 yield f"{self.doubt()}: the upper end is the worse case"
 
     def _notes_of_cores(self) -> Iterator[str]:
-        load = self.work.load
+        load = self.load
         if load.cpu_share is None:
             yield "CPU time of tasks is not known: it holds if further workers have cores of their own"
         elif load.has_held_lock:
             yield "tasks took turns in running Python: more threads do not make them faster"
         elif load.cpu_share >= _CPU_HEAVY and load.n_cores is None:
             yield "how many cores there are is not known: it holds if there are enough"
-        elif load.cpu_share >= _CPU_HEAVY and self.work.n_workers > (load.n_cores or 0):
+        elif load.cpu_share >= _CPU_HEAVY and self.n_workers > (load.n_cores or 0):
             yield f"tasks burn CPU, and there are {load.n_cores} {plural('core', load.n_cores)}"

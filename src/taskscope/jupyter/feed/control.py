@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from taskscope.analysis.time_left import Estimates
+from taskscope.analysis.progress import Estimates
 from taskscope.jupyter.adapter.channels import Channel
 from taskscope.jupyter.feed.actions import Explaining, Keeping, Profiling, Stopping
 from taskscope.jupyter.feed.pages import LEASE_S, Page, Pages, PendingTraitChanges

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-from taskscope.analysis.time_left import Estimates
+from taskscope.analysis.progress import Estimates
 from taskscope.jupyter.adapter.channels import Channels, KernelChannels
 from taskscope.jupyter.adapter.kernel import IdleClock, interrupt_main, main_waits_for_dask
 from taskscope.jupyter.adapter.presence import show_presence

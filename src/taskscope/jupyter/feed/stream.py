@@ -9,7 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
-from taskscope.analysis.time_left import Estimates
+from taskscope.analysis.progress import Estimates
 from taskscope.model.streams import StopWay
 from taskscope.model.tables.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, flag_codes
 from taskscope.record import Recorder

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import traitlets
 
-from taskscope.analysis.calls.function_source import function_source
+from taskscope.analysis.calls.lines import function_source
 from taskscope.analysis.calls.profile import flame_message, profile
 from taskscope.jupyter.widgets.base import RecorderWidget
 from taskscope.jupyter.widgets.traits import CacheTraits, GanttTraits, ProgressTraits, ResourceTraits
@@ -50,7 +50,7 @@ class ProgressWidget(RecorderWidget, ProgressTraits):
     ``eta_s`` is an estimate with a band from ``eta_low_s`` to ``eta_high_s``, in which about four of five
     true ends lie; all are None before there is evidence. How many of the tasks ahead are of prefixes of which
     none has ended, so that it is not known how long they take, is ``eta_unseen``.
-    `taskscope.analysis.time_left.estimate_stop` has the rule.
+    `taskscope.analysis.progress.estimate_stop` has the rule.
     Traits change at most twice a second while a compute runs. Who reads one after it has ended reads the end.
     """
 

@@ -17,8 +17,7 @@ from taskscope.analysis.cache_usage import (
     cache_rows,
     is_lower_bound,
 )
-from taskscope.analysis.progress import Progress, headline, measure_progress
-from taskscope.analysis.time_left import Estimates
+from taskscope.analysis.progress import Estimates, Progress, headline, measure_progress
 from taskscope.analysis.totals import ResourceTotals, add_samples, prefix_progress
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.records import Group, PrefixProgress, Run

@@ -9,7 +9,7 @@ import dask.array as da
 import pytest
 
 import taskscope
-from taskscope.analysis.explain.causes.rechunk import UserArray
+from taskscope.analysis.explain.finding import UserArray
 
 SMALL = da.random.default_rng(1).random((500, 500), chunks=(10, 10))
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from taskscope.analysis.explain.replay import replayed_s, workloads
+from taskscope.analysis.explain.replay import replayed_s
+from taskscope.analysis.explain.schedule import schedules_of
 from taskscope.errors import OptionError, UnknownNameError
 from taskscope.model.keys import key_block
 from taskscope.model.tables.records import CLUSTER
@@ -45,10 +46,10 @@ def test_with_a_worker_for_each_task_it_takes_the_chain_and_with_one_all_the_wor
 @given(GRAPHS)
 def test_no_number_of_workers_beats_the_bounds_or_needs_more_than_graham_allows(plan: Plan) -> None:
     recording = recorded(lazy(plan))
-    (work,) = workloads(recording, None)
+    (schedule,) = schedules_of(recording)
     longest_s, work_s = chain_s(plan), sum(plan.seconds)
     for k in (1, 2, 3):
-        makespan_s = replayed_s(work.with_workers(k))
+        makespan_s = replayed_s(schedule, n_workers=k)
         assert max(longest_s, work_s / k) <= makespan_s <= work_s / k + longest_s
 
 
@@ -61,8 +62,8 @@ def test_what_became_ready_last_runs_first_as_in_dasks_own_schedulers() -> None:
         Row(key="d", start_s=5.0, stop_s=6.0),
     ]
     recording = with_dependencies(rows, {1: [0], 3: [2]}, [run_of(n_tasks=4, stop_s=6.0, n_workers=1)])
-    (work,) = workloads(recording, None)
-    assert (replayed_s(work), replayed_s(work.with_workers(2))) == (6.0, 4.0)
+    assert recording.what_if().makespan_s == 6.0
+    assert recording.what_if(workers=2).makespan_s == 4.0
 
 
 def test_waits_that_were_not_for_a_worker_and_time_outside_of_tasks_stay() -> None:
@@ -84,9 +85,8 @@ def test_computes_follow_each_other_with_the_time_between_them() -> None:
 
 def test_on_a_cluster_tasks_stay_with_their_workers_while_there_are_as_many() -> None:
     recording = cluster_recording()
-    (work,) = workloads(recording, None)
-    assert (work.pool.tolist(), work.threads, work.is_stack) == ([0, 1, 0], (2, 1), False)
-    assert work.with_workers(3).pool.tolist() == [0, 0, 0]
+    (schedule,) = schedules_of(recording)
+    assert (schedule.pool.tolist(), schedule.threads) == ([0, 1, 0], (2, 1))
 
 
 def busy(n: int, n_lanes: int, cpu_s: float, *, scheduler: str = "threads", n_cores: int = 4) -> Recording:

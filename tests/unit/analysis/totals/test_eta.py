@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from taskscope.analysis.time_left import Evidence, TimeLeft, estimate_stop, time_left
+from taskscope.analysis.progress import Evidence, TimeLeft, estimate_stop, time_left
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run
 
 RUN = Run(0, None, None, "threads", 4, 100, 10.0, None, "running", None)

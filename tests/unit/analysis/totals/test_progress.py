@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from taskscope.analysis.progress import PrefixCount, Progress, headline, measure_progress
-from taskscope.analysis.time_left import TimeLeft
+from taskscope.analysis.progress import PrefixCount, Progress, TimeLeft, headline, measure_progress
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run
 from taskscope.model.tables.workers import Scheduled
 

@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 import taskscope
-from taskscope.analysis.before_tasks import BeforeTasks, measure_before_tasks
+from taskscope.analysis.totals import BeforeTasks, measure_before_tasks
 from taskscope.model.tables.records import BEFORE, Run
 from taskscope.recording import Recording
 from tests.support.computes import slow_graphs

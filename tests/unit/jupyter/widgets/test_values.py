@@ -4,8 +4,7 @@ import json
 import math
 from typing import Any
 
-from taskscope.analysis.progress import PrefixCount, Progress
-from taskscope.analysis.time_left import TimeLeft
+from taskscope.analysis.progress import PrefixCount, Progress, TimeLeft
 from taskscope.jupyter.widgets.values import progress_values
 
 

@@ -9,7 +9,7 @@ import dask.local
 import pytest
 
 import taskscope
-from taskscope.analysis.before_tasks import measure_before_tasks
+from taskscope.analysis.totals import measure_before_tasks
 from tests.support.computes import slow_graphs
 from tests.support.computes.slow_graphs import be_slow
 

@@ -1,0 +1,401 @@
+"""Causes around tasks: the program, graphs, starting workers; memory, transfers, lost and slow workers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.cluster import lives_of
+from taskscope.analysis.explain.finding import (
+    BAND,
+    Finding,
+    Part,
+    UserArray,
+    Whole,
+    at_most,
+    listed,
+    measured,
+)
+from taskscope.analysis.explain.replay import replayed_s
+from taskscope.analysis.explain.schedule import Schedule, key_texts
+from taskscope.analysis.explain.waits import CLIENT, Stacks
+from taskscope.analysis.memory import memory_peak
+from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
+from taskscope.analysis.totals import PHASE_WORDS, measure_before_tasks
+from taskscope.model.tables.records import Run
+
+_MANY_TASKS = 1_000
+_LONG_FOR_FEW_S = 0.25
+"""A cluster needs some ten milliseconds before the first task of any graph."""
+_LARGE_ARGUMENT = 1e6
+_MOST_DISPATCH_S = 20e-3
+"""A scheduler needs no longer to hand a task over."""
+
+
+def client_gaps(whole: Whole) -> Iterator[Finding]:
+    """Find that the program did something else; it is on the path, so it cost what it took."""
+    client_s = whole.waited_s("client")
+    if not client_s:
+        return
+    gaps = [(start_s, stop_s) for start_s, stop_s in whole.path.waits_s("client")]
+    places = Stacks(whole.recording, [-1], gaps).places(CLIENT)
+    where = ", ".join(place.text for place in places[:2])
+    n = sum(len(schedule.runs) for schedule in whole.schedules)
+    what = f": {where}" if where else ""
+    yield measured(
+        "client-gaps",
+        client_s,
+        f"no compute ran for {whole.share(client_s)} of the time, between {format_count(n)} computes the "
+        f"program did something else{what}",
+        "build all results first and ask for them in one call, dask.compute(a, b, c); or move what the "
+        "program does between computes into tasks",
+        {"client_s": client_s, "n_computes": n, "where": where or None},
+    )
+
+
+def no_workers(whole: Whole) -> Iterator[Finding]:
+    """Find that the cluster had no worker."""
+    without_s = whole.waited_s("no-worker")
+    if without_s:
+        yield measured(
+            "no-workers",
+            without_s,
+            f"no worker for {format_duration(without_s)}: tasks were ready, and the cluster had none to run "
+            "them",
+            "start workers before the compute, and wait for them: client.wait_for_workers(1); of an adaptive "
+            "cluster keep one: cluster.adapt(minimum=1)",
+            {"no_worker_s": without_s},
+        )
+
+
+def pool_start(whole: Whole) -> Iterator[Finding]:
+    """Find that processes were started before any task ran."""
+    runs = [run for schedule in whole.schedules for run in schedule.runs if run.scheduler == "processes"]
+    # To put tasks in order is part of scheduling them.
+    start_s = sum(max(run.pool_start_s - (run.order_s or 0.0), 0.0) for run in runs if run.pool_start_s)
+    n = len(runs)
+    each = f", anew for each of {format_count(n)} computes" if n > 1 else ""
+    if start_s:
+        workers = max(run.n_workers or 1 for run in runs)
+        yield measured(
+            "pool-start",
+            start_s,
+            f"{whole.share(start_s)} of the time went by until {format_count(workers)} "
+            f"{plural('process', workers)} had started{each}: they import what tasks need first",
+            "start them once: client = Client() is used by all computes that follow; or use threads, "
+            'compute(scheduler="threads"), where the code releases the interpreter\'s lock',
+            {"start_s": start_s, "n_computes": n, "runs": [run.run for run in runs]},
+        )
+
+
+def large_graph(whole: Whole) -> Iterator[Finding]:
+    """Find that no task ran while graphs were made ready, for they had many tasks or carried much."""
+    graph_s, n_tasks = whole.waited_s("graph"), sum(len(schedule.seconds) for schedule in whole.schedules)
+    runs = [run for schedule in whole.schedules for run in schedule.runs if run.scheduler != "processes"]
+    before = measure_before_tasks(whole.recording, runs)
+    evidence: dict[str, object] = {"graph_s": graph_s, "n_tasks": n_tasks}
+    if before is not None:
+        evidence["phases_s"] = before.phases_s
+    phases = "" if before is None else before.words()
+    large = max(runs, key=lambda run: run.largest_argument_bytes or 0.0, default=None)
+    if large is not None and (large.largest_argument_bytes or 0.0) >= _LARGE_ARGUMENT:
+        yield from _large_argument(whole, large, graph_s, evidence)
+    elif runs and n_tasks >= _MANY_TASKS and graph_s:
+        n, share = format_count(n_tasks), whole.share(graph_s)
+        text = f"graphs of {n} tasks were put in order or sent for {share} of the time, before any task ran"
+        text += f": {phases}" if phases else ""
+        fewer = "use larger chunks or partitions, so that there are fewer tasks"
+        array = UserArray.of(runs)
+        call = array and array.larger(n_tasks / _MANY_TASKS, 2)
+        fewer += f": {call}" if call else ""
+        yield measured("large-graph", graph_s, text, fewer, evidence)
+    elif before is not None and graph_s >= _LONG_FOR_FEW_S:
+        # Neither building a graph nor waiting for a worker depends on what the graph carries.
+        sent_s = {phase: before.phases_s.get(phase, 0.0) for phase in ("send", "travel", "materialize")}
+        own_s = sum(sent_s.values())
+        carried = sum(run.graph_bytes or 0.0 for run in runs)
+        if own_s >= 0.5 * graph_s:
+            yield measured(
+                "large-graph",
+                min(own_s, graph_s),
+                f"before any task ran {whole.share(graph_s)} of the time went by, with "
+                f"{format_count(n_tasks)} {plural('task', n_tasks)} only: {phases}",
+                "pass large objects by client.scatter, or load them inside of tasks, instead of as arguments"
+                if carried >= _LARGE_ARGUMENT
+                else f"most of it was {PHASE_WORDS[max(sent_s, key=sent_s.__getitem__)]}: compute several "
+                "results in one call, or use fewer and larger tasks",
+                evidence,
+            )
+
+
+def _large_argument(whole: Whole, run: Run, graph_s: float, evidence: dict[str, object]) -> Iterator[Finding]:
+    """Find that arguments in the graph were sent, before tasks and between those that `submit` sends."""
+    lags = [schedule.lag_s[schedule.lag_s > _MOST_DISPATCH_S] for schedule in whole.schedules]
+    is_slow = any(len(of) for of in lags)
+    seconds = graph_s + (whole.waited_s("dispatch") if is_slow else 0.0)
+    carried = run.graph_bytes or run.largest_argument_bytes
+    key = printable(run.largest_argument or "a task", 60)
+    yield measured(
+        "large-graph",
+        seconds,
+        f"the graph carried {format_bytes(carried)}: the largest argument, "
+        f"{format_bytes(run.largest_argument_bytes)}, is in task {key}; it was packed and sent for "
+        f"{whole.share(seconds)} of the time",
+        "send it once and pass the future: future = client.scatter(data, broadcast=True); or load it inside "
+        "of tasks",
+        evidence
+        | {
+            "graph_bytes": run.graph_bytes,
+            "largest_argument": run.largest_argument,
+            "largest_argument_bytes": run.largest_argument_bytes,
+        },
+    )
+
+
+_TOKEN = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""The token that Dask makes of what is computed, or draws for a call that is not pure."""
+
+
+def _fused_keys(part: Part, keys: NDArray[np.object_]) -> list[list[str]]:
+    """Return the keys of the steps that are fused into each task."""
+    groups = part.whole.recording.groups
+    names = [(groups[number].name, groups[number].fused) for number in part.schedule.group.tolist()]
+    return [
+        [key.replace(name, inner, 1) for inner in fused.split()] if fused else []
+        for key, (name, fused) in zip(keys, names, strict=True)
+    ]
+
+
+def recomputed(parts: list[Part]) -> Iterator[Finding]:
+    """Find that tasks ran whose keys, with Dask's token of what they compute, ran in a compute before."""
+    seen: set[str] = set()
+    is_certain = True
+    worth_s, n_again, again_s = 0.0, 0, 0.0
+    names: dict[str, None] = {}
+    runs: list[int] = []
+    for part in parts if len(parts) > 1 else ():
+        schedule = part.schedule
+        keys = np.empty(len(schedule), object)
+        for run in np.unique(schedule.run).tolist():
+            mine = schedule.run == run
+            keys[mine] = key_texts(part.whole.recording, run, schedule.number[mine])
+        fused = _fused_keys(part, keys)
+        is_again = np.array([key in seen for key in keys], bool)
+        is_begun = ~is_again & np.array([not seen.isdisjoint(inner) for inner in fused], bool)
+        is_certain &= not is_begun.any()
+        is_again |= is_begun
+        seen.update(key for key in chain(keys, *fused) if _TOKEN.search(key))
+        if is_again.any():
+            worth_s += part.saved_s(np.where(is_again, 0.0, schedule.seconds))
+            n_again += int(is_again.sum())
+            again_s += float(schedule.seconds[is_again].sum())
+            names |= dict.fromkeys(part.most(is_again))
+            runs += part.runs
+    if n_again:
+        tasks = f"{format_count(n_again)} {plural('task', n_again)} of {listed(list(names)[:3])}"
+        # Dask fuses steps into one task, of which only a part ran before.
+        yield (measured if is_certain else at_most)(
+            "recomputed",
+            worth_s,
+            f"{tasks} ran that had run in a compute before, {format_duration(again_s)} together"
+            if is_certain
+            else f"{tasks} began with a step that had run in a compute before; they took "
+            f"{format_duration(again_s)} together",
+            "ask for the results in one call, dask.compute(a, b, c), or keep what they share: "
+            "x = x.persist()",
+            {"n_tasks": n_again, "seconds": again_s, "prefixes": list(names)[:3]},
+        )
+
+
+_SLOWER = 1.5
+_MIN_TASKS = 4
+_IDLE = 0.25
+_BETWEEN_S = 2e-3
+
+
+def memory_pressure(whole: Whole) -> Iterator[Finding]:
+    """Find that tasks waited for results that had been written to disk."""
+    disk_s = whole.waited_s("disk-read", "disk-write")
+    if disk_s:
+        spilled = max((sample.spilled_bytes or 0.0 for sample in whole.recording.workers), default=0.0)
+        yield measured(
+            "memory-pressure",
+            disk_s,
+            f"tasks waited for {whole.share(disk_s)} of the time for results that workers had no memory for "
+            f"and wrote to disk (up to {format_bytes(spilled)} of one)",
+            "use smaller chunks or partitions, hold fewer results at a time (do not persist all of them), or "
+            "give workers more memory: LocalCluster(memory_limit=…)",
+            {
+                "disk_s": disk_s,
+                "spilled_bytes": spilled,
+                "at_the_peak": memory_peak(whole.recording).words(),
+            },
+        )
+
+
+def transfers(whole: Whole, parts: list[Part]) -> Iterator[Finding]:
+    """Find that tasks waited for results of other workers."""
+    moved_s = whole.waited_s("transfer")
+    if moved_s:
+        nbytes = sum(t.nbytes or 0.0 for t in whole.recording.transfers if t.direction == "incoming")
+        # Threads that send and receive use cores that tasks then wait for; how much was not measured.
+        crowded_s = sum(part.saved_s(part.schedule.takes_s) for part in parts)
+        yield Finding(
+            "transfers",
+            moved_s,
+            moved_s * (1 - BAND),
+            moved_s * (1 + BAND) + crowded_s,
+            f"tasks waited for {whole.share(moved_s)} of the time for results of other workers "
+            f"({format_bytes(nbytes)} in all)",
+            "keep together what belongs together: fewer and larger workers, chunks along the axis that is "
+            "reduced, no rechunk or shuffle that is not needed; reduce first, then combine",
+            {"transfer_s": moved_s, "nbytes": nbytes, "queued_s": crowded_s},
+        )
+
+
+def serialization(whole: Whole, parts: list[Part]) -> Iterator[Finding]:
+    """Find that arguments and results were packed and unpacked, by workers or by a pool of processes."""
+    packed_s = whole.waited_s("serialize", "deserialize")
+    # A pool receives arguments and returns results where its tasks are short, too: that is another cause.
+    between_s = sum(
+        part.dispatched_s(np.ones(len(part.schedule.seconds), bool))
+        for part in parts
+        if part.schedule.scheduler == "processes"
+        and part.schedule.seconds.mean() > _BETWEEN_S
+        and np.median(part.schedule.lag_s) > _BETWEEN_S
+    )
+    if packed_s or between_s:
+        seconds = packed_s + between_s
+        yield measured(
+            "serialization",
+            seconds,
+            f"for {whole.share(seconds)} of the time arguments and results were packed, sent and unpacked",
+            "send less: load data inside of tasks, return what is needed only, fuse steps into one task; "
+            'with a pool of processes try threads, compute(scheduler="threads"), which send nothing',
+            {"workers_s": packed_s, "pool_s": between_s},
+        )
+
+
+def lost_work(whole: Whole, parts: list[Part]) -> Iterator[Finding]:
+    """Find that tasks ran more than once, for a worker was lost or they failed and were tried again."""
+    failed_s = whole.waited_s("failed-attempt")
+    worth_s, n_again, again_s = failed_s, 0, 0.0
+    for part in parts:
+        schedule = part.schedule
+        is_again = _was_in_vain(schedule)
+        if is_again.any():
+            # It would have had to run once only: before, or later, whichever of the two is on the longer way.
+            other = _ran_before(schedule)
+            worth_s += max(part.saved_s(np.where(one, 0.0, schedule.seconds)) for one in (is_again, other))
+            n_again += int(is_again.sum())
+            again_s += float(schedule.seconds[is_again].sum())
+    if worth_s:
+        lost = f"{format_count(n_again)} {plural('task', n_again)} ran in vain as workers were lost"
+        texts = [
+            *([f"{lost} ({format_duration(again_s)})"] if n_again else []),
+            *([f"attempts that failed were waited for for {format_duration(failed_s)}"] if failed_s else []),
+        ]
+        yield measured(
+            "lost-work",
+            worth_s,
+            ", and ".join(texts),
+            "see in recording.messages and the workers' logs why they were lost (memory, most often): "
+            "smaller chunks, or more memory for each; keep what is dear with client.replicate or on disk",
+            {"n_tasks": n_again, "seconds": again_s, "failed_attempt_s": failed_s},
+        )
+
+
+def _was_in_vain(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return which executions were followed by another of the same task."""
+    last = np.zeros(int(schedule.task.max(initial=-1)) + 1, np.int64)
+    last[schedule.task] = np.arange(len(schedule))
+    found: NDArray[np.bool_] = last[schedule.task] != np.arange(len(schedule))
+    return found
+
+
+def _ran_before(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return which executions came after another of the same task."""
+    n = len(schedule)
+    first = np.full(int(schedule.task.max(initial=-1)) + 1, n, np.int64)
+    np.minimum.at(first, schedule.task, np.arange(n))
+    found: NDArray[np.bool_] = first[schedule.task] != np.arange(n)
+    return found
+
+
+def slow_worker(part: Part) -> Iterator[Finding]:
+    """Find that one worker took longer than the others for tasks of the same prefixes."""
+    schedule = part.schedule
+    if len(schedule.threads) < 2:
+        return
+    # Where other programs had the cores, workers did not get them alike: only CPU time compares.
+    takes_s = np.nan_to_num(schedule.cpu_s) if schedule.load.is_crowded else schedule.takes_s
+    times = takes_s / np.maximum(_usual_elsewhere_s(schedule, takes_s), 1e-12)
+    ratio, n_tasks = np.zeros(len(schedule.threads)), np.zeros(len(schedule.threads), np.int64)
+    for worker in range(len(schedule.threads)):
+        known_times = times[(schedule.pool == worker) & ~np.isnan(times)]
+        n_tasks[worker] = len(known_times)
+        if len(known_times) >= _MIN_TASKS:
+            # Not their sum: one straggler makes no slow worker.
+            ratio[worker] = np.median(known_times)
+    slowest = int(np.argmax(ratio))
+    if ratio[slowest] < _SLOWER:
+        return
+    is_mine = (schedule.pool == slowest) & ~np.isnan(times)
+    seconds = np.where(is_mine, schedule.seconds / ratio[slowest], schedule.seconds)
+    worth_s = part.saved_anew_s(seconds)
+    name = schedule.workers[slowest]
+    yield measured(
+        "slow-worker",
+        worth_s,
+        f"worker {printable(name, 36)} took {ratio[slowest]:.1f} times as long as the others for the "
+        "same tasks",
+        "see what else runs on its machine, or leave it out: client.retire_workers([address])",
+        {
+            "runs": part.runs,
+            "worker": name,
+            "times": float(ratio[slowest]),
+            "n_tasks": int(n_tasks[slowest]),
+            "prefixes": part.most(is_mine),
+        },
+    )
+
+
+def _usual_elsewhere_s(schedule: Schedule, takes_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the median of tasks of the same prefix on other workers; NaN where none ran."""
+    found = np.full(len(schedule.seconds), np.nan)
+    for prefix in np.unique(schedule.prefix).tolist():
+        mine = np.flatnonzero(schedule.prefix == prefix)
+        for pool in np.unique(schedule.pool[mine]).tolist():
+            others = mine[schedule.pool[mine] != pool]
+            if len(others) >= _MIN_TASKS:
+                found[mine[schedule.pool[mine] == pool]] = np.median(takes_s[others])
+    return found
+
+
+def idle_workers(part: Part) -> Iterator[Finding]:
+    """Find that some threads of a cluster ran nothing though there were many tasks."""
+    schedule = part.schedule
+    recording = part.whole.recording
+    begin_s, end_s = (recording.zero_s + float(t) / 1e9 for t in (schedule.start[0], schedule.stop.max()))
+    half_s = (end_s - begin_s) / 2
+    lives = lives_of(recording).values()
+    # Workers that an adaptive cluster had only for a while could not run tasks all the time.
+    n_there = sum(life.n_threads for life in lives if life.seconds(begin_s, end_s) >= half_s)
+    n_threads = n_there or max((run.n_workers or 0 for run in schedule.runs), default=0)
+    n_idle = n_threads - len(np.unique(schedule.lane))
+    if not schedule.is_on_cluster or n_idle < _IDLE * n_threads or len(schedule.seconds) < 2 * n_threads:
+        return
+    worth_s = max(schedule.recorded_s - replayed_s(schedule, n_workers=n_threads), 0.0)
+    yield at_most(
+        "idle-workers",
+        worth_s,
+        f"{n_idle} of {n_threads} worker threads ran nothing, though there were "
+        f"{format_count(len(schedule.seconds))} tasks",
+        "see whether tasks are bound to workers (workers=, resources=, allow_other_workers=False), or need "
+        "data that one worker has: client.rebalance(), or scatter(…, broadcast=True)",
+        {"runs": part.runs, "n_idle": n_idle, "n_threads": n_threads, "n_tasks": len(schedule.seconds)},
+    )

@@ -1,0 +1,504 @@
+"""Causes in tasks and their graph: locks, waits, cores; number, length and order of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.explain.finding import (
+    Finding,
+    Part,
+    UserArray,
+    at_most,
+    is_of_shuffle,
+    listed,
+    measured,
+)
+from taskscope.analysis.explain.load import COUNTED_S, on_core_s
+from taskscope.analysis.explain.replay import longest_chain_s
+from taskscope.analysis.explain.schedule import busy_ns
+from taskscope.analysis.explain.waits import KINDS, Kind
+from taskscope.analysis.quantities import format_bytes, format_count, format_duration, format_percent, plural
+
+_SHORT_S = 2e-3
+_AT_LOCK = 0.3
+_OFF_CPU = 0.3
+_BARELY_ON_CPU = 0.95
+"""What has a core for less than a twentieth of the time waits for something else, however busy the cores."""
+_FULL = 0.85
+_QUEUED = 1.25
+_OWN_PART = 0.1
+_MORE_THREADS = 1.25
+_MIN_SAMPLES = 3
+_FOR_OTHERS: tuple[Kind, ...] = ("result", "queue", "event")
+_SEEN = 0.2
+
+
+def interpreter_lock(part: Part) -> Iterator[Finding]:
+    """Find that threads took turns in running Python; processes would share the cores."""
+    schedule, load = part.schedule, part.schedule.load
+    # The task in which half of the time is spent: reductions have many tasks that take next to none.
+    by_length = np.sort(schedule.seconds)
+    half = np.searchsorted(np.cumsum(by_length), by_length.sum() / 2)
+    is_short = float(by_length[half]) <= _SHORT_S
+    if not load.is_lock_bound or load.lock_share is None or is_short:
+        return
+    cores = min(load.n_cores or schedule.n_threads, schedule.n_threads)
+    in_tasks_s = schedule.recorded_s - schedule.outside_s
+    cpu_s = np.nan_to_num(schedule.cpu_s)
+    alone_s = max(float(cpu_s.sum()) / cores, longest_chain_s(schedule, cpu_s))
+    worth_s = max(in_tasks_s - alone_s, 0.0)
+    rate = "" if load.cpu_rate is None else f" and kept {load.cpu_rate:.1f} cores busy"
+    # Processes have to send arguments and results, which was not measured.
+    yield Finding(
+        "interpreter-lock",
+        worth_s,
+        worth_s * (0.0 if load.is_crowded else 0.5),
+        worth_s,
+        f"threads took turns in running Python: for {format_percent(load.lock_share)} of the time the "
+        f"interpreter's lock was held; {load.concurrency:.1f} tasks ran at a time{rate}",
+        'use processes: compute(scheduler="processes"), or a LocalCluster of workers with one thread each; '
+        "or code that releases the interpreter's lock, as NumPy's does",
+        {
+            "runs": part.runs,
+            "concurrency": load.concurrency,
+            "cpu_rate": load.cpu_rate,
+            "lock_share": load.lock_share,
+            "n_cores": load.n_cores,
+            "prefixes": part.whole.most(schedule.prefix, schedule.seconds),
+        },
+    )
+
+
+def lock(part: Part) -> Iterator[Finding]:
+    """Find that tasks took turns at a lock of the user's own, for which more workers do not help."""
+    schedule = part.schedule
+    at_lock = schedule.seconds * schedule.at_lock
+    names = [
+        name
+        for name in part.whole.most(schedule.prefix, at_lock)
+        if schedule.load.waiting.get(name, {}).get("lock", 0.0) >= _AT_LOCK
+    ]
+    if not names:
+        return
+    share = float(at_lock.sum() / max(schedule.seconds[schedule.at_lock >= _AT_LOCK].sum(), 1e-9))
+    yield at_most(
+        "lock",
+        part.saved_s(schedule.seconds - at_lock),
+        f"tasks of {listed(names)} took turns at a lock: for {format_percent(min(share, 1.0))} of their time "
+        f"they waited for it, {part.stacks.words(names, ['lock'])}",
+        "more workers of this process do not help: do less while the lock is held, or use processes, each of "
+        "which has its own (netCDF4 and HDF5 have one a process), or a format without one (Zarr)",
+        {"runs": part.runs, "lock_s": schedule.load.lock_s, "share": share, "prefixes": names},
+    )
+
+
+def oversubscribed(part: Part) -> Iterator[Finding]:
+    """Find that tasks started threads of their own, which shared the cores with those of other tasks."""
+    schedule, process_s = part.schedule, _with_own_threads_s(part)
+    if process_s is None or schedule.load.n_cores is None:
+        return
+    cores, cpu_s = schedule.load.n_cores, float(np.nansum(schedule.cpu_s))
+    if cpu_s < _OWN_PART * process_s:
+        # The tasks waited for their threads, which did the work: nothing says that these were too many.
+        return
+    in_tasks_s = max(schedule.recorded_s - schedule.outside_s, 1e-9)
+    used = min(process_s / in_tasks_s, cores, schedule.n_threads)
+    least_s = schedule.outside_s + max(cpu_s / used, longest_chain_s(schedule, np.nan_to_num(schedule.cpu_s)))
+    yield at_most(
+        "oversubscribed",
+        max(part.base_s - least_s, 0.0),
+        f"the process kept {used:.1f} of {cores} cores busy with {process_s / max(cpu_s, 1e-9):.1f} times "
+        "the CPU time of its tasks' own threads: tasks start threads of their own (BLAS, for instance)",
+        _fewer_threads(part),
+        {
+            "runs": part.runs,
+            "process_cpu_s": process_s,
+            "tasks_cpu_s": cpu_s,
+            "n_cores": cores,
+            "cores_used": process_s / in_tasks_s,
+            "prefixes": part.whole.most(schedule.prefix, schedule.seconds),
+        },
+    )
+
+
+def _fewer_threads(part: Part) -> str:
+    """Return how to have fewer threads, without the variables that are set to 1 already."""
+    limits = part.whole.recording.metadata.get("thread_limits")
+    limits = limits if isinstance(limits, Mapping) else {}
+    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+    unset = [f"{name}=1" for name in names if str(limits.get(name)) != "1"]
+    call = "threadpoolctl.threadpool_limits(1) around the compute"
+    if len(unset) < len(names):
+        return f"the environment has one thread for BLAS already: use {call}, or see which library has more"
+    return f"let Dask alone have the cores: set {', '.join(unset)} before NumPy is imported, or use {call}"
+
+
+def _with_own_threads_s(part: Part) -> float | None:
+    """Return the CPU time of the process where cores were full, and its tasks' threads had little of it."""
+    schedule, load = part.schedule, part.schedule.load
+    is_own = load.shares_interpreter and not schedule.is_on_cluster and not load.is_lock_bound
+    if load.cpu_share is None or load.n_cores is None or schedule.n_threads < 2 or not is_own:
+        return None
+    zero_s = part.whole.recording.zero_s
+    ends_s = [zero_s + float(t) / 1e9 for t in (schedule.start[0], schedule.stop.max())]
+    samples = part.whole.recording.resources.between(ends_s[0], ends_s[1])
+    # Children of the process are no threads of tasks.
+    samples = samples.part(~np.isnan(samples.cpu_percent) & (samples.n_processes <= 1))
+    if len(samples) < _MIN_SAMPLES:
+        return None
+    rate = float(samples.cpu_percent.mean()) / 100
+    process_s = rate * (schedule.recorded_s - schedule.outside_s)
+    is_full = rate >= _FULL * load.n_cores and (load.ready or np.inf) >= _QUEUED * load.n_cores
+    return process_s if is_full and process_s >= _MORE_THREADS * float(np.nansum(schedule.cpu_s)) else None
+
+
+def waiting(part: Part) -> Iterator[Finding]:
+    """Find that tasks of some prefixes waited for something other than a core for much of their time."""
+    schedule, load = part.schedule, part.schedule.load
+    if load.cpu_share is None or load.is_lock_bound or _with_own_threads_s(part) is not None:
+        return
+    off_s = _off_cpu_s(part)
+    waits = off_s > 0
+    if not waits.any():
+        return
+    names = part.whole.most(schedule.prefix, off_s)
+    cpu_s = float(np.minimum(np.nan_to_num(schedule.cpu_s), schedule.seconds)[waits].sum())
+    whole_s = float(schedule.seconds[waits].sum())
+    kinds = {kind: part for name in names[:1] for kind, part in load.waiting.get(name, {}).items()}
+    kind = next((kind for kind, part in kinds.items() if part >= _SEEN), None)
+    place = part.stacks.words(names, [kind])
+    what = f"for {KINDS[kind]}" if kind else "for files, the network or other threads"
+    yield measured(
+        "waiting",
+        part.saved_s(schedule.seconds - off_s),
+        f"tasks of {listed(names)} had a core for {format_percent(cpu_s / whole_s)} of their time; for the "
+        f"rest they waited {what}{f', {place}' if place else ''}",
+        _more_at_a_time(part, kind, int(waits.sum())),
+        {"runs": part.runs, "seconds": whole_s, "cpu_s": cpu_s, "waits_for": kind, "prefixes": names},
+    )
+
+
+def _more_at_a_time(part: Part, kind: Kind | None, n_tasks: int) -> str:
+    if n_tasks <= part.schedule.n_threads and kind not in _FOR_OTHERS:
+        return (
+            f"there are {format_count(n_tasks)} {plural('task', n_tasks)} that wait and "
+            f"{format_count(part.schedule.n_threads)} workers: split them, so that more wait at the same time"
+        )
+    twice = format_count(2 * part.schedule.n_threads)
+    if kind in _FOR_OTHERS:
+        return (
+            "do not wait inside of a task for what others compute: pass it as an argument, so that Dask "
+            "starts the task when it is there"
+        )
+    more = f"compute(num_workers={twice})"
+    if part.schedule.is_on_cluster:
+        more = f"LocalCluster(threads_per_worker={twice})"
+    if kind is None:
+        return f"where they wait for files or the network, run more of them at a time: {more}"
+    return f"run more of them at a time: {more}"
+
+
+def _off_cpu_s(part: Part) -> NDArray[np.float64]:
+    """Return for how long each task waited; nothing for prefixes that did so for less than 30 %."""
+    schedule, load = part.schedule, part.schedule.load
+    is_counted = load.ready is not None
+    cpu_s = np.minimum(np.nan_to_num(schedule.cpu_s), schedule.seconds)
+    whole, own = np.bincount(schedule.prefix, schedule.seconds), np.bincount(schedule.prefix, cpu_s)
+    # A task that waits for threads of its own computes.
+    idle = 1 - load.beside_share
+    off_s = np.where(np.isnan(schedule.cpu_s), 0.0, idle * (schedule.takes_s - cpu_s))
+    least = _OFF_CPU if is_counted or schedule.recorded_s >= COUNTED_S else _BARELY_ON_CPU
+    for number, name in enumerate(schedule.names):
+        if number >= len(whole) or not whole[number]:
+            continue
+        had_core = own[number] >= (1 - _BARELY_ON_CPU) * whole[number]
+        mine = schedule.prefix == number
+        seen = load.waiting.get(name, {})
+        # Of tasks of a cluster the results are other tasks', which have rows of their own.
+        no_wait: tuple[Kind, ...] = (
+            ("lock", "process", "result") if schedule.is_on_cluster else ("lock", "process")
+        )
+        waited = sum(part for kind, part in seen.items() if kind not in no_wait)
+        # A program that a task starts does its work: that is no wait.
+        if max(seen.get(kind, 0.0) for kind in no_wait) >= _AT_LOCK or is_of_shuffle(name):
+            off_s[mine] = 0.0
+        elif waited >= _OFF_CPU:
+            # Samples saw it wait: no queue for a core explains that.
+            off_s[mine] = np.minimum(schedule.seconds - cpu_s, schedule.seconds * waited)[mine]
+        elif idle * (whole[number] - own[number]) < least * whole[number] or (
+            # Samples saw no wait, and others had cores; but next to no CPU time is a wait.
+            load.is_crowded and part.stacks.places(name) and had_core
+        ):
+            off_s[mine] = 0.0
+    return off_s
+
+
+_SHORT_S = 2e-3
+_HANDED_OVER = 0.25
+_MOST_HANDED_S = 5e-3
+"""A scheduler needs no longer to hand a task over: what takes longer is something else."""
+_MANY_TASKS = 1_000
+_MIN_TASKS = 50
+_WHOLE_S = 0.1
+_WHOLE_BYTES = 100e6
+"""How long a task should take, and how large a chunk should be: what the advice says."""
+_NEARLY_ALL = 0.98
+_MAX_NAMED = 100
+"""Most tasks that evidence names by their numbers in the graph."""
+_IDLE = 0.25
+_ALONE = 0.25
+_LONG_STEP = 0.1
+_CHAIN = 0.8
+_FEW_STEPS = 3
+_MOSTLY = 0.6
+_LARGER = 3.0
+
+
+def short_tasks(part: Part) -> Iterator[Finding]:
+    """Find that handing over short tasks took much of the time that workers had for them."""
+    schedule = part.schedule
+    n_of = np.maximum(np.bincount(schedule.prefix), 1)
+    is_short = (np.bincount(schedule.prefix, schedule.seconds) / n_of <= _SHORT_S)[schedule.prefix]
+    # Few of them beside longer ones cost nothing.
+    is_short |= is_short.sum() < _MANY_TASKS
+    n_short, short_s = int(is_short.sum()), float(schedule.seconds[is_short].sum())
+    # On a busy machine tasks and their scheduler wait for a core.
+    stretch = schedule.load.stretch if schedule.load.is_crowded else 1.0
+    lag_s = np.minimum(schedule.lag_s / stretch, _MOST_HANDED_S)
+    # Of few tasks it is the start of workers.
+    ordering_s = schedule.n_threads * schedule.outside_s * n_short / len(is_short)
+    ordering_s *= n_short >= _MANY_TASKS
+    mean_s, handing_s = short_s / n_short, (float(lag_s[is_short].sum()) + ordering_s) / n_short
+    if n_short < _MIN_TASKS or mean_s > _SHORT_S or handing_s < _HANDED_OVER * (handing_s + mean_s):
+        return
+    # Fewer tasks are also sooner in order, and their results sooner together.
+    n_left = max(short_s / _WHOLE_S, schedule.n_threads)
+    fewer = max(n_short - n_left, 0.0) / len(is_short)
+    unexplained_s = float((schedule.lag_s - lag_s).sum()) / schedule.n_threads
+    in_tasks_s = part.dispatched_s(is_short, _alone_s(part), lag_s) - unexplained_s
+    names = part.whole.most(schedule.prefix[is_short], lag_s[is_short] + schedule.seconds[is_short])
+    which = "tasks" if is_short.all() else f"{format_count(n_short)} tasks of {listed(names)}"
+    yield measured(
+        "short-tasks",
+        max(in_tasks_s, 0.0) + fewer * schedule.outside_s,
+        f"{which} took {format_duration(mean_s)} each; workers waited {format_duration(handing_s)} for each "
+        "to be put in order and handed over",
+        _larger_chunks(part, is_short, mean_s),
+        {
+            "runs": part.runs,
+            "n_tasks": n_short,
+            "mean_task_s": mean_s,
+            "handing_over_s": float(lag_s[is_short].sum()),
+            "outside_s": schedule.outside_s,
+            "prefixes": names,
+        },
+    )
+
+
+def _alone_s(part: Part) -> NDArray[np.float64]:
+    """Return how long short tasks take that need not wait for the interpreter's lock, in seconds."""
+    schedule = part.schedule
+    if not schedule.load.shares_interpreter:
+        return schedule.seconds
+    # Where most tasks of a prefix always had a core, one that had none was held up by those that hand over.
+    cpu_s, prefix = on_core_s(schedule.seconds, schedule.cpu_s), schedule.prefix
+    had_core = np.bincount(prefix, cpu_s >= 0.7 * schedule.seconds) / np.maximum(np.bincount(prefix), 1)
+    return np.where(had_core[prefix] >= 0.5, cpu_s, schedule.seconds)
+
+
+def _larger_chunks(part: Part, chosen: NDArray[np.bool_], mean_s: float) -> str:
+    """Return by how much chunks should be larger, by their size in memory where that is known."""
+    schedule, n = part.schedule, int(chosen.sum())
+    sizes = schedule.nbytes[chosen]
+    largest = float(np.nanmax(sizes, initial=0.0)) if (~np.isnan(sizes)).any() else 0.0
+    array, step = UserArray.of(part.schedule.runs), _WHOLE_S / max(mean_s, 1e-6)
+    call = array and array.larger(step, 2 * part.schedule.n_threads)
+    if call:
+        return f"use larger chunks, so that each task does more: {call}"
+    if largest >= 10e3:
+        step = max(round(_WHOLE_BYTES / largest), 2)
+        return (
+            f"use larger chunks or partitions: results are {format_bytes(largest)} each at most, so about "
+            f"{format_bytes(_WHOLE_BYTES)} each is 1 chunk in place of {format_count(step)}"
+        )
+    step = max(min(round(step), n // max(part.schedule.n_threads, 1)), 2)
+    return (
+        f"use larger chunks or partitions, or put several calls into one task: {format_count(step)} of them "
+        f"in place of one are about {format_duration(step * mean_s)}"
+    )
+
+
+def stragglers(part: Part) -> Iterator[Finding]:
+    """Find that few tasks took far longer than tasks that do the same in the graph."""
+    schedule = part.schedule
+    if not part.is_late.any() or schedule.load.is_lock_bound:
+        return
+    worth_s = part.saved_anew_s(np.where(part.is_late, part.usual_s, schedule.seconds))
+    late = np.flatnonzero(part.is_late)
+    late = late[np.argsort(-schedule.seconds[late], kind="stable")]
+    # Beside one of a second another one of ten milliseconds is not worth a word.
+    until_s = np.cumsum(schedule.seconds[late])
+    late = late[: 1 + int(np.searchsorted(until_s, _NEARLY_ALL * until_s[-1]))]
+    n, late_s = len(late), float(schedule.seconds[late].sum())
+    names = part.most(late)
+    usual_s = float(np.median(part.usual_s[late]))
+    what, advice = _why_late(part, late)
+    yield measured(
+        "stragglers",
+        worth_s,
+        f"{format_count(n)} {plural('task', n)} of {listed(names)} took {format_duration(late_s)}"
+        f"{' together' if n > 1 else ''}, where tasks like {'it' if n == 1 else 'them'} take "
+        f"{format_duration(usual_s)} each{what}",
+        advice,
+        {
+            "runs": part.runs,
+            "n_tasks": n,
+            "seconds": late_s,
+            "usual_s": usual_s,
+            "prefixes": names,
+            "tasks": part.tasks(late[:_MAX_NAMED]),
+        },
+    )
+
+
+def _why_late(part: Part, late: NDArray[np.int64]) -> tuple[str, str]:
+    """Return by how much more data late tasks worked on, and what to do."""
+    schedule = part.schedule
+    like = np.isin(part.kind, part.kind[late]) & ~part.is_late
+    for sizes, what in ((schedule.input_bytes, "inputs"), (schedule.nbytes, "results")):
+        usual = float(np.nanmedian(sizes[like])) if (~np.isnan(sizes[like])).any() else 0.0
+        own = sizes[late[0]]
+        if usual > 0 and own >= _LARGER * usual:
+            return (
+                f"; its {what} are {format_bytes(own)}, theirs {format_bytes(usual)}",
+                "split what they work on evenly: rechunk, or repartition by size",
+            )
+    return "", "look what is different about them: the data they read, or the branch of the code they take"
+
+
+def idle(part: Part) -> Iterator[Finding]:
+    """Find that workers had nothing to do for lack of tasks that could run: why, by what ran meanwhile."""
+    schedule = part.schedule
+    begin, end = schedule.start[:1], schedule.stop.max(keepdims=True)
+    in_tasks_s = int(end[0] - begin[0]) / 1e9
+    busy_s = float(busy_ns(schedule, begin, end)[0]) / 1e9
+    if schedule.n_threads < 2 or not busy_s:
+        return
+    # Waits between tasks, when nothing ran at all, have causes of their own.
+    idle_s = busy_s * schedule.n_threads - float(schedule.seconds.sum())
+    alone_ns = busy_ns(schedule, schedule.start, schedule.stop, most=1)
+    alone_ns[part.is_late] = 0
+    alone_s = float(alone_ns.sum()) / 1e9
+    steps = _serial_steps(part, alone_ns)
+    step_s = float(alone_ns[steps].sum()) / 1e9
+    n, chain_s = (
+        len(schedule.seconds),
+        longest_chain_s(schedule, np.where(part.is_late, part.usual_s, schedule.seconds)),
+    )
+    evidence: dict[str, object] = {
+        "runs": part.runs,
+        "alone_s": alone_s,
+        "chain_s": chain_s,
+        "busy_s": busy_s,
+        "n_tasks": n,
+        "n_workers": schedule.n_threads,
+    }
+    is_chain = n > _FEW_STEPS and chain_s >= _CHAIN * in_tasks_s and _is_chain(part, chain_s)
+    is_few = n <= schedule.n_threads and not len(schedule.needed)
+    is_step = len(steps) and step_s >= max(_ALONE * busy_s, 0.5 * alone_s)
+    if is_step and not is_few and len(steps) <= _FEW_STEPS:
+        yield _serial_step(part, steps, step_s, evidence)
+    elif idle_s < _IDLE * busy_s * schedule.n_threads:
+        return
+    elif is_chain:
+        least_s = schedule.outside_s + float(schedule.seconds.sum()) / schedule.n_threads
+        worth_s = max(part.base_s - least_s, 0.0)
+        text = (
+            f"tasks that need each other took {format_duration(chain_s)} one after the other, and the other "
+            "workers had nothing to do"
+        )
+        advice = "cut the chain: combine results in a tree (split_every=8), or split its longest tasks"
+        evidence |= {"prefixes": [*part.whole.path.prefix_s][:3], "is_chain": True}
+        yield at_most("long-chain", worth_s, text, advice, evidence)
+    else:
+        yield from _few_tasks(part, idle_s / schedule.n_threads, evidence)
+
+
+def _is_chain(part: Part, chain_s: float) -> bool:
+    """Return whether no single task makes up most of the longest chain."""
+    return float(part.schedule.seconds[~part.is_late].max(initial=0.0)) < 0.5 * chain_s
+
+
+def _serial_steps(part: Part, alone_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return tasks that ran alone for long and have few tasks like them, the longest first."""
+    n_like = np.bincount(part.kind)[part.kind]
+    whole_ns = max(int(alone_ns.sum()), 1)
+    # Of a wave the last task runs alone as well: tasks like it ran beside each other.
+    is_step = (n_like < max(part.schedule.n_threads, 2)) & (alone_ns >= _LONG_STEP * whole_ns)
+    is_step &= 2 * alone_ns >= part.schedule.stop - part.schedule.start
+    steps = np.flatnonzero(is_step)
+    return steps[np.argsort(-alone_ns[steps], kind="stable")]
+
+
+def _serial_step(part: Part, steps: NDArray[np.int64], step_s: float, evidence: dict[str, object]) -> Finding:
+    schedule, n, others = part.schedule, len(steps), part.schedule.n_threads - 1
+    names = part.most(steps)
+    text = (
+        f"{format_count(n)} {plural('task', n)} of {listed(names)} ran alone for {format_duration(step_s)} "
+        f"while {format_count(others)} of {format_count(schedule.n_threads)} workers had nothing to do: "
+        "everything waits for it"
+    )
+    first = int(steps[0])
+    n_inputs = int(schedule.n_needed[first])
+    if len(schedule.seconds) == n:
+        advice = "split its work: use smaller chunks or partitions, so that there are several tasks a worker"
+    elif n_inputs >= 4:
+        advice = (
+            f"it takes {format_count(n_inputs)} results at once: combine them in a tree (split_every=4), or "
+            "return less from each of them"
+        )
+    elif n_inputs:
+        advice = "hand it less: smaller blocks, or a reduction in a tree (split_every) before it"
+    else:
+        advice = "all other tasks wait for this one: split what it reads or makes into several tasks"
+    worth_s = step_s * (1 - 1 / schedule.n_threads)
+    return at_most(
+        "serial-step",
+        worth_s,
+        text,
+        advice,
+        evidence | {"step_s": step_s, "prefixes": names, "tasks": part.tasks(steps[:_MAX_NAMED])},
+    )
+
+
+def _few_tasks(part: Part, idle_s: float, evidence: dict[str, object]) -> Iterator[Finding]:
+    """Find that there were fewer tasks than workers, or too few for an even number for each."""
+    schedule = part.schedule
+    by_kind = np.bincount(part.kind, schedule.seconds)
+    widest = int(by_kind.argmax())
+    # Where steps of several kinds follow each other, the number of none of them is to blame.
+    if by_kind[widest] < _MOSTLY * by_kind.sum():
+        return
+    n_like = int((part.kind == widest).sum())
+    # Many tasks for each worker that still left it idle had to wait for something else.
+    if n_like >= 3 * schedule.n_threads:
+        return
+    begin, end = schedule.start[:1], schedule.stop.max(keepdims=True)
+    was_full = bool(busy_ns(schedule, begin, end, least=schedule.n_threads)[0])
+    names = part.most(part.kind == widest)
+    what = f"{format_count(n_like)} {plural('task', n_like)} of {listed(names)}"
+    text = f"{what} for {format_count(schedule.n_threads)} workers: " + (
+        "their number does not fit, so some had nothing to do" if was_full else "some had nothing to do"
+    )
+    pieces = 2 * schedule.n_threads
+    array = UserArray.of(part.schedule.runs)
+    call = array and array.smaller(pieces)
+    advice = (
+        f"use smaller chunks or partitions, about {format_count(pieces)} or more instead of "
+        f"{format_count(n_like)}, so that there are several tasks for each worker"
+    )
+    advice += f": {call}" if call else ""
+    yield at_most("few-tasks", idle_s, text, advice, evidence | {"prefixes": names})
