@@ -1,5 +1,7 @@
 /** Tasks as a busy machine makes them: each lane works off one after another, nine tenths of the time. */
-import type { Batch, TaskColumns } from '../src/wire';
+import type { Batch, Columns } from '../src/wire';
+import type { SmallBatch } from '../test/charts/small-batch';
+import { sectionOf, smallBatch, smallProgress, smallRun } from '../test/charts/small-batch';
 
 export interface Workload {
   readonly lanes: number;
@@ -33,25 +35,13 @@ export class TaskMaker {
   }
 
   /** The next `count` tasks. */
-  next(count: number): TaskColumns {
+  next(count: number): Columns<'tasks'> {
     const tasks = {
-      run: new Int32Array(count),
-      lane: new Uint16Array(count),
-      group: new Uint16Array(count),
-      status: new Uint8Array(count),
-      observedBy: new Uint8Array(count),
-      cpuFrom: new Uint8Array(count),
-      startS: new Float64Array(count),
-      stopS: new Float64Array(count),
-      cpuS: new Float64Array(count).fill(0.001),
-      nbytes: new Float64Array(count).fill(1e6),
-      keys: {
-        dims: new Uint8Array(count).fill(2),
-        ints: new Int32Array(2 * count),
-        lengths: new Uint16Array(0),
-        text: new Uint8Array(0)
-      },
-      error: new Uint16Array(0)
+      ...sectionOf('tasks').columns,
+      run: new Int32Array(count), lane: new Int32Array(count), group: new Int32Array(count), status: new Int32Array(count),
+      observedBy: new Int32Array(count), cpuFrom: new Int32Array(count), durationS: new Float64Array(count), stopS: new Float64Array(count),
+      cpuS: new Float64Array(count).fill(0.001), nbytes: new Float64Array(count).fill(1e6), error: new Float64Array(count).fill(NaN),
+      dims: new Int32Array(count).fill(2), i0: new Int32Array(count), i1: new Int32Array(count)
     };
     for (let i = 0; i < count; i += 1) {
       const lane = this.#row % this.workload.lanes;
@@ -63,46 +53,28 @@ export class TaskMaker {
       this.#stopS[lane] = stopS;
       tasks.lane[i] = lane;
       tasks.group[i] = this.#prefix[lane] as number;
-      tasks.startS[i] = startS;
+      tasks.durationS[i] = stopS - startS;
       tasks.stopS[i] = stopS;
-      tasks.keys.ints[2 * i] = this.#row;
+      tasks.i0[i] = this.#row;
       this.#row += 1;
     }
     return tasks;
   }
 
   /** The next `count` tasks as a message; the first one has all tables. */
-  nextBatch(count: number, seq: number, active: boolean): Batch {
+  nextBatch(count: number, seq: number, active: boolean, more: Partial<SmallBatch> = {}): Batch {
     const first = this.#row;
-    const tasks = this.next(count);
+    const columns = this.next(count);
     const { lanes, workers, prefixes } = this.workload;
-    const head = seq === 0;
-    const ids = (n: number): number[] => Array.from({ length: head ? n : 0 }, (_, id) => id);
-    return {
-      recorder: 'bench', epoch: 'bench-1', seq, nowS: this.nowS, active, final: false, estimates: [], stops: [],
-      first, count, cursor: this.#row, dropped: Math.max(this.#row - this.workload.keep, 0), tasks, errors: [], running: [], remarks: [],
-      groups: ids(prefixes).map(id => ({ id, name: `step-${id}`, prefix: `step-${id}`, colour: id })),
-      lanes: ids(lanes).map(id => ({ id, worker: `worker-${id % workers}`, thread: id, label: `thread ${id + 1}` })),
-      runs: [{
-        run: 0, label: null, cell: null, executionCount: null, sourceCrc: null, scheduler: 'threads', nWorkers: lanes, nTasks: this.#row,
-        startS: 0, stopS: active ? null : this.nowS, status: active ? 'running' : 'finished', error: null,
-        sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null, poolStartS: null
-      }],
-      progress: ids(prefixes).map(id => ({
-        run: 0, prefix: `step-${id}`, total: count, finished: count, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 1, firstS: 0, scheduled: null
-      })),
-      resources: {
-        first: 0, nCores: null, limitBytes: null, timeS: new Float64Array(), cpuPercent: new Float32Array(),
-        rssBytes: new Float64Array(), nProcesses: new Uint16Array(), gap: new Uint8Array()
-      },
-      cluster: null,
-      metered: { row: new Int32Array(), cpuS: new Float64Array(), cpuFrom: new Int32Array() },
-      held: {
-        first: 0, run: new Int32Array(), group: new Uint16Array(), timeS: new Float64Array(),
-        nKeys: new Uint32Array(), nbytes: new Float64Array(), nUnsized: new Uint32Array(), value: null, nUnvalued: null,
-        metrics: new Map(), isUnknown: false
-      }
-    };
+    const ids = (n: number): number[] => Array.from({ length: seq === 0 ? n : 0 }, (_, id) => id);
+    return smallBatch({
+      epoch: 'bench-1', seq, nowS: this.nowS, active, dropped: Math.max(this.#row - this.workload.keep, 0), tasks: { first, n: count, columns },
+      groups: ids(prefixes).map(id => ({ name: `step-${id}`, prefix: `step-${id}`, colour: id })),
+      lanes: ids(lanes).map(id => ({ worker: `worker-${id % workers}`, thread: id, label: `thread ${id + 1}` })),
+      runs: [smallRun({ nWorkers: lanes, nTasks: this.#row, stopS: active ? null : this.nowS, status: active ? 'running' : 'finished' })],
+      progress: ids(prefixes).map(id => smallProgress({ prefix: `step-${id}`, total: count, finished: count, durationS: 1, firstS: 0 })),
+      ...more
+    });
   }
 
   #random(): number {
@@ -117,8 +89,8 @@ export function trueBusy(workload: Workload, n: number, startS: number, stopS: n
   let sumS = 0;
   for (let left = n; left > 0; left -= 100_000) {
     const tasks = maker.next(Math.min(left, 100_000));
-    tasks.startS.forEach((start, i) => {
-      sumS += Math.max(Math.min(tasks.stopS[i] as number, stopS) - Math.max(start, startS), 0);
+    tasks.stopS.forEach((stop: number, i: number) => {
+      sumS += Math.max(Math.min(stop, stopS) - Math.max(stop - (tasks.durationS[i] as number), startS), 0);
     });
   }
   return sumS / (stopS - startS) / workload.lanes;

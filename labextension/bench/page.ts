@@ -141,7 +141,8 @@ class Bench {
 
   /** Lane, prefix, start and stop of `n` tasks, one column after the other, as base64 of doubles. */
   rectangles(n: number): string {
-    const { lane, group, startS, stopS } = new TaskMaker(this.#workload).next(n);
+    const { lane, group, durationS, stopS } = new TaskMaker(this.#workload).next(n);
+    const startS = Float64Array.from(stopS, (timeS, i) => timeS - (durationS[i] as number));
     const values = new Float64Array(4 * n);
     [lane, group, startS, stopS].forEach((column, i) => { values.set(column, i * n); });
     const bytes = new Uint8Array(values.buffer);

@@ -1,6 +1,7 @@
 /** What a scheduler held and what workers said of themselves, as many rows as a recorder keeps. */
 import { ofEachQuantity } from '../src/store';
-import type { Batch, ClusterPart, HeldColumns } from '../src/wire';
+import type { Batch, Section, Sections } from '../src/wire';
+import { sectionOf, smallRun } from '../test/charts/small-batch';
 import { TaskMaker } from './data';
 
 export interface SeriesSize {
@@ -25,16 +26,15 @@ export class SeriesMaker {
 
   /** The next rows of the cache, and samples of each worker, as a message. */
   nextBatch(held: number, samples: number): Batch {
-    const batch = this.#tasks.nextBatch(0, this.#seq, true);
     const nowS = Math.max(this.#heldS(this.#nHeld + held), this.#sampledS(this.#nSamples + samples));
+    const seq = this.#seq;
     this.#seq += 1;
-    return {
-      ...batch,
+    return this.#tasks.nextBatch(0, seq, true, {
       nowS,
-      runs: batch.runs.map(run => ({ ...run, nWorkers: this.size.workers })),
+      runs: [smallRun({ nWorkers: this.size.workers, nTasks: 0 })],
       held: this.#held(held),
-      cluster: this.size.workers === 0 ? null : this.#samples(samples)
-    };
+      tables: this.size.workers === 0 ? {} : this.#samples(samples)
+    });
   }
 
   #heldS(row: number): number {
@@ -45,48 +45,35 @@ export class SeriesMaker {
     return (sample / Math.max(this.size.samples, 1)) * LENGTH_S;
   }
 
-  #held(count: number): HeldColumns {
+  #held(n: number): Section<'cache'> {
     const first = this.#nHeld;
-    this.#nHeld += count;
-    return {
-      first,
-      timeS: Float64Array.from({ length: count }, (_, i) => this.#heldS(first + i)),
-      run: new Int32Array(count),
-      group: Uint16Array.from({ length: count }, (_, i) => (first + i) % GROUPS),
-      nKeys: Uint32Array.from({ length: count }, (_, i) => 1 + ((first + i) % 97)),
-      nbytes: Float64Array.from({ length: count }, (_, i) => 1e6 * (1 + ((first + i) % 89))),
-      nUnsized: new Uint32Array(count),
-      value: null,
-      nUnvalued: null,
-      metrics: new Map(),
-      isUnknown: false
+    this.#nHeld += n;
+    const columns = {
+      timeS: Float64Array.from({ length: n }, (_, i) => this.#heldS(first + i)),
+      run: new Int32Array(n),
+      group: Int32Array.from({ length: n }, (_, i) => (first + i) % GROUPS),
+      nKeys: Int32Array.from({ length: n }, (_, i) => 1 + ((first + i) % 97)),
+      nbytes: Float64Array.from({ length: n }, (_, i) => 1e6 * (1 + ((first + i) % 89))),
+      nUnsized: new Int32Array(n), value: new Float64Array(n).fill(NaN), nUnvalued: new Int32Array(n)
     };
+    return { first, n, columns };
   }
 
-  #samples(count: number): ClusterPart {
+  #samples(count: number): Partial<Sections> {
     const { workers } = this.size;
     const first = this.#nSamples * workers;
     const n = count * workers;
     const sampleOf = (i: number): number => this.#nSamples + Math.floor(i / workers);
-    const rows = {
+    const columns = {
       ...ofEachQuantity(quantity => Float64Array.from({ length: n }, (_, i) => (1 + quantity.length) * (1 + ((i * 31) % 89)))),
-      worker: Uint16Array.from({ length: n }, (_, i) => i % workers),
+      worker: Int32Array.from({ length: n }, (_, i) => i % workers),
       timeS: Float64Array.from({ length: n }, (_, i) => this.#sampledS(sampleOf(i)))
     };
     const isHead = this.#nSamples === 0;
     this.#nSamples += count;
-    const none = new Float64Array();
     return {
-      activities: {
-        first: 0, dropped: 0, run: none, lane: none, kind: none, group: none, source: none, startS: none, durationS: none, nbytes: none,
-        completedRow: none, completedBytes: none, sources: []
-      },
-      workers: {
-        first,
-        ...rows,
-        workers: Array.from({ length: isHead ? workers : 0 }, (_, id) => ({ id, address: `tcp://10.0.0.${id}:1`, name: `worker-${id}`, nThreads: 2 }))
-      },
-      metrics: []
+      workers: sectionOf('workers', Array.from({ length: isHead ? workers : 0 }, (_, worker) => ({ worker, address: `tcp://10.0.0.${worker}:1`, name: `worker-${worker}`, nThreads: 2 }))),
+      worker_samples: { first, n, columns }
     };
   }
 }

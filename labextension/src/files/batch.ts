@@ -1,8 +1,7 @@
 /** What a file says as the one message of the feed that a live view of the recording would have got. */
-import type { Batch, RunningTask } from '../wire';
-import { UNKNOWN_CODE, isOnCluster } from '../wire';
-import { batchOf } from '../wire/batch';
-import type { Columns, Numbers, Section, Sections, TableName } from '../wire/codec';
+import type { Batch, PrefixProgress, RunningTask } from '../wire';
+import { isOnCluster } from '../wire';
+import type { Columns, Numbers, Row, Section, Sections, TableName } from '../wire/codec';
 import { rowsOf } from '../wire/codec';
 import { heldRows } from './held';
 import type { Keys, TaskColumns } from './keys';
@@ -14,6 +13,8 @@ import { at, demand, joined, picked, placesWhere } from './read';
 export const EPOCH = 'file-0';
 const LAST_LANE = 8191;
 const LAST_GROUP = 65_535;
+/** The numbers of workers and of sources are below it. */
+const UNKNOWN_CODE = 65_535;
 const MAX_ERRORS = 1_000;
 
 export interface Read {
@@ -67,7 +68,20 @@ export function batchOfFile(read: Read): Batch {
   };
   const inFlight = picked(tasks, placesWhere(tasks.status, status => status === RUNNING));
   const running = runningOf(keys, numbered({ ...inFlight, ...ofKeys(keys, inFlight.key) }));
-  return { ...batchOf(sections, 'file', EPOCH, 0), progress, running };
+  return {
+    recorder: 'file', epoch: EPOCH, seq: 0,
+    tables: { ...sections, progress: sectionOf<'progress'>(progress), running: sectionOf<'running'>(running) }
+  };
+}
+
+/** A section of these rows. */
+function sectionOf<T extends TableName>(rows: readonly Row<T>[]): Section<T> {
+  const names = Object.keys(rows[0] ?? {}) as (keyof Row<T>)[];
+  const columns = names.map(name => {
+    const values = rows.map(row => row[name]);
+    return [name, typeof values[0] === 'string' ? values : Float64Array.from(values, value => (value as number | null) ?? NaN)];
+  });
+  return { first: 0, n: rows.length, columns: Object.fromEntries(columns) as Columns<T> };
 }
 
 function section<T extends TableName>(columns: Columns<T>): Section<T> {
@@ -108,7 +122,7 @@ function idsIn(columns: readonly Numbers[]): Set<number> {
 }
 
 /** A group of each prefix that is in no other table: its tasks never ran, but it has a colour. */
-function groupsOfOthers(prefixes: readonly string[], used: ReadonlySet<number>, progress: Batch['progress']): number[] {
+function groupsOfOthers(prefixes: readonly string[], used: ReadonlySet<number>, progress: readonly PrefixProgress[]): number[] {
   const known = new Set(Array.from(used, id => prefixes[id]));
   const missing = new Set(progress.map(({ prefix }) => prefix).filter(prefix => !known.has(prefix)));
   return [...missing].map(prefix => prefixes.indexOf(prefix)).filter(id => id >= 0);
@@ -199,7 +213,7 @@ function metricsOf({ metrics }: Sections<FileSchema>): Columns<'metrics'> {
 
 function runningOf(keys: Keys, { key, run, lane, group, stopS, durationS }: TaskColumns & Keys['columns']): RunningTask[] {
   return Array.from(key, (each, i) => ({
-    run: run[i] as number, lane: lane[i] as number, group: group[i] as number, key: keys.text(each),
+    run: run[i] as number, lane: lane[i] as number, group: group[i] as number, keyText: keys.text(each),
     startS: (stopS[i] as number) - (durationS[i] as number)
   }));
 }

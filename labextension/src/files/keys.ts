@@ -145,7 +145,7 @@ export class Keys {
             again: before.again + nRows - nSeen,
             durationS: (before.durationS ?? 0) + seconds,
             firstS: firstS === null ? before.firstS : Math.min(firstS, before.firstS ?? Infinity),
-            scheduled: null
+            scheduledS: null, asked: null, isAll: null, queued: null, waiting: null, noWorker: null
           });
         }
       }

@@ -1,4 +1,5 @@
 /** Equally long typed columns: rows are appended, dropped when they are old, picked, and put in order. */
+import { upperBound } from '../lib/search';
 
 type Growable = Float64Array | Float32Array | Uint32Array | Int32Array | Uint16Array | Uint8Array;
 type Layout = Readonly<Record<string, new (length: number) => Growable>>;
@@ -113,6 +114,65 @@ export function columnTable<L extends Layout>(layout: L): new () => ColumnTable 
       super(layout);
     }
   } as unknown as new () => ColumnTable & ColumnsOf<L>;
+}
+
+/** Rows of one table that came in one message. */
+interface Arrived {
+  /** The recorder's number of the first row. */
+  readonly first: number;
+  readonly n: number;
+  readonly columns: Readonly<Record<string, ArrayLike<number> | undefined>>;
+}
+
+/** Rows in order of their time: each is taken once, and the oldest tenth goes where there are too many. */
+export abstract class SeriesTable extends ColumnTable {
+  /** Grows with every change. */
+  version = 0;
+  /** Grows when rows that were here before are at other places, or gone. */
+  rearranged = 0;
+  declare readonly timeS: Float64Array;
+  #next = 0;
+
+  constructor(layout: Layout, private readonly maxRows: number) {
+    super(layout);
+  }
+
+  /** Take the rows that have not come before; returns whether there were any. */
+  take({ first, n, columns }: Arrived): boolean {
+    const known = knownOf(first, n, this.#next);
+    this.#next = Math.max(this.#next, first + n);
+    if (known === n) {
+      return false;
+    }
+    const excess = this.n + n - known - this.maxRows;
+    if (excess > 0) {
+      this.dropOldest(Math.min(Math.max(excess, this.maxRows / 10), this.n));
+      this.rearranged += 1;
+    }
+    const from = this.n;
+    this.add(columns, known, n);
+    if (!isSorted(this.timeS, Math.max(from - 1, 0), this.n)) {
+      const earliestS = this.timeS.subarray(from, this.n).reduce((least, timeS) => Math.min(least, timeS), Infinity);
+      this.sort(this.timeS, upperBound(this.timeS, from, earliestS));
+      this.rearranged += 1;
+    }
+    this.version += 1;
+    return true;
+  }
+
+  /** Forget about the first `count` rows. */
+  protected dropOldest(count: number): void {
+    this.dropFirst(count);
+  }
+}
+
+/** The class of series with these columns and at most so many rows, to be extended. */
+export function seriesTable<L extends Layout>(layout: L & { timeS: typeof Float64Array }, maxRows: number): new () => SeriesTable & ColumnsOf<L> {
+  return class extends SeriesTable {
+    constructor() {
+      super(layout, maxRows);
+    }
+  } as unknown as new () => SeriesTable & ColumnsOf<L>;
 }
 
 /** Whether a column ascends from place `from` up to `to`. */

@@ -1,6 +1,6 @@
 /** The moments at which what was held of some computes changed, kept while rows come, so that a picture needs no walk through all of them. */
 import { columnTable, roomFor } from './columns';
-import type { HeldStore, Measure } from './held-store';
+import type { HeldStore, Measure } from './series';
 import type { RunWindow } from './tables';
 import { inWindow } from './tables';
 

@@ -1,5 +1,6 @@
 /** The small tables of a recorder: what there is a handful of, unlike tasks. */
 import type { Batch, Estimate, Group, Lane, PrefixProgress, Remark, Run, RunningTask, StopWay } from '../wire';
+import { tableRows } from '../wire';
 
 /** The computes a view shows, both ends included; `lastRun` null: and all that come. */
 export interface RunWindow {
@@ -38,20 +39,21 @@ export class Tables {
    *
    * Returns the computes that are forgotten for lack of room.
    */
-  merge(batch: Batch): number[] {
-    for (const group of batch.groups) {
-      this.groups[group.id] = group;
+  merge({ seq, tables }: Pick<Batch, 'seq' | 'tables'>): number[] {
+    for (const [i, group] of tableRows(tables, 'groups').entries()) {
+      const id = tables.groups.first + i;
+      this.groups[id] = group;
       const prefix = this.prefixId(group.prefix);
-      this.#prefixOfGroup[group.id] = prefix;
+      this.#prefixOfGroup[id] = prefix;
       this.#colourNumbers[prefix] ??= group.colour;
     }
-    for (const lane of batch.lanes) {
-      this.lanes[lane.id] = lane;
+    for (const [i, lane] of tableRows(tables, 'lanes').entries()) {
+      this.lanes[tables.lanes.first + i] = lane;
     }
-    for (const run of batch.runs) {
+    for (const run of tableRows(tables, 'runs')) {
       this.runs.set(run.run, run);
     }
-    for (const row of batch.progress) {
+    for (const row of tableRows(tables, 'progress')) {
       let ofRun = this.#progress.get(row.run);
       if (ofRun === undefined) {
         ofRun = new Map();
@@ -60,11 +62,11 @@ export class Tables {
       ofRun.set(row.prefix, row);
       this.prefixId(row.prefix);
     }
-    this.running = batch.running;
-    this.estimates = batch.estimates;
-    this.stops = new Map(batch.stops.map(({ run, way }) => [run, way]));
-    const before = batch.seq === 0 ? [] : this.remarks;
-    this.remarks = [...before, ...batch.remarks].slice(-MAX_REMARKS);
+    this.running = tableRows(tables, 'running');
+    this.estimates = tableRows(tables, 'estimates');
+    this.stops = new Map(tableRows(tables, 'stops').map(({ run, way }) => [run, way]));
+    const before = seq === 0 ? [] : this.remarks;
+    this.remarks = [...before, ...tableRows(tables, 'messages')].slice(-MAX_REMARKS);
     const oldest = [...this.runs.keys()].slice(0, Math.max(this.runs.size - MAX_RUNS, 0));
     for (const run of oldest) {
       this.runs.delete(run);
@@ -82,7 +84,7 @@ export class Tables {
     }
     for (const rows of this.#progress.values()) {
       for (const row of rows.values()) {
-        rows.set(row.prefix, { ...row, running: 0, interrupted: row.interrupted + row.running, scheduled: null });
+        rows.set(row.prefix, { ...row, running: 0, interrupted: row.interrupted + row.running, scheduledS: null });
       }
     }
     // What was running stays: it reaches to where the clock stands still.

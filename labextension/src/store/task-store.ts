@@ -1,14 +1,14 @@
 /** Everything a page knows of one recorder; any number of views share it. */
 import { paletteColour } from '../lib/palette';
-import type { Batch, LinksAnswer, TaskColumns } from '../wire';
+import type { Batch, LinksAnswer, Numbers, TableRow } from '../wire';
+import { tableRows } from '../wire';
 import type { ClusterStore } from './cluster/cluster-store';
 import type { FailureKind } from './tasks/failures';
-import { HeldStore } from './held-store';
 import { KernelClock } from './kernel-clock';
 import type { LaneTasks } from './tasks/lane-tasks';
 import type { AskLinks, Links } from './tasks/links';
 import { LinkTable } from './tasks/links';
-import { ResourceStore } from './resource-store';
+import { HeldStore, ResourceStore } from './series';
 import { Selection } from './tasks/selection';
 import type { RunWindow } from './tables';
 import { Tables } from './tables';
@@ -102,6 +102,9 @@ export class TaskStore {
    * over but a gap is reported. A new epoch begins with an empty store.
    */
   append(batch: Batch): Appended {
+    const { tables } = batch;
+    const [state] = tableRows(tables, 'state');
+    const dropped = state?.nDropped ?? 0;
     const fresh = batch.epoch !== this.#epoch;
     const expected = fresh ? 0 : this.#nextSeq;
     if (batch.seq !== 0 && batch.seq !== expected) {
@@ -110,8 +113,8 @@ export class TaskStore {
     if (fresh) {
       this.#clear(batch.epoch);
     }
-    if (batch.seq !== 0 && batch.first > this.#tasks.nextNumber && batch.first > batch.dropped) {
-      return this.#gap(false, `row ${batch.first} came where ${this.#tasks.nextNumber} was due`);
+    if (batch.seq !== 0 && tables.tasks.n > 0 && tables.tasks.first > this.#tasks.nextNumber && tables.tasks.first > dropped) {
+      return this.#gap(false, `row ${tables.tasks.first} came where ${this.#tasks.nextNumber} was due`);
     }
     if (batch.seq === 0) {
       this.#links.forgetAsked();
@@ -119,22 +122,19 @@ export class TaskStore {
     for (const run of this.tables.merge(batch)) {
       this.#tasks.dropFailures(run);
     }
-    const unknown = this.#unknownGroup(batch.tasks);
+    const unknown = this.#unknownGroup(tables.tasks.columns.group);
     if (unknown !== null) {
       return this.#gap(false, `group ${unknown} is used but was never announced`);
     }
-    const rows = this.#tasks.append(batch);
-    this.#tasks.meter(batch.metered);
-    this.#tasks.dropOld(batch.dropped, this.#maxTasks);
-    this.resources.append(batch.resources);
-    this.held.append(batch.held);
-    if (batch.cluster !== null) {
-      this.cluster?.append(batch.cluster);
-    }
+    const rows = this.#tasks.append(tables, dropped);
+    this.#tasks.dropOld(dropped, this.#maxTasks);
+    this.resources.take(tables.resources);
+    this.held.take(tables.cache);
+    this.cluster?.append(tables);
     this.#nextSeq = batch.seq + 1;
-    this.#dropped = batch.dropped;
-    if (batch.nowS !== null) {
-      this.clock.hear(batch.nowS, batch.active);
+    this.#dropped = dropped;
+    if (state !== undefined) {
+      this.#adopt(state);
     }
     this.#changed();
     return { kind: 'appended', rows };
@@ -236,8 +236,18 @@ export class TaskStore {
     this.#nextSeq = null;
   }
 
-  #unknownGroup(tasks: TaskColumns): number | null {
-    for (const group of tasks.group) {
+  /** Take over how the recorder is as a whole. */
+  #adopt({ nowS, active, nCores, limitBytes, cacheUnknown }: TableRow<'state'>): void {
+    this.resources.nCores = nCores ?? this.resources.nCores;
+    this.resources.limitBytes = limitBytes ?? this.resources.limitBytes;
+    this.held.isUnknown ||= cacheUnknown === 1;
+    if (nowS !== null) {
+      this.clock.hear(nowS, active === 1);
+    }
+  }
+
+  #unknownGroup(groups: Numbers): number | null {
+    for (const group of groups) {
       if (this.tables.prefixOfGroup(group) === undefined) {
         return group;
       }

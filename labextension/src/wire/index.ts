@@ -1,6 +1,7 @@
 export { Field, WireError } from './check';
-export type { WireBuffer } from './batch';
-export { PageStream } from './batch';
+export type { Columns, Numbers, Section, Sections } from './codec';
+export type { Batch, WireBuffer } from './stream';
+export { PageStream } from './stream';
 export type { CriticalPath, Explained, Explanation, Finding, KnownPath, PathStep } from './explanation';
 export { decodeExplained, decodePath } from './explanation';
 export { Budget, bytesOf, bytesOfBase64, crc32, inflate } from './frames';

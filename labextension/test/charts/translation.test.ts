@@ -11,6 +11,7 @@ import { TaskStore } from '../../src/store';
 import type { Batch, Explained, Finding } from '../../src/wire';
 import { batchOf } from '../store/rows';
 import { heldColumns, resourceColumns } from '../store/series';
+import type { SmallBatch } from './small-batch';
 import { smallBatch, smallProgress, smallRun } from './small-batch';
 
 const ATTRIBUTES = ['title', 'aria-label', 'aria-valuetext', 'aria-description', 'aria-roledescription', 'placeholder', 'alt'];
@@ -74,7 +75,7 @@ afterEach(() => {
   document.body.replaceChildren();
 });
 
-const TABLES: Partial<Batch> = {
+const TABLES: Partial<SmallBatch> = {
   nowS: 10,
   groups: ['DATA-a', 'DATA-b', 'DATA-c'].map((prefix, id) => ({ id, name: `${prefix}-1`, prefix, colour: id })),
   lanes: [0, 1].map(id => ({ id, worker: 'DATA', thread: id, label: `DATA-${id}` })),
@@ -95,7 +96,7 @@ const RUN = { label: 'DATA-label', executionCount: 5, cell: 'DATA-cell', nTasks:
 const RUNNING = {
   ...TABLES,
   runs: [smallRun({ ...RUN, stopS: 5, status: 'erred', error: 'DATA-error' }), smallRun({ ...RUN, run: 1, startS: 6 })],
-  running: [{ run: 1, lane: 0, group: 0, key: 'DATA-open', startS: 8 }],
+  running: [{ run: 1, lane: 0, group: 0, keyText: 'DATA-open', startS: 8 }],
   estimates: [{ run: 1, stopS: 15, earliestS: 12, latestS: 30, nUnseen: 2 }],
   stops: [{ run: 1, way: 'cancel' as const }]
 };

@@ -38,7 +38,7 @@ function shown(batches: readonly Batch[]): unknown {
   ]);
   return {
     tasks: tasks.sort((a, b) => ((a?.key ?? '') < (b?.key ?? '') ? -1 : 1)),
-    groups: tables.groups.map(group => group && { id: group.id, name: group.name, prefix: group.prefix, colour: group.colour }),
+    groups: tables.groups.map(group => group && { name: group.name, prefix: group.prefix, colour: group.colour }),
     lanes: tables.lanes,
     runs: [...tables.runs.values()],
     progress: tables.progressIn({ firstRun: 0, lastRun: null }),
@@ -50,8 +50,7 @@ function shown(batches: readonly Batch[]): unknown {
     limits: [resources.nCores, resources.limitBytes],
     held: rows,
     ...shownCluster(cluster),
-    metrics: [...held.metrics],
-    nowS: batches[0]?.nowS ?? NaN
+    nowS: batches[0]?.tables.state.columns.nowS[0] ?? NaN
   };
 }
 
@@ -62,7 +61,7 @@ function shownCluster({ activities, workers }: ClusterStore): object {
     const values = [s.cpuPercent, s.rssBytes, s.managedBytes, s.spilledBytes, s.limitBytes, s.nThreads, s.nExecuting];
     return Array.from({ length: n }, (_, i) => [timeS[i], nWorkers[i], ...values.map(column => column[i])]);
   });
-  return { activities: lanes, missing: activities.missing, workers: workers.workers, series };
+  return { activities: lanes, missing: activities.missing, workers: [...workers.workers.values()], series };
 }
 
 describe.each([...DOCUMENTS.keys()])('%s', name => {
@@ -73,8 +72,8 @@ describe.each([...DOCUMENTS.keys()])('%s', name => {
 });
 
 it('tells what a task needs and what needs it', async () => {
-  const { batch: { tasks }, links: linksOf } = await readRecording(documentOf('odd'));
-  const links = Array.from({ length: tasks.run.length }, (_, row) => linksOf()(row));
+  const { batch: { tables: { tasks } }, links: linksOf } = await readRecording(documentOf('odd'));
+  const links = Array.from({ length: tasks.n }, (_, row) => linksOf()(row));
   const named = links.map(found => [found?.dependencies.map(({ key }) => key), found?.dependents.map(({ row }) => row)]);
   expect(named).toEqual([[[], [1]], [["('pair', 1)"], []], [[], [3]], [["('pair', 1)"], []]]);
   expect(linksOf()(99)).toBeNull();

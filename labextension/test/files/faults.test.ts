@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { DamagedFileError } from '../../src/files/read';
 import { readRecording } from '../../src/files/recording';
 import { TaskStore } from '../../src/store';
+import type { Sections } from '../../src/wire';
+import { tableRows } from '../../src/wire';
 import { LIMITS } from '../../src/wire/tables';
 import { type TableRows, described } from '../wire/frames';
 import { END, type Written, batch, fileOf, header } from './container';
@@ -11,10 +13,10 @@ import { documentOf } from './documents';
 /** The keys of a file's tasks in order, or why it cannot be read; whatever else is thrown fails the test. */
 async function keysOrError(file: Uint8Array<ArrayBuffer>): Promise<readonly string[] | string> {
   try {
-    const { batch: { tasks, ...others } } = await readRecording(file);
+    const { batch } = await readRecording(file);
     const store = new TaskStore();
-    store.append({ tasks, ...others });
-    return Array.from(tasks.group, (group, row) => store.keyText(row, group));
+    store.append(batch);
+    return Array.from(batch.tables.tasks.columns.group, (group, row) => store.keyText(row, group));
   } catch (error) {
     if (error instanceof DamagedFileError) {
       return error.message;
@@ -22,6 +24,8 @@ async function keysOrError(file: Uint8Array<ArrayBuffer>): Promise<readonly stri
     throw error;
   }
 }
+
+const startsOf = ({ tasks: { columns: { stopS, durationS } } }: Sections): number[] => Array.from(stopS, (timeS, i) => timeS - (durationS[i] as number));
 
 /** Hundreds of files, on a machine that may be busy. */
 const SLOW_MS = 120_000;
@@ -81,17 +85,18 @@ it('shows what stands before damage where that is asked for, and says so', async
   const file = fileOf([GROWS, HALF, batch({ tasks: taskRows(1, [1]) }), END]);
   file[file.length - 1] = (file.at(-1) ?? 0) ^ 1;
   await expect(readRecording(file)).rejects.toThrow(/^part 4 is damaged$/);
-  const { batch: { tasks, remarks }, problem } = await readRecording(file, { partial: true });
-  expect([...tasks.startS]).toEqual([0, 1]);
+  const { batch: { tables }, problem } = await readRecording(file, { partial: true });
+  expect(startsOf(tables)).toEqual([0, 1]);
   expect(problem).toBe('this file is not complete: part 4 is damaged; what follows after that is missing');
-  expect(remarks).toEqual([{ timeS: 10, level: 'warning', text: problem, worker: null, event: null }]);
+  expect(tableRows(tables, 'messages')).toEqual([{ timeS: 10, level: 'warning', text: problem, worker: null, event: null }]);
 });
 
 it('shows what was in flight where a file ends as interrupted then', async () => {
-  const { batch: told, problem, links } = await readRecording(fileOf([GROWS, HALF, END]).slice(0, -1));
-  const { tasks, runs, progress, running } = told;
+  const { batch: { tables }, problem, links } = await readRecording(fileOf([GROWS, HALF, END]).slice(0, -1));
+  const { columns: tasks } = tables.tasks;
+  const [runs, progress, running] = [tableRows(tables, 'runs'), tableRows(tables, 'progress'), tableRows(tables, 'running')];
   expect(problem).toBe('this file is not complete: it ends within part 3; what follows after that is missing');
-  expect([[...tasks.startS], [...tasks.stopS], [...tasks.status], [...tasks.observedBy], [...tasks.cpuS]]).toEqual([[0, 1.5], [1, 10], [0, 2], [0, 1], [1e-7, NaN]]);
+  expect([startsOf(tables), [...tasks.stopS], [...tasks.status], [...tasks.observedBy], [...tasks.cpuS]]).toEqual([[0, 1.5], [1, 10], [0, 2], [0, 1], [1e-7, NaN]]);
   expect([runs[0]?.status, runs[0]?.stopS, running]).toEqual(['interrupted', 10, []]);
   expect(progress.map(({ prefix, total, finished, interrupted }) => [prefix, total, finished, interrupted])).toEqual([['add', 2, 1, 1]]);
   expect(links()(1)).toEqual({ dependencies: [], nDependencies: 0, dependents: [], nDependents: 0 });
@@ -99,7 +104,7 @@ it('shows what was in flight where a file ends as interrupted then', async () =>
 
 it('leaves out of what was in flight what has ended since', async () => {
   const file = fileOf([GROWS, HALF, batch({ tasks: taskRows(1, [1]), running: { columns: { key: [1], lane: [0], observed_by: [0], start_s: [1_015_000_000] } } })]);
-  const { batch: { tasks }, problem } = await readRecording(file);
+  const { batch: { tables: { tasks: { columns: tasks } } }, problem } = await readRecording(file);
   expect([[...tasks.stopS], [...tasks.status]]).toEqual([[1, 2], [0, 0]]);
   expect(problem).toBe('this file is not complete: it ends before part 4 is complete; what follows after that is missing');
 });
@@ -107,9 +112,9 @@ it('leaves out of what was in flight what has ended since', async () => {
 it('gives tasks the CPU time that was told later than they, each row of one that ran again its own', async () => {
   const metered = { columns: { key: [1, 0, 0], start_s: [1_010_000_000, 1_001_000_000, 1_000_000_000], cpu_s: [5_000_000, 20_000_000, 2_500_000], cpu_from: [1, 0, 0] } };
   const again = { ...taskRows(1, [1, 0]), columns: { ...taskRows(1, [1, 0]).columns, stop_s: [1_020_000_000, 1_011_000_000] } };
-  const { batch: { tasks } } = await readRecording(fileOf([GROWS, HALF, batch({ tasks: again }), batch({ metered }), END]));
+  const { batch: { tables } } = await readRecording(fileOf([GROWS, HALF, batch({ tasks: again }), batch({ metered }), END]));
   const closeTo = (values: number[]): number[] => values.map(value => expect.closeTo(value, 6) as number);
-  expect([[...tasks.startS], [...tasks.cpuS], [...tasks.cpuFrom]]).toEqual([closeTo([0, 1, 0.1]), closeTo([0.25, 0.5, 1]), [0, 1, 0]]);
+  expect([startsOf(tables), [...tables.tasks.columns.cpuS], [...tables.tasks.columns.cpuFrom]]).toEqual([closeTo([0, 1, 0.1]), closeTo([0.25, 0.5, 1]), [0, 1, 0]]);
 });
 
 it('names what is unknown of a file that ends early', async () => {

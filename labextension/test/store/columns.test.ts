@@ -2,9 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ofEachQuantity, WorkerStore } from '../../src/store';
+import { WorkerStore } from '../../src/store';
 import { columnTable } from '../../src/store/columns';
-import type { WorkerColumns } from '../../src/wire';
+import type { Sections } from '../../src/wire';
+import { sectionOf, sectionsOf } from '../charts/small-batch';
 
 const Table = columnTable({ time: Float64Array, lane: Uint8Array });
 
@@ -56,14 +57,12 @@ describe('a table of columns', () => {
   });
 });
 
-function workerColumns(samples: readonly (readonly [worker: number, timeS: number])[], first: number): WorkerColumns {
-  const column = (value: number): Float64Array => new Float64Array(samples.length).fill(value);
-  return {
-    ...ofEachQuantity(() => column(NaN)), tickS: Float64Array.from(samples, ([worker, timeS]) => (worker === 1 && timeS < 0.1 ? NaN : worker / 100)),
-    first, workers: [], worker: Uint16Array.from(samples, ([worker]) => worker), timeS: Float64Array.from(samples, ([, timeS]) => timeS),
-    nThreads: Uint32Array.from(samples, ([worker]) => (worker === 3 ? 0 : 2)), nExecuting: Uint16Array.from(samples, ([worker]) => worker),
-    cpuPercent: Float32Array.from(samples, (_, i) => i + first), rssBytes: column(1), managedBytes: column(2), spilledBytes: column(3), limitBytes: column(4)
-  };
+function workerColumns(samples: readonly (readonly [worker: number, timeS: number])[], first: number): Sections {
+  const rows = samples.map(([worker, timeS], i) => ({
+    worker, timeS, tickS: worker === 1 && timeS < 0.1 ? null : worker / 100, nThreads: worker === 3 ? 0 : 2, nExecuting: worker,
+    cpuPercent: i + first, rssBytes: 1, managedBytes: 2, spilledBytes: 3, limitBytes: 4
+  }));
+  return sectionsOf({ worker_samples: sectionOf('worker_samples', rows, first) });
 }
 
 function totals(store: WorkerStore): unknown {

@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { ALL_RUNS, LaneTasks, TaskStore } from '../../src/store';
 import type { TaskDetail } from '../../src/store';
 import { KeyTable } from '../../src/store/tasks/key-table';
-import type { Batch } from '../../src/wire';
-import { smallRun } from '../charts/small-batch';
-import { batchOf } from './rows';
+import type { SmallBatch } from '../charts/small-batch';
+import { sectionOf, smallProgress, smallRun } from '../charts/small-batch';
+import { batchOf, keyOf } from './rows';
 import type { Row } from './rows';
 
 const SLACK = 65_536;
@@ -26,7 +26,7 @@ function tasks(first: number, stop: number): Row[] {
   return Array.from({ length: stop - first }, (_, i) => task(first + i));
 }
 
-function feed(store: TaskStore, stop: number, step: number, more: (stop: number) => Partial<Batch>): void {
+function feed(store: TaskStore, stop: number, step: number, more: (stop: number) => Partial<SmallBatch>): void {
   for (let first = 0, seq = 0; first < stop; first += step, seq += 1) {
     const end = Math.min(first + step, stop);
     store.append(batchOf(tasks(first, end), { seq, first, ...more(end) }));
@@ -53,7 +53,7 @@ describe('a store', () => {
   it('forgets everything that the recorder was told to forget, at once', () => {
     const store = new TaskStore();
     store.append(batchOf(tasks(0, 10)));
-    store.append(batchOf([], { seq: 1, first: 10, cursor: 10, dropped: 10 }));
+    store.append(batchOf([], { seq: 1, first: 10, dropped: 10 }));
     expect([store.nTasks, store.missing, details(store)]).toEqual([0, 10, []]);
     store.append(batchOf(tasks(10, 12), { seq: 2, first: 10, dropped: 10 }));
     expect(details(store).map(detail => detail?.key)).toEqual(['text 10', "('add-1', 11)"]);
@@ -76,9 +76,7 @@ describe('a store', () => {
   it('keeps ten thousand computes', () => {
     const store = new TaskStore();
     const runs = Array.from({ length: 10_002 }, (_, run) => smallRun({ run }));
-    const progress = runs.map(({ run }) => ({
-      run, prefix: 'x', total: 1, finished: 1, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 1, firstS: 0, scheduled: null
-    }));
+    const progress = runs.map(({ run }) => smallProgress({ run, prefix: 'x', total: 1, finished: 1 }));
     store.append(batchOf([{ start: 0, stop: 1, status: 1, run: 1, error: 'E' }]));
     store.append(batchOf([], { seq: 1, runs, progress }));
     const { tables } = store;
@@ -122,13 +120,7 @@ it('keys keep their rows however often older ones are dropped', () => {
       const kept: (string | number[])[] = [];
       let first = 0;
       for (const [keys, gone] of list) {
-        const texts = keys.flatMap(k => (typeof k === 'string' ? [new TextEncoder().encode(k)] : []));
-        table.append({
-          dims: Uint8Array.from(keys, k => (typeof k === 'string' ? 255 : k.length)),
-          ints: Int32Array.from(keys.flatMap(k => (typeof k === 'string' ? [] : k))),
-          lengths: Uint16Array.from(texts, text => text.length),
-          text: Uint8Array.from(texts.flatMap(text => [...text]))
-        }, 0);
+        table.append(sectionOf('tasks', keys.map(keyOf)).columns, 0);
         kept.push(...keys);
         first = Math.min(first + gone, kept.length);
         table.drop(first);

@@ -2,29 +2,29 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Measure } from '../../src/store';
-import { ALL_RUNS, HeldMoments, HeldStore, LatestMoments, ofEachQuantity, ResourceStore, TaskStore } from '../../src/store';
+import { ALL_RUNS, HeldMoments, HeldStore, LatestMoments, ResourceStore, TaskStore } from '../../src/store';
 import { WorkerStore } from '../../src/store/cluster/worker-store';
-import { smallBatch } from '../charts/small-batch';
+import { sectionOf, sectionsOf, smallBatch } from '../charts/small-batch';
 import type { HeldRow } from './series';
 import { heldColumns, resourceColumns } from './series';
 
 describe('samples', () => {
   it('are taken over once, however often they are sent', () => {
     const store = new ResourceStore();
-    store.append(resourceColumns([{ at: 1 }, { at: 2 }]));
+    store.take(resourceColumns([{ at: 1 }, { at: 2 }]));
     const { version } = store;
-    store.append(resourceColumns([{ at: 1 }, { at: 2 }]));
+    store.take(resourceColumns([{ at: 1 }, { at: 2 }]));
     expect([store.n, store.version]).toEqual([2, version]);
-    store.append(resourceColumns([{ at: 2 }, { at: 3, cpu: 50 }], { first: 1, nCores: null }));
-    expect([[...store.timeS.subarray(0, store.n)], store.cpuPercent[2], store.nCores]).toEqual([[1, 2, 3], 50, 2]);
+    store.take(resourceColumns([{ at: 2 }, { at: 3, cpu: 50 }], { first: 1 }));
+    expect([[...store.timeS.subarray(0, store.n)], store.cpuPercent[2]]).toEqual([[1, 2, 3], 50]);
     expect(store.within({ startS: 2, stopS: 9 })).toEqual([1, 3]);
   });
 
   it('beyond half a million lose their oldest tenth', () => {
     const store = new ResourceStore();
     const many = resourceColumns(Array.from({ length: 500_000 }, (_, i) => ({ at: i })));
-    store.append(many);
-    store.append(resourceColumns([{ at: 500_000 }], { first: 500_000 }));
+    store.take(many);
+    store.take(resourceColumns([{ at: 500_000 }], { first: 500_000 }));
     expect([store.n, store.timeS[0], store.timeS[store.n - 1]]).toEqual([450_001, 50_000, 500_000]);
   });
 });
@@ -32,7 +32,7 @@ describe('samples', () => {
 /** Every moment as [time, total, unknown, groups]. */
 function moments(rows: readonly HeldRow[], measure: Measure, window = ALL_RUNS): unknown[] {
   const store = new HeldStore();
-  store.append(heldColumns(rows));
+  store.take(heldColumns(rows));
   const found = new HeldMoments(store, window, measure);
   return Array.from({ length: found.n }, (_, m) => [found.timeS[m], found.total[m], found.unknown[m], [...found.groupsAt(m)]]);
 }
@@ -56,10 +56,10 @@ describe('what was held', () => {
 
   it('is read on while it is of the same, and anew of another window, measure or store', () => {
     const [store, latest] = [new HeldStore(), new LatestMoments()];
-    store.append(heldColumns(ROWS.slice(0, 2)));
+    store.take(heldColumns(ROWS.slice(0, 2)));
     const first = latest.of(store, ALL_RUNS, 'bytes');
     const before = [...first.total.subarray(0, first.n)];
-    store.append(heldColumns(ROWS.slice(2), { first: 2 }));
+    store.take(heldColumns(ROWS.slice(2), { first: 2 }));
     // A window is the same where its ends are.
     const again = latest.of(store, { ...ALL_RUNS }, 'bytes');
     expect([again === first, again.restarts, before, [...again.total.subarray(0, again.n)]]).toEqual([true, 1, [10, 15], [10, 22, 7]]);
@@ -85,9 +85,9 @@ describe('what was held', () => {
     const store = new HeldStore();
     // Group 0 is held from the first row on, group 1 comes and goes with each row.
     const many: HeldRow[] = Array.from({ length: 299_999 }, (_, i) => ({ at: i + 1, group: 1, keys: (i + 1) % 2, bytes: ((i + 1) % 2) * 3 }));
-    store.append(heldColumns([{ at: 0, group: 0, keys: 1, bytes: 10 }, ...many]));
+    store.take(heldColumns([{ at: 0, group: 0, keys: 1, bytes: 10 }, ...many]));
     expect(store.n).toBe(300_000);
-    store.append(heldColumns([{ at: 300_000, group: 1, keys: 1, bytes: 3 }], { first: 300_000 }));
+    store.take(heldColumns([{ at: 300_000, group: 1, keys: 1, bytes: 3 }], { first: 300_000 }));
     expect([store.n, [...store.timeS.subarray(0, 3)]]).toEqual([270_003, [0, 29_999, 30_000]]);
     const { total, n } = new HeldMoments(store, ALL_RUNS, 'bytes');
     expect([[...total.subarray(0, 4)], n]).toEqual([[10, 13, 10, 13], 270_003]);
@@ -96,15 +96,9 @@ describe('what was held', () => {
 
 it('workers that say nothing new change nothing', () => {
   const store = new WorkerStore();
-  const none = new Float64Array(0);
-  const columns = {
-    ...ofEachQuantity(() => none), first: 0, worker: new Uint16Array(0), timeS: none, nThreads: new Uint32Array(0), nExecuting: new Uint16Array(0),
-    cpuPercent: new Float32Array(0), rssBytes: none, managedBytes: none, spilledBytes: none, limitBytes: none,
-    workers: [{ id: 0, address: 'tcp://a', name: 'a', nThreads: 2 }]
-  };
-  store.append(columns);
+  store.append(sectionsOf({ workers: sectionOf('workers', [{ worker: 0, address: 'tcp://a', name: 'a', nThreads: 2 }]) }));
   const { version } = store;
-  store.append({ ...columns, workers: [] });
+  store.append(sectionsOf());
   expect([version, store.version]).toEqual([1, 1]);
 });
 

@@ -1,5 +1,6 @@
 /** Samples and held rows as a test writes them down. */
-import type { HeldColumns, ResourceColumns } from '../../src/wire';
+import type { SmallBatch } from '../charts/small-batch';
+import { sectionOf } from '../charts/small-batch';
 
 export interface Sample {
   at: number;
@@ -9,16 +10,15 @@ export interface Sample {
   gap?: boolean;
 }
 
-export function resourceColumns(samples: readonly Sample[] = [], section: Partial<ResourceColumns> = {}): ResourceColumns {
-  return {
-    first: 0, nCores: 2, limitBytes: 8e9,
-    timeS: Float64Array.from(samples, s => s.at),
-    cpuPercent: Float32Array.from(samples, s => s.cpu ?? NaN),
-    rssBytes: Float64Array.from(samples, s => s.rss ?? 1e9),
-    nProcesses: Uint16Array.from(samples, s => s.n ?? 1),
-    gap: Uint8Array.from(samples, s => (s.gap === true ? 1 : 0)),
-    ...section
-  };
+export interface Limits {
+  first?: number;
+  nCores?: number | null;
+  limitBytes?: number | null;
+}
+
+export function resourceColumns(samples: readonly Sample[] = [], { first = 0, nCores = 2, limitBytes = 8e9 }: Limits = {}): SmallBatch['resources'] {
+  const rows = samples.map(({ at, cpu, rss = 1e9, n = 1, gap }) => ({ timeS: at, cpuPercent: cpu, rssBytes: rss, nProcesses: n, gap }));
+  return { ...sectionOf('resources', rows, first), nCores, limitBytes };
 }
 
 export interface HeldRow {
@@ -32,20 +32,16 @@ export interface HeldRow {
   unvalued?: number;
 }
 
-export function heldColumns(rows: readonly HeldRow[] = [], section: Partial<HeldColumns> = {}): HeldColumns {
-  const valued = rows.some(row => row.value !== undefined);
-  return {
-    first: 0,
-    timeS: Float64Array.from(rows, r => r.at),
-    run: Int32Array.from(rows, r => r.run ?? 0),
-    group: Uint16Array.from(rows, r => r.group ?? 0),
-    nKeys: Uint32Array.from(rows, r => r.keys),
-    nbytes: Float64Array.from(rows, r => r.bytes ?? 0),
-    nUnsized: Uint32Array.from(rows, r => r.unsized ?? 0),
-    value: valued ? Float64Array.from(rows, r => r.value ?? 0) : null,
-    nUnvalued: valued ? Uint32Array.from(rows, r => r.unvalued ?? 0) : null,
-    metrics: new Map(),
-    isUnknown: false,
-    ...section
-  };
+export interface Held {
+  first?: number;
+  metrics?: ReadonlyMap<number, string>;
+  isUnknown?: boolean;
+}
+
+export function heldColumns(held: readonly HeldRow[] = [], { first = 0, ...more }: Held = {}): SmallBatch['held'] {
+  const valued = held.some(row => row.value !== undefined);
+  const rows = held.map(({ at, run, group, keys, bytes, unsized, value, unvalued }) => ({
+    timeS: at, run, group, nKeys: keys, nbytes: bytes, nUnsized: unsized, value: valued ? (value ?? 0) : null, nUnvalued: unvalued
+  }));
+  return { ...sectionOf('cache', rows, first), ...more };
 }

@@ -4,7 +4,6 @@ import { describe, expect, it, vi } from 'vitest';
 import { ALL_RUNS, TaskStore } from '../../src/store';
 import type { ClusterStore } from '../../src/store';
 import { Tables } from '../../src/store/tables';
-import type { ClusterPart } from '../../src/wire';
 import { smallRun } from '../charts/small-batch';
 import { batchOf } from './rows';
 
@@ -19,7 +18,7 @@ describe('tables', () => {
 
   it('the newest thousand remarks are kept', () => {
     const tables = new Tables();
-    const remarks = Array.from({ length: 1001 }, (_, i) => ({ timeS: i, level: 'info', text: `${i}`, worker: null, event: null }));
+    const remarks = Array.from({ length: 1001 }, (_, i) => ({ timeS: i, level: 'info' as const, text: `${i}`, worker: null, event: null }));
     tables.merge(batchOf([], { seq: 1, remarks }));
     expect(tables.remarks).toEqual(remarks.slice(1));
   });
@@ -64,7 +63,7 @@ describe('a store', () => {
 
   it('asked again it takes what there still is, and counts what is not', () => {
     const store = new TaskStore();
-    expect(store.append(batchOf([{ start: 5, stop: 6 }], { first: 5, cursor: 9 }))).toEqual({ kind: 'appended', rows: 1 });
+    expect(store.append(batchOf([{ start: 5, stop: 6 }], { first: 5 }))).toEqual({ kind: 'appended', rows: 1 });
     expect([store.missing, store.cursor]).toEqual([5, 6]);
   });
 
@@ -76,14 +75,13 @@ describe('a store', () => {
     });
   });
 
-  it('of a cluster keeps what only clusters have, of those messages that have it', () => {
+  it('of a cluster keeps what only clusters have', () => {
     const append = vi.fn();
     const clear = vi.fn();
     const store = new TaskStore({ cluster: { append, clear } as unknown as ClusterStore });
-    const cluster = { workers: [] } as unknown as ClusterPart;
-    store.append(batchOf([]));
-    store.append(batchOf([], { seq: 1, cluster }));
-    expect([append.mock.calls, clear.mock.calls.length]).toEqual([[[cluster]], 1]);
-    expect(() => new TaskStore().append(batchOf([], { cluster }))).not.toThrow();
+    const batch = batchOf([]);
+    store.append(batch);
+    expect([append.mock.calls, clear.mock.calls.length]).toEqual([[[batch.tables]], 1]);
+    expect(() => new TaskStore().append(batch)).not.toThrow();
   });
 });

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 
 import { ALL_RUNS, TaskStore } from '../../src/store';
-import type { Batch } from '../../src/wire';
-import { smallProgress, smallRun } from '../charts/small-batch';
+import type { SmallBatch } from '../charts/small-batch';
+import { sectionOf, smallProgress, smallRun } from '../charts/small-batch';
 import { batchOf } from './rows';
 import type { Row } from './rows';
 
@@ -40,13 +40,13 @@ describe('rows', () => {
 
   it('are given the CPU time that becomes known later, by their numbers, as far as they are here', () => {
     const store = new TaskStore();
-    const metered = (row: number[], cpuS: number[], cpuFrom: number[]): Partial<Batch> =>
-      ({ metered: { row: Int32Array.from(row), cpuS: Float64Array.from(cpuS), cpuFrom: Int32Array.from(cpuFrom) } });
+    const metered = (...rows: [row: number, cpuS: number, cpuFrom: number][]): Partial<SmallBatch> =>
+      ({ metered: sectionOf('metered', rows.map(([row, cpuS, cpuFrom]) => ({ row, cpuS, cpuFrom }))) });
     const known = (): unknown => [0, 1, 2].map(i => [store.detail(0, i)?.cpuS, store.detail(0, i)?.cpuFrom]);
     // Rows 0 to 4 were dropped before they came.
-    store.append({ ...batchOf([task(0), task(1)], { first: 5, dropped: 5 }), ...metered([5, 7, 4], [0.25, 0.125, 0.5], [1, 0, 0]) });
+    store.append(batchOf([task(0), task(1)], { first: 5, dropped: 5, ...metered([5, 0.25, 1], [7, 0.125, 0], [4, 0.5, 0]) }));
     expect(known()).toEqual([[0.25, 'shared'], [null, 'measured'], [undefined, undefined]]);
-    store.append({ ...batchOf([task(2)], { seq: 1, first: 7, dropped: 5 }), ...metered([6], [0.5], [0]) });
+    store.append(batchOf([task(2)], { seq: 1, first: 7, dropped: 5, ...metered([6, 0.5, 0]) }));
     expect(known()).toEqual([[0.25, 'shared'], [0.5, 'measured'], [null, 'measured']]);
   });
 
@@ -149,7 +149,7 @@ describe('tables', () => {
 
   it('a repeated stream does not repeat remarks', () => {
     const store = new TaskStore();
-    const batch: Partial<Batch> = { remarks: [{ timeS: 1, level: 'info', text: 'one', worker: null, event: null }] };
+    const batch: Partial<SmallBatch> = { remarks: [{ timeS: 1, level: 'info', text: 'one', worker: null, event: null }] };
     store.append(batchOf([], batch));
     store.append(batchOf([], { seq: 1, remarks: [{ timeS: 2, level: 'info', text: 'two', worker: null, event: null }] }));
     expect(store.tables.remarks.map(remark => remark.text)).toEqual(['one', 'two']);
@@ -175,7 +175,7 @@ describe('tables', () => {
     store.append(batchOf([], {
       groups: ['inc', 'add'].map((prefix, id) => ({ id, name: prefix, prefix, colour: id })),
       progress: [row('later', null), row('inc', 5, 1), row('unseen', null, 1), row('add', null, 1), row('sum', 4), row('last', null)],
-      running: [{ run: 0, lane: 0, group: 1, key: 'a', startS: 3 }, { run: 1, lane: 0, group: 0, key: 'b', startS: 1 }]
+      running: [{ run: 0, lane: 0, group: 1, keyText: 'a', startS: 3 }, { run: 1, lane: 0, group: 0, keyText: 'b', startS: 1 }]
     }));
     expect(store.tables.progressIn(ALL_RUNS).map(({ prefix }) => prefix)).toEqual(['add', 'sum', 'inc', 'unseen', 'later', 'last']);
   });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { TaskStore } from '../../src/store';
 import type { TaskDetail } from '../../src/store';
-import type { HeldColumns, ResourceColumns } from '../../src/wire';
+import type { Columns } from '../../src/wire';
 import { PageStream, STATUSES } from '../../src/wire';
 
 interface Golden {
@@ -65,24 +65,25 @@ describe.each(readdirSync(FOLDER).filter(name => name.endsWith('.json')))('%s', 
       start_s: near(rows.map(({ task }) => task.startS), golden.expect.start_s, 1e-6),
       stop_s: near(rows.map(({ task }) => task.stopS), golden.expect.stop_s, 1e-6),
       cpu_s: near(rows.map(({ task }) => task.cpuS), cpuSeconds(golden, durations), 1e-7),
-      samples: samplesOf(batch.resources),
-      held: heldOf(batch.held),
+      samples: samplesOf(batch.tables.resources.columns),
+      held: heldOf(batch.tables.cache.columns),
       size_bytes: near(rows.map(({ task }) => task.sizeBytes), golden.expect.size_bytes, 1e-7)
     }).toEqual({ ...golden.expect, cpu_s: cpuSeconds(golden, durations) });
   });
 });
 
-function samplesOf(r: ResourceColumns): (number | null)[][] {
+function samplesOf(r: Columns<'resources'>): (number | null)[][] {
   const known = (value: number | undefined): number | null => (value === undefined || Number.isNaN(value) ? null : value);
   return Array.from(r.timeS, (timeS, i) =>
     [timeS, r.cpuPercent[i], r.rssBytes[i], r.nProcesses[i], r.gap[i]].map(known)
   );
 }
 
-function heldOf(h: HeldColumns): (number | null)[][] {
-  return Array.from(h.timeS, (timeS, i) =>
-    [h.run[i], h.group[i], timeS, h.nKeys[i], h.nbytes[i], h.nUnsized[i], h.value?.[i], h.nUnvalued?.[i]].map(v => v ?? null)
-  );
+function heldOf(h: Columns<'cache'>): (number | null)[][] {
+  return Array.from(h.timeS, (timeS, i) => {
+    const valued = Number.isNaN(h.value[i]) ? [null, null] : [h.value[i], h.nUnvalued[i]];
+    return [h.run[i], h.group[i], timeS, h.nKeys[i], h.nbytes[i], h.nUnsized[i], ...valued].map(v => v ?? null);
+  });
 }
 
 /** The wire carries what is no more than the duration. */

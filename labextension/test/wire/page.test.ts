@@ -2,7 +2,9 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Batch } from '../../src/wire';
-import { PageStream, WireError, pythonRepr, tupleKey } from '../../src/wire';
+import { PageStream, WireError, pythonRepr, tableRows, tupleKey } from '../../src/wire';
+import type { TableName } from '../../src/wire/codec';
+import { sectionsOf, smallProgress, smallRun } from '../charts/small-batch';
 import { described, frame, headerFrame, joined } from './frames';
 import type { FixtureBatch, FixtureRow } from './wire-fixture';
 import { RUN, TABLES, wireMessage } from './wire-fixture';
@@ -32,70 +34,35 @@ function plain(value: unknown): unknown {
     : value;
 }
 
-it('a message becomes a batch, whole and converted', () => {
-  expect(plain(read(ROWS))).toEqual({
-    recorder: 'rec', epoch: 'rec-1', seq: 0, nowS: 10, active: true, final: false, first: 0, count: 3, cursor: 3, dropped: 0, cluster: null,
-    metered: { row: [], cpuS: [], cpuFrom: [] },
-    tasks: {
-      run: [0, 0, 0], lane: [1, 0, 0], group: [0, 1, 0], status: [1, 3, 0], observedBy: [0, 1, 0], cpuFrom: [0, 0, 1], startS: [2.5, 1, 1], stopS: [3, 1, 2],
-      cpuS: [0.5, NaN, 2], nbytes: [1, NaN, 2 ** 40],
-      keys: { dims: [2, 255, 0], ints: [3, -4], lengths: [2], text: [0xc3, 0xa9] },
-      error: [0, 65_535]
+it('a message becomes its tables, whole and converted', () => {
+  const { recorder, epoch, seq, tables } = read(ROWS);
+  expect([recorder, epoch, seq]).toEqual(['rec', 'rec-1', 0]);
+  const { state, tasks, errors, ...others } = plain(tables) as Record<string, unknown>;
+  expect([state, tasks, errors]).toEqual([
+    { first: 0, n: 1, columns: { nowS: [10], active: [1], final: [0], nTasks: [3], nDropped: [0], nActivitiesDropped: [0], nCores: [NaN], limitBytes: [NaN], cacheUnknown: [0] } },
+    {
+      first: 0, n: 3,
+      columns: {
+        run: [0, 0, 0], lane: [1, 0, 0], group: [0, 1, 0], status: [1, 3, 0], observedBy: [0, 1, 0], cpuFrom: [0, 0, 1], durationS: [0.5, 0, 1], stopS: [3, 1, 2],
+        cpuS: [0.5, NaN, 2], nbytes: [1, NaN, 2 ** 40], error: [0, NaN, NaN],
+        dims: [2, 255, 0], i0: [3, 0, 0], i1: [-4, 0, 0], ...Object.fromEntries([2, 3, 4, 5, 6, 7].map(i => [`i${i}`, [0, 0, 0]])), keyText: [null, 'é', null]
+      }
     },
-    errors: ['ValueError: no'],
-    groups: [{ id: 0, name: 'sum-1a', prefix: 'sum', colour: null }, { id: 1, name: "it's", prefix: "it's", colour: null }],
-    lanes: [{ id: 0, worker: 'main', thread: 11, label: 'thread 1' }, { id: 1, worker: 'main', thread: 12, label: 'thread 2' }],
-    runs: [{
-      run: 0, label: 'qr', cell: null, executionCount: 3, sourceCrc: 7, lockShare: null, array: null, graphBytes: null, largestArgument: null, largestArgumentBytes: null, scheduler: 'threads', nWorkers: 2, nTasks: 4,
-      startS: 0.5, stopS: null, status: 'running', error: null,
-      sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null, poolStartS: null
-    }],
-    progress: [{
-      run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, skipped: 3, again: 5, durationS: 0.75, firstS: null,
-      scheduled: { timeS: 1.5, asked: 5, isAll: false, queued: 1, waiting: 2, noWorker: 1 }
-    }],
+    { first: 0, n: 1, columns: { text: ['ValueError: no'] } }
+  ]);
+  const given = Object.entries(others).flatMap(([name, section]) => ((section as { n: number }).n > 0 ? [name] : []));
+  expect(Object.fromEntries(given.map(name => [name, tableRows(tables, name as TableName)]))).toEqual({
+    groups: [{ name: 'sum-1a', prefix: 'sum', colour: null }, { name: "it's", prefix: "it's", colour: null }],
+    lanes: [{ worker: 'main', thread: 11, label: 'thread 1' }, { worker: 'main', thread: 12, label: 'thread 2' }],
+    runs: [smallRun({ label: 'qr', executionCount: 3, sourceCrc: 7, nTasks: 4, startS: 0.5 })],
+    progress: [smallProgress({
+      prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, skipped: 3, again: 5, durationS: 0.75,
+      scheduledS: 1.5, asked: 5, isAll: 0, queued: 1, waiting: 2, noWorker: 1
+    })],
     stops: [{ run: 0, way: 'cancel' }],
-    running: [{ run: 0, lane: null, group: 1, key: 'x', startS: 5.5 }],
+    running: [{ run: 0, lane: null, group: 1, keyText: 'x', startS: 5.5 }],
     estimates: [{ run: 0, stopS: 12.5, earliestS: 11, latestS: 15, nUnseen: 3 }],
-    remarks: [{ timeS: 0.5, level: 'info', text: 'hello', worker: null, event: null }],
-    resources: { first: 0, nCores: null, limitBytes: null, timeS: [], cpuPercent: [], rssBytes: [], nProcesses: [], gap: [] },
-    held: {
-      first: 0, run: [], group: [], timeS: [], nKeys: [], nbytes: [], nUnsized: [], value: null, nUnvalued: null, metrics: new Map(), isUnknown: false
-    }
-  });
-});
-
-it('what only clusters have', () => {
-  const { cluster, metered } = read([], {
-    tables: {
-      sources: [{ text: '' }, { text: 'tcp://1' }],
-      activities: [
-        { run: 0, lane: 1, group: 0, activity: 1, source: 1, start_s: 1e7, duration_s: 5e6, nbytes: 9 },
-        { run: 0, lane: 1, group: 0, activity: 6, source: null, start_s: 1e7, duration_s: 5e6, nbytes: null }
-      ],
-      completed: [{ row: 1, nbytes: 4 }],
-      metered: [{ row: 2, cpu_s: 5e6, cpu_from: 1 }],
-      workers: [{ worker: 3, address: 'tcp://1', name: 'one', n_threads: 2 }],
-      worker_samples: [{
-        time_s: 1e7, worker: 3, n_threads: 2, n_executing: null, cpu_percent: 50, rss_bytes: null, managed_bytes: 2, spilled_bytes: 0, limit_bytes: 9,
-        tick_s: null, gil_contention: null, net_read_bps: null, net_write_bps: null,
-        disk_read_bps: null, disk_write_bps: null, n_fds: null, gpu_percent: null, gpu_bytes: null
-      }],
-      metrics: [{ run: 2, prefix: 'sum', activity: 'thread-cpu', seconds: 1e7 }]
-    }
-  });
-  expect(plain(metered)).toEqual({ row: [2], cpuS: [0.5], cpuFrom: [1] });
-  expect(plain(cluster)).toEqual({
-    activities: {
-      first: 0, dropped: 0, run: [0, 0], lane: [1, 1], kind: [1, 6], group: [0, 0], source: [1, 0], startS: [1, 1], durationS: [0.5, 0.5],
-      nbytes: [9, NaN], completedRow: [1], completedBytes: [4], sources: [{ id: 0, address: '' }, { id: 1, address: 'tcp://1' }]
-    },
-    workers: {
-      first: 0, worker: [3], timeS: [1], nThreads: [2], nExecuting: [65_535], cpuPercent: [50], rssBytes: [NaN], managedBytes: [2],
-      spilledBytes: [0], limitBytes: [9], tickS: [NaN], gilContention: [NaN], netReadBps: [NaN], netWriteBps: [NaN],
-      diskReadBps: [NaN], diskWriteBps: [NaN], nFds: [NaN], gpuPercent: [NaN], gpuBytes: [NaN], workers: [{ id: 3, address: 'tcp://1', name: 'one', nThreads: 2 }]
-    },
-    metrics: [{ run: 2, prefix: 'sum', activity: 'thread-cpu', seconds: 1 }]
+    messages: [{ timeS: 0.5, level: 'info', text: 'hello', worker: null, event: null }]
   });
 });
 
@@ -107,10 +74,9 @@ it('what rows refer to may come in a message of its own, ahead of them', () => {
     tables: { activities: [{ run: 0, lane: 1, group: 1, activity: 0, source: 1, start_s: 1e7, duration_s: 1e7, nbytes: 9 }] }
   });
   const [[first], [second]] = [ahead, rest].map(({ message, buffers }) => stream.take(message, buffers) ?? []) as [Batch[], Batch[]];
-  expect([first?.count, first?.groups.length, first?.cluster?.activities.sources]).toEqual([
-    0, 2, [{ id: 0, address: '' }, { id: 1, address: 'tcp://1' }]
-  ]);
-  expect([second?.first, second?.count, second?.groups, plain(second?.cluster?.activities.source)]).toEqual([0, 3, [], [1]]);
+  expect([first?.tables.tasks.n, first?.tables.groups.n, first?.tables.sources.columns.text]).toEqual([0, 2, ['', 'tcp://1']]);
+  const { tasks, groups, activities } = second?.tables ?? sectionsOf();
+  expect([tasks.n, groups.n, plain(activities.columns.source)]).toEqual([3, 0, [1]]);
 });
 
 it('views into larger, odd-aligned buffers read alike', () => {
@@ -202,7 +168,7 @@ describe('what does not follow the protocol is refused by name', () => {
     expect(refused(() => new PageStream().take(message, [buffer.slice(0, -1)]))).toMatch(/^buffers must be whole frames that are not packed/);
     const packed = joined([headerFrame(), frame([1], { kind: 1, number: 1, packed: 1, unpacked: 5 })]);
     expect(refused(() => new PageStream().read(packed))).toMatch(/^buffers must be whole frames that are not packed/);
-    expect(refused(() => new PageStream().read(joined([headerFrame(), frame(described([]), { kind: 1, number: 1 })])))).toMatch(/^batch must be one that says how/);
+    expect(refused(() => new PageStream().read(joined([headerFrame(), frame(described([]), { kind: 1, number: 1 })])))).toMatch(/^batch must be one with a row of state/);
   });
 
   it('keys of more integers than there may be', () => {

@@ -2,7 +2,6 @@
 import { formatBytes, formatCount, formatDuration, formatShares, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { HeldMoments, Measure, RunWindow, TaskStore } from '../../store';
-import { inWindow } from '../../store';
 import { isOnCluster } from '../../wire';
 
 export interface HeldPeak {
@@ -45,12 +44,7 @@ export function summariseHeld(store: TaskStore, window: RunWindow, moments: Held
 
 /** The name of the users' metric of these computes; null without one. */
 export function metricName(store: TaskStore, window: RunWindow): string | null {
-  for (const [run, name] of store.held.metrics) {
-    if (inWindow(run, window)) {
-      return name;
-    }
-  }
-  return null;
+  return store.tables.runsIn(window).find(({ metric }) => metric !== null)?.metric ?? null;
 }
 
 /** Adds up groups of one prefix, largest first. */

@@ -115,9 +115,9 @@ export class WorkersTrack extends ValueTrack {
     const workers = this.#workers;
     const own = sampleSpan(store.tables, window);
     this.#seconds = store.cluster?.metrics.byPrefix(window) ?? [];
-    this.#choices = this.#list(workers?.workers ?? []);
+    this.#choices = this.#list(workers?.workers.values() ?? []);
     this.#series = workers?.series(this.#worker) ?? null;
-    this.#told = happenings(store.tables, this.#worker === null ? null : (workers?.workers[this.#worker]?.address ?? ''));
+    this.#told = happenings(store.tables, this.#worker === null ? null : (workers?.workers.get(this.#worker)?.address ?? ''));
     this.#summary = own === null || this.#series === null ? null : summariseWorkers(this.#series, own);
     return this.#summary !== null;
   }
@@ -327,18 +327,18 @@ export class WorkersTrack extends ValueTrack {
   }
 
   /** The workers as choices; the same elements where they are the same workers. */
-  #list(workers: readonly (ClusterWorker | undefined)[]): ComponentChildren {
-    const known = workers.filter(worker => worker !== undefined);
+  #list(workers: Iterable<ClusterWorker>): ComponentChildren {
+    const known = [...workers];
     const shown = known.slice(0, MAX_LISTED);
-    const listed = [known.length, ...shown.map(({ id, name }) => `${id} ${name}`)].join('\n');
+    const listed = [known.length, ...shown.map(({ worker, name }) => `${worker} ${name}`)].join('\n');
     if (listed === this.#listed) {
       return this.#choices;
     }
     this.#listed = listed;
     return [
       <option key="" value="">{trans.__('All workers (%1)', formatCount(known.length))}</option>,
-      ...shown.map(({ id, name, address }) => (
-        <option key={id} value={`${id}`}>
+      ...shown.map(({ worker, name, address }) => (
+        <option key={worker} value={`${worker}`}>
           {name === address ? printable(address, 60) : trans.__('worker %1 · %2', printable(name, 40), printable(address, 60))}
         </option>
       ))

@@ -167,20 +167,20 @@ function sumCounts(rows: readonly PrefixProgress[]): Counts & Pick<ShownCounts, 
 
 /** The sums over rows; null where nobody knows, or there are no such tasks. */
 function sumAhead(rows: readonly PrefixProgress[], nowS: number): Ahead | null {
-  const parts = rows.map(row => ({ total: ahead(row), told: row.scheduled })).filter(part => part.total > 0);
-  const told = parts.flatMap(part => part.told ?? []);
-  if (told.length === 0) {
+  const parts = rows.filter(row => ahead(row) > 0);
+  const known = parts.filter(({ scheduledS }) => scheduledS !== null);
+  if (known.length === 0) {
     return null;
   }
-  const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
+  const sum = (of: readonly PrefixProgress[], value: (row: PrefixProgress) => number | null): number => of.reduce((total, row) => total + (value(row) ?? 0), 0);
   return {
-    total: sum(parts.map(part => part.total)),
-    asked: sum(told.map(part => part.asked)),
-    isAll: told.length === parts.length && told.every(part => part.isAll),
-    ageS: Math.max(nowS - Math.min(...told.map(part => part.timeS)), 0),
-    queued: sum(told.map(part => part.queued)),
-    waiting: sum(told.map(part => part.waiting)),
-    noWorker: sum(told.map(part => part.noWorker))
+    total: sum(parts, ahead),
+    asked: sum(known, row => row.asked),
+    isAll: known.length === parts.length && known.every(row => row.isAll === 1),
+    ageS: Math.max(nowS - Math.min(...known.map(row => row.scheduledS ?? 0)), 0),
+    queued: sum(known, row => row.queued),
+    waiting: sum(known, row => row.waiting),
+    noWorker: sum(known, row => row.noWorker)
   };
 }
 

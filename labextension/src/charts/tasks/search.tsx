@@ -192,7 +192,7 @@ export class TaskSearch implements Matches {
   }
 
   /** Whether a task in flight matches. */
-  hasOpen({ group, key }: RunningTask): boolean {
+  hasOpen({ group, keyText: key }: RunningTask): boolean {
     switch (this.#verdict(group)) {
       case 'all':
         return true;

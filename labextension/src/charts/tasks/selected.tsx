@@ -80,7 +80,7 @@ export class SelectedTask {
 
   #sentence(found: FoundTask | FoundOpen): string {
     if (found.kind === 'open') {
-      return trans.__('selected %1 on %2: running', printable(found.bar.task.key, 80), found.label);
+      return trans.__('selected %1 on %2: running', printable(found.bar.task.keyText, 80), found.label);
     }
     const { key, status, startS, stopS } = found.detail;
     return trans.__('selected %1 on %2: %3 after %4', printable(key, 80), found.label, statusWord(status), formatDuration(stopS - startS));

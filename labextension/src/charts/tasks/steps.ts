@@ -46,13 +46,13 @@ export function placeOfBar(found: FoundTask | FoundOpen, nowS: number): BarPlace
 }
 
 function selectedBy(found: FoundTask | FoundOpen): Selected {
-  return found.kind === 'ended' ? { key: found.detail.key, ref: found.ref } : { key: found.bar.task.key, ref: null };
+  return found.kind === 'ended' ? { key: found.detail.key, ref: found.ref } : { key: found.bar.task.keyText, ref: null };
 }
 
 /** A task in flight of that key. */
 export function openOf({ open, lanes }: Scene, key: string): FoundOpen | null {
   for (const [lane, bars] of open) {
-    const bar: OpenBar | undefined = bars.find(({ task }) => task.key === key);
+    const bar: OpenBar | undefined = bars.find(({ task }) => task.keyText === key);
     if (bar !== undefined) {
       return { kind: 'open', bar, lane, label: lanes.find(({ id }) => id === lane)?.label ?? '?' };
     }

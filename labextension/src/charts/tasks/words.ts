@@ -153,7 +153,7 @@ function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, names: N
 }
 
 function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, names: Names): Facts {
-  const { key, group, run } = bar.task;
+  const { keyText: key, group, run } = bar.task;
   const { groups } = names;
   const rows: [string, string][] = [
     [trans.__('Task type'), printable(groups[group]?.prefix ?? '?')],

@@ -1,6 +1,6 @@
 /** What workers of a cluster did besides computing, by lane; kinds stand where tasks have prefixes. */
-import type { ActivityColumns, ActivityKind } from '../../wire';
-import { ACTIVITIES, UNKNOWN_CODE } from '../../wire';
+import type { ActivityKind, Section, Sections } from '../../wire';
+import { ACTIVITIES } from '../../wire';
 import { columnTable, knownOf } from '../columns';
 import { LaneTasks } from '../tasks/lane-tasks';
 import type { RunWindow } from '../tables';
@@ -72,23 +72,22 @@ export class ActivityStore {
     return this.#lanes[id];
   }
 
-  /** Take over new rows, and what became known of older ones; rows that are already here are skipped. */
-  append(columns: ActivityColumns): void {
-    for (const { id, address } of columns.sources) {
-      this.#sources[id] = address;
+  /** Take rows that have not come before, and the bytes of older ones that became known. */
+  append({ activities, completed, sources, state }: Pick<Sections, 'activities' | 'completed' | 'sources' | 'state'>): void {
+    sources.columns.text.forEach((text, i) => { this.#sources[sources.first + i] = text; });
+    const skip = knownOf(activities.first, activities.n, this.#next);
+    if (skip < activities.n) {
+      this.#appendRows(activities, skip);
     }
-    const count = columns.kind.length;
-    const skip = knownOf(columns.first, count, this.#next);
-    if (skip < count) {
-      this.#appendRows(columns, skip);
-    }
-    for (const [i, row] of columns.completedRow.entries()) {
+    const { row: rows, nbytes } = completed.columns;
+    for (let i = 0; i < completed.n; i += 1) {
+      const row = rows[i] as number;
       if (row >= this.#first && row < this.#next) {
-        this.#complete(row - this.#first, columns.completedBytes[i] ?? NaN);
+        this.#complete(row - this.#first, nbytes[i] as number);
       }
     }
-    this.#drop(columns.dropped);
-    this.#version += 1;
+    this.#drop(state.columns.nActivitiesDropped[0] ?? 0);
+    this.#version += Number(activities.n + completed.n + sources.n > 0);
   }
 
   /** The `i`-th activity of a lane. */
@@ -105,7 +104,7 @@ export class ActivityStore {
       group: lane.group[i] ?? 0,
       startS: lane.startS[i] ?? 0,
       stopS: lane.stopS[i] ?? 0,
-      source: source === 0 || source === UNKNOWN_CODE ? null : (this.#sources[source] ?? null),
+      source: source === 0 ? null : (this.#sources[source] ?? null),
       nbytes: Number.isNaN(nbytes) ? null : nbytes
     };
   }
@@ -121,20 +120,20 @@ export class ActivityStore {
     })).filter(({ n }) => n > 0);
   }
 
-  #appendRows(columns: ActivityColumns, skip: number): void {
-    const { first, kind } = columns;
+  #appendRows({ first, n: count, columns }: Section<'activities'>, skip: number): void {
+    const { activity: kind } = columns;
     if (this.n === 0) {
       this.#missing += first + skip - this.#next;
       this.#first = this.#next = first + skip;
     } else if (first > this.#next) {
       this.#missing += first - this.#next;
     }
-    const last = first + kind.length;
+    const last = first + count;
     const rows = this.#rows;
     rows.reserve(last - this.#first);
     rows.n = last - this.#first;
     const touched = new Set<LaneTasks>();
-    for (let i = skip; i < kind.length; i += 1) {
+    for (let i = skip; i < count; i += 1) {
       const place = first + i - this.#first;
       const [run, code] = [columns.run[i] as number, kind[i] as number];
       const [startS, durationS] = [columns.startS[i] as number, columns.durationS[i] as number];

@@ -1,5 +1,6 @@
 /** What a page knows of a cluster besides its tasks. */
-import type { ClusterPart, PrefixSeconds } from '../../wire';
+import type { PrefixSeconds, Sections } from '../../wire';
+import { tableRows } from '../../wire';
 import { inWindow, type RunWindow } from '../tables';
 import { ActivityStore } from './activity-store';
 import { WorkerStore } from './worker-store';
@@ -49,10 +50,10 @@ export class ClusterStore {
   workers = new WorkerStore();
   metrics = new MetricStore();
 
-  append({ activities, workers, metrics }: ClusterPart): void {
-    this.activities.append(activities);
-    this.workers.append(workers);
-    this.metrics.append(metrics);
+  append(tables: Sections): void {
+    this.activities.append(tables);
+    this.workers.append(tables);
+    this.metrics.append(tableRows(tables, 'metrics'));
   }
 
   clear(): void {

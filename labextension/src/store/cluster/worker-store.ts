@@ -1,11 +1,9 @@
 /** What the workers of a cluster said of themselves, and what that is for all of them together. */
 import { upperBound } from '../../lib/search';
-import type { ClusterWorker, WorkerColumns } from '../../wire';
-import { UNKNOWN_CODE } from '../../wire';
-import { columnTable, isSorted, knownOf } from '../columns';
+import type { ClusterWorker, Sections } from '../../wire';
+import { tableRows } from '../../wire';
+import { columnTable, seriesTable } from '../columns';
 
-/** As many as the recorder keeps. */
-const MAX_SAMPLES = 200_000;
 /** A worker that said nothing for as long as this is not counted any more: heartbeats of large clusters come every 5 s. */
 const STALE_S = 15;
 /** Totals are taken no more often than this. */
@@ -56,55 +54,34 @@ export class WorkerSeries extends SeriesTable {
   }
 }
 
-const SampleTable = columnTable({
-  ...ofEachQuantity(() => Float64Array),
-  worker: Uint16Array,
-  timeS: Float64Array,
-  cpuPercent: Float32Array,
-  /** 0: it has left. */
-  nThreads: Uint32Array,
-  /** UNKNOWN_CODE: it did not say. */
-  nExecuting: Uint16Array
-});
+/** Unknown quantities are NaN; a worker of no threads has left. As many samples as the recorder keeps. */
+const SampleTable = seriesTable({ ...ofEachQuantity(() => Float64Array), worker: Uint32Array, timeS: Float64Array }, 200_000);
 
-/** What each worker said, in order of time. */
+/** The samples of each worker, in order of time. */
 export class WorkerStore extends SampleTable {
-  readonly workers: (ClusterWorker | undefined)[] = [];
-  /** Grows with every change. */
-  version = 0;
-  #next = 0;
+  readonly workers = new Map<number, ClusterWorker>();
+  #rearranged = 0;
   #series = new Map<number, WorkerSeries>();
   #seriesVersion = -1;
   #totals = new Totals(this);
 
-  /** Take over new samples; those that are already here are skipped. */
-  append(columns: WorkerColumns): void {
-    for (const worker of columns.workers) {
-      this.workers[worker.id] = worker;
+  /** Take workers that are new or have other names now, and samples that have not come before. */
+  append(tables: Pick<Sections, 'workers' | 'worker_samples'>): void {
+    const changed = tableRows(tables, 'workers');
+    for (const worker of changed) {
+      this.workers.set(worker.worker, worker);
     }
-    const count = columns.timeS.length;
-    const known = knownOf(columns.first, count, this.#next);
-    if (known === count && columns.workers.length === 0) {
-      return;
-    }
-    this.#next = Math.max(this.#next, columns.first + count);
-    const from = this.n;
-    const { worker, timeS } = columns;
-    this.add({ worker, timeS, ...ofEachQuantity(quantity => columns[quantity]) }, known, count);
-    if (!isSorted(this.timeS, Math.max(from - 1, 0), this.n)) {
-      this.sort(this.timeS, 0);
+    const isNew = this.take(tables.worker_samples);
+    if (this.#rearranged !== this.rearranged) {
+      this.#rearranged = this.rearranged;
       this.#totals = new Totals(this);
     }
-    if (this.n > MAX_SAMPLES) {
-      this.dropFirst(this.n - MAX_SAMPLES * 0.9);
-      this.#totals = new Totals(this);
-    }
-    this.version += 1;
+    this.version += Number(!isNew && changed.length > 0);
   }
 
   /** The name of the worker with this address; null: nobody knows. */
   nameOf(address: string): string | null {
-    return this.workers.find(worker => worker?.address === address)?.name ?? null;
+    return [...this.workers.values()].find(worker => worker.address === address)?.name ?? null;
   }
 
   /** The samples of one worker, or of all of them together. */
@@ -121,7 +98,7 @@ export class WorkerStore extends SampleTable {
       series = new WorkerSeries();
       for (let i = 0; i < this.n; i += 1) {
         if (this.worker[i] === worker) {
-          series.push(this.timeS[i] as number, (this.nThreads[i] as number) > 0 ? 1 : 0, quantity => this.value(quantity, i));
+          series.push(this.timeS[i] as number, (this.nThreads[i] as number) > 0 ? 1 : 0, quantity => this[quantity][i] as number);
         }
       }
       this.#series.set(worker, series);
@@ -140,16 +117,10 @@ export class WorkerStore extends SampleTable {
         seen.add(worker);
         const isThere = (this.nThreads[i] as number) > 0;
         nThere += Number(isThere);
-        executing += isThere ? this.value('nExecuting', i) : 0;
+        executing += isThere ? (this.nExecuting[i] as number) : 0;
       }
     }
     return nThere > 0 && nThere === all.nWorkers[all.n - 1] && !Number.isNaN(executing) ? executing : null;
-  }
-
-  /** What sample `i` says; NaN: nothing. */
-  value(quantity: Quantity, i: number): number {
-    const value = this[quantity][i] as number;
-    return quantity === 'nExecuting' && value === UNKNOWN_CODE ? NaN : value;
   }
 }
 
@@ -193,7 +164,7 @@ class Totals {
     this.#series.push(nowS, there.length, quantity => {
       let [sum, most] = [0, NaN];
       for (const i of there) {
-        const value = samples.value(quantity, i);
+        const value = samples[quantity][i] as number;
         sum += value;
         most = most >= value || Number.isNaN(value) ? most : value;
       }

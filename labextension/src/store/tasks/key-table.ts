@@ -1,10 +1,13 @@
 /** The keys of all rows, kept as the columns they came in; text is made when somebody asks. */
-import type { KeyColumns } from '../../wire';
+import type { Columns } from '../../wire';
 import { TEXT_KEY, tupleKey } from '../../wire';
 import { roomFor, withoutFirst } from '../columns';
 
 /** Rows between two places where the way into the other columns is written down. */
 const STRIDE = 256;
+
+/** Keys as a page receives them: row `i` has `dims[i]` integers, or a text where that is TEXT_KEY. */
+export type KeyColumns = Pick<Columns<'tasks'>, 'dims' | 'keyText' | `i${0 | 1 | 2 | 3 | 4 | 5 | 6 | 7}`>;
 
 interface Place {
   readonly int: number;
@@ -28,6 +31,7 @@ export class KeyTable {
   /** Where the row that was asked for last begins: the next one is often close behind. */
   #last = { row: -1, place: NOWHERE };
   readonly #decoder = new TextDecoder();
+  readonly #encoder = new TextEncoder();
 
   /** Rows that ever came. */
   get length(): number {
@@ -54,20 +58,29 @@ export class KeyTable {
   }
 
   /** Append all rows but the first `skip`. */
-  append(keys: KeyColumns, skip: number): void {
-    const start = walk(keys.dims, keys.lengths, 0, skip, NOWHERE);
-    const n = keys.dims.length - skip;
+  append({ dims, keyText, i0, i1, i2, i3, i4, i5, i6, i7 }: KeyColumns, skip: number): void {
+    const columns = [i0, i1, i2, i3, i4, i5, i6, i7];
+    const n = dims.length - skip;
     this.#dims = roomFor(this.#dims, this.#n + n);
-    this.#dims.set(keys.dims.subarray(skip), this.#n);
-    const ints = keys.ints.subarray(start.int);
-    this.#ints = roomFor(this.#ints, this.#end.int + ints.length);
-    this.#ints.set(ints, this.#end.int);
-    const lengths = keys.lengths.subarray(start.length);
-    this.#lengths = roomFor(this.#lengths, this.#end.length + lengths.length);
-    this.#lengths.set(lengths, this.#end.length);
-    const text = keys.text.subarray(start.byte);
-    this.#text = roomFor(this.#text, this.#end.byte + text.length);
-    this.#text.set(text, this.#end.byte);
+    let { int, length, byte } = this.#end;
+    for (let i = skip; i < dims.length; i += 1) {
+      const kind = dims[i] as number;
+      this.#dims[this.#n + i - skip] = kind;
+      if (kind === TEXT_KEY) {
+        const text = this.#encoder.encode(keyText[i] ?? '');
+        this.#lengths = roomFor(this.#lengths, length + 1);
+        this.#lengths[length] = text.length;
+        length += 1;
+        this.#text = roomFor(this.#text, byte + text.length);
+        this.#text.set(text, byte);
+        byte += text.length;
+      } else {
+        this.#ints = roomFor(this.#ints, int + kind);
+        for (let k = 0; k < kind; k += 1, int += 1) {
+          this.#ints[int] = columns[k]?.[i] as number;
+        }
+      }
+    }
     this.#mark(this.#n + n);
   }
 

@@ -1,6 +1,6 @@
 /** The tasks of one recorder that ended: by row in order of arrival, and by lane in order of start. */
-import type { Batch, MeteredColumns, TaskStatus } from '../../wire';
-import { STATUSES, UNKNOWN_CODE } from '../../wire';
+import type { Columns, Sections, TaskStatus } from '../../wire';
+import { STATUSES } from '../../wire';
 import { columnTable, knownOf } from '../columns';
 import type { FailureKind } from './failures';
 import { Failures } from './failures';
@@ -73,42 +73,48 @@ export class TaskTable {
     return this.#lanes[id];
   }
 
-  /** Take over the rows that are not here yet; returns how many those are. */
-  append(batch: Batch): number {
-    const { tasks, first, count } = batch;
+  /**
+   * Take the rows that are not here yet, and the CPU time of older ones that became known; returns the number of new rows.
+   *
+   * @param dropped how many rows the recorder no longer holds
+   */
+  append(tables: Pick<Sections, 'tasks' | 'errors' | 'metered'>, dropped: number): number {
+    const { n: count, columns: tasks } = tables.tasks;
+    const first = count === 0 ? dropped : tables.tasks.first;
     this.#neverCame += Math.max(first - this.#nextNumber, 0);
     const skip = knownOf(first, count, this.#nextNumber);
     const base = this.#firstRow + this.#rows.n - skip;
     if (skip < count) {
       this.#numbers.begin(base + skip, first + skip);
     }
-    this.#keys.append(tasks.keys, skip);
+    this.#keys.append(tasks, skip);
     this.#rows.add({ cpuS: tasks.cpuS, cpuFrom: tasks.cpuFrom, nbytes: tasks.nbytes }, skip, count);
+    const { run, lane: lanes, group: groups, status, observedBy, durationS, stopS: stopsS } = tasks;
     const touched = new Set<LaneTasks>();
     for (let i = skip; i < count; i += 1) {
-      const lane = this.#laneOf(tasks.lane[i] ?? 0);
-      const group = tasks.group[i] ?? 0;
+      const lane = this.#laneOf(lanes[i] as number);
+      const [group, stopS] = [groups[i] as number, stopsS[i] as number];
       touched.add(lane);
       lane.push(
-        tasks.startS[i] ?? 0,
-        tasks.stopS[i] ?? 0,
+        stopS - (durationS[i] as number),
+        stopS,
         group,
         this.tables.prefixOfGroup(group) ?? 0,
-        (tasks.status[i] ?? 0) | (tasks.observedBy[i] === 1 ? SCHEDULER_BIT : 0),
-        tasks.run[i] ?? 0,
+        (status[i] as number) | (observedBy[i] === 1 ? SCHEDULER_BIT : 0),
+        run[i] as number,
         base + i
       );
     }
     touched.forEach(lane => {
       lane.settle();
     });
-    this.#noteFailures(batch, skip, base);
+    this.#noteFailures(tables, skip, base);
+    this.#meter(tables.metered.columns);
     this.#nextNumber = Math.max(this.#nextNumber, first + count);
     return count - skip;
   }
 
-  /** Take over what became known of rows that are here. */
-  meter({ row: numbers, cpuS, cpuFrom }: MeteredColumns): void {
+  #meter({ row: numbers, cpuS, cpuFrom }: Columns<'metered'>): void {
     for (let i = 0; i < numbers.length; i += 1) {
       const place = (this.#numbers.rowOf(numbers[i] as number) ?? -1) - this.#firstRow;
       if (place >= 0 && place < this.#rows.n) {
@@ -201,22 +207,19 @@ export class TaskTable {
   }
 
   /** Row `i` of the batch is row `base + i` here; the first `skip` are known already. */
-  #noteFailures({ tasks, errors, count }: Batch, skip: number, base: number): void {
-    let nFailed = 0;
-    for (let i = 0; i < count; i += 1) {
-      const status = STATUSES[tasks.status[i] ?? 0];
+  #noteFailures({ tasks: { n, columns: tasks }, errors }: Pick<Sections, 'tasks' | 'errors'>, skip: number, base: number): void {
+    const texts = errors.columns.text;
+    for (let i = skip; i < n; i += 1) {
+      const status = STATUSES[tasks.status[i] as number];
       if (status === undefined || status === 'finished') {
         continue;
       }
-      const error = errors[tasks.error[nFailed] ?? UNKNOWN_CODE] ?? null;
-      nFailed += 1;
-      if (i >= skip) {
-        const [row, group] = [base + i, tasks.group[i] ?? 0];
-        const prefix = this.tables.groups[group]?.prefix ?? '?';
-        this.#failures.add(tasks.run[i] ?? 0, { prefix, status, error }, row, () => ({
-          row, lane: tasks.lane[i] ?? 0, startS: tasks.startS[i] ?? 0, key: this.keyText(row, group)
-        }));
-      }
+      const [row, group] = [base + i, tasks.group[i] as number];
+      const prefix = this.tables.groups[group]?.prefix ?? '?';
+      const error = texts[tasks.error[i] as number] ?? null;
+      this.#failures.add(tasks.run[i] as number, { prefix, status, error }, row, () => ({
+        row, lane: tasks.lane[i] as number, startS: (tasks.stopS[i] as number) - (tasks.durationS[i] as number), key: this.keyText(row, group)
+      }));
     }
   }
 

@@ -7,14 +7,13 @@ import type { HeldSummary } from '../../../src/charts/cache/summary';
 import { amountText, byPrefix, metricName, nowText, peakText, summariseHeld, unknownText } from '../../../src/charts/cache/summary';
 import type { Measure } from '../../../src/store';
 import { ALL_RUNS, HeldMoments, TaskStore } from '../../../src/store';
-import type { HeldColumns } from '../../../src/wire';
-import type { HeldRow } from '../../store/series';
+import type { Held, HeldRow } from '../../store/series';
 import { heldColumns } from '../../store/series';
 import { smallBatch, smallProgress, smallRun } from '../small-batch';
 
 const GROUPS = ['inc-1', 'add-1', 'add-2'].map((name, id) => ({ id, name, prefix: name.slice(0, 3), colour: id === 0 ? 0 : 1 }));
 
-function storeOf(rows: HeldRow[], section: Partial<HeldColumns> = {}): TaskStore {
+function storeOf(rows: HeldRow[], section: Held = {}): TaskStore {
   const store = new TaskStore();
   const progress = [smallProgress({ prefix: 'inc' }), smallProgress({ prefix: 'add' })];
   store.append(smallBatch({ groups: GROUPS, runs: [smallRun()], progress, held: heldColumns(rows, section) }));

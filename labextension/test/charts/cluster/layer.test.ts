@@ -11,6 +11,7 @@ import { ClusterStore, TaskStore } from '../../../src/store';
 import { ACTIVITIES } from '../../../src/wire';
 import { documentOf } from '../../files/documents';
 import { batchOf } from '../../store/rows';
+import { sectionOf } from '../small-batch';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
@@ -186,12 +187,12 @@ it('marks what happened to a worker in the rows of its lanes, and says it there'
   const store = new TaskStore({ cluster: new ClusterStore() });
   const { batch } = await readRecording(documentOf('cluster'));
   const [own, other] = ['tcp://10.0.0.1:4001', 'tls://10.0.0.2:4002'];
-  store.append({ ...batch, remarks: [
+  store.append({ ...batch, tables: { ...batch.tables, messages: sectionOf('messages', [
     { timeS: 0.25, level: 'warning', text: 'worker a paused', worker: own, event: 'paused' },
     { timeS: 0.5, level: 'info', text: 'worker a runs again', worker: own, event: 'resumed' },
     { timeS: 0.25, level: 'warning', text: 'worker 7 died', worker: other, event: 'died' },
     { timeS: 0.25, level: 'warning', text: 'of nobody', worker: null, event: null }
-  ] });
+  ]) } });
   const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
   const scene = { span: { startS: 0, stopS: 3 }, zeroS: 0, runs: null, lanes: [], nowS: 3, paused: false } as Partial<Scene> as Scene;
   const rows = [{ kind: 'worker', worker: own, label: 'worker a', lanes: [0, 1], collapsed: false }, { kind: 'lane', id: 0, label: 'thread 1', inset: true }] as const;

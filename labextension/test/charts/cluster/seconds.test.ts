@@ -7,6 +7,7 @@ import { ClusterStore, TaskStore } from '../../../src/store';
 import type { PrefixSeconds } from '../../../src/wire';
 import { documentOf } from '../../files/documents';
 import { sharedCases } from '../../shared-cases';
+import { sectionOf } from '../small-batch';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
@@ -23,11 +24,7 @@ const told = (prefix: string, activity: string, seconds: number, run = 0): Prefi
 async function mounted(...messages: (readonly PrefixSeconds[])[]): Promise<HTMLElement> {
   const store = new TaskStore({ cluster: new ClusterStore() });
   const { batch } = await readRecording(documentOf('cluster'));
-  const { cluster } = batch;
-  if (cluster === null) {
-    throw new Error('the file has a cluster');
-  }
-  store.append({ ...batch, cluster: { ...cluster, metrics: [] } });
+  store.append({ ...batch, tables: { ...batch.tables, metrics: sectionOf('metrics') } });
   messages.forEach(rows => { store.cluster?.metrics.append(rows); });
   const el = document.createElement('div');
   document.body.append(el);

@@ -11,10 +11,10 @@ afterEach(() => {
 
 it('counts all workers, also where it lists fewer', () => {
   const cluster = new ClusterStore();
-  const workers = Array.from({ length: 2_500 }, (_, id) => ({ id, name: `${id}`, address: `tcp://10.0.0.1:${id}`, nThreads: 1 }));
+  const workers = Array.from({ length: 2_500 }, (_, worker) => ({ worker, name: `${worker}`, address: `tcp://10.0.0.1:${worker}`, nThreads: 1 }));
   const store = new TaskStore({ cluster });
   store.append(batchOf([{ start: 0, stop: 1 }]));
-  cluster.workers.workers.push(undefined, ...workers);
+  workers.forEach(worker => cluster.workers.workers.set(worker.worker, worker));
   mountTracks(document.body, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
   const options = [...document.querySelectorAll('option')].map(option => option.textContent);
   expect(options[0]).toBe('All workers (2,500)');

@@ -3,9 +3,10 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
 import { mountTracks } from '../../../src/charts/tracks';
 import { readRecording } from '../../../src/files/recording';
-import { ClusterStore, ofEachQuantity, TaskStore } from '../../../src/store';
+import { ClusterStore, TaskStore } from '../../../src/store';
 import { documentOf } from '../../files/documents';
 import { batchOf } from '../../store/rows';
+import { sectionOf, sectionsOf } from '../small-batch';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
@@ -65,12 +66,11 @@ it('tells what else workers meter where they do, and of all of them the most of 
   const cluster = new ClusterStore();
   const store = new TaskStore({ cluster });
   store.append((await readRecording(documentOf('cluster'))).batch);
-  const column = (...values: number[]): Float64Array => Float64Array.from(values);
-  cluster.workers.append({
-    ...ofEachQuantity(() => column(NaN, NaN)), first: 4, worker: column(0, 1), timeS: column(1.6, 1.7), nThreads: column(2, 2), nExecuting: column(0, 0),
-    tickS: column(0.02, 0.25), gilContention: column(0.5, NaN), netReadBps: column(2e6, 1e6), nFds: column(20, 30), gpuPercent: column(75, 50),
-    workers: []
-  });
+  const samples = [
+    { worker: 0, timeS: 1.6, nThreads: 2, nExecuting: 0, tickS: 0.02, gilContention: 0.5, netReadBps: 2e6, nFds: 20, gpuPercent: 75 },
+    { worker: 1, timeS: 1.7, nThreads: 2, nExecuting: 0, tickS: 0.25, netReadBps: 1e6, nFds: 30, gpuPercent: 50 }
+  ];
+  cluster.workers.append(sectionsOf({ worker_samples: sectionOf('worker_samples', samples, 4) }));
   const el = document.createElement('div');
   document.body.append(el);
   mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
@@ -99,10 +99,10 @@ it('is not there where no worker was heard of', async () => {
 it('has what became of workers as a table, of all of them or of the one that is chosen', async () => {
   const store = new TaskStore({ cluster: new ClusterStore() });
   const { batch } = await readRecording(documentOf('cluster'));
-  store.append({ ...batch, remarks: [
+  store.append({ ...batch, tables: { ...batch.tables, messages: sectionOf('messages', [
     { timeS: 0.5, level: 'warning', text: 'worker a paused', worker: 'tcp://10.0.0.1:4001', event: 'paused' },
     { timeS: 1.5, level: 'warning', text: 'worker 7 died', worker: 'tls://10.0.0.2:4002', event: 'died' }
-  ] });
+  ]) } });
   const el = document.createElement('div');
   document.body.append(el);
   mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });

@@ -3,7 +3,9 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { mount } from '../../../src/charts/dashboard';
 import { TaskStore } from '../../../src/store';
 import { countListeners } from '../listener-count';
+import type { SmallBatch } from '../small-batch';
 import { smallBatch, smallProgress, smallRun } from '../small-batch';
+import { resourceColumns } from '../../store/series';
 
 beforeEach(() => {
   vi.useFakeTimers({
@@ -19,7 +21,7 @@ afterEach(() => {
   document.body.replaceChildren();
 });
 
-const TWO_RUNS = smallBatch({
+const TWO_RUNS: Partial<SmallBatch> = {
   nowS: 3,
   runs: [smallRun({ stopS: 1, status: 'finished' }), smallRun({ run: 1, startS: 2 })],
   progress: [
@@ -27,7 +29,7 @@ const TWO_RUNS = smallBatch({
     smallProgress({ run: 1, prefix: 'add', finished: 4 }),
     smallProgress({ run: 1, prefix: 'mul' })
   ]
-});
+};
 
 function coloured(el: HTMLElement, item: string, swatch: string, name: string): [string, string][] {
   return [...el.querySelectorAll(item)].map(row => [
@@ -38,7 +40,7 @@ function coloured(el: HTMLElement, item: string, swatch: string, name: string): 
 
 it('shows the same computes in the colours of the session in both charts, progress first', () => {
   const store = new TaskStore();
-  store.append(TWO_RUNS);
+  store.append(smallBatch(TWO_RUNS));
   const { el } = mount(document.body, store, { signal: new AbortController().signal, firstRun: 1 });
   const expected = [
     ['add', 'rgb(76, 214, 118)'],
@@ -66,7 +68,7 @@ it('leaves no listener, timer, frame or element behind', () => {
   const el = document.createElement('div');
   document.body.append(el);
   mount(el, store, { signal: controller.signal });
-  store.append(TWO_RUNS);
+  store.append(smallBatch(TWO_RUNS));
   vi.advanceTimersByTime(500);
   expect([store.listenerCount, listeners.alive() > 0, vi.getTimerCount() > 0]).toEqual([2, true, true]);
   controller.abort();
@@ -89,7 +91,7 @@ it('in brief it is the bar, the lanes and one line of numbers, and the host hear
   const store = new TaskStore();
   store.append(smallBatch({
     ...TWO_RUNS,
-    resources: { first: 0, nCores: 2, limitBytes: 1e9, timeS: Float64Array.of(0.5, 1), cpuPercent: Float32Array.of(NaN, 50), rssBytes: Float64Array.of(1, 2), nProcesses: Int32Array.of(1, 1), gap: Uint8Array.of(0, 0) }
+    resources: resourceColumns([{ at: 0.5, rss: 1 }, { at: 1, cpu: 50, rss: 2 }], { limitBytes: 1e9 })
   }));
   const heard: boolean[] = [];
   const dashboard = mount(document.body, store, { signal: new AbortController().signal, brief: true, onBrief: brief => { heard.push(brief); } });
@@ -107,7 +109,7 @@ it('in brief it is the bar, the lanes and one line of numbers, and the host hear
 
 it('shows the computes of another window when it is given one', () => {
   const store = new TaskStore();
-  store.append(TWO_RUNS);
+  store.append(smallBatch(TWO_RUNS));
   const end = new AbortController();
   const dashboard = mount(document.body, store, { signal: end.signal, firstRun: 0, lastRun: 0 });
   const shown = (): unknown => {

@@ -10,7 +10,8 @@ import type { PrefixProgress } from '../../../src/wire';
 const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads', nWorkers: 4, poolStartS: null };
 
 const ROW: PrefixProgress = {
-  run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 0, firstS: null, scheduled: null
+  run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 0, firstS: null,
+  scheduledS: null, asked: null, isAll: null, queued: null, waiting: null, noWorker: null
 };
 
 const layout = (input: Partial<ProgressInput>): ReturnType<typeof layoutProgress> =>
@@ -86,11 +87,11 @@ describe('layoutProgress', () => {
   });
 
   it('sums what tasks of a cluster wait for, and says where it is not known of all', () => {
-    const told = { timeS: 10, asked: 4, isAll: true, queued: 1, waiting: 2, noWorker: 1 };
+    const told = { scheduledS: 10, asked: 4, isAll: 1, queued: 1, waiting: 2, noWorker: 1 };
     const runs = [{ ...RUN, scheduler: 'distributed' }, { ...RUN, run: 1 }];
     const rows = [
-      { ...ROW, total: 10, finished: 3, running: 3, scheduled: told },
-      { ...ROW, run: 1, total: 6, running: 1, scheduled: { ...told, timeS: 11, queued: 5, waiting: 0, asked: 5, noWorker: 0 } },
+      { ...ROW, total: 10, finished: 3, running: 3, ...told },
+      { ...ROW, run: 1, total: 6, running: 1, ...told, scheduledS: 11, queued: 5, waiting: 0, asked: 5, noWorker: 0 },
       { ...ROW, prefix: 'done', total: 4, finished: 4 }
     ];
     const sum = { total: 9, asked: 9, isAll: true, ageS: 2, queued: 6, waiting: 2, noWorker: 1 };

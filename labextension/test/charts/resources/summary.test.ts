@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 
 import { coresText, formatCpu, gapText, sampleSpan, summariseResources } from '../../../src/charts/resources/summary';
 import { TaskStore } from '../../../src/store';
-import type { ResourceColumns, Run } from '../../../src/wire';
-import type { Sample } from '../../store/series';
+import type { Run } from '../../../src/wire';
+import type { Limits, Sample } from '../../store/series';
 import { resourceColumns } from '../../store/series';
 import { smallBatch, smallRun } from '../small-batch';
 
-function storeOf(samples: Sample[], runs: Run[] = [smallRun()], section: Partial<ResourceColumns> = {}): TaskStore {
+function storeOf(samples: Sample[], runs: Run[] = [smallRun()], section: Limits = {}): TaskStore {
   const store = new TaskStore();
   store.append(smallBatch({ runs, resources: resourceColumns(samples, section) }));
   return store;

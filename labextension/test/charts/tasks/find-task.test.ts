@@ -78,7 +78,7 @@ describe('a place of the canvas', () => {
 
   it('leads to a task in flight where none has ended', () => {
     const store = new TaskStore({ clockMs: () => 0 });
-    const task = { run: 0, lane: 0, group: 2, key: 'k', startS: 6 };
+    const task = { run: 0, lane: 0, group: 2, keyText: 'k', startS: 6 };
     store.append(batchOf([{ start: 0, stop: 5, key: [1] }], { runs: [smallRun()], running: [task], active: true, nowS: 10 }));
     const at = finder(store);
     const bar = { startS: 6, prefix: store.tables.prefixId('sum'), task };

@@ -13,11 +13,12 @@ import { mountTracks } from '../../../src/charts/tracks';
 import type { Span } from '../../../src/lib/span';
 import type { RunWindow } from '../../../src/store';
 import { ALL_RUNS, ClusterStore, HeldMoments, TaskStore } from '../../../src/store';
-import type { Batch, CriticalPath, Explained, KnownPath } from '../../../src/wire';
+import type { CriticalPath, Explained, KnownPath } from '../../../src/wire';
 import type { Row } from '../../store/rows';
 import { batchOf } from '../../store/rows';
 import { heldColumns, resourceColumns } from '../../store/series';
-import { smallRun } from '../small-batch';
+import type { SmallBatch } from '../small-batch';
+import { sectionOf, sectionsOf, smallRun } from '../small-batch';
 
 const INC = { group: 0 };
 const [ADD, SUM] = [{ group: 1 }, { group: 2 }];
@@ -33,13 +34,13 @@ const PATH: CriticalPath = [
   { kind: 'wait', startS: 9, stopS: 9.5, cause: 'dispatch' }, { kind: 'wait', startS: 9.5, stopS: 10, cause: 'results' }
 ];
 const UNKNOWN = { reason: 'nobody asked' };
-const OVER: Partial<Batch> = {
+const OVER: Partial<SmallBatch> = {
   runs: [smallRun({ startS: 0, stopS: 10, status: 'finished' })], nowS: 20, active: false,
   resources: resourceColumns([{ at: 1, rss: 9e9 }, { at: 2, rss: 1e9 }, { at: 3, rss: 3e9 }, { at: 6, rss: 8e9 }]),
   held: heldColumns([{ at: 0.5, keys: 1, bytes: 100 }, { at: 2, keys: 3, bytes: 500 }, { at: 4, keys: 2, bytes: 200 }, { at: 7, keys: 9, bytes: 900 }])
 };
 
-function storeOf(rows: readonly Row[], batch: Partial<Batch>): TaskStore {
+function storeOf(rows: readonly Row[], batch: Partial<SmallBatch>): TaskStore {
   const store = new TaskStore({ clockMs: () => 0 });
   store.append(batchOf(rows, batch));
   return store;
@@ -77,7 +78,7 @@ describe('the numbers of a range', () => {
 
   it('count what runs until now, beside what ended below it', () => {
     const store = storeOf([{ start: 0, stop: 5.5, ...INC }, { lane: 1, start: 6.5, stop: 7, ...SUM }], {
-      runs: [smallRun({ startS: 0 })], nowS: 8, active: true, running: [{ run: 0, lane: 1, group: 1, key: 'x', startS: 6 }]
+      runs: [smallRun({ startS: 0 })], nowS: 8, active: true, running: [{ run: 0, lane: 1, group: 1, keyText: 'x', startS: 6 }]
     });
     expect(numbersIn(store, { startS: 5, stopS: 20 }, UNKNOWN)).toEqual({
       span: { startS: 5, stopS: 8 },
@@ -107,20 +108,10 @@ describe('the numbers of a range', () => {
 
 function clusterOf(): ClusterStore {
   const cluster = new ClusterStore();
-  cluster.append({
-    activities: {
-      first: 0, dropped: 0, sources: [], completedRow: [], completedBytes: [],
-      // Three transfers, one of them of unknown size, and one read.
-      kind: Uint8Array.from([0, 0, 0, 1]), run: Int32Array.from([0, 0, 0, 0]), lane: Uint16Array.from([0, 0, 1, 1]), group: new Uint16Array(4),
-      startS: Float64Array.from([1, 4, 5, 2]), durationS: Float64Array.from([1, 4, 1, 1]), source: new Uint16Array(4), nbytes: Float64Array.from([50, 1e6, NaN, 300])
-    },
-    workers: {
-      first: 0, workers: [], worker: Uint16Array.from([0, 1, 0, 0]), timeS: Float64Array.from([1, 2, 3, 9]), nThreads: Uint32Array.from([1, 1, 1, 1]),
-      nExecuting: new Uint16Array(4), cpuPercent: new Float32Array(4), rssBytes: Float64Array.from([4e9, 1e9, 2e9, 9e9]), managedBytes: new Float64Array(4),
-      spilledBytes: new Float64Array(4), limitBytes: new Float64Array(4)
-    },
-    metrics: []
-  } as unknown as NonNullable<Batch['cluster']>);
+  // Three transfers, one of them of unknown size, and one read.
+  const activities = [[0, 0, 1, 1, 50], [0, 0, 4, 4, 1e6], [0, 1, 5, 1, null], [1, 1, 2, 1, 300]].map(([activity, lane, startS, durationS, nbytes]) => ({ activity, lane, startS, durationS, nbytes }));
+  const samples = [[0, 1, 4e9], [1, 2, 1e9], [0, 3, 2e9], [0, 9, 9e9]].map(([worker, timeS, rssBytes]) => ({ worker, timeS, rssBytes, nThreads: 1 }));
+  cluster.append(sectionsOf({ activities: sectionOf('activities', activities), worker_samples: sectionOf('worker_samples', samples) }));
   return cluster;
 }
 

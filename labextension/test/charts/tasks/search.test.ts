@@ -50,7 +50,7 @@ describe('finding', () => {
     const lanes = [0, 1].map(id => search.lane(id)).map(lane => Array.from({ length: lane?.n ?? 0 }, (_, i) => [lane?.startS[i], lane?.stopS[i], lane?.prefix[i], lane?.row[i]]));
     expect(lanes).toEqual([[[5, 6, 0, 0]], [[1, 2, 0, 1]]]);
     const open = ([[0, "('inc-1', 1, 9)"], [0, "('inc-1', 2)"], [1, "('add-1', 1)"]] as const).map(([group, key]) =>
-      [textQuery('inc, 1'), textQuery('inc'), textQuery('1)')].map(query => new TaskSearch(store, query, null, ALL).hasOpen({ run: 0, lane: 0, group, key, startS: 9 })));
+      [textQuery('inc, 1'), textQuery('inc'), textQuery('1)')].map(query => new TaskSearch(store, query, null, ALL).hasOpen({ run: 0, lane: 0, group, keyText: key, startS: 9 })));
     expect(open).toEqual([[true, true, false], [false, true, false], [false, false, false]]);
   });
 

@@ -305,7 +305,7 @@ describe('selection', () => {
     const store = filled(true);
     const { el, chart } = mounted(store, { onSelectedKey });
     const rows = (): (string | null)[] => [...el.querySelectorAll('.tsk-gantt-card:not([hidden]) dd')].map(cell => cell.textContent);
-    store.append(batchOf([], { seq: 1, nowS: 10, running: [{ run: 0, lane: 1, group: 1, key: 'late', startS: 6 }] }));
+    store.append(batchOf([], { seq: 1, nowS: 10, running: [{ run: 0, lane: 1, group: 1, keyText: 'late', startS: 6 }] }));
     chart.setSelectedKey('late');
     vi.advanceTimersByTime(50);
     const inFlight = rows().slice(0, 4);

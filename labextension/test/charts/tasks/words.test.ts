@@ -63,7 +63,7 @@ describe('tooltip', () => {
   });
 
   it('of a task in flight says how long it has run', () => {
-    const bar = { startS: 15, prefix: 0, task: { run: 0, lane: 0, group: 0, key: 'k', startS: 15 } };
+    const bar = { startS: 15, prefix: 0, task: { run: 0, lane: 0, group: 0, keyText: 'k', startS: 15 } };
     expect(tipOf({ kind: 'open', bar, lane: 0, label: 'thread 1' }, TIMES, NAMES)).toEqual({
       key: 'k',
       rows: [

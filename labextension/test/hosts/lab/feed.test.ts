@@ -288,7 +288,7 @@ describe('a feed', () => {
     const [row] = tables.progressIn({ firstRun: 0, lastRun: null });
     expect([run?.status, run?.stopS, clock.active, tables.estimates, row?.running, row?.interrupted]).toEqual(['interrupted', 10, false, [], 0, 1]);
     // It is drawn as far as it was when the kernel was last heard of.
-    expect(tables.running).toEqual([{ run: 0, group: 1, key: 'x', lane: null, startS: 5.5 }]);
+    expect(tables.running).toEqual([{ run: 0, group: 1, keyText: 'x', lane: null, startS: 5.5 }]);
   });
 
   it('asks the kernel what a task needs, once, and gives the answer to the store', async () => {

@@ -10,7 +10,7 @@ import type { FileRecording } from '../../../files/recording';
 import { readRecording } from '../../../files/recording';
 import { printable } from '../../../lib/format';
 import { ClusterStore, TaskStore } from '../../../store';
-import { bytesOfBase64 } from '../../../wire';
+import { bytesOfBase64, tableRows } from '../../../wire';
 import { MOUNTS, recordedCharts } from '../../chart-host';
 
 /**
@@ -49,7 +49,7 @@ function showRecording(el: HTMLElement, recording: FileRecording, signal: AbortS
         <p>{facts}</p>
       </header>
       {/* Newest first: where the file is not complete, that is the last one. */}
-      {recording.batch.remarks.map(({ text }) => <Note role="status" text={text} />).reverse()}
+      {tableRows(recording.batch.tables, 'messages').map(({ text }) => <Note role="status" text={text} />).reverse()}
       <div class="tsk-document-charts" ref={body} />
     </>,
     el
@@ -97,7 +97,8 @@ export interface Facts {
 
 /** Say what a recording is of. */
 export function factsOf(recording: FileRecording): Facts {
-  const { metadata, batch: { runs } } = recording;
+  const { metadata, batch: { tables } } = recording;
+  const runs = tableRows(tables, 'runs');
   const label = text(metadata.label) ?? text(runs.find(run => run.label !== null)?.label) ?? trans.__('Recording');
   const when = new Date(recording.startedAt).toLocaleString();
   const computes = trans._n('%2 compute', '%2 computes', runs.length, String(runs.length));

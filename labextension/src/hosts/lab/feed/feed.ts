@@ -64,7 +64,7 @@ export class Feed implements IDisposable {
 
   /** Whether the kernel said last that a compute runs. */
   get active(): boolean {
-    return this._active;
+    return this.store?.clock.active ?? false;
   }
 
   /** The recorder that the kernel has now; empty while none is known. */
@@ -101,7 +101,7 @@ export class Feed implements IDisposable {
 
   /** Tell a widget of the kernel what a person chose; false where widgets' own messages will do, or must. */
   tell(model: string, trait: string, value: unknown): boolean {
-    const heard = this._active && this._state.kind === 'live' && this._state.subshell;
+    const heard = this.active && this._state.kind === 'live' && this._state.subshell;
     return heard && this._link.ask({ verb: 'tell', model, trait, value: value as JSONValue });
   }
 
@@ -335,7 +335,6 @@ export class Feed implements IDisposable {
     const isOther = this.recorder !== batch.recorder;
     this._stores.current = batch.recorder;
     this._epoch = batch.epoch;
-    this._active = batch.active;
     if (isOther) {
       this.recorderChanged.emit(store);
     }
@@ -351,8 +350,6 @@ export class Feed implements IDisposable {
         reject(new Error('the connection to the kernel was lost meanwhile'));
       });
       this._onKept.clear();
-      // Nobody knows whether what ran still does.
-      this._active = false;
       if (state.kind === 'restarted' || state.kind === 'dead') {
         this.store?.end();
       } else {
@@ -370,7 +367,6 @@ export class Feed implements IDisposable {
   private _epoch = '';
   /** The epoch that an answer named last. */
   private _told = '';
-  private _active = false;
   private _subshell = false;
   private _replaced = false;
   private readonly _stopping = new Map<number, Promise<string | null>>();

@@ -44,7 +44,7 @@ function mounted(links = LINKS, isAnswered = true): { store: TaskStore; el: HTML
   });
   store.append(batchOf(ROWS, {
     runs: [smallRun({ startS: 0 })], nowS: 10, active: true,
-    running: [{ run: 0, lane: 1, group: 0, key: 'open', startS: 7.5 }]
+    running: [{ run: 0, lane: 1, group: 0, keyText: 'open', startS: 7.5 }]
   }));
   const el = document.createElement('div');
   document.body.append(el);

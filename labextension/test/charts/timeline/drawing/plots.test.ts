@@ -4,9 +4,9 @@ import { mountTracks } from '../../../../src/charts/tracks';
 import { freePlace, layoutPlots, roomOf } from '../../../../src/charts/timeline/drawing';
 import { TimeAxis } from '../../../../src/charts/timeline/time';
 import { TaskStore } from '../../../../src/store';
-import type { Batch } from '../../../../src/wire';
 import { heldColumns, resourceColumns } from '../../../store/series';
 import { countListeners } from '../../listener-count';
+import type { SmallBatch } from '../../small-batch';
 import { smallBatch, smallRun } from '../../small-batch';
 
 beforeEach(() => {
@@ -20,7 +20,7 @@ afterEach(() => {
   document.body.replaceChildren();
 });
 
-const SERIES: Partial<Batch> = {
+const SERIES: Partial<SmallBatch> = {
   nowS: 10,
   groups: [{ id: 0, name: '<b>-1', prefix: '<b>', colour: 0 }],
   runs: [smallRun({ startS: 0, stopS: 10, status: 'finished' })],
@@ -29,7 +29,7 @@ const SERIES: Partial<Batch> = {
   held: heldColumns([{ at: 2, keys: 3, bytes: 3000 }, { at: 9, keys: 0 }])
 };
 
-function mounted(name: 'resources' | 'cache', batch: Partial<Batch> | null, axis = new TimeAxis(false)): HTMLElement {
+function mounted(name: 'resources' | 'cache', batch: Partial<SmallBatch> | null, axis = new TimeAxis(false)): HTMLElement {
   const store = new TaskStore();
   if (batch !== null) {
     store.append(smallBatch(batch));

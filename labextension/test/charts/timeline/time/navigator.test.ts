@@ -7,13 +7,14 @@ import { Folding, LaneList } from '../../../../src/charts/tasks/rows';
 import { Navigator, TimeAxis, lastStretch, timeFrame } from '../../../../src/charts/timeline/time';
 import type { RunWindow } from '../../../../src/store';
 import { ALL_RUNS, TaskStore } from '../../../../src/store';
-import type { Batch, Run } from '../../../../src/wire';
+import type { Run } from '../../../../src/wire';
 import { batchOf } from '../../../store/rows';
+import type { SmallBatch } from '../../small-batch';
 import { smallRun } from '../../small-batch';
 
 const BOX = { plotLeftPx: 100, plotWidthPx: 1000 };
 
-function storeOf(runs: Run[], batch: Partial<Batch> = {}): TaskStore {
+function storeOf(runs: Run[], batch: Partial<SmallBatch> = {}): TaskStore {
   const store = new TaskStore({ clockMs: () => 0 });
   const rows = [{ start: 1, stop: 2, lane: 1 }, { start: 11, stop: 12, run: 1 }];
   store.append(batchOf(rows, { runs, nowS: 20, active: false, ...batch }));
@@ -58,8 +59,8 @@ describe('scene', () => {
   it('grows with the clock and lanes of tasks in flight', () => {
     const runs = [smallRun({ startS: 10, stopS: null })];
     const running = [
-      { run: 0, lane: 1, group: 2, key: 'k', startS: 19 }, { run: 0, lane: null, group: 2, key: 'k', startS: 19 },
-      { run: 7, lane: 0, group: 2, key: 'k', startS: 19 }
+      { run: 0, lane: 1, group: 2, keyText: 'k', startS: 19 }, { run: 0, lane: null, group: 2, keyText: 'k', startS: 19 },
+      { run: 7, lane: 0, group: 2, keyText: 'k', startS: 19 }
     ];
     const store = storeOf(runs, { active: true, running });
     const scene = fitted(store, { firstRun: 0, lastRun: 0 });
