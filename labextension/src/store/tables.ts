@@ -1,5 +1,5 @@
 /** The small tables of a recorder: what there is a handful of, unlike tasks. */
-import type { Batch, Estimate, Group, Lane, PrefixProgress, Remark, Run, RunningTask, StopWay } from '../wire';
+import type { Estimate, Group, Lane, PageTables, PrefixProgress, Remark, Run, RunningTask, StopWay } from '../wire';
 import { tableRows } from '../wire';
 
 /** The computes a view shows, both ends included; `lastRun` null: and all that come. */
@@ -39,7 +39,7 @@ export class Tables {
    *
    * Returns the computes that are forgotten for lack of room.
    */
-  merge({ seq, tables }: Pick<Batch, 'seq' | 'tables'>): number[] {
+  merge(tables: PageTables): number[] {
     for (const [i, group] of tableRows(tables, 'groups').entries()) {
       const id = tables.groups.first + i;
       this.groups[id] = group;
@@ -65,7 +65,7 @@ export class Tables {
     this.running = tableRows(tables, 'running');
     this.estimates = tableRows(tables, 'estimates');
     this.stops = new Map(tableRows(tables, 'stops').map(({ run, way }) => [run, way]));
-    const before = seq === 0 ? [] : this.remarks;
+    const before = tables.messages.first === 0 ? [] : this.remarks;
     this.remarks = [...before, ...tableRows(tables, 'messages')].slice(-MAX_REMARKS);
     const oldest = [...this.runs.keys()].slice(0, Math.max(this.runs.size - MAX_RUNS, 0));
     for (const run of oldest) {

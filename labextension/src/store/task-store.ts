@@ -119,7 +119,7 @@ export class TaskStore {
     if (batch.seq === 0) {
       this.#links.forgetAsked();
     }
-    for (const run of this.tables.merge(batch)) {
+    for (const run of this.tables.merge(tables)) {
       this.#tasks.dropFailures(run);
     }
     const unknown = this.#unknownGroup(tables.tasks.columns.group);

@@ -8,6 +8,9 @@ import { CHOICES } from './tables';
 
 export const PROTOCOL = 1;
 
+/** All tables of one message. */
+export type PageTables = Sections;
+
 export const TEXT_KEY = 255;
 
 /** How a task ended, by its code on the wire. */
@@ -28,7 +31,7 @@ type Word<Words, Code> = (Words extends readonly (infer W)[] ? W : never) | Extr
 export type TableRow<T extends TableName> = Omit<Row<T>, keyof ChosenIn<T>> & ChosenIn<T>;
 
 /** The rows of a table one by one; for small tables. */
-export function tableRows<T extends TableName>(tables: Pick<Sections, T>, name: T): TableRow<T>[] {
+export function tableRows<T extends TableName>(tables: Pick<PageTables, T>, name: T): TableRow<T>[] {
   const choices = Object.entries((CHOICES as Partial<Record<string, Record<string, readonly string[]>>>)[name] ?? {});
   return rowsOf<T>(tables[name]).map(row => {
     const codes = row as Readonly<Record<string, unknown>>;

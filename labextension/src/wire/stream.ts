@@ -1,8 +1,8 @@
 /** The stream of frames that a page receives of one recorder, decoded message by message. */
 import { Field, WireError } from './check';
-import type { Sections } from './codec';
 import { BatchReader, readHeader } from './codec';
 import { Budget, bytesOf, readFrame } from './frames';
+import type { PageTables } from './schema';
 import { PROTOCOL, TEXT_KEY } from './schema';
 
 export type WireBuffer = ArrayBuffer | ArrayBufferView;
@@ -17,7 +17,7 @@ export interface Batch {
   readonly epoch: string;
   /** Number of the message in this page's stream, from 0. */
   readonly seq: number;
-  readonly tables: Sections;
+  readonly tables: PageTables;
 }
 
 const MAX_NAMES = 65_536;
@@ -76,7 +76,7 @@ export class PageStream {
 }
 
 /** The tables of a page, which hold to what their declaration cannot express. */
-function checked(tables: Sections): Sections {
+function checked(tables: PageTables): PageTables {
   if (tables.state.n !== 1) {
     throw new WireError('batch', 'one with a row of state', tables.state.n);
   }

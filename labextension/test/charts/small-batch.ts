@@ -62,7 +62,7 @@ export function smallBatch(batch: Partial<SmallBatch> = {}): Batch {
     estimates: sectionOf('estimates', batch.estimates),
     stops: sectionOf('stops', batch.stops),
     running: sectionOf('running', batch.running),
-    messages: sectionOf('messages', batch.remarks),
+    messages: sectionOf('messages', batch.remarks, seq === 0 ? 0 : 1),
     errors: sectionOf('errors', batch.errors?.map(text => ({ text }))),
     metrics: sectionOf('metrics', batch.seconds),
     ...(tasks && { tasks }), ...(metered && { metered }), ...(resources && { resources }), ...(held && { cache: held }),

@@ -11,7 +11,7 @@ describe('tables', () => {
 
   it('computes of a window come by their number, whatever came first', () => {
     const tables = new Tables();
-    tables.merge(batchOf([], { runs: [3, 1, 0, 2].map(run => smallRun({ run })) }));
+    tables.merge(batchOf([], { runs: [3, 1, 0, 2].map(run => smallRun({ run })) }).tables);
     expect(tables.runsIn({ firstRun: 1, lastRun: 2 }).map(run => run.run)).toEqual([1, 2]);
     expect(tables.runsIn(ALL_RUNS).map(run => run.run)).toEqual([0, 1, 2, 3]);
   });
@@ -19,7 +19,7 @@ describe('tables', () => {
   it('the newest thousand remarks are kept', () => {
     const tables = new Tables();
     const remarks = Array.from({ length: 1001 }, (_, i) => ({ timeS: i, level: 'info' as const, text: `${i}`, worker: null, event: null }));
-    tables.merge(batchOf([], { seq: 1, remarks }));
+    tables.merge(batchOf([], { seq: 1, remarks }).tables);
     expect(tables.remarks).toEqual(remarks.slice(1));
   });
 });

@@ -1,5 +1,5 @@
 /** What workers of a cluster did besides computing, by lane; kinds stand where tasks have prefixes. */
-import type { ActivityKind, Section, Sections } from '../../wire';
+import type { ActivityKind, Section, PageTables } from '../../wire';
 import { ACTIVITIES } from '../../wire';
 import { columnTable, knownOf } from '../columns';
 import { LaneTasks } from '../tasks/lane-tasks';
@@ -73,7 +73,7 @@ export class ActivityStore {
   }
 
   /** Take rows that have not come before, and the bytes of older ones that became known. */
-  append({ activities, completed, sources, state }: Pick<Sections, 'activities' | 'completed' | 'sources' | 'state'>): void {
+  append({ activities, completed, sources, state }: Pick<PageTables, 'activities' | 'completed' | 'sources' | 'state'>): void {
     sources.columns.text.forEach((text, i) => { this.#sources[sources.first + i] = text; });
     const skip = knownOf(activities.first, activities.n, this.#next);
     if (skip < activities.n) {

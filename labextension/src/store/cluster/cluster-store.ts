@@ -1,5 +1,5 @@
 /** What a page knows of a cluster besides its tasks. */
-import type { PrefixSeconds, Sections } from '../../wire';
+import type { PrefixSeconds, PageTables } from '../../wire';
 import { tableRows } from '../../wire';
 import { inWindow, type RunWindow } from '../tables';
 import { ActivityStore } from './activity-store';
@@ -50,7 +50,7 @@ export class ClusterStore {
   workers = new WorkerStore();
   metrics = new MetricStore();
 
-  append(tables: Sections): void {
+  append(tables: PageTables): void {
     this.activities.append(tables);
     this.workers.append(tables);
     this.metrics.append(tableRows(tables, 'metrics'));

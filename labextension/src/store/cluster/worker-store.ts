@@ -1,6 +1,6 @@
 /** What the workers of a cluster said of themselves, and what that is for all of them together. */
 import { upperBound } from '../../lib/search';
-import type { ClusterWorker, Sections } from '../../wire';
+import type { ClusterWorker, PageTables } from '../../wire';
 import { tableRows } from '../../wire';
 import { columnTable, seriesTable } from '../columns';
 
@@ -66,7 +66,7 @@ export class WorkerStore extends SampleTable {
   #totals = new Totals(this);
 
   /** Take workers that are new or have other names now, and samples that have not come before. */
-  append(tables: Pick<Sections, 'workers' | 'worker_samples'>): void {
+  append(tables: Pick<PageTables, 'workers' | 'worker_samples'>): void {
     const changed = tableRows(tables, 'workers');
     for (const worker of changed) {
       this.workers.set(worker.worker, worker);

@@ -1,5 +1,5 @@
 /** The tasks of one recorder that ended: by row in order of arrival, and by lane in order of start. */
-import type { Columns, Sections, TaskStatus } from '../../wire';
+import type { Columns, PageTables, TaskStatus } from '../../wire';
 import { STATUSES } from '../../wire';
 import { columnTable, knownOf } from '../columns';
 import type { FailureKind } from './failures';
@@ -78,7 +78,7 @@ export class TaskTable {
    *
    * @param dropped how many rows the recorder no longer holds
    */
-  append(tables: Pick<Sections, 'tasks' | 'errors' | 'metered'>, dropped: number): number {
+  append(tables: Pick<PageTables, 'tasks' | 'errors' | 'metered'>, dropped: number): number {
     const { n: count, columns: tasks } = tables.tasks;
     const first = count === 0 ? dropped : tables.tasks.first;
     this.#neverCame += Math.max(first - this.#nextNumber, 0);
@@ -207,7 +207,7 @@ export class TaskTable {
   }
 
   /** Row `i` of the batch is row `base + i` here; the first `skip` are known already. */
-  #noteFailures({ tasks: { n, columns: tasks }, errors }: Pick<Sections, 'tasks' | 'errors'>, skip: number, base: number): void {
+  #noteFailures({ tasks: { n, columns: tasks }, errors }: Pick<PageTables, 'tasks' | 'errors'>, skip: number, base: number): void {
     const texts = errors.columns.text;
     for (let i = skip; i < n; i += 1) {
       const status = STATUSES[tasks.status[i] as number];
