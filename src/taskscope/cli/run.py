@@ -19,14 +19,13 @@ from taskscope.cli.terminal import TerminalProgress
 from taskscope.errors import FileError, OptionError
 from taskscope.options import given_options
 from taskscope.profiling import Block, BlockOptions
-from taskscope.session import current
 
 
 def run(given: argparse.Namespace) -> int:
     """Run the program and return its exit status."""
     program = _program(given)
     options = BlockOptions(**{"label": program.name, **given_options(given)})
-    block = Block(current(), options)
+    block = Block(options)
     block.start()
     progress = TerminalProgress.on_a_terminal(block) if options.display else None
     error: BaseException | None = None

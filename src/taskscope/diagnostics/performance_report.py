@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import inspect
 import logging
+import sys
 import warnings
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 from taskscope.errors import OptionError
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.errortext import describe
 from taskscope.model.recording import RecordedData
-from taskscope.profiling import Block, BlockContext, BlockOptions
+from taskscope.profiling import Block, BlockOptions
 from taskscope.report import performance_html
 
 _log = logging.getLogger("taskscope")
 
 
-class performance_report(BlockContext):  # noqa: N801 - its name in distributed
+class performance_report(Block):  # noqa: N801 - its name in distributed
     """Record the computes of a block, here and on clusters, and write an HTML page of them at its end.
 
     The page needs no network and no server: summary, task stream, CPU and memory, profile, transfers,
@@ -46,7 +47,7 @@ class performance_report(BlockContext):  # noqa: N801 - its name in distributed
 
     Notes
     -----
-    A page that cannot be written at the end all the same is a warning; `recording` still has everything.
+    Where writing fails at the end all the same, that is a warning; `recording` still has everything.
 
     Examples
     --------
@@ -78,12 +79,17 @@ class performance_report(BlockContext):  # noqa: N801 - its name in distributed
         self._stacklevel = max(stacklevel, 1)
         self._code: str | None = None
 
-    def _begin(self, caller: FrameType) -> None:
-        self._code = _source(_outwards(caller, self._stacklevel - 1))
-        super()._begin(caller)
+    def __enter__(self) -> Self:
+        self._code = _source(_outwards(sys._getframe(1), self._stacklevel - 1))
+        return super().__enter__()
 
-    def _end(self, block: Block, error: BaseException | None, *, is_settled: bool) -> None:
-        self._write(block.stop(error, is_settled=is_settled))
+    async def __aenter__(self) -> Self:
+        self._code = _source(_outwards(sys._getframe(1), self._stacklevel - 1))
+        return await super().__aenter__()
+
+    def end(self, error: BaseException | None, *, is_settled: bool) -> None:
+        """Write the page."""
+        self._write(self.stop(error, is_settled=is_settled))
 
     def _write(self, recording: RecordedData) -> None:
         try:

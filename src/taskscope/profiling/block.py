@@ -1,4 +1,4 @@
-"""One profiled block of code, from its start to the last row that arrives after its end.
+"""A profiled block of code, from its start to the last row that arrives after its end.
 
 When a compute on a cluster returns, the scheduler's last records of it arrive within some ten milliseconds as
 a rule, within four seconds at the most. A reader of the recording waits for them (`Block.fill`); the block's
@@ -15,25 +15,28 @@ import os
 import threading
 from asyncio import CancelledError
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from inspect import cleandoc
 from pathlib import Path
-from typing import Literal, TypeAlias
+from types import TracebackType
+from typing import Any, Literal, Self, TypeAlias
 
 from taskscope.analysis.calls.lines import lines_text
 from taskscope.analysis.calls.profile import in_proportion
 from taskscope.analysis.clip import clipped
 from taskscope.analysis.quantities import format_count, plural
 from taskscope.analysis.redaction import Redaction
-from taskscope.errors import OptionError, StillRunningError
+from taskscope.errors import OptionError, StillRunningError, TaskscopeError
 from taskscope.export import FileStream, check_target, save
 from taskscope.model.errortext import describe
 from taskscope.model.forklock import ForkLock
 from taskscope.model.tables.records import Message
-from taskscope.options import ProfileOptions, functions_named
-from taskscope.profiling.output import Output, Terminal
+from taskscope.options import ProfileOptions, functions_named, parameters_section, takes_options
+from taskscope.profiling.output import Output, choose_output
 from taskscope.recording import Recording
-from taskscope.session import Session
-from taskscope.sources.cell import current_execution, in_kernel
+from taskscope.session import current
+from taskscope.sources.cell import current_execution
 from taskscope.sources.local.memory import check_memory
 from taskscope.sources.local.source import run_label
 
@@ -61,20 +64,26 @@ class BlockOptions(ProfileOptions):
 
 
 class Block:
-    """A window of the recorder, and its output: nothing in either ever reaches the user's code."""
+    """A window of the recorder, and its output: nothing in either ever reaches the user's code.
 
-    def __init__(self, session: Session, options: BlockOptions) -> None:  # noqa: PLR0915 - one line for each attribute
-        self.session = session
+    ``async with`` waits for clusters' schedulers while the caller's event loop goes on, where one may live.
+    """
+
+    _noun = "profile"
+    _usage = "with taskscope.profile() as run: ..."
+
+    def __init__(self, options: BlockOptions) -> None:  # noqa: PLR0915 - one line for each attribute
+        self.session = current()
         self.options = options
         self.first_run = 0
         self.last_run: int | None = None
         """The last compute that belongs to it; None before its end."""
-        self.result: Recording | None = None
-        """The complete recording; None before."""
         self._left: Recording | None = None
         """The recording that was returned before it was complete."""
         self._due: Recording | None = None
         """The same, while it has no rows."""
+        self.result: Recording | None = None
+        """The complete recording; None before."""
         self._has_begun = False
         self._stage: _Stage = "open"
         self._start_s = 0.0
@@ -87,16 +96,13 @@ class Block:
         """The computes that ran when it began, with the number of their ended tasks."""
         self._going_after: set[int] | None = None
         """The computes that ran when it ended; None before."""
-        self._begun_by: tuple[int, str | None] = (0, None)
-        """The block's thread, and the kernel's request that it runs for."""
         self._outer_label: tuple[str | None] | None = None
         """The label outside, while the block has its own."""
         self._streams: list[FileStream] = []
         self._output = Output()
         self._callbacks: list[Callable[[Recording], None]] = [self._show_complete]
         self._unsubscribe: Callable[[], None] = lambda: None
-        self._answered = threading.Event()
-        self._is_over = threading.Event()
+        self._answered, self._is_over = threading.Event(), threading.Event()
         self._lock = ForkLock()
         self._pid = os.getpid()
 
@@ -104,10 +110,13 @@ class Block:
 
     def start(self) -> None:
         """Open the window and show it; even if that fails, the caller calls `leave`, `stop` or `close`."""
+        if self._has_begun:
+            raise TaskscopeError(f"this {self._noun} was used before; make a new one for each block")
         # Before it is held: futures that a client waits for already become a compute of this block.
         self.first_run = self.session.recorder.next_run
         self._start_s = self.session.recorder.now_s()
         self._begun_by = (threading.get_ident(), current_execution())
+        """The block's thread, and the kernel's request that it runs for."""
         going = self.session.cluster.computes.not_over() | self._in_threads(of_earlier=True)
         self._going_before = {run: self._n_ended(run) for run in going}
         self._has_begun = True
@@ -120,9 +129,46 @@ class Block:
             if target.suffix.lower() == ".taskscope":
                 self._write_while_recording(target)
         with self.session.recorder.guard("showing a block"):
-            output = _choose_output(self.options)
-            output.start(self)
+            options = self.options
+            output = choose_output(self.session, options.panel, display=options.display)
+            output.start(min(going, default=self.first_run))
             self._output = output
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.callback(self.close)
+            self.start()
+            stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.end(error, is_settled=False)
+        finally:
+            self.close()
+
+    async def __aenter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.callback(self.close)
+            self.start()
+            await self.session.cluster.ready()
+            stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self.session.cluster.settled()
+            self.end(error, is_settled=True)
+        finally:
+            self.close()
+
+    def end(self, error: BaseException | None, *, is_settled: bool) -> None:
+        """End the block of a ``with`` statement."""
+        self.leave(error, is_settled=is_settled)
 
     def leave(self, error: BaseException | None, *, is_settled: bool = False) -> Recording | None:
         """End the block, save, and show the result; None if that failed. Idempotent.
@@ -153,16 +199,22 @@ class Block:
         if not is_settled:
             self.session.cluster.settle()
         if not self._going(last_run):
-            recording = self._stop(is_settled=True)
+            recording = self.stop(error, is_settled=True)
             self.show(recording)
             return recording
         self._keep(last_run)
-        self._goes_on = True
-        self._left = recording = replace(self._window(), completion=self)
-        self._call(self._output.go_on, recording)
+        recording = self._go_on()
         self._show_lines(recording)
-        self._watch()
         return recording
+
+    def _go_on(self) -> Recording:
+        """Show the rows there are, and complete the recording when its computes have ended."""
+        self._goes_on = True
+        self._left = left = self._put(replace(self._window(), completion=self))
+        with self.session.recorder.guard("showing a result"):
+            self._output.go_on(left, self.last_run)
+        self._watch()
+        return left
 
     def stop(self, error: BaseException | None, *, is_settled: bool = False) -> Recording:
         """Close the window and save, without showing anything; idempotent.
@@ -170,9 +222,6 @@ class Block:
         A file that cannot be written is logged and noted in the recording, which is returned all the same.
         """
         self._ending = _ending(error)
-        return self._stop(is_settled=is_settled)
-
-    def _stop(self, *, is_settled: bool) -> Recording:
         if self.result is None:
             try:
                 self.result = self._cut(is_settled=is_settled)
@@ -210,18 +259,17 @@ class Block:
         self._all_answered()
         try:
             if self._has_begun and self.result is None:
-                self.result = self._as_it_stands()
+                self.result = self._interrupted()
         finally:
             self._release()
 
-    def _as_it_stands(self) -> Recording:
+    def _interrupted(self) -> Recording:
         going = self.session.cluster.computes.going()
         self._ending = _ending(KeyboardInterrupt())
         recording = self._window()
-        if going.isdisjoint(run.run for run in recording.runs):
-            return recording
-        text = "interrupted before the cluster's last answers: tasks may be missing here, or shown as running"
-        return self._with_warning(recording, text)
+        text = "interrupted before the cluster's last records: tasks may be missing, or shown as running"
+        is_whole = going.isdisjoint(run.run for run in recording.runs)
+        return recording if is_whole else self._with_warning(recording, text)
 
     def _may_return(self) -> bool:
         """Return whether the block's thread need not wait for clusters' last records."""
@@ -231,15 +279,10 @@ class Block:
             return cluster.owes_answers
         # Lines are shown below the result, now or never; a file has to be there after the block.
         can_wait = self._output.can_wait and functions_named(self.options.lines) is None
-        if not can_wait or self.options.files:
-            return False
-        return cluster.owes_answers or self._ran_on_cluster()
-
-    def _ran_on_cluster(self) -> bool:
+        if not can_wait or self.options.files or cluster.owes_answers:
+            return can_wait and not self.options.files
         # Reading runs starts a thread; a block without a scheduler needs none.
-        if not self.session.cluster.schedulers.all():
-            return False
-        runs = self.session.recorder.runs(self.first_run, self.last_run)
+        runs = self.session.recorder.runs(self.first_run) if cluster.schedulers.all() else []
         return any(run.is_on_cluster for run in runs)
 
     def _keep(self, last_run: int) -> None:
@@ -258,10 +301,9 @@ class Block:
     def _begin_completing(self) -> None:
         """Wait for clusters' last records on a thread."""
         self.session.cluster.awaited.add(self._answered)
-        # Python waits for it at its end: until then the cluster is there.
-        thread = threading.Thread(target=self._take_answers, name="taskscope-block")
         try:
-            thread.start()
+            # Python waits for it at its end: until then the cluster is there.
+            threading.Thread(target=self._take_answers, name="taskscope-block").start()
         except RuntimeError:
             # While the interpreter shuts down there are no new threads.
             self._take_answers()
@@ -274,10 +316,7 @@ class Block:
         try:
             self.session.cluster.settle_in_background()
             if self._going(self.last_run or 0):
-                self._goes_on = True
-                left = self._put(replace(self._window(), completion=self))
-                self._call(self._output.go_on, left)
-                self._watch()
+                self._go_on()
             else:
                 self._complete(is_settled=True)
         finally:
@@ -323,7 +362,8 @@ class Block:
             callbacks, self._callbacks = self._callbacks, []
         self._answered.set()
         for callback in callbacks:
-            self._call(callback, recording)
+            with self.session.recorder.guard("showing a result"):
+                callback(recording)
         self._is_over.set()
 
     def _put(self, recording: Recording) -> Recording:
@@ -344,10 +384,6 @@ class Block:
             self._output.finish(recording)
         finally:
             self._output.close()
-
-    def _call(self, callback: Callable[[Recording], None], recording: Recording) -> None:
-        with self.session.recorder.guard("showing a result"):
-            callback(recording)
 
     def then(self, callback: Callable[[Recording], None]) -> None:
         """Call `callback` with the complete recording, at once if it is."""
@@ -398,18 +434,21 @@ class Block:
 
     @property
     def recording(self) -> Recording:
-        """The recording; before the end, and while computes of it run, of the rows there are."""
+        """The recording; inside of the block, and while a cluster computes for it, of the rows there are.
+
+        Raises
+        ------
+        TaskscopeError
+            If the block has not started.
+        """
         if self.result is not None:
             return self.result
+        if not self._has_begun:
+            raise TaskscopeError(f"nothing is recorded yet: use it as `{self._usage}`")
         if self._left is not None and self._stage not in {"going", "ending"}:
             return self._left
         self.session.cluster.settle()
         return replace(self._window(), completion=None if self._left is None else self)
-
-    @property
-    def first_shown(self) -> int:
-        """The first compute to show: computes that ran before it on clusters are shown, too."""
-        return min(self._going_before, default=self.first_run)
 
     def _cut(self, *, is_settled: bool) -> Recording:
         """Return the recording, once clusters' records of ended computes were read."""
@@ -562,17 +601,57 @@ def _ending(error: BaseException | None) -> dict[str, object]:
     return {"error": describe(error), "interrupted": is_interrupt}
 
 
-def _choose_output(options: BlockOptions) -> Output:
-    if not options.display:
-        return Output()
-    if not in_kernel():
-        return Terminal()
-    from taskscope.profiling.cell_output import CellOutput
-
-    return CellOutput(options.panel)
-
-
 def _checked(timeout: object) -> float | None:
     if timeout is None or (isinstance(timeout, int | float) and 0 <= timeout <= threading.TIMEOUT_MAX):
         return timeout
     raise OptionError(f"timeout must be seconds, or None to wait for as long as it takes; got {timeout!r}")
+
+
+class profile(Block):  # noqa: N801 - read as a verb: with taskscope.profile() as run
+    """Record every Dask compute of a block, and show it.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Raises
+    ------
+    OptionError, FileError
+        At once, if an option cannot work or the file could not be written.
+
+    Notes
+    -----
+    The block's own exception always comes through unchanged. A file that cannot be written at the end is
+    logged, and noted in the recording, which stays usable. Computes that other threads start during the block
+    are part of it. Blocks may be nested. With an asynchronous client ``async with`` waits, at the beginning
+    and at the end, for the scheduler without holding up the event loop; ``with`` may miss its first and last
+    tasks.
+
+    Examples
+    --------
+    >>> import dask, taskscope
+    >>> with taskscope.profile(label="one", display=False) as run:
+    ...     dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+    3
+    >>> run.recording.runs[0].label
+    'one'
+    """
+
+    @takes_options(BlockOptions)
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - typed by the decorator
+        super().__init__(BlockOptions(**options))
+
+    def __repr__(self) -> str:
+        """Return the summary, or why there is none."""
+        if not self._has_begun:
+            return "taskscope.profile: not started yet"
+        return "taskscope.profile: not finished yet" if self.ended is None else self.ended.summary()
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Return the recording's own view, or why there is none."""
+        return {"text/plain": repr(self)} if self.ended is None else self.ended._repr_mimebundle_()
+
+
+if profile.__doc__:
+    # Python 3.13 takes the indentation out of docstrings, older ones do not.
+    profile.__doc__ = cleandoc(profile.__doc__).replace("{parameters}", parameters_section())

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import overload
 
 from taskscope.analysis.quantities import format_count, format_duration, printable
 from taskscope.errors import OptionError, TaskscopeError
-from taskscope.model.tables.records import Run
 from taskscope.recording import Recording, recorded
 from taskscope.session import current
 
@@ -18,72 +15,41 @@ _HEADER = ("", "when", "took", "tasks", "ended", "label", "cell")
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """One compute of this session.
-
-    Parameters
-    ----------
-    number
-        Its number, in the order in which they began.
-    label
-        What the user called it.
-    cell
-        The notebook's id of the cell that asked for it, else ``In [n]``.
-    scheduler
-        What computed it.
-    started_at
-        When it began, in UTC.
-    duration_s
-        How long it took; None while it runs.
-    n_tasks
-        How many tasks it had to run.
-    status
-        How it ended, ``running`` before.
-    """
+    """One compute of this session, by its number in the order in which they began."""
 
     number: int
     label: str | None
     cell: str | None
+    """The notebook's id of the cell that computed it, else ``In [n]``."""
     scheduler: str | None
     started_at: datetime
+    """In UTC."""
     duration_s: float | None
+    """None while it runs."""
     n_tasks: int
     status: str
 
     def recording(self) -> Recording:
-        """Return what was recorded of it; so far, while it runs.
+        """Return its recording; while it runs, of the rows there are.
 
         Raises
         ------
         TaskscopeError
-            If it is not held any more.
+            If it is no longer kept.
         """
         return _recording(self.number)
 
 
-class Computes(Sequence[Compute]):
+class Computes(tuple[Compute, ...]):
     """The computes of this session, oldest first; it prints as a table."""
 
-    def __init__(self, computes: Sequence[Compute]) -> None:
-        self._computes = tuple(computes)
-
-    @overload
-    def __getitem__(self, place: int) -> Compute: ...
-    @overload
-    def __getitem__(self, place: slice) -> Computes: ...
-    def __getitem__(self, place: int | slice) -> Compute | Computes:
-        """Return one by its place, or some of them."""
-        found = self._computes[place]
-        return found if isinstance(found, Compute) else Computes(found)
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._computes)
+    __slots__ = ()
 
     def __repr__(self) -> str:
         """Return them as a table."""
-        if not self._computes:
+        if not self:
             return "no Dask computation was recorded in this session"
-        rows = [_HEADER, *(_row(compute) for compute in self._computes)]
+        rows = [_HEADER, *(_row(compute) for compute in self)]
         widths = [max(len(row[place]) for row in rows) for place in range(len(_HEADER))]
         lines = [
             "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows
@@ -95,7 +61,7 @@ def runs() -> Computes:
     """Return the computes of this session that are recorded, oldest first.
 
     After ``%load_ext taskscope`` these are all of the kernel, until their tasks are no longer kept
-    (`max_tasks`); else those of the blocks and widgets that record now.
+    (`max_tasks`); else the computes of the blocks and widgets that record now.
 
     Examples
     --------
@@ -120,7 +86,7 @@ def runs() -> Computes:
                 run.n_tasks,
                 run.status,
             )
-            for run in _runs()
+            for run in session.recorder.runs()
         ]
     )
 
@@ -151,15 +117,11 @@ def last(n: int = 1) -> Recording:
     if type(n) is not int or n < 1:
         raise OptionError(f"n must be 1 for the last compute, 2 for the one before, and so on; got {n!r}")
     current().cluster.catch_up()
-    found = _runs()
+    found = current().recorder.runs()
     if len(found) < n:
         hint = "" if current().held else "; %load_ext taskscope records all from then on"
         raise TaskscopeError(f"computes that are recorded in this session: {len(found)}{hint}")
     return _recording(found[-n].run)
-
-
-def _runs() -> list[Run]:
-    return current().recorder.runs()
 
 
 def _recording(number: int) -> Recording:

@@ -20,7 +20,6 @@ from taskscope.jupyter.magics.cells import CellStack
 from taskscope.options import MetricOption, Named, arguments, given_options
 from taskscope.profiling import Block, BlockOptions, runs
 from taskscope.recording import Recording
-from taskscope.session import current as current_session
 
 _F = TypeVar("_F")
 
@@ -82,7 +81,7 @@ class ProfileMagics(Magics):
     def begin(self, line: str) -> None:
         """Start profiling the cell that is being run, up to its end."""
         options = self._parse(line)
-        block = Block(current_session(), options.block)
+        block = Block(options.block)
 
         def end(result: ExecutionResult | None) -> None:
             error = None if result is None else result.error_before_exec or result.error_in_exec
@@ -121,7 +120,7 @@ class ProfileMagics(Magics):
         __tracebackhide__ = True
         source = self.shell.transform_cell(statement)
         is_expression = _is_expression(source)
-        block = Block(current_session(), options.block)
+        block = Block(options.block)
         error: BaseException | None = None
         try:
             block.start()
