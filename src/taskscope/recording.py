@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import wraps
 from os import PathLike
-from typing import TYPE_CHECKING, ParamSpec, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
-from taskscope.analysis.calls.lines import Lines, lines
-from taskscope.analysis.calls.profile import Profile, in_proportion, profile
-from taskscope.analysis.cluster import Bandwidth, Spans, bandwidth, spans
+from taskscope.analysis import cluster, memory, task_groups
+from taskscope.analysis import summary as summaries
+from taskscope.analysis.calls import lines as source_lines
+from taskscope.analysis.calls import profile as calls
 from taskscope.analysis.compare import ComparedData, compared
-from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
-from taskscope.analysis.explain.finding import Explanation
-from taskscope.analysis.explain.findings import explain
-from taskscope.analysis.explain.what_if import WhatIf, what_if
-from taskscope.analysis.memory import MemoryPeak, memory_peak
-from taskscope.analysis.summary import summary_text
-from taskscope.analysis.task_groups import GroupGraph, group_graph
+from taskscope.analysis.explain import critical_path as paths
+from taskscope.analysis.explain import findings
+from taskscope.analysis.explain import what_if as cases
+from taskscope.export import tabular
 from taskscope.export.native.reader import load as load_data
-from taskscope.export.save import comparison_to_html, save, to_chrome_trace, to_html, to_speedscope
-from taskscope.export.tabular import to_csv, to_parquet
+from taskscope.export.save import comparison_to_html
+from taskscope.export.save import save as _save
+from taskscope.export.save import to_chrome_trace as _to_chrome_trace
+from taskscope.export.save import to_html as _to_html
+from taskscope.export.save import to_speedscope as _to_speedscope
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Run
-from taskscope.options import Named
 from taskscope.report import result_bundle
 from taskscope.report.comparison import comparison_bundle
 from taskscope.session import Session
@@ -49,28 +47,7 @@ class Completion(Protocol):
         """Return once there is something in a recording that was `due`."""
 
 
-_P = ParamSpec("_P")
 _FIELDS = frozenset(field.name for field in fields(RecordedData))
-
-
-def _writes(
-    write: Callable[..., None], like: Callable[_P, None]
-) -> Callable[[Callable[[Recording], None]], Callable[_P, None]]:
-    """Make a method that calls `write` with the options of another one, also in types and ``help()``."""
-    signature = inspect.signature(like)
-
-    def decorate(documented: Callable[[Recording], None]) -> Callable[_P, None]:
-        @wraps(documented)
-        def method(*arguments: _P.args, **options: _P.kwargs) -> None:
-            given = signature.bind(*arguments, **options)
-            given.apply_defaults()
-            write(*given.args, **given.kwargs)
-
-        method.__signature__ = signature  # type: ignore[attr-defined]  # what inspect looks for
-        method.__annotations__ = like.__annotations__
-        return method
-
-    return decorate
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -133,297 +110,22 @@ class Recording(RecordedData):
         """
         return self if self.completion is None else self.completion.wait(timeout)
 
-    def profile(
-        self,
-        prefix: str | None = None,
-        start_s: float | None = None,
-        stop_s: float | None = None,
-        worker: str | None = None,
-    ) -> Profile:
-        """Return what the worker threads were doing, from samples of their call stacks.
-
-        Parameters
-        ----------
-        prefix
-            Only tasks of this prefix.
-        start_s, stop_s
-            Only samples of this time, in seconds after `started_at`, to the nearest second.
-        worker
-            Only this worker: the number of its process, or its address in a cluster.
-
-        Raises
-        ------
-        UnknownNameError
-            If no task of such a prefix, or on such a worker, was recorded.
-        """
-        return profile(self, prefix=prefix, start_s=start_s, stop_s=stop_s, worker=worker)
-
-    def lines(
-        self, prefix: str | None = None, function: Named | None = None, key: str | None = None
-    ) -> Lines:
-        """Return which source lines tasks took their time in, in the manner of ``%lprun``.
-
-        Lines of functions that were named beforehand (``profile(lines=[f])``, ``%%profile --lines f``) are
-        counted and timed; those of others are estimated from samples of the tasks' call stacks.
-
-        Parameters
-        ----------
-        prefix
-            Only tasks of this prefix.
-        function
-            Only this function: itself, or its name; of a qualified name (``Class.method``) the end is enough.
-        key
-            Only the task of this key, as the table ``measured_lines`` has it; of functions that were named.
-
-        Raises
-        ------
-        UnknownNameError
-            If no task of such a prefix was recorded, or no sample saw such a function, or nothing was
-            counted in such a task.
-        OptionError
-            If `function` has no Python code.
-
-        Examples
-        --------
-        >>> import dask, taskscope
-        >>> with taskscope.profile(display=False) as run:
-        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
-        >>> run.recording.lines()
-        no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for
-
-        Notes
-        -----
-        For tasks in threads of this process, in local process pools, and on clusters where lines were
-        asked for. A line has the time of what it calls, too. Source text is left out where its file
-        has changed since. Sampled lines shorter than a few hundredths of a second are hardly met, and
-        without ``lines`` the first tenth of a second is not sampled. Counting is exact, needs Python 3.12
-        or later, and costs one to three microseconds a line.
-        """
-        return lines(self, prefix, function, key)
-
-    def memory_peak(self, worker: str | None = None) -> MemoryPeak:
-        """Return the most memory in use and its parts: results, memory before the first task, the rest.
-
-        Parameters
-        ----------
-        worker
-            The address of a worker of a cluster; by default the one with the highest peak.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is no such worker.
-
-        Examples
-        --------
-        >>> import dask, taskscope
-        >>> with taskscope.profile(display=False) as run:
-        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
-        >>> peak = run.recording.memory_peak()
-        >>> round(sum(part.nbytes for part in peak.parts)) == round(peak.peak_bytes)
-        True
-
-        Notes
-        -----
-        All parts are measured: results as Dask measures them (`dask.sizeof`), until the next compute begins;
-        the process before the first task; the rest is what remains of the peak. On Linux the peak is the
-        kernel's own; elsewhere, with child processes, and of workers it is the largest sample.
-        """
-        return memory_peak(self, worker)
-
-    def bandwidth(self) -> Bandwidth:
-        """Return how fast results went between each two workers of a cluster.
-
-        Examples
-        --------
-        >>> import dask, taskscope
-        >>> with taskscope.profile(display=False) as run:
-        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
-        >>> run.recording.bandwidth()
-        cannot say how fast results went between workers, because nothing ran on a cluster
-
-        Notes
-        -----
-        From the workers' own logs (the table ``transfers``). The rate of one transfer is the one that
-        distributed's page shows; where several go on at a time, the link moved more:
-        `together_bytes_per_s`. A transfer ends when the receiver has the data as objects, so the rate
-        of small results is not the network's.
-        """
-        return bandwidth(self)
-
-    def spans(self) -> Spans:
-        """Return the number, time and CPU time of the tasks of each ``distributed.span``.
-
-        Examples
-        --------
-        >>> import dask, taskscope
-        >>> with taskscope.profile(display=False) as run:
-        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
-        >>> run.recording.spans()
-        no spans, because nothing ran on a cluster
-
-        Notes
-        -----
-        The scheduler puts a whole task group into one span, see the column ``span`` of the table ``tasks``.
-        """
-        return spans(self)
-
-    def group_graph(self, run: int | None = None) -> GroupGraph:
-        """Return the graph by task groups: how many tasks each has, how far they are, which groups it needs.
-
-        Of a block that has not ended ``run.recording.group_graph()`` has the present state.
-
-        Parameters
-        ----------
-        run
-            The number of a compute; by default all of them, each with its own groups.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is no such compute.
-
-        Examples
-        --------
-        >>> import dask, taskscope
-        >>> add = dask.delayed(sum, pure=False)
-        >>> with taskscope.profile(display=False) as run:
-        ...     _ = dask.delayed(max)([add([1, 2]), add([3, 4])]).compute(scheduler="synchronous")
-        >>> [(of.prefix, of.n_finished, len(of.needs)) for of in run.recording.group_graph().groups]
-        [('sum', 2, 0), ('max', 1, 1)]
-        """
-        return group_graph(self, run)
-
-    def critical_path(self, run: int | None = None) -> CriticalPath:
-        """Return what set the makespan: a chain of tasks, and of waits with their causes.
-
-        Parameters
-        ----------
-        run
-            The number of a compute; by default all of them, with the time between them.
-
-        Returns
-        -------
-        CriticalPath
-            Its steps add up to the makespan, exactly in whole nanoseconds. ``slack_s`` has, for each row of
-            the table ``tasks``, by how much it could have ended later. It prints as text.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is no such compute.
-
-        Examples
-        --------
-        >>> import dask, taskscope
-        >>> with taskscope.profile(display=False) as run:
-        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
-        >>> path = run.recording.critical_path()
-        >>> [step.prefix for step in path.steps if step.kind == "task"]
-        ['sum']
-        >>> int(path.steps_ns.sum()) == path.makespan_ns
-        True
-
-        Notes
-        -----
-        A task is taken to have waited for the latest of those that it needs, or, if that ended later, for the
-        one before in its lane. Linear in tasks and dependencies: about two seconds of CPU time for a million.
-        """
-        return critical_path(self, run)
-
-    def what_if(
-        self,
-        workers: int | None = None,
-        speed: Mapping[str, float] | None = None,
-        without: str | Collection[str] | None = None,
-        *,
-        run: int | None = None,
-    ) -> WhatIf:
-        """Return what the makespan would have been with other workers, or with other durations.
-
-        Parameters
-        ----------
-        workers
-            How many tasks can run at a time; as many as could by default.
-        speed
-            By prefix, how many times faster its tasks are: ``{"load": 2.0}`` halves their durations.
-        without
-            Prefixes (or one) whose tasks take no time at all.
-        run
-            The number of a compute; by default all of them, with the time between them as it was.
-
-        Returns
-        -------
-        WhatIf
-            An estimate with a band, in seconds, bounds, and what limits it; or why nothing can be said. It
-            prints as text.
-
-        Raises
-        ------
-        OptionError
-            If `workers` or a speed is not positive.
-        UnknownNameError
-            If there is no such prefix or compute.
-
-        Examples
-        --------
-        >>> import dask, taskscope
-        >>> with taskscope.profile(display=False) as run:
-        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
-        >>> case = run.recording.what_if(speed={"sum": 2.0})
-        >>> case.makespan_s <= case.recorded_s
-        True
-
-        Notes
-        -----
-        The recorded graph is run again in Dask's order: with its own schedulers the task runs first
-        that became ready last; on a cluster tasks keep their workers where the number is the same.
-        Waits that were not for a worker stay. The band is from durations drawn again within prefixes
-        (up to 200 times; seeded), and wider by as much as a replay of what was recorded is off. Tasks
-        that burn CPU get no faster by workers beyond the cores, nor, where they were seen to take
-        turns, beyond the interpreter's lock; where that is not known the upper end allows for it.
-        Memory and disks are taken to be no limit.
-        """
-        return what_if(self, workers, speed, without, run)
-
-    def explain(self, run: int | None = None) -> Explanation:
-        """Return why it took as long as it did: causes with evidence, the most worth first.
-
-        Parameters
-        ----------
-        run
-            The number of a compute; by default all of them, with the time between them.
-
-        Returns
-        -------
-        Explanation
-            Findings that are worth at least 5 % of the makespan and 50 ms, each with what it is worth in
-            seconds, an estimate, and what to do; or why nothing can be said. It prints as text.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is no such compute.
-
-        Examples
-        --------
-        >>> import dask, taskscope
-        >>> with taskscope.profile(display=False) as run:
-        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
-        >>> run.recording.explain().reason is None
-        True
-
-        Notes
-        -----
-        Looked for are `taskscope.analysis.explain.finding.Cause`. What a finding is worth is the
-        difference of two replays (see `what_if`), or time measured on the critical path. Findings may
-        overlap.
-        """
-        return explain(self, run)
-
-    def summary(self) -> str:
-        """Return the text face of the recording."""
-        return summary_text(self)
+    profile = calls.profile
+    lines = source_lines.lines
+    memory_peak = memory.memory_peak
+    bandwidth = cluster.bandwidth
+    spans = cluster.spans
+    group_graph = task_groups.group_graph
+    critical_path = paths.critical_path
+    what_if = cases.what_if
+    explain = findings.explain
+    summary = summaries.summary_text
+    save = _save
+    to_html = _to_html
+    to_chrome_trace = _to_chrome_trace
+    to_speedscope = _to_speedscope
+    to_parquet = tabular.to_parquet
+    to_csv = tabular.to_csv
 
     def plot(
         self, *, theme: str = "light", palette: str | Sequence[str] | None = None, **options: object
@@ -459,88 +161,6 @@ class Recording(RecordedData):
         from taskscope.charts import plot
 
         return plot(self, theme=theme, palette=palette, **options)
-
-    def save(
-        self,
-        path: str | PathLike[str],
-        *,
-        overwrite: bool = False,
-        redact: bool | Callable[[str], str] = False,
-    ) -> None:
-        """Write the recording to a file in the format of its extension.
-
-        Parameters
-        ----------
-        path
-            Where to; ``.taskscope`` is the format that `taskscope.load` reads back.
-        overwrite
-            Replace a file that exists; without it that is an error.
-        redact
-            True: names of keys, groups, labels and threads are replaced by numbers. A function gives each
-            name its replacement. Credentials in URLs never reach a file.
-
-        Raises
-        ------
-        FileError
-            If the file cannot be written, or exists and `overwrite` is false.
-        OptionError
-            If the extension is not a known one.
-        MissingDependencyError
-            If it is ``.parquet``, and pyarrow is not installed (``pip install 'taskscope[parquet]'``).
-        """
-        save(self, path, overwrite=overwrite, redact=redact)
-
-    @_writes(to_html, like=save)
-    def to_html(self) -> None:
-        """Write one page that needs neither kernel nor network: picture, table, and the interactive chart.
-
-        Parameters and errors are those of `save`. Times are rounded to a microsecond, CPU shares to 0.4 %.
-        """
-
-    @_writes(to_chrome_trace, like=save)
-    def to_chrome_trace(self) -> None:
-        """Write a JSON trace that Perfetto (ui.perfetto.dev) and ``chrome://tracing`` open.
-
-        Lanes are threads; CPU, memory and what the scheduler held are counters; dependencies are arrows.
-        Parameters and errors are those of `save`.
-        """
-
-    @_writes(to_speedscope, like=save)
-    def to_speedscope(self) -> None:
-        """Write the sampled call stacks for speedscope (speedscope.app), a profile for each worker.
-
-        The outermost frame of each stack is the prefix of the task, and the weight of a stack is the time
-        that its samples stand for, an estimate. Stacks are in the order of time to the nearest second.
-        Parameters and errors are those of `save`.
-
-        Raises
-        ------
-        OptionError
-            If no call stacks were sampled.
-        """
-
-    def to_parquet(
-        self,
-        directory: str | PathLike[str],
-        *,
-        overwrite: bool = False,
-        redact: bool | Callable[[str], str] = False,
-    ) -> None:
-        """Write every table as a Parquet file of its name into a directory, which is made if need be.
-
-        Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
-        errors are those of `save`.
-        """
-        to_parquet(self, directory, overwrite=overwrite, redact=redact)
-
-    @_writes(to_csv, like=to_parquet)
-    def to_csv(self) -> None:
-        """Write every table as a CSV file of its name into a directory, which is made if need be.
-
-        Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
-        errors are those of `save`. What is unknown is left empty, and text that a spreadsheet would take for
-        a formula gets an apostrophe in front.
-        """
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, partial: bool = False) -> Recording:
@@ -580,7 +200,7 @@ def recorded(session: Session, runs: Sequence[Run]) -> Recording:
         stop_s=max(stops),
         metadata={**session.metadata(), "label": labels.pop() if len(labels) == 1 else None},
     )
-    return Recording.of(in_proportion(recording))
+    return Recording.of(calls.in_proportion(recording))
 
 
 def compare(before: Recording, after: Recording) -> Comparison:

@@ -104,7 +104,23 @@ class Bandwidth(Result):
 
 
 def bandwidth(recording: RecordedData) -> Bandwidth:
-    """Return how fast results went between each two workers; see `taskscope.Recording.bandwidth`."""
+    """Return how fast results went between each two workers of a cluster.
+
+    Examples
+    --------
+    >>> import dask, taskscope
+    >>> with taskscope.profile(display=False) as run:
+    ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+    >>> run.recording.bandwidth()
+    cannot say how fast results went between workers, because nothing ran on a cluster
+
+    Notes
+    -----
+    From the workers' own logs (the table ``transfers``). The rate of one transfer is the one that
+    distributed's page shows; where several go on at a time, the link moved more:
+    `together_bytes_per_s`. A transfer ends when the receiver has the data as objects, so the rate
+    of small results is not the network's.
+    """
     logs: defaultdict[tuple[str, str], defaultdict[str, list[tuple[float, float, float]]]]
     logs = defaultdict(lambda: defaultdict(list))
     for moved in recording.transfers:
@@ -209,7 +225,20 @@ def _span_row(total: SpanTotal) -> tuple[str, ...]:
 
 
 def spans(recording: RecordedData) -> Spans:
-    """Return the totals of each span; see `taskscope.Recording.spans`."""
+    """Return the number, time and CPU time of the tasks of each ``distributed.span``.
+
+    Examples
+    --------
+    >>> import dask, taskscope
+    >>> with taskscope.profile(display=False) as run:
+    ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+    >>> run.recording.spans()
+    no spans, because nothing ran on a cluster
+
+    Notes
+    -----
+    The scheduler puts a whole task group into one span, see the column ``span`` of the table ``tasks``.
+    """
     sums: dict[str, NDArray[np.float64]] = {}
     outside = np.zeros(5)
     for group, of_group in zip(recording.groups, _by_group(recording), strict=True):

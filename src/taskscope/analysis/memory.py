@@ -237,7 +237,33 @@ class _Process:
 
 
 def memory_peak(recording: RecordedData, worker: str | None = None) -> MemoryPeak:
-    """Return the peak of memory and its parts; see `taskscope.Recording.memory_peak`."""
+    """Return the most memory in use and its parts: results, memory before the first task, the rest.
+
+    Parameters
+    ----------
+    worker
+        The address of a worker of a cluster; by default the one with the highest peak.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such worker.
+
+    Examples
+    --------
+    >>> import dask, taskscope
+    >>> with taskscope.profile(display=False) as run:
+    ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+    >>> peak = run.recording.memory_peak()
+    >>> round(sum(part.nbytes for part in peak.parts)) == round(peak.peak_bytes)
+    True
+
+    Notes
+    -----
+    All parts are measured: results as Dask measures them (`dask.sizeof`), until the next compute begins;
+    the process before the first task; the rest is what remains of the peak. On Linux the peak is the
+    kernel's own; elsewhere, with child processes, and of workers it is the largest sample.
+    """
     return replace(_memory_peak(recording, worker), allocated=allocations(recording))
 
 

@@ -1,4 +1,4 @@
-"""How far computes are, and when they will end."""
+"""How far computes are, and when they will end, by replays with durations of tasks that ended."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,91 +34,92 @@ _BAND = (0.05, 0.95)
 _FLOOR = 0.15
 """The band is never narrower than this share of the time left, to either side."""
 _UNSEEN_SPREAD, _FEW_SPREAD = 1.5, 0.6
-"""The standard deviation of the logarithm of a prefix's mean: where no task of it has ended, and where one
-has; of more tasks it is less in proportion."""
+"""The standard deviation of the logarithm of a prefix's mean: with no ended task, and with one; of more tasks
+it is less in proportion."""
 _LATE = 20
-"""Two of three replays draw from so many tasks that ended last, as durations may change."""
+"""Two of three replays draw from so many tasks that ended last, and one of these from a trend."""
 _MAX_CHANGE = 3.0
 _ERRORS = 3.0
 _MAX_AGAIN = 9.0
+_LeftGraph: TypeAlias = tuple[NDArray[np.int64], Sequence[Sequence[int]]]
+"""For each task that is left, in the order in which they run, the place of its prefix and its dependents."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLeft:
-    """An estimate of the seconds until computes end, and the band around it."""
+    """An estimate of the seconds until computes end, and the band around it.
+
+    `high_s` holds if the `n_unseen` tasks of prefixes without an ended task are like the others.
+    """
 
     guess_s: float
     low_s: float
     high_s: float
     n_unseen: int = 0
-    """Tasks ahead of prefixes without an ended task: `high_s` holds if they are like the others."""
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """The counts and durations of a compute that runs, by prefix, and its graph.
+class Remaining:
+    """What is known of a running compute: counts by prefix, durations, and the graph of tasks that are left.
 
-    `graph` has the number of a prefix in `rows` for each task that is left, tasks in flight included, and for
-    each task the ones that need it; it is None where it is unknown or too large.
+    `recent_s` are the durations of the tasks that ended last, `in_flight_s` how long the tasks in flight have
+    run, and `lag_s` how long after the task before it a task begins in a lane. `graph` is None where it is
+    unknown or too large.
     """
 
     run: Run
     now_s: float
     rows: Sequence[PrefixProgress]
     recent_s: Mapping[str, NDArray[np.float64]]
-    """Durations of the tasks that ended last."""
     in_flight_s: Mapping[str, Sequence[float]]
-    """For how long the tasks in flight have run."""
-    graph: tuple[NDArray[np.int64], Sequence[Sequence[int]]] | None = None
+    graph: _LeftGraph | None = None
     lag_s: float = 0.0
-    """How long after the task before it a task begins in a lane."""
 
 
-def estimate_stop(evidence: Evidence) -> Estimate | None:
+def estimate_stop(left: Remaining) -> Estimate | None:
     """Return when a compute will end; None before there is evidence.
 
     There is evidence once three tasks have ended, half a second has passed, and at least half of the tasks
     ahead are of prefixes with an ended task.
     """
-    elapsed_s = evidence.now_s - evidence.run.start_s
-    spent_s = sum(row.duration_s for row in evidence.rows)
-    n_ended, n_unseen = sum(map(_ended, evidence.rows)), _unseen(evidence)
-    n_ahead = n_unseen + sum(_ahead(row) for row in evidence.rows if _ended(row))
-    is_known = evidence.run.n_tasks > 0 and spent_s > 0 and n_ended >= _MIN_ENDED
+    run, rows, elapsed_s = left.run, left.rows, left.now_s - left.run.start_s
+    spent_s, n_ended = sum(row.duration_s for row in rows), sum(map(_ended, rows))
+    n_uncounted = max(run.n_tasks - sum(row.total for row in rows), 0)
+    n_unseen = n_uncounted + sum(_ahead(row) for row in rows if not _ended(row))
+    n_ahead = n_uncounted + sum(map(_ahead, rows))
+    is_known = run.n_tasks > 0 and spent_s > 0 and n_ended >= _MIN_ENDED
     if not is_known or elapsed_s < _MIN_ELAPSED_S or n_unseen > (1 - _MIN_KNOWN) * n_ahead:
         return None
-    flying_s = sum(sum(ages) for ages in evidence.in_flight_s.values())
-    concurrency = (spent_s + flying_s) / elapsed_s
-    ends_s = np.array(_ends_s(evidence, concurrency))
+    concurrency = (spent_s + sum(map(sum, left.in_flight_s.values()))) / elapsed_s
+    ends_s = np.array(_ends_s(left, concurrency))
     low_s, high_s = np.quantile(ends_s, _BAND).tolist()
     return Estimate(
-        evidence.now_s + float(np.median(ends_s)),
-        evidence.now_s + (1 - _FLOOR) * low_s,
-        evidence.now_s + (1 + _FLOOR) * high_s,
+        left.now_s + float(np.median(ends_s)),
+        left.now_s + (1 - _FLOOR) * low_s,
+        left.now_s + (1 + _FLOOR) * high_s,
         n_unseen,
     )
 
 
-def _ends_s(evidence: Evidence, concurrency: float) -> list[float]:
+def _ends_s(left: Remaining, concurrency: float) -> list[float]:
     """Return in how many seconds the compute ends, in each of several replays."""
-    random = np.random.default_rng(evidence.run.run)
-    samples = _samples(evidence)
-    n_left = sum(map(_ahead, evidence.rows))
-    if evidence.graph is None or n_left > _MAX_REPLAYED:
+    random = np.random.default_rng(left.run.run)
+    samples = _samples(left)
+    if left.graph is None or sum(map(_ahead, left.rows)) > _MAX_REPLAYED:
         return [
-            sum(_drawn_s(evidence, row, samples, random, n).sum() for row in evidence.rows) / concurrency
+            sum(_drawn_s(left, row, samples, random, n).sum() for row in left.rows) / concurrency
             for n in range(_N_REPLAYS)
         ]
-    prefix, dependents = evidence.graph
+    prefix, dependents = left.graph
     n_needed = np.bincount([other for others in dependents for other in others], minlength=len(prefix))
-    lag_s, pool = np.full(len(prefix), evidence.lag_s), np.zeros(len(prefix), np.int64)
-    threads = (evidence.run.n_workers or math.ceil(concurrency),)
-    places = [np.flatnonzero(prefix == number) for number in range(len(evidence.rows))]
+    lag_s, pool = np.full(len(prefix), left.lag_s), np.zeros(len(prefix), np.int64)
+    threads = (left.run.n_workers or math.ceil(concurrency),)
+    places = [np.flatnonzero(prefix == number) for number in range(len(left.rows))]
     found = []
     for n in range(min(max(_MAX_STEPS // max(len(prefix), 1), _MIN_REPLAYS), _N_REPLAYS)):
         seconds = np.zeros(len(prefix))
-        for row, mine in zip(evidence.rows, places, strict=True):
-            drawn_s = _drawn_s(evidence, row, samples, random, n)
+        for row, mine in zip(left.rows, places, strict=True):
+            drawn_s = _drawn_s(left, row, samples, random, n)
             # A task may have ended between the counts and the graph.
             seconds[mine[: len(drawn_s)]] = drawn_s[: len(mine)]
         found.append(
@@ -126,20 +128,20 @@ def _ends_s(evidence: Evidence, concurrency: float) -> list[float]:
     return found
 
 
-def _samples(evidence: Evidence) -> dict[str, NDArray[np.float64]]:
-    """Return the durations of each prefix to draw from; where none has ended, the mean of all."""
-    n_ends = sum(_ended(row) + row.again for row in evidence.rows)
-    mean_s = sum(row.duration_s for row in evidence.rows) / n_ends
+def _samples(left: Remaining) -> dict[str, NDArray[np.float64]]:
+    """Return durations to draw from by prefix; the mean of all where no task of a prefix has ended."""
+    n_ends = sum(_ended(row) + row.again for row in left.rows)
+    mean_s = sum(row.duration_s for row in left.rows) / n_ends
     samples = {}
-    for row in evidence.rows:
-        recent = evidence.recent_s.get(row.prefix, np.empty(0))
+    for row in left.rows:
+        recent = left.recent_s.get(row.prefix, np.empty(0))
         own_s = row.duration_s / (_ended(row) + row.again) if _ended(row) else mean_s
         samples[row.prefix] = recent if len(recent) else np.array([own_s])
     return samples
 
 
 def _drawn_s(
-    evidence: Evidence,
+    left: Remaining,
     row: PrefixProgress,
     samples: Mapping[str, NDArray[np.float64]],
     random: np.random.Generator,
@@ -153,7 +155,7 @@ def _drawn_s(
     spread = _FEW_SPREAD / _ended(row) if _ended(row) else _UNSEEN_SPREAD
     pool = random.choice(sample, len(sample)) * math.exp(random.normal(0.0, spread))
     drawn_s = random.choice(pool, _ahead(row))
-    for place, age_s in enumerate(evidence.in_flight_s.get(row.prefix, ())[: len(drawn_s)]):
+    for place, age_s in enumerate(left.in_flight_s.get(row.prefix, ())[: len(drawn_s)]):
         longer = pool[pool > age_s]
         # A task that has run longer than all others is as likely as not to run as long again.
         again = min(1 / (1 - random.random()) - 1, _MAX_AGAIN) * max(age_s - pool.max(), 0.1 * pool.max())
@@ -162,7 +164,7 @@ def _drawn_s(
 
 
 def _change(sample: NDArray[np.float64], late: NDArray[np.float64], n_ahead: int) -> float:
-    """Return how many times longer than the last tasks those ahead take, if durations go on changing."""
+    """Return how many times as long as the last tasks those ahead take, if durations go on changing."""
     change_s, late_s, n_before = (
         float(late.mean() - sample.mean()),
         float(late.mean()),
@@ -170,8 +172,7 @@ def _change(sample: NDArray[np.float64], late: NDArray[np.float64], n_ahead: int
     )
     if not n_before or not late_s:
         return 1.0
-    # Along a straight line through the middle of all tasks and the middle of the last ones, where that is no
-    # chance, else as far again.
+    # Along a line through the means of all and of the last tasks, where their difference is no chance.
     is_clear = abs(change_s) > _ERRORS * float(late.std()) / math.sqrt(len(late))
     reach = (n_ahead + len(late)) / n_before if is_clear else 1.0
     return float(np.clip(1 + reach * change_s / late_s, 1 / _MAX_CHANGE, _MAX_CHANGE))
@@ -186,12 +187,6 @@ def time_left(estimates: Iterable[Estimate | None], now_s: float) -> TimeLeft | 
     stops, firsts, lasts = zip(*((e.stop_s, e.earliest_s, e.latest_s) for e in known), strict=True)
     guess_s, low_s, high_s = (max(max(ends) - now_s, 0.0) for ends in (stops, firsts, lasts))
     return TimeLeft(guess_s, low_s, high_s, sum(e.n_unseen for e in known))
-
-
-def _unseen(evidence: Evidence) -> int:
-    """Return the number of tasks ahead of prefixes without an ended task, or not counted by prefix yet."""
-    uncounted = max(evidence.run.n_tasks - sum(row.total for row in evidence.rows), 0)
-    return uncounted + sum(_ahead(row) for row in evidence.rows if not _ended(row))
 
 
 def _ended(row: PrefixProgress) -> int:
@@ -248,12 +243,12 @@ class Estimates:
             return estimate
         begun_s, estimate = self._recorder.now_s(), None
         with self._recorder.guard("the estimate of a compute"):
-            estimate = estimate_stop(self._evidence(run, now_s))
+            estimate = estimate_stop(self._remaining(run, now_s))
         took_s = self._recorder.now_s() - begun_s
         self._known[run.run] = (now_s + max(_VALID_S, _COST * took_s), estimate)
         return estimate
 
-    def _evidence(self, run: Run, now_s: float) -> Evidence:
+    def _remaining(self, run: Run, now_s: float) -> Remaining:
         recorder = self._recorder
         rows = recorder.progress(run.run, run.run)
         _, tasks = recorder.tasks_since(recorder.cursor - _RECENT_TASKS, _RECENT_TASKS)
@@ -273,7 +268,7 @@ class Estimates:
         in_flight_s: defaultdict[str, list[float]] = defaultdict(list)
         for of_group, age_s in in_flight:
             in_flight_s[recorder.groups[of_group].prefix].append(age_s)
-        return Evidence(
+        return Remaining(
             run,
             now_s,
             rows,
@@ -283,10 +278,8 @@ class Estimates:
             _lag_s(lane, start, stop),
         )
 
-    def _graph(
-        self, run: int, rows: Sequence[PrefixProgress], in_flight: Sequence[int]
-    ) -> tuple[NDArray[np.int64], Sequence[Sequence[int]]] | None:
-        """Return the graph of the tasks that are left, see `Evidence`; those in flight are the first."""
+    def _graph(self, run: int, rows: Sequence[PrefixProgress], in_flight: Sequence[int]) -> _LeftGraph | None:
+        """Return the graph of the tasks that are left; those in flight are the first."""
         ended = self._recorder.ended(run)
         n_keys = sum(row.total + row.skipped for row in rows)
         shape = None if ended is None else self._shape(run, max(int(ended.max(initial=-1)) + 1, n_keys))

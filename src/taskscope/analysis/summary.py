@@ -85,7 +85,7 @@ class Summary:
 
 
 def summary_text(recording: RecordedData) -> str:
-    """Return the text face of a recording."""
+    """Return the text face of the recording."""
     return Summary.of(recording).text()
 
 

@@ -82,12 +82,28 @@ class GroupGraph(Result):
 
 
 def group_graph(recording: RecordedData, run: int | None = None) -> GroupGraph:
-    """Return the graphs of all computes, or of one, by task groups.
+    """Return the graph by task groups: how many tasks each has, how far they are, which groups it needs.
+
+    Of a block that has not ended ``run.recording.group_graph()`` has the present state.
+
+    Parameters
+    ----------
+    run
+        The number of a compute; by default all of them, each with its own groups.
 
     Raises
     ------
     UnknownNameError
         If there is no such compute.
+
+    Examples
+    --------
+    >>> import dask, taskscope
+    >>> add = dask.delayed(sum, pure=False)
+    >>> with taskscope.profile(display=False) as run:
+    ...     _ = dask.delayed(max)([add([1, 2]), add([3, 4])]).compute(scheduler="synchronous")
+    >>> [(of.prefix, of.n_finished, len(of.needs)) for of in run.recording.group_graph().groups]
+    [('sum', 2, 0), ('max', 1, 1)]
     """
     known = {of.run: of for of in recording.runs}
     if run is not None and run not in known:

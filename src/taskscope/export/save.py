@@ -68,20 +68,49 @@ def check_target(path: str | PathLike[str], *, overwrite: bool = False) -> Path:
 def save(
     recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
 ) -> None:
-    """Write a recording; see `taskscope.Recording.save`."""
+    """Write the recording to a file in the format of its extension.
+
+    Parameters
+    ----------
+    path
+        Where to; ``.taskscope`` is the format that `taskscope.load` reads back.
+    overwrite
+        Replace a file that exists; without it that is an error.
+    redact
+        True: names of keys, groups, labels and threads are replaced by numbers. A function gives each
+        name its replacement. Credentials in URLs never reach a file.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written, or exists and `overwrite` is false.
+    OptionError
+        If the extension is not a known one.
+    MissingDependencyError
+        If it is ``.parquet``, and pyarrow is not installed (``pip install 'taskscope[parquet]'``).
+    """
     target = check_target(path, overwrite=overwrite)
     _write(recording, target, _writer(target), overwrite=overwrite, redact=redact)
 
 
-def to_html(recording: RecordedData, path: str | PathLike[str], *, overwrite: bool, redact: Redact) -> None:
-    """Write one offline document; see `taskscope.Recording.to_html`."""
+def to_html(
+    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
+) -> None:
+    """Write one page that needs neither kernel nor network: picture, table, and the interactive chart.
+
+    Parameters and errors are those of `save`. Times are rounded to a microsecond, CPU shares to 0.4 %.
+    """
     _write(recording, Path(path).expanduser(), write_html, overwrite=overwrite, redact=redact)
 
 
 def to_chrome_trace(
-    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool, redact: Redact
+    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
 ) -> None:
-    """Write a trace; see `taskscope.Recording.to_chrome_trace`."""
+    """Write a JSON trace that Perfetto (ui.perfetto.dev) and ``chrome://tracing`` open.
+
+    Lanes are threads; CPU, memory and what the scheduler held are counters; dependencies are arrows.
+    Parameters and errors are those of `save`.
+    """
     _write(recording, Path(path).expanduser(), write_chrome_trace, overwrite=overwrite, redact=redact)
 
 
@@ -93,9 +122,19 @@ def comparison_to_html(comparison: ComparedData, path: str | PathLike[str], *, o
 
 
 def to_speedscope(
-    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool, redact: Redact
+    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
 ) -> None:
-    """Write the call stacks; see `taskscope.Recording.to_speedscope`."""
+    """Write the sampled call stacks for speedscope (speedscope.app), a profile for each worker.
+
+    The outermost frame of each stack is the prefix of the task, and the weight of a stack is the time
+    that its samples stand for, an estimate. Stacks are in the order of time to the nearest second.
+    Parameters and errors are those of `save`.
+
+    Raises
+    ------
+    OptionError
+        If no call stacks were sampled.
+    """
     _write(recording, Path(path).expanduser(), write_speedscope, overwrite=overwrite, redact=redact)
 
 

@@ -91,17 +91,34 @@ def _null(value: object) -> object:
 
 
 def to_parquet(
-    recording: RecordedData, directory: str | PathLike[str], *, overwrite: bool, redact: Redact
+    recording: RecordedData,
+    directory: str | PathLike[str],
+    *,
+    overwrite: bool = False,
+    redact: Redact = False,
 ) -> None:
-    """Write all tables; see `taskscope.Recording.to_parquet`."""
+    """Write every table as a Parquet file of its name into a directory, which is made if need be.
+
+    Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
+    errors are those of `save`.
+    """
     check_parquet()
     _write(redacted(recording, redact=redact), directory, ".parquet", write_parquet, overwrite=overwrite)
 
 
 def to_csv(
-    recording: RecordedData, directory: str | PathLike[str], *, overwrite: bool, redact: Redact
+    recording: RecordedData,
+    directory: str | PathLike[str],
+    *,
+    overwrite: bool = False,
+    redact: Redact = False,
 ) -> None:
-    """Write all tables; see `taskscope.Recording.to_csv`."""
+    """Write every table as a CSV file of its name into a directory, which is made if need be.
+
+    Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
+    errors are those of `save`. What is unknown is left empty, and text that a spreadsheet would take for
+    a formula gets an apostrophe in front.
+    """
     _write(redacted(recording, redact=redact), directory, ".csv", write_csv, overwrite=overwrite)
 
 

@@ -207,7 +207,44 @@ def lines(
     function: Named | None = None,
     key: str | None = None,
 ) -> Lines:
-    """Return the lines of a recording; see `taskscope.Recording.lines`."""
+    """Return which source lines tasks took their time in, in the manner of ``%lprun``.
+
+    Lines of functions that were named beforehand (``profile(lines=[f])``, ``%%profile --lines f``) are
+    counted and timed; those of others are estimated from samples of the tasks' call stacks.
+
+    Parameters
+    ----------
+    prefix
+        Only tasks of this prefix.
+    function
+        Only this function: itself, or its name; of a qualified name (``Class.method``) the end is enough.
+    key
+        Only the task of this key, as the table ``measured_lines`` has it; of functions that were named.
+
+    Raises
+    ------
+    UnknownNameError
+        If no task of such a prefix was recorded, or no sample saw such a function, or nothing was
+        counted in such a task.
+    OptionError
+        If `function` has no Python code.
+
+    Examples
+    --------
+    >>> import dask, taskscope
+    >>> with taskscope.profile(display=False) as run:
+    ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+    >>> run.recording.lines()
+    no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for
+
+    Notes
+    -----
+    For tasks in threads of this process, in local process pools, and on clusters where lines were
+    asked for. A line has the time of what it calls, too. Source text is left out where its file
+    has changed since. Sampled lines shorter than a few hundredths of a second are hardly met, and
+    without ``lines`` the first tenth of a second is not sampled. Counting is exact, needs Python 3.12
+    or later, and costs one to three microseconds a line.
+    """
     # It says what is wrong with a prefix, and why nothing was sampled.
     profiled = profile(recording, prefix=prefix)
     counted = _counted(recording, prefix, function, key)

@@ -177,13 +177,27 @@ class Profile(Result):
 
 def profile(
     recording: RecordedData,
-    *,
     prefix: str | None = None,
     start_s: float | None = None,
     stop_s: float | None = None,
     worker: str | None = None,
 ) -> Profile:
-    """Return the profile of a recording; see `taskscope.Recording.profile`."""
+    """Return what the worker threads were doing, from samples of their call stacks.
+
+    Parameters
+    ----------
+    prefix
+        Only tasks of this prefix.
+    start_s, stop_s
+        Only samples of this time, in seconds after `started_at`, to the nearest second.
+    worker
+        Only this worker: the number of its process, or its address in a cluster.
+
+    Raises
+    ------
+    UnknownNameError
+        If no task of such a prefix, or on such a worker, was recorded.
+    """
     stacks = recording.stacks.of_tasks
     start = -math.inf if start_s is None else start_s + recording.zero_s
     stop = math.inf if stop_s is None else stop_s + recording.zero_s

@@ -16,9 +16,8 @@ from taskscope.analysis.explain.finding import (
     listed,
     measured,
 )
-from taskscope.analysis.explain.load import COUNTED_S, on_core_s
 from taskscope.analysis.explain.replay import longest_chain_s
-from taskscope.analysis.explain.schedule import busy_ns
+from taskscope.analysis.explain.schedule import COUNTED_S, busy_ns, on_core_s
 from taskscope.analysis.explain.waits import KINDS, Kind
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, format_percent, plural
 

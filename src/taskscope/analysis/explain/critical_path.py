@@ -278,9 +278,46 @@ class CriticalPath(Result):
 _MAX_PARTS = 12
 
 
-@cached
 def critical_path(recording: RecordedData, run: int | None = None) -> CriticalPath:
-    """Return the tasks and waits that set how long a compute took, or all of them."""
+    """Return what set the makespan: a chain of tasks, and of waits with their causes.
+
+    Parameters
+    ----------
+    run
+        The number of a compute; by default all of them, with the time between them.
+
+    Returns
+    -------
+    CriticalPath
+        Its steps add up to the makespan, exactly in whole nanoseconds. ``slack_s`` has, for each row of
+        the table ``tasks``, by how much it could have ended later. It prints as text.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such compute.
+
+    Examples
+    --------
+    >>> import dask, taskscope
+    >>> with taskscope.profile(display=False) as run:
+    ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+    >>> path = run.recording.critical_path()
+    >>> [step.prefix for step in path.steps if step.kind == "task"]
+    ['sum']
+    >>> int(path.steps_ns.sum()) == path.makespan_ns
+    True
+
+    Notes
+    -----
+    A task is taken to have waited for the latest of those that it needs, or, if that ended later, for the
+    one before in its lane. Linear in tasks and dependencies: about two seconds of CPU time for a million.
+    """
+    return _critical_path(recording, run)
+
+
+@cached
+def _critical_path(recording: RecordedData, run: int | None = None) -> CriticalPath:
     schedules = schedules_of(recording, run)
     slack_s = np.full(count_tasks(recording), np.nan)
     found: _Steps = [np.empty((7, 0), np.int64)]

@@ -43,7 +43,38 @@ _PLACED: frozenset[Cause] = frozenset(
 
 
 def explain(recording: RecordedData, run: int | None = None) -> Explanation:
-    """Return why computes took as long as they did."""
+    """Return why it took as long as it did: causes with evidence, the most worth first.
+
+    Parameters
+    ----------
+    run
+        The number of a compute; by default all of them, with the time between them.
+
+    Returns
+    -------
+    Explanation
+        Findings that are worth at least 5 % of the makespan and 50 ms, each with what it is worth in
+        seconds, an estimate, and what to do; or why nothing can be said. It prints as text.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such compute.
+
+    Examples
+    --------
+    >>> import dask, taskscope
+    >>> with taskscope.profile(display=False) as run:
+    ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+    >>> run.recording.explain().reason is None
+    True
+
+    Notes
+    -----
+    Looked for are `taskscope.analysis.explain.finding.Cause`. What a finding is worth is the
+    difference of two replays (see `what_if`), or time measured on the critical path. Findings may
+    overlap.
+    """
     makespan_s, reason = makespan_of(recording, run), why_not(recording, run)
     if reason is not None:
         return Explanation((), makespan_s, reason)

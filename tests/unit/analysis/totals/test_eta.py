@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from taskscope.analysis.progress import Evidence, TimeLeft, estimate_stop, time_left
+from taskscope.analysis.progress import Remaining, TimeLeft, estimate_stop, time_left
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run
 
 RUN = Run(0, None, None, "threads", 4, 100, 10.0, None, "running", None)
@@ -15,7 +15,7 @@ def row(prefix: str = "inc", *, total: int, finished: int = 0, duration_s: float
     return PrefixProgress(0, prefix, total, finished, 0, 0, 0, duration_s)
 
 
-HALFWAY = Evidence(
+HALFWAY = Remaining(
     run=RUN,
     now_s=12.0,
     rows=[row(total=100, finished=40, duration_s=8.0)],
@@ -25,11 +25,11 @@ HALFWAY = Evidence(
 ALONE: tuple[np.ndarray, list[list[int]]] = (np.zeros(60, np.int64), [[] for _ in range(60)])
 
 
-def left_s(evidence: Evidence) -> tuple[float, float, float]:
-    estimate = estimate_stop(evidence)
+def left_s(left: Remaining) -> tuple[float, float, float]:
+    estimate = estimate_stop(left)
     assert estimate is not None
     assert estimate.earliest_s <= estimate.stop_s <= estimate.latest_s
-    return tuple(at_s - evidence.now_s for at_s in (estimate.stop_s, estimate.earliest_s, estimate.latest_s))  # type: ignore[return-value]  # three of them
+    return tuple(at_s - left.now_s for at_s in (estimate.stop_s, estimate.earliest_s, estimate.latest_s))  # type: ignore[return-value]  # three of them
 
 
 @pytest.mark.parametrize("graph", [None, ALONE], ids=["graph not known", "graph known"])
@@ -84,7 +84,7 @@ def test_tasks_of_prefixes_of_which_none_has_ended_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    "evidence",
+    "left",
     [
         replace(HALFWAY, rows=[row(total=100, finished=2, duration_s=0.4)]),
         replace(HALFWAY, now_s=10.4),
@@ -102,8 +102,8 @@ def test_tasks_of_prefixes_of_which_none_has_ended_are_counted() -> None:
         "no duration known",
     ],
 )
-def test_before_there_is_evidence_there_is_no_estimate(evidence: Evidence) -> None:
-    assert estimate_stop(evidence) is None
+def test_before_there_is_evidence_there_is_no_estimate(left: Remaining) -> None:
+    assert estimate_stop(left) is None
 
 
 def test_several_computes_have_ended_when_the_last_one_has() -> None:
