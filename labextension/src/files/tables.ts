@@ -45,6 +45,7 @@ export const TABLES = {
       prefix: 'text',
       colour: 'int?',
       span: 'text?',
+      function: 'text?',
       fused: 'text?'
     }
   },
@@ -80,6 +81,7 @@ export const TABLES = {
       graph_bytes: 'int?',
       largest_argument: 'text?',
       largest_argument_bytes: 'int?',
+      called_from: 'text?',
       array: 'text?'
     }
   },

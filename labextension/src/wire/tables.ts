@@ -64,6 +64,7 @@ export const TABLES = {
       graph_bytes: 'int?',
       largest_argument: 'text?',
       largest_argument_bytes: 'int?',
+      called_from: 'text?',
       array: 'text?',
       metric: 'text?'
     }

@@ -76,7 +76,7 @@ export function smallRun(run: Partial<Run> = {}): Run {
     run: 0, label: null, cell: null, executionCount: null, sourceCrc: null, scheduler: 'threads', nWorkers: 2, nTasks: 10,
     startS: 0, stopS: null, status: 'running', error: null,
     sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null, poolStartS: null,
-    lockShare: null, graphBytes: null, largestArgument: null, largestArgumentBytes: null, array: null, metric: null,
+    lockShare: null, graphBytes: null, largestArgument: null, largestArgumentBytes: null, array: null, calledFrom: null, metric: null,
     ...run
   };
 }

@@ -61,6 +61,7 @@ _DECLARED = (
             _PREFIX,
             _GROUP,
             shown(Group, "span"),
+            shown(Group, "function"),
             shown(RowBlock, "lane"),
             shown(Lane, "worker"),
             shown(Lane, "thread"),

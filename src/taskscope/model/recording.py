@@ -172,6 +172,7 @@ def _tasks(recording: RecordedData) -> Columns:
         "prefix": prefixes[tasks.group],
         "group": group,
         "span": text_column([g.span for g in recording.groups])[tasks.group],
+        "function": text_column([g.function for g in recording.groups])[tasks.group],
         "lane": lane,
         "worker": text_column([n.worker for n in recording.lanes])[lane],
         "thread": np.array([n.thread for n in recording.lanes], np.int64)[lane],

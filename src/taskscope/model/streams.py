@@ -142,7 +142,7 @@ _WORKER_NUMBER = _whole("worker", "The number of the worker.")
 
 _DECLARED = (
     _STATE,
-    Table(name="groups", meaning="Task groups.", columns=_all(Group, "span", "fused")),
+    Table(name="groups", meaning="Task groups.", columns=_all(Group, "span", "function", "fused")),
     Table(name="lanes", meaning="Rows of the Gantt chart.", columns=_all(Lane)),
     Table(
         name="runs",

@@ -243,6 +243,8 @@ class RunState:
         self._unknown = UnknownLanes()
         self._spans: dict[str, str | None] = {}
         """The spans that its groups are in, by names of groups."""
+        self._functions: Mapping[str, str] = {}
+        """The user's functions that tasks of its groups call, by names of groups."""
         self.run = self.describe()
 
     @property
@@ -269,6 +271,7 @@ class RunState:
             error=log.error,
             execution_count=log.execution_count,
             source_crc=log.source_crc,
+            called_from=log.called_from,
             lock_share=_lock_share(log),
             graph_bytes=log.graph_bytes,
             array=log.array,
@@ -351,8 +354,9 @@ class RunState:
         if self._graph.builder is None and log is not None and log.graph_source is not None:
             grows = log.graph_source.grows
             self._spans.update(log.graph_source.spans)
+            self._functions = log.graph_source.functions
             start = whole_ticks(log.start - self.origin)
-            builder = self._graph.begin(log.graph_source, start, self._ids_in_spans)
+            builder = self._graph.begin(log.graph_source, start, self._group_ids)
             log.graph_source = None
             if self._follow_held and not (grows or log.is_held_elsewhere):
                 self.occupancy = Occupancy(log.run, builder, has_metric=log.metric is not None)
@@ -372,8 +376,8 @@ class RunState:
         if sources:
             builder.grow(joined_sources(sources))
 
-    def _ids_in_spans(self, keys: Sequence[object]) -> list[int]:
-        return self.groups.ids_in_spans(keys, self._spans)
+    def _group_ids(self, keys: Sequence[object]) -> list[int]:
+        return self.groups.ids_in_run(keys, self._spans, self._functions)
 
     def _take_landed(self, log: RunLog, builder: GraphBuilder, landed: list[object]) -> None:
         if landed:

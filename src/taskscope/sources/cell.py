@@ -1,4 +1,4 @@
-"""Whether this is a notebook, and which of its cells is running, without importing IPython."""
+"""Whether this is a notebook, and which of its cells and which line of the user's code is running."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import sys
 import traceback
 import zlib
 from collections.abc import Callable, Mapping
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
+
+from taskscope.model.source_lines import file_of, is_of_library, place_text
 
 
 class Cell(NamedTuple):
@@ -28,6 +31,9 @@ class Cell(NamedTuple):
 
 
 NO_CELL = Cell(None, None)
+
+_MAX_FRAMES = 60
+_OWN = f"{__name__.partition('.')[0]}."
 
 _RUNNERS = frozenset(
     {
@@ -92,6 +98,32 @@ def at_cell_end(callback: Callable[[], None]) -> Callable[[], None]:
     # Not post_execute, which every message to a comm fires, too.
     shell.events.register("post_run_cell", call)
     return lambda: shell.events.unregister("post_run_cell", call)
+
+
+def caller() -> FrameType | None:
+    """Return the innermost frame on this thread that is neither taskscope's, nor Dask's, nor a library's."""
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(_MAX_FRAMES):
+        if frame is None:
+            return None
+        module = str(frame.f_globals.get("__name__", ""))
+        if not module.startswith((_OWN, "dask.", "distributed.")) and not is_of_library(
+            frame.f_code.co_filename
+        ):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def calling_line() -> str | None:
+    """Return the file or cell and the line of the user's code that runs on this thread."""
+    frame = caller()
+    return None if frame is None else place_of(frame.f_code, frame.f_lineno)
+
+
+def place_of(code: CodeType, line: int) -> str:
+    """Return the file or cell and a line of some code, as a person reads them."""
+    return place_text(file_of(code.co_filename), line, has_folder=False)
 
 
 def is_runner(file: str) -> bool:

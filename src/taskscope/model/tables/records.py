@@ -110,6 +110,13 @@ class Group:
             "where there is no such span, and where the scheduler does not let itself be observed."
         ),
     ] = None
+    function: Annotated[
+        str | None,
+        About(
+            "The user's function that its tasks call and where it is, as in `load (In [3], line 2)`; none "
+            "where they call functions of libraries only."
+        ),
+    ] = None
     fused: Annotated[
         str | None,
         About(
@@ -220,6 +227,9 @@ class Run:
         str | None, About("The key of the task with the largest argument that is part of the graph itself.")
     ] = None
     largest_argument_bytes: Annotated[float | None, About("How large that argument is.", unit="bytes")] = None
+    called_from: Annotated[
+        str | None, About("The line of the user's code that computed: `In [3], line 2`, or a file's.")
+    ] = None
     array: Annotated[
         str | None,
         About(

@@ -23,7 +23,8 @@ class GroupTable:
         self._fused: dict[str, str] = {}
         """The groups that are fused into the tasks of groups that come, by their names."""
         self._ids: dict[object, int] = {}
-        self._ids_in_spans: dict[tuple[int, str], int] = {}
+        self._variants: dict[tuple[int, str | None, str | None], int] = {}
+        self._has_functions = False
         self._colours: dict[str, int] = {}
         self._sums: dict[int, GroupSums] = {}
 
@@ -36,22 +37,33 @@ class GroupTable:
                 pass
         return list(map(self._id, keys))
 
-    def ids_in_spans(self, keys: Sequence[object], spans: Mapping[str, str | None]) -> list[int]:
-        """Do so for tasks whose groups are in spans, by name: in each a group is one of its own."""
+    def ids_in_run(
+        self, keys: Sequence[object], spans: Mapping[str, str | None], functions: Mapping[str, str]
+    ) -> list[int]:
+        """Return the group id of every key of a run, whose groups have these spans and functions, by name.
+
+        A group of the same name with another span or function is another group.
+        """
+        first = len(self.groups)
         ids = self.ids(keys)
-        if not spans:
+        for group in self.groups[first:]:
+            if group.name in functions:
+                self.groups[group.id] = replace(group, function=functions[group.name])
+        if not spans and not self._has_functions and not functions:
             return ids
-        there = {group: self._id_in_span(group, spans.get(self.groups[group].name)) for group in set(ids)}
+        self._has_functions |= bool(functions)
+        there = {group: self._variant(self.groups[group], spans, functions) for group in set(ids)}
         return list(map(there.__getitem__, ids))
 
-    def _id_in_span(self, group: int, span: str | None) -> int:
-        if span is None:
-            return group
-        known = self._ids_in_spans.get((group, span))
+    def _variant(self, group: Group, spans: Mapping[str, str | None], functions: Mapping[str, str]) -> int:
+        span, function = spans.get(group.name), functions.get(group.name)
+        if (span, function) == (group.span, group.function):
+            return group.id
+        known = self._variants.get((group.id, span, function))
         if known is None and len(self.groups) < MAX_GROUPS:
-            known = self._ids_in_spans[group, span] = len(self.groups)
-            self.groups.append(replace(self.groups[group], id=known, span=span))
-        return group if known is None else known
+            known = self._variants[group.id, span, function] = len(self.groups)
+            self.groups.append(replace(group, id=known, span=span, function=function))
+        return group.id if known is None else known
 
     def _id(self, key: object) -> int:
         # Only a tuple's head is looked up as it is: the text 'x-1' is of group 'x', ('x-1',) of 'x-1'.

@@ -83,6 +83,7 @@ class RunLog:
         "argument",
         "array",
         "before",
+        "called_from",
         "cell",
         "depth_of",
         "error",
@@ -140,6 +141,8 @@ class RunLog:
         self.thread_time = clock.thread_time
         self.label: str | None = None
         self.cell: str | None = None
+        self.called_from: str | None = None
+        """The line of the user's code that computes."""
         self.execution_count: int | None = None
         self.source_crc: int | None = None
         self.thread = threading.get_ident()

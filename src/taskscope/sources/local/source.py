@@ -19,12 +19,12 @@ from dask.multiprocessing import RemoteException
 from taskscope.model.errortext import describe
 from taskscope.model.keys import split_key
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
-from taskscope.sources.cell import current_cell, current_execution
+from taskscope.sources.cell import calling_line, current_cell, current_execution
 from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.adapter.graph import fused_groups
 from taskscope.sources.local.adapter.registration import CallbackTuple
 from taskscope.sources.local.adapter.scheduler import find_culprit, find_scheduler, in_compute
-from taskscope.sources.local.adapter.variables import find_array
+from taskscope.sources.local.adapter.variables import find_array, user_functions
 from taskscope.sources.local.lines import LineSource, MeteredTask
 from taskscope.sources.local.memory import MemorySource, NumberedTask
 from taskscope.sources.local.shipped import ShippedTimes
@@ -121,6 +121,7 @@ class LocalSource:
             log.label = run_label.get()
             log.cell, log.execution_count, log.source_crc = current_cell()
             log.execution = current_execution()
+            log.called_from = calling_line()
             log.metric = self.metric
             log.depth_of = partial(self._depth, log)
             self._on_start(log)
@@ -133,7 +134,7 @@ class LocalSource:
             fused = fused_groups(dsk, state["ready"])
             self.recorder.note_fused(fused)
             log.array = find_array({*fused, *chain.from_iterable(map(str.split, fused.values()))})
-            log.graph_source = _graph_source(state)
+            log.graph_source = _graph_source(state, user_functions(dsk))
 
     def _record_memory(self, log: RunLog) -> None:
         if self.memory.is_recording:
@@ -272,7 +273,7 @@ def _as_raised(error: BaseException) -> BaseException:
     return raised if isinstance(raised, BaseException) else error
 
 
-def _graph_source(state: _State) -> GraphSource:
+def _graph_source(state: _State, functions: Mapping[str, str]) -> GraphSource:
     scheduler = find_scheduler()
     kept = scheduler.requested
     if kept is None:
@@ -286,4 +287,4 @@ def _graph_source(state: _State) -> GraphSource:
         key: result_size(cache[key]) if place < _MAX_DATA_SIZED else _NAN
         for place, key in enumerate(k for k in cache if k in dependencies)
     }
-    return GraphSource(dependencies, kept, data)
+    return GraphSource(dependencies, kept, data, functions=functions)
