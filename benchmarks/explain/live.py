@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import dask
 
 from benchmarks.harness import Table, main, spread
-from taskscope.jupyter.feed.actions import Explaining
+from taskscope.jupyter.feed.actions import Answers
 from taskscope.session import Session, current
 
 _N_ANSWERS = 3
@@ -25,13 +25,13 @@ class _Page:
     """Asks for the findings of the latest compute."""
 
     session: Session
-    explaining: Explaining = field(init=False)
+    explaining: Answers = field(init=False)
     answers_s: list[float] = field(default_factory=list)
     """CPU time of each answer."""
     refusals_s: float = 0.0
 
     def __post_init__(self) -> None:
-        self.explaining = Explaining(self.session, clock=time.perf_counter)
+        self.explaining = Answers(self.session, clock=time.perf_counter)
 
     def asked(self) -> Mapping[str, object]:
         """Return an answer, or in how many seconds to ask again."""

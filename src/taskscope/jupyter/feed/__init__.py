@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from taskscope.jupyter.feed.feed import Feed, current
-from taskscope.jupyter.feed.publisher import MAX_MESSAGES_PER_S, Publisher, Sender
+from taskscope.jupyter.feed.pages import MAX_MESSAGES_PER_S, Publisher, Sender
 
 __all__ = ["MAX_MESSAGES_PER_S", "Feed", "Publisher", "Sender", "current"]

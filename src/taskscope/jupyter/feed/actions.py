@@ -10,7 +10,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -73,7 +73,7 @@ class Stopping:
         if way == "asked":
             return
         if way not in (asked, "either"):
-            raise BadRequestError("its cell has ended, or begun to do something else, meanwhile")
+            raise BadRequestError("its cell has ended, or runs something else")
         if asked == "cancel":
             self._session.cluster.computes.cancel(run)
         elif not is_heard:
@@ -81,7 +81,7 @@ class Stopping:
         elif self._is_of_this_moment(run):
             self._interrupt()
         else:
-            raise BadRequestError("its cell does something else by now")
+            raise BadRequestError("its cell runs something else")
         still = {number: at for number, at in self._asked.items() if number in ways}
         self._asked = {**still, run: (way, self._clock())}
 
@@ -131,12 +131,32 @@ class Keeping:
     def save(self, first_run: int, last_run: int | None, format_: FileFormat) -> Path:
         """Write a file and return its path."""
         with _errors_for_page(self._session):
-            return self._write(self._runs(first_run, last_run), format_)
+            runs = self._runs(first_run, last_run)
+            recording = _recording(self._session, runs)
+            write = {"html": recording.to_html, "trace": recording.to_chrome_trace}.get(
+                format_, recording.save
+            )
+            stem = f"{_notebook_name()}-{_name(runs)}-{self._clock():%Y%m%d-%H%M%S}"
+            for number in range(1, _MAX_SAME_NAME):
+                path = self._folder() / f"{stem}{f'-{number}' if number > 1 else ''}{_EXTENSIONS[format_]}"
+                with suppress(ExistingFileError):
+                    write(path)
+                    return path
+            raise ExistingFileError(f"cannot write {stem!r}: {_MAX_SAME_NAME - 1} files of that name exist")
 
     def compare(self, first_run: int, last_run: int | None) -> str:
         """Return a page that compares the computes of a cell with its execution before."""
         with _errors_for_page(self._session):
-            return self._compared(*self._executions(self._runs(first_run, last_run)))
+            before, after = self._executions(self._runs(first_run, last_run))
+            page = comparison_page(
+                compare(_recording(self._session, before), _recording(self._session, after))
+            )
+        if len(page) > MAX_PAGE_CHARS:
+            raise BadRequestError(
+                f"the comparison is too long for the page ({len(page):,} characters);"
+                " taskscope.compare(before, after) has it"
+            )
+        return page
 
     def _runs(self, first_run: int, last_run: int | None) -> list[Run]:
         runs = self._session.recorder.runs(first_run, last_run)
@@ -156,28 +176,6 @@ class Keeping:
             raise BadRequestError("this cell has computed only once, as far as is recorded: run it again")
         before = [run for run in earlier if run.execution_count == earlier[-1].execution_count]
         return before, [run for run in all_runs if run.execution_count == count]
-
-    def _write(self, runs: list[Run], format_: FileFormat) -> Path:
-        recording = _recording(self._session, runs)
-        write = {"html": recording.to_html, "trace": recording.to_chrome_trace}.get(format_, recording.save)
-        stem = f"{_notebook_name()}-{_name(runs)}-{self._clock():%Y%m%d-%H%M%S}"
-        for number in range(1, _MAX_SAME_NAME):
-            path = self._folder() / f"{stem}{f'-{number}' if number > 1 else ''}{_EXTENSIONS[format_]}"
-            try:
-                write(path)
-            except ExistingFileError:
-                continue
-            return path
-        raise ExistingFileError(f"cannot write {stem!r}: {_MAX_SAME_NAME - 1} files of that name exist")
-
-    def _compared(self, before: list[Run], after: list[Run]) -> str:
-        page = comparison_page(compare(_recording(self._session, before), _recording(self._session, after)))
-        if len(page) > MAX_PAGE_CHARS:
-            raise BadRequestError(
-                f"the comparison is too long for the page ({len(page):,} characters);"
-                " taskscope.compare(before, after) has it"
-            )
-        return page
 
 
 def notebook_folder() -> Path:
@@ -204,18 +202,22 @@ def _as_name(text: str) -> str:
 
 
 REST = 100.0
-"""How many times as long as an answer took nothing is worked out after it, so that it takes 1 % of a core."""
+"""For how many times the duration of an explanation none is made after it: they take 1 % of a core."""
+
+_PAUSE_S = 1.0
+"""How long an answer with samples is returned again: it is made once a second, for any number of pages."""
 
 
-class Explaining:
-    """Explains computes of a session."""
+class Answers:
+    """Explanations and sampled call stacks of computes; pages and views of the same computes share them."""
 
     def __init__(self, session: Session, *, clock: Callable[[], float]) -> None:
         self._session = session
         self._clock = clock
         self._lock = ForkLock()
         self._rests_until_s = float("-inf")
-        self._answers: dict[object, Mapping[str, object]] = {}
+        self._explanations: dict[object, Mapping[str, object]] = {}
+        self._profiles: dict[object, tuple[float, Mapping[str, object]]] = {}
 
     def explain(self, first_run: int, last_run: int | None) -> Mapping[str, object]:
         """Return the explanation, why there is none, or after how many seconds to request it again."""
@@ -224,26 +226,39 @@ class Explaining:
         if reason is not None:
             return {"explanation": None, "reason": reason}
         state = tuple((run.run, run.status, run.stop_s) for run in runs)
-        # Pages and views of the same computes share the answer.
         with self._lock:
-            if state not in self._answers:
+            if state not in self._explanations:
                 wait_s = self._rests_until_s - self._clock()
                 if wait_s > 0:
                     return {"wait_s": wait_s}
-                self._answers[state] = self._explained(runs)
-                _keep_latest(self._answers)
-            return {"explanation": self._answers[state]}
+                self._explanations[state] = self._explained(runs)
+                _keep_latest(self._explanations)
+            return {"explanation": self._explanations[state]}
 
     def _explained(self, runs: list[Run]) -> Mapping[str, object]:
-        with _errors_for_page(self._session):
-            begun_s = self._clock()
-            try:
+        begun_s = self._clock()
+        try:
+            with _errors_for_page(self._session):
                 recording = _recording(self._session, runs)
                 rows_of = self._session.recorder.rows_of
                 return explanation_for_page(recording, explain(recording), rows_of)
-            finally:
-                ended_s = self._clock()
-                self._rests_until_s = ended_s + REST * (ended_s - begun_s)
+        finally:
+            ended_s = self._clock()
+            self._rests_until_s = ended_s + REST * (ended_s - begun_s)
+
+    def profile(self, page: Page, first_run: int, last_run: int | None) -> Mapping[str, object]:
+        """Return the samples of computes as a flame graph draws them; stacks are sampled during the lease."""
+        if not page.at_end:
+            self._session.hold(page, Options(stacks=True))
+            page.at_end.append(lambda: self._session.release(page))
+        with self._lock:
+            made_s, answer = self._profiles.pop((first_run, last_run), (-_PAUSE_S, {}))
+            if not answer or self._clock() - made_s >= _PAUSE_S:
+                stacks = self._session.recorder.stacks.between(first_run, last_run)
+                made_s, answer = self._clock(), {"profile": packed_profile(stacks), "note": None}
+            self._profiles[first_run, last_run] = made_s, answer
+            _keep_latest(self._profiles)
+            return answer
 
 
 def _reason_against(runs: list[Run]) -> str | None:
@@ -253,43 +268,12 @@ def _reason_against(runs: list[Run]) -> str | None:
     if any(run.status == "running" for run in runs):
         return "these computes still run"
     n_tasks = sum(run.n_tasks for run in runs)
-    if n_tasks > MAX_EXPLAINED:
-        return (
-            f"these computes have {format_count(n_tasks)} tasks, a page shows it of at most "
-            f"{format_count(MAX_EXPLAINED)}; recording.critical_path() has no such limit"
-        )
-    return None
-
-
-_PAUSE_S = 1.0
-"""How long an answer is good for: it is worked out once a second, whatever the number of pages."""
-
-
-class Profiling:
-    """Has stacks sampled while a page wants them, up to the end of its lease."""
-
-    def __init__(self, session: Session, *, clock: Callable[[], float]) -> None:
-        self._session = session
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._answers: dict[tuple[int, int | None], tuple[float, Mapping[str, object]]] = {}
-
-    def profile(self, page: Page, first_run: int, last_run: int | None) -> Mapping[str, object]:
-        """Return the samples of a window of computes as a flame graph draws them."""
-        self._hold(page)
-        with self._lock:
-            made_s, answer = self._answers.pop((first_run, last_run), (-_PAUSE_S, {}))
-            if not answer or self._clock() - made_s >= _PAUSE_S:
-                stacks = self._session.recorder.stacks.between(first_run, last_run)
-                made_s, answer = self._clock(), {"profile": packed_profile(stacks), "note": None}
-            self._answers[first_run, last_run] = made_s, answer
-            _keep_latest(self._answers)
-            return answer
-
-    def _hold(self, page: Page) -> None:
-        if not page.at_end:
-            self._session.hold(page, Options(stacks=True))
-            page.at_end.append(lambda: self._session.release(page))
+    if n_tasks <= MAX_EXPLAINED:
+        return None
+    return (
+        f"these computes have {format_count(n_tasks)} tasks, a page shows it of at most "
+        f"{format_count(MAX_EXPLAINED)}; recording.critical_path() has no such limit"
+    )
 
 
 @contextmanager

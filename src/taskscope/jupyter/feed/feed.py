@@ -1,35 +1,43 @@
-"""The feed of this kernel: one recorder, one publisher, any number of pages."""
+"""The feed of this kernel: one recorder, any number of pages, and the handlers of their requests."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Literal
 
 from taskscope.analysis.progress import Estimates
-from taskscope.jupyter.adapter.channels import Channels, KernelChannels
+from taskscope.jupyter.adapter.channels import Channel, Channels, KernelChannels
 from taskscope.jupyter.adapter.kernel import IdleClock, interrupt_main, main_waits_for_dask
 from taskscope.jupyter.adapter.presence import show_presence
 from taskscope.jupyter.adapter.quiet import suppress_status
 from taskscope.jupyter.adapter.subshells import delete_in_turn
-from taskscope.jupyter.feed.actions import Stopping
-from taskscope.jupyter.feed.control import Control
-from taskscope.jupyter.feed.pages import Page, Pages, PendingTraitChanges
-from taskscope.jupyter.feed.publisher import Publisher, Sender
+from taskscope.jupyter.feed.actions import Answers, Keeping, Stopping
+from taskscope.jupyter.feed.pages import LEASE_S, Page, Pages, PendingTraitChanges, Publisher, Sender
+from taskscope.jupyter.feed.requests import BadRequestError, is_count, parse_page, parse_request
+from taskscope.jupyter.feed.stream import PageStream
 from taskscope.model.forklock import ForkLock
+from taskscope.model.streams import StopWay
+from taskscope.model.version import __version__
 from taskscope.session import Session
 from taskscope.session import current as current_session
-from taskscope.wire import PROTOCOL
+from taskscope.wire import PROTOCOL, encode_links
 
 ANNOUNCE = "taskscope.announce"
 SHOW = "taskscope.show"
 CONTROL = "taskscope.control"
 DATA = "taskscope.data"
+MAX_LINKS = 200
+"""Most dependencies, and most dependents, in one answer."""
 
 
 class Feed:
-    """Tells pages of a session's recorder."""
+    """Sends a session's recorder to pages, over comms that they open.
+
+    Requests are handled on the subshell that received them.
+    """
 
     def __init__(
         self,
@@ -48,29 +56,35 @@ class Feed:
         self._pages = Pages(clock, self.idle_clock)
         self._loads = 0
         self._undo: list[Callable[[], None]] = []
-        stopping = Stopping(
+        self._stopping = Stopping(
             session,
             execution=lambda: self.idle_clock.execution,
             clock=clock,
             interrupt=interrupt,
             is_waiting=is_waiting,
         )
-        self._control = Control(
-            session,
-            self._pages,
-            self.estimates,
-            stopping,
-            self.trait_changes,
-            clock=clock,
-            epoch=lambda: self.epoch,
-        )
+        keeping, answers = Keeping(session), Answers(session, clock=clock)
+        self._handlers: dict[str, Callable[..., Mapping[str, object] | None]] = {
+            "hello": self._hello,
+            "resync": self._start,
+            "rate": self._rate,
+            "renew": self._renew,
+            "stop": self._stop,
+            "dependencies": self._dependencies,
+            "save": lambda _page, **fields: {"path": str(keeping.save(*fields.values()))},
+            "compare": lambda _page, **fields: {"html": keeping.compare(**fields)},
+            "explain": lambda _page, **fields: answers.explain(**fields),
+            "profile": answers.profile,
+            "tell": self._tell,
+        }
+        """By verb: called with the page and the request's fields; returns its part of the answer."""
         self.publisher = Publisher(
             lambda: list(self._pages.alive()), self._drop, session.recorder.fault, session.pump.wake
         )
 
     @property
     def epoch(self) -> str:
-        """Name of this loading of taskscope; rows and ids a page has are good for one epoch."""
+        """Name of this loading of taskscope; a page's rows and ids are valid for one epoch."""
         return f"{self.session.recorder.id}-{self._loads}"
 
     @property
@@ -92,7 +106,7 @@ class Feed:
             self.announce()
 
     def ask_for_panel(self, panel: Literal["dock"] | None) -> bool:
-        """Ask the page that runs this cell for its side panel."""
+        """Request the side panel of the page that runs this cell; return whether there is a page."""
         if not self.has_front_end():
             return False
         self._channels.announce(SHOW, {"protocol": PROTOCOL, "panel": panel or "auto"})
@@ -113,7 +127,7 @@ class Feed:
 
     def _open(self) -> None:
         for target in (CONTROL, DATA):
-            self._channels.register(target, partial(self._control.opened, is_control=target == CONTROL))
+            self._channels.register(target, partial(self._opened, is_control=target == CONTROL))
             self._undo.append(partial(self._channels.unregister, target))
         self._undo.append(self.session.pump.subscribe(self.publisher.tick))
         self.session.recorder.follow_held = True
@@ -123,6 +137,83 @@ class Feed:
     def _drop(self, sender: Sender) -> None:
         if isinstance(sender, Page):
             self._pages.drop(sender)
+
+    # Requests of pages ------------------------------------------------------------------------------------
+
+    def _opened(self, channel: Channel, data: object, *, is_control: bool) -> None:
+        """Add a page's control or data comm."""
+        try:
+            page = self._pages.get(parse_page(data))
+        except BadRequestError as error:
+            channel.send({"re": "open", "error": str(error)})
+            channel.close()
+            return
+        closed = partial(self._pages.drop, page)
+        if is_control:
+            page.control = channel
+            channel.listen(partial(self._answer, page, channel), closed)
+        else:
+            page.data = channel
+            channel.listen(lambda _: None, closed)
+            self.session.pump.wake()
+
+    def _answer(self, page: Page, channel: Channel, request: object) -> None:
+        answer: Mapping[str, object]
+        on_subshell = threading.current_thread() is not threading.main_thread()
+        try:
+            verb, fields = parse_request(request)
+            self._pages.renew(page, on_subshell=on_subshell)
+            answer = self._handlers[verb](page, **fields) or {}
+        except BadRequestError as bad:
+            answer = {"error": str(bad)}
+        channel.send({**self._facts(request, on_subshell=on_subshell), **answer})
+
+    def _facts(self, request: object, *, on_subshell: bool) -> dict[str, object]:
+        sent = request if isinstance(request, dict) else {}
+        verb = sent.get("verb")
+        # A page may have sent several requests before the first answer.
+        echoed = ("request", "run") if verb == "stop" else ("request",)
+        return {
+            "re": verb if isinstance(verb, str) and len(verb) <= 20 and verb.isascii() else None,
+            **{name: sent[name] for name in echoed if is_count(sent.get(name))},
+            "protocol": PROTOCOL,
+            "recorder": self.session.recorder.id,
+            "epoch": self.epoch,
+            "cursor": self.session.recorder.cursor,
+            "lease_s": LEASE_S,
+            "subshell": on_subshell,
+            "version": __version__,
+        }
+
+    def _hello(self, page: Page, cursor: int, epoch: str | None) -> None:
+        self._start(page, cursor if epoch == self.epoch else 0)
+
+    def _start(self, page: Page, cursor: int) -> None:
+        page.stream = PageStream(
+            self.session.recorder, self.epoch, cursor, self.estimates, self._stopping.ways
+        )
+        self._renew(page)
+
+    def _renew(self, page: Page) -> None:
+        # A hidden tab's timers are slow: a page whose lease had expired gets the rows since then.
+        self._pages.readmit(page)
+        self.session.pump.wake()
+
+    def _rate(self, page: Page, per_second: float) -> None:
+        page.interval_s = 1 / per_second
+
+    def _stop(self, page: Page, run: int, way: StopWay) -> None:
+        self._stopping.stop(run, way, is_heard=page.on_subshell)
+        self.session.pump.wake()
+
+    def _dependencies(self, _page: Page, row: int) -> Mapping[str, object]:
+        links = self.session.recorder.links(row, MAX_LINKS)
+        return {"row": row, "links": None if links is None else encode_links(links)}
+
+    def _tell(self, _page: Page, model: str, trait: str, value: object) -> None:
+        if not self.trait_changes.put(model, trait, value):
+            raise BadRequestError("no widget of this kernel that is alive has this id")
+        self.session.pump.wake()
 
 
 class _Current:

@@ -1,12 +1,21 @@
-"""The pages that listen: each with its two comms, its stream and a lease that it must renew."""
+"""The pages and other senders of a kernel, and whose turn it is.
+
+Everything that this kernel sends unrequested is paced here, on the pump's thread. A page has two comms, its
+stream and a lease that it must renew.
+"""
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Protocol
 
 from taskscope.jupyter.adapter.channels import Channel
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.model.forklock import ForkLock
+from taskscope.model.guard import Guard
 from taskscope.record.pump import Tick
 
 LEASE_S = 30.0
@@ -36,11 +45,9 @@ class Page:
             self.at_end.pop()()
 
     def wants(self, tick: Tick) -> bool:
-        """Return whether a message is due and can be carried."""
         return self.data is not None and self.stream is not None and self.stream.wants(tick)
 
     def send(self, tick: Tick) -> None:
-        """Send the next message of the stream."""
         data, stream = self.data, self.stream
         if data is not None and stream is not None:
             message, buffers = stream.next(tick)
@@ -109,38 +116,130 @@ class Pages:
 
 
 class PendingTraitChanges:
-    """The values that wait for each widget that follows the recorder."""
+    """The values that pages have set, by widget and trait, until the widget takes them."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, dict[str, object]] = {}
         self._lock = ForkLock()
 
     def open(self, model: str) -> None:
-        """Keep values for a widget."""
+        """Keep values for a widget, until `close`."""
         with self._lock:
             self._waiting.setdefault(model, {})
 
     def close(self, model: str) -> None:
-        """Keep none any more."""
         with self._lock:
             self._waiting.pop(model, None)
 
     def put(self, model: str, trait: str, value: object) -> bool:
-        """Keep the value of a trait; return whether there is such a widget. The last one counts."""
+        """Keep the last value of a trait; return whether there is such a widget."""
         with self._lock:
-            if model not in self._waiting:
-                return False
-            self._waiting[model][trait] = value
-            return True
+            found = self._waiting.get(model)
+            if found is not None:
+                found[trait] = value
+            return found is not None
 
     def has(self, model: str) -> bool:
-        """Return whether something waits for a widget."""
         return bool(self._waiting.get(model))
 
     def take(self, model: str) -> Mapping[str, object]:
-        """Return what waits for a widget, by trait; it counts as delivered."""
+        """Return the values of a widget, once."""
         with self._lock:
-            if not self._waiting.get(model):
-                return {}
-            changes, self._waiting[model] = self._waiting[model], {}
+            changes = self._waiting.get(model, {})
+            if changes:
+                self._waiting[model] = {}
             return changes
+
+
+MAX_MESSAGES_PER_S = 10
+"""Most messages per second and kernel, whatever the task rate and however many pages and widgets."""
+
+
+class Sender(Protocol):
+    """Something that has news now and then: a page, a widget's traits, a display update."""
+
+    @property
+    def name(self) -> str:
+        """The name in messages about faults."""
+
+    @property
+    def interval_s(self) -> float:
+        """Least seconds between two sends."""
+
+    def wants(self, tick: Tick) -> bool:
+        """Return whether there is something to send; cheap, called on every tick."""
+
+    def send(self, tick: Tick) -> None:
+        """Send one message with everything that is new."""
+
+
+class Publisher:
+    """Gives senders their turn, round robin, one message each per tick."""
+
+    def __init__(
+        self,
+        pages: Callable[[], list[Sender]],
+        dropped: Callable[[Sender], None],
+        fault: Callable[[str, BaseException], None],
+        wake: Callable[[], None],
+    ) -> None:
+        self._pages = pages
+        self._dropped = dropped
+        self._fault = fault
+        self._wake = wake
+        self._added: dict[int, Sender] = {}
+        self._budget_s: deque[float] = deque(maxlen=MAX_MESSAGES_PER_S)
+        """When the last messages were sent."""
+        self._sent_s: dict[int, float] = {}
+        self._owed_final: set[int] = set()
+        self._turn = 0
+        self._pid = os.getpid()
+
+    def add_sender(self, sender: Sender) -> Callable[[], None]:
+        """Add `sender` to the turns; return the function that removes it."""
+        self._added[id(sender)] = sender
+
+        def remove() -> None:
+            self._added.pop(id(sender), None)
+
+        return remove
+
+    def tick(self, tick: Tick) -> None:
+        """Let senders send; called on the pump's thread, and nowhere else."""
+        if os.getpid() != self._pid:
+            return  # a forked child has no browser
+        senders = [*self._pages(), *self._added.values()]
+        alive = {id(s) for s in senders}
+        self._owed_final &= alive
+        self._sent_s = {key: at for key, at in self._sent_s.items() if key in alive}
+        if tick.final:
+            self._owed_final = alive
+        self._turn %= max(len(senders), 1)
+        waiting = False
+        for sender in senders[self._turn :] + senders[: self._turn]:
+            waiting |= not self._give_turn(sender, tick)
+        self._turn += 1
+        if waiting:
+            self._wake()
+
+    def _give_turn(self, sender: Sender, tick: Tick) -> bool:
+        """Return whether the sender has nothing left to send."""
+        key = id(sender)
+        mine = replace(tick, final=key in self._owed_final)
+        with Guard(f"the feed to {sender.name}", self._fault):
+            if not sender.wants(mine):
+                self._owed_final.discard(key)
+                return True
+            early = tick.now_s - self._sent_s.get(key, float("-inf")) < sender.interval_s * 0.9
+            is_full = len(self._budget_s) == MAX_MESSAGES_PER_S
+            # Clocks are floats: ten tenths may be a touch less than a second.
+            if early or (is_full and tick.now_s - self._budget_s[0] < 1.0 - 1e-6):
+                return False
+            self._budget_s.append(tick.now_s)
+            self._sent_s[key] = tick.now_s
+            sender.send(mine)
+            self._owed_final.discard(key)
+            return not sender.wants(replace(tick, final=False))
+        # A page connects again; an added sender has its turn again.
+        self._dropped(sender)
+        return True

@@ -12,7 +12,7 @@ _MAX_ID = 100
 
 
 class BadRequestError(ValueError):
-    """A page sent something that does not exist or makes no sense; the text is for the page."""
+    """A page sent a request that does not exist or makes no sense; the text is for the page."""
 
 
 def is_count(value: object) -> bool:
@@ -33,12 +33,9 @@ _FIELDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "first_run": _RUN,
     "last_run": (_RUN[0], lambda value: value is None or is_count(value)),
     "epoch": ("a text", lambda value: value is None or isinstance(value, str)),
-    "per_second": (
-        "a number from 0.1 to 10",
-        lambda value: type(value) in (int, float) and 0.1 <= value <= 10,
-    ),
+    "per_second": ("a number from 0.1 to 10", lambda n: type(n) in (int, float) and 0.1 <= n <= 10),
     "way": ("interrupt or cancel", lambda value: value in ("interrupt", "cancel")),
-    "format": (f"one of {', '.join(get_args(FileFormat))}", lambda value: value in get_args(FileFormat)),
+    "format": (f"one of {', '.join(get_args(FileFormat))}", lambda name: name in get_args(FileFormat)),
     "model": ("the id of a widget", _is_id),
     "trait": ("the name of a trait", lambda _: True),
     "value": ("a value of the trait", lambda _: True),
@@ -59,7 +56,7 @@ VERBS: Mapping[str, Mapping[str, object]] = {
     "profile": _WINDOW,
     "tell": {"model": None, "trait": None, "value": None},
 }
-"""The fields of each request, with their defaults."""
+"""The fields of each request, with their defaults; `Feed` has a handler for each."""
 
 
 def parse_request(data: object) -> tuple[str, dict[str, Any]]:

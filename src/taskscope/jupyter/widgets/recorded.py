@@ -6,7 +6,7 @@ import traitlets
 from ipywidgets import Widget
 
 from taskscope.analysis.display.page_tables import RowLinks, recorded_messages
-from taskscope.jupyter.feed.control import MAX_LINKS
+from taskscope.jupyter.feed.feed import MAX_LINKS
 from taskscope.jupyter.feed.requests import BadRequestError, parse_request
 from taskscope.model.recording import RecordedData
 from taskscope.wire import encode_links

@@ -52,7 +52,6 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     made = World()
     monkeypatch.setattr(made.session.pump, "wake", lambda: None)
     monkeypatch.setattr(made.feed.publisher, "_wake", lambda: None)
-    monkeypatch.setattr(made.feed._control, "_wake", lambda: None)
     yield made
     made.feed.close()
 

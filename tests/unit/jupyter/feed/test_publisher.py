@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from taskscope.jupyter.feed.publisher import Publisher, Sender
+from taskscope.jupyter.feed.pages import Publisher, Sender
 from taskscope.record.pump import Tick
 
 

@@ -77,7 +77,7 @@ def test_a_compute_that_is_over_stops_nothing(world: World) -> None:
 def test_a_cell_that_does_something_else_by_now_is_left_alone(world: World) -> None:
     log = world.begin()
     world.execution, world.is_waiting = LATER, False
-    assert world.refusal(log.run, "interrupt") == "its cell does something else by now"
+    assert world.refusal(log.run, "interrupt") == "its cell runs something else"
     world.execution = CELL
     assert world.refusal(log.run, "interrupt", is_heard=False) == (
         "this kernel is heard only between cells; interrupt it from the menu"

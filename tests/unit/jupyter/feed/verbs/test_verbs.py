@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope.jupyter.feed.control import MAX_LINKS
+from taskscope.jupyter.feed.feed import MAX_LINKS
 from taskscope.jupyter.feed.requests import BadRequestError, parse_page, parse_request
 
 
