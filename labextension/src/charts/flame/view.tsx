@@ -2,8 +2,8 @@
 import { formatCount } from '../../lib/format';
 import type { Theme } from '../../lib/theme';
 import { trans } from '../../lib/translate';
-import type { Key } from '../timeline/keys';
-import { KeyHelp, press } from '../timeline/keys';
+import type { Command } from '../timeline/commands';
+import { KeyHelp, buttonsAt, press } from '../timeline/commands';
 import { TIMELINE_CSS } from '../timeline/style';
 import { TextFitter, fitCanvas, pixelRatio } from '../ui/canvas';
 import { element, keepKeys, pointOf } from '../ui/dom';
@@ -15,7 +15,6 @@ import { render } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import { Table } from '../ui/tables';
 import { SHARED_CSS, adoptStyles, followTheme, readTheme, watchSizes } from '../ui/theme';
-import type { ToolbarSpec } from '../ui/toolbar';
 import { Button, TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
 import type { FlameData, FlameFunction } from './data';
 import type { Direction, FlameLayout } from './layout';
@@ -67,14 +66,6 @@ class FlameView implements FlameChart {
   readonly #signal: AbortSignal;
   readonly #frames: FrameLoop;
   readonly #texts = new TextFitter();
-  readonly #keys: readonly Key[] = [
-    { keys: Object.keys(ARROWS), shown: '← → ↑ ↓', does: trans.__('move to the next call'), act: key => { this.#move(ARROWS[key] ?? 'up'); } },
-    { keys: ['Enter', ' '], shown: trans.__('Enter'), does: trans.__('zoom in to the call'), act: () => { this.#zoom(this.#cursor ?? this.#focus); } },
-    { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('zoom out by one call'), act: () => { this.#zoom(this.#focus?.parent ?? this.#root); } },
-    { keys: ['Home'], shown: trans.__('Home'), does: trans.__('show everything'), act: () => { this.#zoom(this.#root); } },
-    { keys: ['/'], shown: '/', does: trans.__('find a function'), act: () => { this.#find(); } },
-    { keys: ['?'], shown: '?', does: trans.__('this list'), act: () => { this.#help(); } }
-  ];
   readonly #timeline: Timeline;
   #canvas: HTMLCanvasElement | null = null;
   #input: HTMLInputElement | null = null;
@@ -178,13 +169,17 @@ class FlameView implements FlameChart {
     }
     const [data, root] = [this.#data, this.#root];
     const sum = data === null || root === null ? '' : describeAll(data, root);
+    const commands = this.#commands();
     render(
       <>
         <div class="tsk-track-top">
           <span class="tsk-track-title" aria-hidden="true">{trans.__('Profile')}</span>
           <div class="tsk-flame-sum">{sum}</div>
           {data !== null && this.#picker(data)}
-          <Toolbar {...this.#tools()} />
+          <Toolbar
+            label={trans.__('View')} hidden={data === null} buttons={buttonsAt(commands, 'bar')}
+            menu={{ text: trans.__('More'), label: trans.__('More actions'), items: buttonsAt(commands, 'menu') }}
+          />
         </div>
         <div class="tsk-notice" role="status">{this.#notice.text}</div>
         {this.#findBar()}
@@ -200,7 +195,7 @@ class FlameView implements FlameChart {
           <p class="tsk-flame-said" role="status">{this.#said()}</p>
           {this.#source}
           {this.#timeline.render()}
-          <KeyHelp keys={this.#keys} class="tsk-track-help" hidden={!this.#helping} />
+          <KeyHelp commands={commands} class="tsk-track-help" hidden={!this.#helping} />
           <div class="tsk-text-table" tabIndex={0} role="group" aria-label={trans.__('Tables')} hidden={!this.#tabling}>{this.#table}</div>
         </div>
       </>,
@@ -241,26 +236,23 @@ class FlameView implements FlameChart {
     );
   }
 
-  #tools(): ToolbarSpec {
+  #commands(): readonly Command[] {
     const text = this.#text;
-    const act = (change: () => void) => (): void => { change(); this.#render(); };
-    return {
-      label: trans.__('View'),
-      hidden: this.#data === null,
-      buttons: [
-        { text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), act: () => { this.#zoom(this.#root); } },
-        { text: trans.__('Find'), label: trans.__('Find a function (/)'), act: () => { this.#find(); } }
-      ],
-      menu: {
-        text: trans.__('More'), label: trans.__('More actions'),
-        items: [
-          { text: this.#tabling ? trans.__('Hide the table') : trans.__('Show as a table'), act: act(() => { this.#tabling = !this.#tabling; }) },
-          { text: trans.__('Copy as a table'), act: () => { this.#exporter.copy(text === null ? [] : [text]); } },
-          { text: trans.__('Save as PNG'), act: () => { this.#savePicture(); }, hidden: !maySaveFiles() },
-          { text: trans.__('Keyboard shortcuts'), act: () => { this.#help(); } }
-        ]
-      }
+    const toggleTable = (): void => {
+      this.#tabling = !this.#tabling;
+      this.#render();
     };
+    return [
+      { keys: Object.keys(ARROWS), shown: '← → ↑ ↓', does: trans.__('move to the next call'), run: key => { this.#move(ARROWS[key] ?? 'up'); } },
+      { keys: ['Enter', ' '], shown: trans.__('Enter'), does: trans.__('zoom in to the call'), run: () => { this.#zoom(this.#cursor ?? this.#focus); } },
+      { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('zoom out by one call'), run: () => { this.#zoom(this.#focus?.parent ?? this.#root); } },
+      { text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), at: 'bar', keys: ['Home'], shown: trans.__('Home'), does: trans.__('show everything'), run: () => { this.#zoom(this.#root); } },
+      { text: trans.__('Find'), label: trans.__('Find a function (/)'), at: 'bar', keys: ['/'], shown: '/', does: trans.__('find a function'), run: () => { this.#find(); } },
+      { text: this.#tabling ? trans.__('Hide the table') : trans.__('Show as a table'), at: 'menu', run: toggleTable },
+      { text: trans.__('Copy as a table'), at: 'menu', run: () => { this.#exporter.copy(text === null ? [] : [text]); } },
+      { text: trans.__('Save as PNG'), at: 'menu', run: () => { this.#savePicture(); }, hidden: !maySaveFiles() },
+      { text: trans.__('Keyboard shortcuts'), at: 'menu', keys: ['?'], shown: '?', does: trans.__('this list'), run: () => { this.#help(); } }
+    ];
   }
 
   #savePicture(): void {
@@ -337,7 +329,7 @@ class FlameView implements FlameChart {
   }
 
   readonly #onKey = (event: KeyboardEvent): void => {
-    if (press(this.#keys, event.key)) {
+    if (press(this.#commands(), event.key)) {
       event.preventDefault();
     }
   };

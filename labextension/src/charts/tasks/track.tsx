@@ -1,8 +1,8 @@
 /** Tasks over time, a row for each thread: a track of lanes. */
 import { trans } from '../../lib/translate';
 import type { KnownPath } from '../../wire';
+import type { Command } from '../timeline/commands';
 import type { Box, Brush, Room } from '../timeline/drawing';
-import type { OwnKeys } from '../timeline/keys';
 import type { LegendEntry } from '../ui/export';
 import type { TimeFrame } from '../timeline/time';
 import type { Drawn, Tip, Track, TrackContext } from '../timeline/track';
@@ -11,7 +11,6 @@ import type { RevealCell } from '../ui/keeping';
 import type { CanvasPoint } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
-import type { ButtonSpec } from '../ui/toolbar';
 import { Card, SelectedTask, WorkerButtons, colourOf, paintRelations } from './selected';
 import { outlineOf, paintBarTexts, paintFlags, paintGutter, paintSelected } from './marks';
 import { Plot } from './bars';
@@ -59,7 +58,6 @@ export class TasksTrack implements Track {
   readonly classes = ['tsk-gantt'] as const;
   readonly inBrief = 'all';
   readonly tellsRange = true;
-  readonly keys: OwnKeys;
   readonly #folding = new Folding();
   readonly #lanes: LaneList;
   readonly #emphasis: Emphasis;
@@ -121,7 +119,6 @@ export class TasksTrack implements Track {
       signal
     );
     this.#findings = options.findings?.({ store, isSeen: () => context.isSeen(), changed: request }, signal) ?? null;
-    this.keys = this.#keyTable();
   }
 
   get css(): string { return TASKS_CSS + (this.#findings?.css ?? ''); }
@@ -236,37 +233,38 @@ export class TasksTrack implements Track {
     return this.#tables.tables;
   }
 
-  copies(): readonly ButtonSpec[] {
+  commands(): readonly Command[] {
     const { store, exporter } = this.context;
-    const scene = this.#scene;
-    return [
-      { text: trans.__('Copy task types and threads as a table'), act: () => { exporter.copy(this.#ownTables()); } },
-      {
-        text: trans.__('Copy visible tasks as a table'),
-        act: () => {
-          if (scene !== null) {
-            exporter.copy([taskTable(store, scene, this.#emphasis.filter(store.tables))]);
-          }
-        }
+    const [scene, steps, range, findings, findBar] = [this.#scene, this.#steps, this.#range, this.#findings, this.#findBar];
+    const rows = scene?.rows ?? [];
+    const copyVisible = (): void => {
+      if (scene !== null) {
+        exporter.copy([taskTable(store, scene, this.#emphasis.filter(store.tables))]);
       }
-    ];
-  }
-
-  buttons(): readonly ButtonSpec[] {
+    };
     return [
-      ...(this.#findings === null ? [] : [this.#findings.button()]),
-      { text: trans.__('Find'), label: trans.__('Find tasks (/)'), act: () => { this.#findBar.open(); } }
-    ];
-  }
-
-  items(): readonly ButtonSpec[] {
-    const rows = this.#scene?.rows ?? [];
-    return [
-      { text: this.#boxing ? trans.__('Drag moves the chart') : trans.__('Drag selects a time range (Shift+drag)'), act: () => { this.#toggleBox(); } },
       {
-        text: isFolded(rows) ? trans.__('Show the threads of workers (Shift+C)') : trans.__('Collapse workers (Shift+C)'), act: () => { this.#toggleLanes(); },
-        hidden: !rows.some(row => row.kind === 'worker')
-      }
+        keys: Object.keys(ROWS), shown: trans.__('↑ ↓, Page Up, Page Down'), does: trans.__('scroll the threads'),
+        run: key => { this.context.scrollTo((this.#layout?.scrollPx ?? 0) + (ROWS[key] ?? 0) * (this.#layout?.rowPx ?? 0)); }
+      },
+      ...(findings === null ? [] : [findings.command()]),
+      { keys: ['n', 'N', 'p', 'P'], shown: 'N P', does: trans.__('select the next or previous task of the thread'), run: key => { steps.stepTask(/n/i.test(key) ? 1 : -1); } },
+      { keys: ['j', 'J', 'k', 'K'], shown: 'J K', does: trans.__('select in the thread below or above'), run: key => { steps.stepLane(/j/i.test(key) ? 1 : -1); } },
+      { keys: ['z', 'Z'], shown: 'Z', does: trans.__('zoom to the selected task, or time'), run: () => { this.#zoomToSelected(); } },
+      { keys: ['r', 'R'], shown: 'R', does: trans.__('draw the dependencies and dependents of the selected task'), run: () => { this.#toggleRelations(); } },
+      { text: trans.__('Find'), label: trans.__('Find tasks (/)'), at: 'bar', keys: ['/'], shown: '/', does: trans.__('find tasks'), run: () => { findBar.open(); } },
+      { keys: ['g', 'G'], shown: trans.__('G, Shift+G'), does: trans.__('next or previous match'), run: key => { findBar.go(key === 'g' ? 1 : -1); } },
+      { text: this.#boxing ? trans.__('Drag moves the chart') : trans.__('Drag selects a time range (Shift+drag)'), at: 'menu', run: () => { this.#toggleBox(); } },
+      {
+        text: isFolded(rows) ? trans.__('Show the threads of workers (Shift+C)') : trans.__('Collapse workers (Shift+C)'), at: 'menu', hidden: !rows.some(row => row.kind === 'worker'),
+        keys: ['Shift+c', 'Shift+C'], shown: trans.__('Shift+C'), does: trans.__('collapse or show the threads of workers'), run: () => { this.#toggleLanes(); }
+      },
+      { keys: ['x', 'X'], shown: 'X', does: trans.__('select the time in sight: what ran there'), run: () => { range.selectInSight(); } },
+      { keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('move the end of the selected time'), run: key => { range.moveEdge('stopS', key === 'ArrowLeft' ? -1 : 1); } },
+      { keys: ['Shift+a', 'Shift+A', 'Shift+d', 'Shift+D'], shown: trans.__('Shift+A D'), does: trans.__('move its beginning'), run: key => { range.moveEdge('startS', /a/i.test(key) ? -1 : 1); } },
+      { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('light up nothing, then select no time, then no task'), run: () => { this.#clearSelection(); } },
+      { text: trans.__('Copy task types and threads as a table'), at: 'export', run: () => { exporter.copy(this.#ownTables()); } },
+      { text: trans.__('Copy visible tasks as a table'), at: 'export', run: copyVisible }
     ];
   }
 
@@ -331,30 +329,6 @@ export class TasksTrack implements Track {
     if (this.#scene !== null && this.#layout !== null) {
       this.#picker.select(findTask(store, this.#scene, this.#layout, point, this.#emphasis.filter(store.tables)));
     }
-  }
-
-  #keyTable(): OwnKeys {
-    const [steps, range, findings, findBar] = [this.#steps, this.#range, this.#findings, this.#findBar];
-    return {
-      moves: [{
-        keys: Object.keys(ROWS), shown: trans.__('↑ ↓, Page Up, Page Down'), does: trans.__('scroll the threads'),
-        act: key => { this.context.scrollTo((this.#layout?.scrollPx ?? 0) + (ROWS[key] ?? 0) * (this.#layout?.rowPx ?? 0)); }
-      }],
-      others: [
-        { keys: ['n', 'N', 'p', 'P'], shown: 'N P', does: trans.__('select the next or previous task of the thread'), act: key => { steps.stepTask(/n/i.test(key) ? 1 : -1); } },
-        { keys: ['j', 'J', 'k', 'K'], shown: 'J K', does: trans.__('select in the thread below or above'), act: key => { steps.stepLane(/j/i.test(key) ? 1 : -1); } },
-        { keys: ['z', 'Z'], shown: 'Z', does: trans.__('zoom to the selected task, or time'), act: () => { this.#zoomToSelected(); } },
-        { keys: ['r', 'R'], shown: 'R', does: trans.__('draw the dependencies and dependents of the selected task'), act: () => { this.#toggleRelations(); } },
-        { keys: ['/'], shown: '/', does: trans.__('find tasks'), act: () => { findBar.open(); } },
-        { keys: ['g', 'G'], shown: trans.__('G, Shift+G'), does: trans.__('next or previous match'), act: key => { findBar.go(key === 'g' ? 1 : -1); } },
-        ...(findings === null ? [] : [{ keys: ['c', 'C'], shown: 'C', does: trans.__('light up the critical path'), act: () => { findings.togglePath(); } }]),
-        { keys: ['Shift+c', 'Shift+C'], shown: trans.__('Shift+C'), does: trans.__('collapse or show the threads of workers'), act: () => { this.#toggleLanes(); } },
-        { keys: ['x', 'X'], shown: 'X', does: trans.__('select the time in sight: what ran there'), act: () => { range.selectInSight(); } },
-        { keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('move the end of the selected time'), act: key => { range.moveEdge('stopS', key === 'ArrowLeft' ? -1 : 1); } },
-        { keys: ['Shift+a', 'Shift+A', 'Shift+d', 'Shift+D'], shown: trans.__('Shift+A D'), does: trans.__('move its beginning'), act: key => { range.moveEdge('startS', /a/i.test(key) ? -1 : 1); } },
-        { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('light up nothing, then select no time, then no task'), act: () => { this.#clearSelection(); } }
-      ]
-    };
   }
 
   #zoomToSelected(): void {

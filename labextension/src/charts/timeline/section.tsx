@@ -12,12 +12,12 @@ import type { TextTable } from '../ui/tables';
 import { Table } from '../ui/tables';
 import type { ToolbarSpec } from '../ui/toolbar';
 import { Toolbar } from '../ui/toolbar';
+import type { Command, TimeKeys } from './commands';
+import { KeyHelp, buttonsAt, press, timeCommands } from './commands';
 import type { Room } from './drawing';
 import { AXIS_PX, Brush, paintSpans, paintTimeAxis, roomOf, trackWidthPx } from './drawing';
 import type { Intents } from './gestures';
 import { listenToGestures } from './gestures';
-import type { Key, TimeKeys } from './keys';
-import { KeyHelp, keyTable, press } from './keys';
 import type { TimeFrame } from './time';
 import { Over, TipBox } from './tip';
 import type { MakeTrack, Part, SectionHost, Tip, Track } from './track';
@@ -42,7 +42,6 @@ export class Section implements Intents, TimeKeys {
   /** Words that stand over the chart for a moment. */
   readonly #hint: Notice;
   readonly #exporter: Exporter;
-  readonly #keys: readonly Key[];
   #part: Part = 'all';
   #unfolds = false;
   #nothing: string | null = '';
@@ -84,7 +83,6 @@ export class Section implements Intents, TimeKeys {
       isSeen: () => !document.hidden && this.root.getClientRects().length > 0
     });
     this.root = element('section', { role: 'group' });
-    this.#keys = keyTable(this, this.track?.keys);
     this.render();
     const part = (selector: string): HTMLElement => this.root.querySelector<HTMLElement>(selector) ?? element('div');
     this.#canvas = this.root.querySelector('canvas') ?? element('canvas');
@@ -189,7 +187,8 @@ export class Section implements Intents, TimeKeys {
       return;
     }
     this.#refreshTables(track);
-    const tools = this.#tools(track);
+    const commands = this.#commands(track);
+    const tools = this.#tools(commands);
     const room = this.#room;
     const seen = [
       this.#part, this.#unfolds, this.timeline.isBrief, track.label, track.version(), this.#nothing, this.#hasPlot, this.#notice.text, this.#hint.text, this.#helping, this.#tabling, this.#tableMs, this.#description,
@@ -232,7 +231,7 @@ export class Section implements Intents, TimeKeys {
           <div class="tsk-track-tips" />
         </div>
         {track.foot()}
-        <KeyHelp keys={this.#keys} class={`tsk-track-help ${prefix}-help`} hidden={!this.#helping} />
+        <KeyHelp commands={commands} class={`tsk-track-help ${prefix}-help`} hidden={!this.#helping} />
         {/* A table is as wide as its words, so it is a box around it that is hidden. What scrolls has to be reached by keys, what is not seen must not be. */}
         <div class={`tsk-text-table ${prefix}-tables${this.#tabling ? '' : ' tsk-hidden'}`} role="group" aria-label={trans.__('Tables')} tabIndex={this.#tabling ? 0 : -1}>
           {this.#tables}
@@ -272,7 +271,7 @@ export class Section implements Intents, TimeKeys {
   }
 
   press(key: string, shift: boolean): boolean {
-    return press(this.#keys, key, shift);
+    return this.track !== null && press(this.#commands(this.track), key, shift);
   }
 
   hover(point: CanvasPoint | null): void {
@@ -324,41 +323,37 @@ export class Section implements Intents, TimeKeys {
     }
   }
 
-  #tools(track: Track): ToolbarSpec {
+  /** Everything that a person can do here, in the order of the buttons, the menu and the list of keys. */
+  #commands(track: Track): readonly Command[] {
     const { timeline, leads } = this;
     const { isLive, isOver, axis, navigator } = timeline;
     const [isPaused, isCleared] = [axis.pausedAtS !== null, axis.sinceRun !== null];
-    const common = [
-      { text: '−', label: trans.__('Zoom out'), act: () => { this.zoom(2); } },
-      { text: '+', label: trans.__('Zoom in'), act: () => { this.zoom(0.5); } },
-      { text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), act: () => { this.fit(); } },
-      { text: trans.__('Follow'), label: trans.__('Follow live (F)'), act: () => { this.toggleFollow(); }, pressed: navigator.following, hidden: isOver && !navigator.following },
-      { text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), act: () => { timeline.window.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused }
-    ];
     const one = this.#tables.length < 2;
     const [hide, show] = one ? [trans.__('Hide the table'), trans.__('Show as a table')] : [trans.__('Hide the tables'), trans.__('Show as tables')];
+    const ofAll: Command[] = [
+      { text: axis.chosen === 'all' ? trans.__('Show the latest compute only') : trans.__('Show all computes'), at: 'export', run: () => { timeline.toggleAll(); }, hidden: !timeline.window.mayShowAll },
+      { text: isCleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), at: 'export', run: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }
+    ];
+    return [
+      ...timeCommands(this, { leads, isFollowing: navigator.following, isOver }),
+      ...(leads
+        ? [{ text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), at: 'bar', run: () => { timeline.window.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused } as const]
+        : []),
+      ...track.commands(),
+      { text: this.#tabling ? hide : show, at: 'menu', run: () => { this.#tabling = !this.#tabling; this.render(); } },
+      { text: trans.__('Save as PNG'), at: 'export', run: () => { this.#savePicture(track); }, hidden: !maySaveFiles() },
+      ...(timeline.keeping?.files(this.#exporter, () => timeline.window) ?? []).map(({ act, ...look }) => ({ ...look, at: 'export' as const, run: act })),
+      ...(leads ? ofAll : []),
+      { text: trans.__('Keyboard shortcuts'), at: 'export', keys: ['?'], shown: '?', does: trans.__('this list'), run: () => { this.help(); } }
+    ];
+  }
+
+  #tools(commands: readonly Command[]): ToolbarSpec {
     return {
       label: trans.__('View'),
-      hidden: this.#nothing !== null && !(leads && isCleared),
-      buttons: [...(leads ? common : []), ...(track.buttons?.() ?? [])],
-      menu: {
-        text: trans.__('More'),
-        label: trans.__('More actions'),
-        items: [
-          ...(track.items?.() ?? []),
-          { text: this.#tabling ? hide : show, act: () => { this.#tabling = !this.#tabling; this.render(); } },
-          ...track.copies(),
-          { text: trans.__('Save as PNG'), act: () => { this.#savePicture(track); }, hidden: !maySaveFiles() },
-          ...(timeline.keeping?.files(this.#exporter, () => timeline.window) ?? []),
-          ...(leads
-            ? [
-              { text: axis.chosen === 'all' ? trans.__('Show the latest compute only') : trans.__('Show all computes'), act: () => { timeline.toggleAll(); }, hidden: !timeline.window.mayShowAll },
-              { text: isCleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), act: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }
-            ]
-            : []),
-          { text: trans.__('Keyboard shortcuts'), act: () => { this.help(); } }
-        ]
-      }
+      hidden: this.#nothing !== null && !(this.leads && this.timeline.axis.sinceRun !== null),
+      buttons: buttonsAt(commands, 'bar'),
+      menu: { text: trans.__('More'), label: trans.__('More actions'), items: [...buttonsAt(commands, 'menu'), ...buttonsAt(commands, 'export')] }
     };
   }
 

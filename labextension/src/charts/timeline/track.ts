@@ -3,7 +3,7 @@
  *
  * The timeline owns time, gestures, keys, buttons, elements and what leaves it; a track says how high it is, draws
  * itself, finds what is under a point, and has words for what it shows. To add one, write a class for this and name
- * it in `../tracks.ts`; `PlotTrack` is what most begin from.
+ * it in `../tracks.ts`; `ValueTrack` is what most begin from.
  */
 import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
@@ -13,9 +13,8 @@ import type { Exporter, LegendEntry } from '../ui/export';
 import type { Keeping } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
-import type { ButtonSpec } from '../ui/toolbar';
+import type { Command } from './commands';
 import type { Box, Brush, Room } from './drawing';
-import type { OwnKeys } from './keys';
 import type { Navigator, ShownWindow, TimeAxis, TimeFrame } from './time';
 
 /** What is said of a place, beside it: facts of one thing, or what there is at a time, a line each. */
@@ -78,11 +77,8 @@ export interface Track {
   /** Whether it is not in the page at all, for there never was anything of the kind. */
   isAbsent?(): boolean;
 
-  readonly keys?: OwnKeys;
-  /** What can be copied from the menu; and buttons of its own, beside the menu and in it. */
-  copies(): readonly ButtonSpec[];
-  buttons?(): readonly ButtonSpec[];
-  items?(): readonly ButtonSpec[];
+  /** What a person can do to it, besides what the timeline offers for all tracks. */
+  commands(): readonly Command[];
   /** Whether it tells what ran in the range of time that a person selects. */
   readonly tellsRange?: true;
   /** Whether a drag chooses a span even without shift. */

@@ -10,10 +10,9 @@ import type { CanvasPoint } from '../ui/dom';
 import type { LegendEntry } from '../ui/export';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
-import type { ButtonSpec } from '../ui/toolbar';
+import type { Command } from './commands';
 import type { Brush, Plot, PlotSpec } from './drawing';
 import { gutterPx, layoutPlots, yAt } from './drawing';
-import type { OwnKeys } from './keys';
 import type { TimeFrame } from './time';
 import type { Drawn, Tip, Track, TrackContext } from './track';
 
@@ -77,12 +76,6 @@ export abstract class ValueTrack implements Track {
   abstract readonly label: string;
   readonly inBrief?: 'head';
   readonly css: string = VALUES_CSS;
-  readonly keys: OwnKeys = {
-    others: [
-      { keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('read values'), act: key => { this.context.stepCursor(key === 'ArrowLeft' ? -1 : 1); } },
-      { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('read no values'), act: () => { this.context.stepCursor(null); } }
-    ]
-  };
   /** Whether a compute runs, and when its time began. */
   protected growing = false;
   protected zeroS = 0;
@@ -162,8 +155,12 @@ export abstract class ValueTrack implements Track {
     return [];
   }
 
-  copies(): readonly ButtonSpec[] {
-    return [{ text: trans.__('Copy as a table'), act: () => { this.context.exporter.copy(this.copied()); } }];
+  commands(): readonly Command[] {
+    return [
+      { keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('read values'), run: key => { this.context.stepCursor(key === 'ArrowLeft' ? -1 : 1); } },
+      { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('read no values'), run: () => { this.context.stepCursor(null); } },
+      { text: trans.__('Copy as a table'), at: 'export', run: () => { this.context.exporter.copy(this.copied()); } }
+    ];
   }
 
   /** What is copied, where that is more than its tables. */

@@ -118,7 +118,7 @@ describe('the person', () => {
   it('reads of every key of the chart what it does', () => {
     const { el } = mounted(filled());
     expect([...el.querySelectorAll('.tsk-track-help dt')].map(dt => dt.textContent)).toEqual([
-      '← → or A D', '+ − or W S', '↑ ↓, Page Up, Page Down', 'Home', 'F', 'N P', 'J K', 'Z', 'R', '/', 'G, Shift+G', 'Shift+C', 'X', 'Shift+← →', 'Shift+A D', 'Esc', '?'
+      '← → or A D', '+ − or W S', 'Home', 'F', '↑ ↓, Page Up, Page Down', 'N P', 'J K', 'Z', 'R', '/', 'G, Shift+G', 'Shift+C', 'X', 'Shift+← →', 'Shift+A D', 'Esc', '?'
     ]);
   });
 

@@ -5,7 +5,7 @@ import type { RunWindow, TaskStore } from '../../../store';
 import type { CriticalPath, Explained, Explanation, Finding, KnownPath } from '../../../wire';
 import type { Keeper } from '../../ui/keeping';
 import type { ComponentChildren } from '../../ui/render';
-import type { ButtonSpec } from '../../ui/toolbar';
+import type { Command } from '../../timeline/commands';
 import type { Picture } from '../scene';
 import type { Evidence } from './evidence';
 import { evidenceOf, evidenceOfPath, paintEvidence } from './evidence';
@@ -62,11 +62,11 @@ export class Findings {
   }
 
   /** There once the path is known. */
-  button(): ButtonSpec {
+  command(): Command {
     const isLit = this.#lit === 'path';
     return {
-      text: trans.__('Path'), label: trans.__('Light up the critical path (C)'), act: () => { this.togglePath(); },
-      pressed: isLit, hidden: !isLit && !('path' in this.path)
+      text: trans.__('Path'), label: trans.__('Light up the critical path (C)'), at: 'bar', pressed: isLit, hidden: !isLit && !('path' in this.path),
+      keys: ['c', 'C'], shown: 'C', does: trans.__('light up the critical path'), run: () => { this.togglePath(); }
     };
   }
 

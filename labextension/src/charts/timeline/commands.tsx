@@ -1,0 +1,86 @@
+/** What a person can do to a chart: one list, from which its buttons, its menu, its keys and the list of its keys are made. */
+import { trans } from '../../lib/translate';
+import type { ComponentChildren } from '../ui/render';
+import { Fragment } from '../ui/render';
+import type { ButtonSpec } from '../ui/toolbar';
+
+export interface Command extends Omit<ButtonSpec, 'text' | 'act'> {
+  /** What its button or its line in the menu reads; left out: it has keys only. */
+  readonly text?: string;
+  /** Where that stands: among the buttons, in the menu, or among what leaves the chart, further down in the menu. */
+  readonly at?: 'bar' | 'menu' | 'export';
+  /** Its keys as events name them; with `Shift+` before those that need it. */
+  readonly keys?: readonly string[];
+  /** The keys as a person reads them, and what they do. */
+  readonly shown?: string;
+  readonly does?: string;
+  readonly run: (key: string) => void;
+}
+
+/** What the keys of every track ask for. */
+export interface TimeKeys {
+  /** Scale by `factor` around a place of the canvas; null: its middle. */
+  zoom(factor: number, atPx: number | null): void;
+  pan(px: number): void;
+  fit(): void;
+  toggleFollow(): void;
+}
+
+const PAN_PX = 80;
+const ZOOM = 1.5;
+
+/** How a view of time stands. */
+export interface TimeState {
+  /** Whether this track has the buttons for all of the timeline. */
+  readonly leads: boolean;
+  readonly isFollowing: boolean;
+  /** Whether nothing can come any more that could be followed. */
+  readonly isOver: boolean;
+}
+
+/** The commands that move in time, which all tracks have. */
+export function timeCommands(to: TimeKeys, { leads, isFollowing, isOver }: TimeState): Command[] {
+  const bar = leads ? { at: 'bar' } as const : {};
+  return [
+    { keys: ['ArrowLeft', 'a', 'A', 'ArrowRight', 'd', 'D'], shown: trans.__('← → or A D'), does: trans.__('move in time'), run: key => { to.pan(['ArrowLeft', 'a', 'A'].includes(key) ? -PAN_PX : PAN_PX); } },
+    { keys: ['w', 'W', '+', '=', 's', 'S', '-', '_'], shown: trans.__('+ − or W S'), does: trans.__('zoom'), run: key => { to.zoom(['w', 'W', '+', '='].includes(key) ? 1 / ZOOM : ZOOM, null); } },
+    { text: '−', label: trans.__('Zoom out'), ...bar, run: () => { to.zoom(2, null); } },
+    { text: '+', label: trans.__('Zoom in'), ...bar, run: () => { to.zoom(0.5, null); } },
+    {
+      text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), ...bar,
+      keys: ['Home', '0'], shown: trans.__('Home'), does: trans.__('show everything'), run: () => { to.fit(); }
+    },
+    {
+      text: trans.__('Follow'), label: trans.__('Follow live (F)'), ...bar, pressed: isFollowing, hidden: isOver && !isFollowing,
+      keys: ['f', 'F', 'End'], shown: 'F', does: trans.__('follow the present'), run: () => { to.toggleFollow(); }
+    }
+  ];
+}
+
+/** Run the command that a key stands for; false if it stands for none. */
+export function press(commands: readonly Command[], key: string, shift = false): boolean {
+  const named = (name: string): Command | undefined => commands.find(({ keys }) => keys?.includes(name));
+  const found = (shift ? named(`Shift+${key}`) : undefined) ?? named(key);
+  found?.run(key);
+  return found !== undefined;
+}
+
+/** The buttons of the commands that stand at a place. */
+export function buttonsAt(commands: readonly Command[], place: NonNullable<Command['at']>): ButtonSpec[] {
+  return commands.flatMap(({ at, text, run, ...look }) => (at === place && text !== undefined ? [{ ...look, text, act: () => { run(''); } }] : []));
+}
+
+interface KeyHelpProps {
+  readonly commands: readonly Command[];
+  readonly class: string;
+  readonly hidden: boolean;
+}
+
+/** The keys of the commands, for those who ask for them. */
+export function KeyHelp({ commands, ...attributes }: KeyHelpProps): ComponentChildren {
+  return (
+    <dl {...attributes} aria-label={trans.__('Keyboard shortcuts')}>
+      {commands.map(({ keys, shown, does }) => keys !== undefined && <Fragment><dt>{shown}</dt><dd>{does}</dd></Fragment>)}
+    </dl>
+  );
+}
