@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import UNKNOWN, format_bytes, format_count, format_duration, printable
 from taskscope.analysis.result import Result, Section, columns_of
-from taskscope.analysis.totals import Totals, measure_totals, were_seen
+from taskscope.analysis.totals import PrefixTotal, Totals, measure_totals, rows_by_prefix
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import CLUSTER, number_prefixes
+from taskscope.model.tables.records import CLUSTER
 
 _RESAMPLES = 1_000
 _LEVEL = 0.95
@@ -128,19 +128,21 @@ class ComparedData(Result):
         return Section("", head, [_row(row) for row in self.prefixes[:most]], notes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Tasks:
-    duration_s: NDArray[np.float64]
-    cpu_s: NDArray[np.float64]
-
-
 def compared(before: RecordedData, after: RecordedData) -> ComparedData:
     """Return what changed from one recording to the other; see `taskscope.compare`."""
     totals = measure_totals(before), measure_totals(after)
-    tasks = _by_prefix(before), _by_prefix(after)
+    seconds = _durations(before), _durations(after)
+    known = [{total.prefix: total for total in each.prefixes} for each in totals]
     chance = np.random.default_rng(0)
-    names = dict.fromkeys([*tasks[0], *tasks[1]])
-    rows = [_difference(name, tasks[0].get(name), tasks[1].get(name), chance) for name in names]
+    rows = [
+        _difference(
+            name,
+            [each.get(name) for each in known],
+            _interval(seconds[0].get(name), seconds[1].get(name), chance),
+        )
+        for name in dict.fromkeys([*seconds[0], *seconds[1]])
+        for pair in [(seconds[0].get(name), seconds[1].get(name))]
+    ]
     return ComparedData(
         makespan_s=_change(totals, lambda t: t.makespan_s),
         time_s=_change(totals, lambda t: t.task_s),
@@ -170,56 +172,32 @@ def _gain(change: Change) -> float:
     return (change.after or 0.0) - (change.before or 0.0)
 
 
-def _by_prefix(recording: RecordedData) -> Mapping[str, _Tasks]:
-    tasks = recording.tasks
-    duration_s = tasks.stop - tasks.start
-    names, of_group = number_prefixes(recording.groups)
-    seen = np.flatnonzero(were_seen(tasks))
-    place = of_group[tasks.group[seen]] if len(seen) else np.empty(0, np.int64)
-    order = np.argsort(place, kind="stable")
-    bounds = np.searchsorted(place[order], np.arange(len(names) + 1))
-    found = {}
-    for name, first, last in zip(names, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        if last > first:
-            mine = seen[order[first:last]]
-            found[name] = _Tasks(duration_s[mine], tasks.cpu_s[mine].astype(np.float64))
-    return found
+def _durations(recording: RecordedData) -> dict[str, NDArray[np.float64]]:
+    seconds = recording.tasks.stop - recording.tasks.start
+    return {name: seconds[rows] for name, rows in rows_by_prefix(recording).items()}
 
 
 def _difference(
-    prefix: str, before: _Tasks | None, after: _Tasks | None, chance: np.random.Generator
+    prefix: str, totals: Sequence[PrefixTotal | None], interval: tuple[float | None, float | None]
 ) -> Difference:
-    ratio = low = high = None
-    if before is not None and after is not None:
-        means = before.duration_s.mean(), after.duration_s.mean()
-        ratio = float(means[1] / means[0]) if means[0] > 0 else None
-        low, high = _interval(before.duration_s, after.duration_s, chance)
+    before, after = totals
+    means = [of.duration_s / of.n_tasks if of else 0.0 for of in totals]
     return Difference(
         prefix=prefix,
-        n_tasks=Change(*(len(_durations(tasks)) for tasks in (before, after))),
-        time_s=Change(*(float(_durations(tasks).sum()) for tasks in (before, after))),
-        cpu_s=Change(_cpu(before), _cpu(after)),
-        mean_ratio=ratio,
-        low=low,
-        high=high,
+        n_tasks=Change(*(of.n_tasks if of else 0 for of in totals)),
+        time_s=Change(*(of.duration_s if of else 0.0 for of in totals)),
+        cpu_s=Change(*(of.cpu_s if of else None for of in totals)),
+        mean_ratio=means[1] / means[0] if after and means[0] > 0 else None,
+        low=interval[0],
+        high=interval[1],
         kind="new" if before is None else "gone" if after is None else "both",
     )
 
 
-def _durations(tasks: _Tasks | None) -> NDArray[np.float64]:
-    return np.empty(0) if tasks is None else tasks.duration_s
-
-
-def _cpu(tasks: _Tasks | None) -> float | None:
-    if tasks is None or np.isnan(tasks.cpu_s).all():
-        return None
-    return float(np.nansum(tasks.cpu_s))
-
-
 def _interval(
-    before: NDArray[np.float64], after: NDArray[np.float64], chance: np.random.Generator
+    before: NDArray[np.float64] | None, after: NDArray[np.float64] | None, chance: np.random.Generator
 ) -> tuple[float | None, float | None]:
-    if min(len(before), len(after)) < 2:
+    if before is None or after is None or min(len(before), len(after)) < 2:
         return None, None
     means = [_resampled_means(values, chance) for values in (before, after)]
     if not (means[0] > 0).all():

@@ -22,6 +22,7 @@ from taskscope.analysis.quantities import (
     plural,
     printable,
 )
+from taskscope.analysis.result import Section
 from taskscope.analysis.totals import (
     Outcomes,
     PrefixTotal,
@@ -74,14 +75,46 @@ class Summary:
         )
 
     def text(self) -> str:
-        """Return the text face."""
+        """Return the summary as text."""
         lines = [self.title]
         facts = [*self.facts, *([("why", self.why)] if self.why else [])]
         if facts:
             lines += ["", *(f"  {name:<13}  {value}" for name, value in facts)]
         if self.totals.n_runs:
-            lines += ["", *_table(self.totals.prefixes, self.cpu_s)]
+            lines += ["", self.by_prefix(_MAX_PREFIXES).text()]
         return "\n".join([*lines, *([""] if self.remarks else []), *(f"  {note}" for note in self.remarks)])
+
+    def by_prefix(self, most: int) -> Section:
+        """Return a table with a row for each of `most` prefixes, and one for all others."""
+        prefixes, rest = self.totals.prefixes[:most], self.totals.prefixes[most:]
+        n_erred = sum(prefix.n_erred for prefix in self.totals.prefixes)
+        extra = [*(["failed"] if n_erred else []), *(["CPU"] if self.cpu_s else [])]
+        shares = format_shares([*(of.share for of in prefixes), sum(of.share for of in rest)])
+        rows = [
+            self._row(printable(of.prefix, _NAME_WIDTH), [of], share, extra)
+            for of, share in zip(prefixes, shares, strict=False)
+        ]
+        if rest:
+            rows.append(self._row(f"{len(rest):,} more", rest, shares[-1], extra))
+        head = ("task type", "tasks", "time", "share", "median", "longest", *extra)
+        return Section("", head, rows or [(UNKNOWN,) * len(head)])
+
+    def _row(self, name: str, of: Sequence[PrefixTotal], share: str, extra: Sequence[str]) -> tuple[str, ...]:
+        cpu_s = [self.cpu_s[row.prefix] for row in of if row.prefix in self.cpu_s]
+        more = {
+            "failed": format_count(sum(row.n_erred for row in of)),
+            "CPU": format_duration(sum(cpu_s) if cpu_s else None),
+        }
+        return (
+            name,
+            format_count(sum(row.n_tasks for row in of)),
+            format_duration(sum(row.duration_s for row in of)),
+            share,
+            # Medians of several prefixes are not the median of their tasks.
+            format_duration(of[0].median_s if len(of) == 1 else None),
+            format_duration(max(row.longest_s for row in of)),
+            *(more[column] for column in extra),
+        )
 
 
 def summary_text(recording: RecordedData) -> str:
@@ -112,28 +145,28 @@ def state_word(state: State) -> str:
 
 
 def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
-    """Return the measured totals as pairs of a name and a text."""
+    """Return the measured totals as pairs of a name and a text, at most one line each."""
     wall_s = recording.metadata.get("wall_s")
     if not totals.n_runs and not isinstance(wall_s, float):
         return []
-    wall = ("wall time", format_duration(totals.makespan_s if totals.n_runs else cast("float", wall_s)))
+    wall = format_duration(totals.makespan_s if totals.n_runs else cast("float", wall_s))
     memory = ("peak memory", _peak_memory(recording, totals))
     if not totals.n_runs:
-        return [wall, memory]
-    busy = format_percent(totals.busy_fraction)
-    before, allocated = measure_before_tasks(recording), allocations(recording).words()
-    words = "" if before is None or before.seconds < _FELT_S else before.words()
-    on_workers = _on_workers(totals.workers)
-    return [
-        wall,
-        *([("before tasks", f"{format_duration(before.seconds)}: {words}")] if before and words else []),
-        ("time in tasks", format_duration(totals.task_s)),
-        ("busy", busy if busy == UNKNOWN else f"{busy} of {_workers(totals)}"),
+        return [("wall time", wall), memory]
+    busy, before = f"{format_duration(totals.task_s)} in tasks", measure_before_tasks(recording)
+    if before is not None and before.seconds >= _FELT_S:
+        wall += f", {format_duration(before.seconds)} of it before tasks: {before.words()}"
+    if totals.busy_fraction is not None:
+        busy = f"{format_percent(totals.busy_fraction)} of {_workers(totals)}, {busy}"
+    facts = [
+        ("wall time", wall),
+        ("busy", busy),
         ("CPU time", _cpu(recording, totals)),
         memory,
-        *([("allocated", allocated)] if allocated else []),
-        *([("on workers", on_workers)] if on_workers else []),
+        ("allocated", allocations(recording).words()),
+        ("on workers", _on_workers(totals.workers)),
     ]
+    return [(name, text) for name, text in facts if text]
 
 
 def _cpu(recording: RecordedData, totals: Totals) -> str:
@@ -272,37 +305,6 @@ def _workers(totals: Totals) -> str:
         else "worker"
     )
     return _counted(totals.n_workers, noun)
-
-
-def _table(prefixes: Sequence[PrefixTotal], cpu_s: Mapping[str, float]) -> list[str]:
-    shown, rest = prefixes[:_MAX_PREFIXES], prefixes[_MAX_PREFIXES:]
-    rows = [("task type", "tasks", "time", "share", "CPU")]
-    shares = format_shares([*(row.share for row in shown), sum(row.share for row in rest)])
-    rows += [
-        _row(printable(row.prefix, _NAME_WIDTH), [row], share, cpu_s)
-        for row, share in zip(shown, shares, strict=False)
-    ]
-    if not prefixes:
-        rows.append((UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN))
-    if rest:
-        rows.append(_row(f"{len(rest):,} more", rest, shares[-1], cpu_s))
-    width = max(len(row[0]) for row in rows)
-    lines = [f"  {name:<{width}}  {n:>9}  {time:>12}  {share:>6}" for name, n, time, share, _ in rows]
-    # Of tasks in this process it is in their rows.
-    return [f"{line}  {row[-1]:>9}" for line, row in zip(lines, rows, strict=True)] if cpu_s else lines
-
-
-def _row(
-    name: str, of: Sequence[PrefixTotal], share: str, cpu_s: Mapping[str, float]
-) -> tuple[str, str, str, str, str]:
-    known = [cpu_s[row.prefix] for row in of if row.prefix in cpu_s]
-    return (
-        name,
-        format_count(sum(row.n_tasks for row in of)),
-        format_duration(sum(row.duration_s for row in of)),
-        share,
-        format_duration(sum(known) if known else None),
-    )
 
 
 def _counted(n: int | None, noun: str) -> str:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import format_count, format_duration, plural, printable
 from taskscope.analysis.result import Result, Section, columns_of
+from taskscope.analysis.totals import group_progress
 from taskscope.errors import UnknownNameError
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import GraphColumns
-from taskscope.model.tables.records import ERRED, FINISHED, RUNNING, flag_codes
 
 _MAX_SHOWN = 40
 _NAME_WIDTH = 32
@@ -118,38 +118,22 @@ def group_graph(recording: RecordedData, run: int | None = None) -> GroupGraph:
 
 def _of_run(recording: RecordedData, run: int, graph: GraphColumns) -> Iterator[GroupProgress]:
     """Yield the groups of a compute, each after its dependencies, except in cycles."""
-    n_groups = len(recording.groups)
+    rows = group_progress(recording, run)
     is_task = np.ones(len(graph.group), np.bool_)
     is_task[graph.data] = False
-    status = np.full(len(graph.group), -1)
-    seconds = np.zeros(n_groups)
-    for block in recording.blocks:
-        if block.run == run:
-            status[block.task] = flag_codes(block.flags, "status")
-            np.add.at(seconds, graph.group[block.task], block.duration)
-    # A task that was skipped in one compute may have run in another.
-    skipped = np.zeros(len(graph.group), np.bool_)
-    skipped[graph.skipped] = True
-    skipped &= status == -1
-
-    def counts(of: NDArray[np.bool_]) -> list[int]:
-        found: list[int] = np.bincount(graph.group[of & is_task], minlength=n_groups).tolist()
-        return found
-
-    n_tasks, n_skipped = counts(is_task), counts(skipped)
-    n_finished, n_erred, n_running = (counts(status == code) for code in (FINISHED, ERRED, RUNNING))
     needs = _needs(graph, is_task)
-    for group, layer in _layers([g for g in range(n_groups) if n_tasks[g]], needs).items():
+    for group, layer in _layers(sorted(rows), needs).items():
+        row = rows[group]
         yield GroupProgress(
             run=run,
             group=recording.groups[group].name,
-            prefix=recording.groups[group].prefix,
-            n_tasks=n_tasks[group],
-            n_finished=n_finished[group],
-            n_erred=n_erred[group],
-            n_running=n_running[group],
-            n_skipped=n_skipped[group],
-            seconds=float(seconds[group]),
+            prefix=row.prefix,
+            n_tasks=row.total + row.skipped,
+            n_finished=row.finished,
+            n_erred=row.erred,
+            n_running=row.running,
+            n_skipped=row.skipped,
+            seconds=row.duration_s,
             needs=tuple(recording.groups[other].name for other in needs.get(group, ())),
             layer=layer,
         )

@@ -108,12 +108,18 @@ def last_codes(recording: RecordedData, run: int, name: str) -> NDArray[np.uint8
 
 def prefix_progress(recording: RecordedData) -> list[PrefixProgress]:
     """Return one row per compute and prefix, in the order in which they began, as a live recorder does."""
-    return [row for run in recording.graphs for row in join_progress(_by_group(recording, run))]
+    return [row for run in recording.graphs for row in join_progress(group_progress(recording, run).values())]
 
 
-def _by_group(recording: RecordedData, run: int) -> Iterator[PrefixProgress]:
+def group_progress(recording: RecordedData, run: int) -> dict[int, PrefixProgress]:
+    """Return how far each task group of a compute is, by the group's number."""
+    return dict(_group_progress(recording, run))
+
+
+def _group_progress(recording: RecordedData, run: int) -> Iterator[tuple[int, PrefixProgress]]:
     graph, n = recording.graphs[run], len(recording.groups)
     statuses = task_statuses(recording, run)
+    statuses[graph.data] = NO_ROW
     of_status = [np.bincount(graph.group[statuses == code], minlength=n) for code in range(len(STATUSES))]
     known = np.sum(of_status, axis=0)
     blocks = [block for block in recording.blocks if block.run == run]
@@ -129,18 +135,21 @@ def _by_group(recording: RecordedData, run: int) -> Iterator[PrefixProgress]:
     again = np.bincount(group, minlength=n) - known
     for i in np.flatnonzero(total + skipped).tolist():
         counts = [int(of[i]) for of in of_status]
-        yield PrefixProgress(
-            run,
-            recording.groups[i].prefix,
-            total=int(total[i]),
-            finished=counts[FINISHED],
-            erred=counts[ERRED],
-            running=counts[RUNNING],
-            interrupted=counts[INTERRUPTED] + counts[LOST],
-            duration_s=float(seconds[i]),
-            skipped=int(skipped[i]),
-            again=int(again[i]),
-            first_s=None if np.isinf(first[i]) else float(first[i]),
+        yield (
+            i,
+            PrefixProgress(
+                run,
+                recording.groups[i].prefix,
+                total=int(total[i]),
+                finished=counts[FINISHED],
+                erred=counts[ERRED],
+                running=counts[RUNNING],
+                interrupted=counts[INTERRUPTED] + counts[LOST],
+                duration_s=float(seconds[i]),
+                skipped=int(skipped[i]),
+                again=int(again[i]),
+                first_s=None if np.isinf(first[i]) else float(first[i]),
+            ),
         )
 
 
@@ -260,13 +269,19 @@ def _of_run(recording: RecordedData, run: Run) -> Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class PrefixTotal:
-    """The tasks of one prefix that were seen to run, the sum of their durations, and its share of all."""
+    """The tasks of one prefix that were seen to run, the sum of their durations, and its share of all.
+
+    `cpu_s` is the sum of the known CPU times, None where none is.
+    """
 
     prefix: str
     n_tasks: int
     n_erred: int
     duration_s: float
     share: float
+    median_s: float
+    longest_s: float
+    cpu_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,20 +403,40 @@ def _busy_fraction(recording: RecordedData, tasks: TaskBlock, n_workers: int | N
     return min(busy_s / (computing_s * n_workers), 1.0)
 
 
+def rows_by_prefix(recording: RecordedData) -> dict[str, NDArray[np.int64]]:
+    """Return the rows of the tasks of each prefix that were seen to run."""
+    names, of_group = number_prefixes(recording.groups)
+    seen = np.flatnonzero(were_seen(recording.tasks))
+    place = of_group[recording.tasks.group[seen]] if len(seen) else np.empty(0, np.int64)
+    order = np.argsort(place, kind="stable")
+    bounds = np.searchsorted(place[order], np.arange(len(names) + 1)).tolist()
+    parts = (
+        (name, seen[order[first:last]]) for name, first, last in zip(names, bounds, bounds[1:], strict=False)
+    )
+    return {name: rows for name, rows in parts if len(rows)}
+
+
 def _prefixes(recording: RecordedData, tasks: TaskBlock) -> tuple[PrefixTotal, ...]:
-    names, place = number_prefixes(recording.groups)
-    seen = were_seen(tasks)
-    place = place[tasks.group[seen]] if len(tasks) else np.empty(0, np.int64)
-    counts = np.bincount(place, minlength=len(names))
-    erred = np.bincount(place[tasks.status[seen] == ERRED], minlength=len(names))
-    seconds = np.bincount(place, (tasks.stop - tasks.start)[seen], len(names))
-    all_s = float(seconds.sum())
-    rows = [
-        PrefixTotal(name, int(n), int(e), float(s), float(s) / all_s if all_s else 0.0)
-        for name, n, e, s in zip(names, counts, erred, seconds, strict=True)
-        if n
-    ]
-    return tuple(sorted(rows, key=lambda row: -row.duration_s))
+    seconds, found = tasks.stop - tasks.start, rows_by_prefix(recording)
+    all_s = sum(float(seconds[rows].sum()) for rows in found.values())
+    totals = [_prefix(name, tasks, rows, seconds[rows], all_s) for name, rows in found.items()]
+    return tuple(sorted(totals, key=lambda total: -total.duration_s))
+
+
+def _prefix(
+    name: str, tasks: TaskBlock, rows: NDArray[np.int64], seconds: NDArray[np.float64], all_s: float
+) -> PrefixTotal:
+    cpu_s, own_s = tasks.cpu_s[rows].astype(np.float64), float(seconds.sum())
+    return PrefixTotal(
+        prefix=name,
+        n_tasks=len(rows),
+        n_erred=int((tasks.status[rows] == ERRED).sum()),
+        duration_s=own_s,
+        share=own_s / all_s if all_s else 0.0,
+        median_s=float(np.median(seconds)),
+        longest_s=float(seconds.max()),
+        cpu_s=None if np.isnan(cpu_s).all() else float(np.nansum(cpu_s)),
+    )
 
 
 PHASE_WORDS = {

@@ -10,13 +10,14 @@ from taskscope.analysis.display.colours import DARK, LIGHT, N_COLOURS, prefix_co
 from taskscope.analysis.display.coverage import extent_s
 from taskscope.analysis.quantities import format_count, printable
 from taskscope.analysis.redaction import redacted
-from taskscope.analysis.result import Section
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import RecordedData
 from taskscope.report.picture import picture_svg
+from taskscope.report.table import rows_html
 
 _MAX_ROWS = 100
+_ROW = 'th scope="row"'
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
@@ -49,7 +50,7 @@ def _content(comparison: ComparedData) -> str:
     )
     warnings = "".join(f"<li>{escape(printable(text, 300))}</li>" for text in comparison.warnings)
     return (
-        f"{_table(comparison.totals())}{f'<ul>{warnings}</ul>' if warnings else ''}"
+        f"{rows_html(comparison.totals(), _ROW)}{f'<ul>{warnings}</ul>' if warnings else ''}"
         f"{charts}{_prefixes(comparison)}"
     )
 
@@ -83,16 +84,7 @@ def _prefixes(comparison: ComparedData) -> str:
         "<p>The intervals hold the ratio of the means with 95 % confidence, by bootstrap over tasks."
         " They know nothing of what differs from run to run.</p>"
     )
-    return f"<h2>By task type</h2>{_table(comparison.by_prefix(_MAX_ROWS))}{note}{explained}"
-
-
-def _table(section: Section) -> str:
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in section.head)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(c)}</td>" for c in row[1:])}</tr>'
-        for row in section.rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"<h2>By task type</h2>{rows_html(comparison.by_prefix(_MAX_ROWS), _ROW)}{note}{explained}"
 
 
 def _style() -> str:

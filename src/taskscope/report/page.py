@@ -55,7 +55,7 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
     # interactive chart: they are painted first and stay where scripts are off, else it takes the
     # picture's place.
     summary = Summary.of(recording)
-    name, totals = summary.title, summary.totals
+    name = summary.title
     links = pack_links(recording, MAX_PAGE_LINK_BYTES)
     left_out = links_note(links, MAX_PAGE_LINK_BYTES)
     profile = calls_of(recording) if profile is None else profile
@@ -66,7 +66,7 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
     body = (
         f"<h1>{escape(name)}</h1>{facts_html(summary)}"
         f'{remarks_html(recording, summary)}<div class="taskscope-place"></div>{_picture(recording, summary)}'
-        f"{_rounding(recording)}{left_out}{prefix_table_html(totals.prefixes)}{flames}{sections}{chart}"
+        f"{_rounding(recording)}{left_out}{prefix_table_html(summary)}{flames}{sections}{chart}"
     )
     return _document(name, _page_style(), body, script)
 

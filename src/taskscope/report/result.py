@@ -82,12 +82,11 @@ def result_html(recording: RecordedData) -> str:
 
 
 def _html(recording: RecordedData, summary: Summary, *, interactive: bool) -> str:
-    totals = summary.totals
     parts = [f"<div><b>{escape(summary.title)}</b></div>"]
     if recording.runs:
         parts += [facts_html(summary), _chart(recording, summary, interactive=interactive)]
     more = bool(recording.runs) and _has_frame(recording, interactive=interactive)
-    parts += [remarks_html(recording, summary), prefix_table_html(totals.prefixes, more_charts=more)]
+    parts += [remarks_html(recording, summary), prefix_table_html(summary, more_charts=more)]
     return f'{_THEME}<div class="taskscope-result">{"".join(parts)}</div>'
 
 

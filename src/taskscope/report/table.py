@@ -10,17 +10,10 @@ from html import escape
 from taskscope.analysis.calls.profile import Profile, flame_message
 from taskscope.analysis.display.colours import prefix_colours
 from taskscope.analysis.display.page_tables import few_samples, thinned_note
-from taskscope.analysis.quantities import (
-    format_count,
-    format_duration,
-    format_percent,
-    format_shares,
-    printable,
-)
+from taskscope.analysis.quantities import format_count, format_duration
+from taskscope.analysis.result import Section
 from taskscope.analysis.summary import Summary
-from taskscope.analysis.totals import PrefixTotal
 from taskscope.model.recording import RecordedData
-from taskscope.model.source_lines import place_text
 from taskscope.model.tables.stacks import StackColumns
 from taskscope.report.embed import escaped_json
 
@@ -41,39 +34,25 @@ def remarks_html(recording: RecordedData, summary: Summary) -> str:
     return f"<ul>{''.join(notes)}</ul>" if notes else ""
 
 
-def prefix_table_html(prefixes: Sequence[PrefixTotal], *, more_charts: bool = False) -> str:
+def prefix_table_html(summary: Summary, *, more_charts: bool = False) -> str:
     """Return one row per prefix, folded away; with it the charts above unfold where `more_charts`."""
-    if not prefixes:
+    n = len(summary.totals.prefixes)
+    if not n:
         return ""
-    shares = format_shares([prefix.share for prefix in prefixes])
-    rows = "".join(_row(*of) for of in list(zip(prefixes, shares, strict=True))[:_MAX_ROWS])
-    more = len(prefixes) - _MAX_ROWS
-    note = f"<div>{more:,} more task types are not listed</div>" if more > 0 else ""
-    named = '<th title="Dask calls it prefix">task type</th>'
-    head = named + "".join(f"<th>{name}</th>" for name in ("tasks", "failed", "time", "mean", "share"))
-    name = f"By task type ({len(prefixes):,})"
-    element = "details"
+    table = rows_html(summary.by_prefix(_MAX_ROWS)).replace(
+        '<th scope="col">task', '<th scope="col" title="Dask calls it prefix">task'
+    )
+    name, element = f"By task type ({n:,})", "details"
     if more_charts:
         name, element = f"More charts, and {name.lower()}", 'details class="taskscope-more"'
-    return (
-        f"<{element}><summary>{name}</summary>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}</details>"
-    )
+    return f"<{element}><summary>{name}</summary>{table}</details>"
 
 
-def _row(prefix: PrefixTotal, share: str) -> str:
-    cells = (
-        printable(prefix.prefix, 80),
-        format_count(prefix.n_tasks),
-        format_count(prefix.n_erred),
-        format_duration(prefix.duration_s),
-        format_duration(prefix.duration_s / prefix.n_tasks),
-        share,
-    )
-    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+def rows_html(section: Section, first: str = "td") -> str:
+    """Return the table of a section, in the style of the page; `first` is the element of first cells."""
+    return table_html(section.head, section.rows, first)
 
 
-_MAX_CALLS = 40
 _LEVEL = 9
 
 
@@ -87,9 +66,7 @@ def profile_html(recording: RecordedData, profile: Profile, *, interactive: bool
         f"<p>{format_count(profile.n_samples)} samples{interval}; they stand for about "
         f"{format_duration(profile.root.seconds)} in tasks.</p>"
     )
-    rows = table_html(
-        ("function", "self time", "share", "with calls", "samples", "defined in"), _functions(profile)
-    )
+    rows = "".join(map(rows_html, profile.sections()))
     table = f"<details><summary>Functions by self time</summary>{rows}</details>"
     data = _data_html(recording) if interactive else ""
     return section("Profile", f"{note}{said}{table}{data}")
@@ -108,10 +85,13 @@ def section(name: str, content: str) -> str:
     return f"<section><h2>{escape(name)}</h2>{content}</section>"
 
 
-def table_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table_html(head: Sequence[str], rows: Iterable[Sequence[str]], first: str = "td") -> str:
     """Return a table of escaped texts, without a head where all its names are empty."""
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    names = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join(
+        f"<tr><{first}>{escape(row[0])}</{first[:2]}>{''.join(f'<td>{escape(c)}</td>' for c in row[1:])}</tr>"
+        for row in rows
+    )
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     caption = f"<thead><tr>{names}</tr></thead>" if any(head) else ""
     return f"<table>{caption}<tbody>{body}</tbody></table>"
 
@@ -121,18 +101,3 @@ def _data_html(recording: RecordedData) -> str:
     shown = {name: colours.get(name, 0) for name in recording.stacks.of_tasks.prefixes}
     text = escaped_json({**packed_profile(recording.stacks.of_tasks), "colours": shown})
     return f'<script type="application/json" class="taskscope-profile">{text}</script>'
-
-
-def _functions(profile: Profile) -> Iterable[Sequence[str]]:
-    """Yield a row per function, the ones that take most of the time themselves first."""
-    for own in profile.functions()[:_MAX_CALLS]:
-        yield (
-            printable(own.name, 80),
-            format_duration(own.self_seconds),
-            format_percent(own.self_seconds / profile.root.seconds),
-            format_duration(own.seconds),
-            format_count(own.self_samples),
-            printable(
-                place_text(own.file, own.line) if own.kind == "function" else "C code that Dask called", 120
-            ),
-        )

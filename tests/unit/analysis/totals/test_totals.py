@@ -32,7 +32,10 @@ def test_totals_add_up_and_unknown_stays_unknown() -> None:
         n_cpu_unknown=1,
         busy_fraction=1.0,
         peak_rss_bytes=7e6,
-        prefixes=(PrefixTotal("inc", 2, 0, 3.0, 0.75), PrefixTotal("add", 1, 1, 1.0, 0.25)),
+        prefixes=(
+            PrefixTotal("inc", 2, 0, 3.0, 0.75, 1.5, 2.0, 0.75),
+            PrefixTotal("add", 1, 1, 1.0, 0.25, 1.0, 1.0, None),
+        ),
         errors=("ValueError: no",),
     )
 
@@ -52,7 +55,7 @@ def test_what_a_worker_was_given_and_has_not_ended_is_no_time_of_tasks() -> None
     runs_there = Row(key=("inc-1", 2), start_s=1.0, stop_s=2.0, status="running")
     totals = measure_totals(recording_of([ended, *waits, runs_there], [run_of(n_tasks=4, stop_s=2.0)]))
     assert (totals.task_s, totals.busy_fraction) == (2.0, 0.5)
-    assert totals.prefixes == (PrefixTotal("inc", 2, 0, 2.0, 1.0),)
+    assert totals.prefixes == (PrefixTotal("inc", 2, 0, 2.0, 1.0, 1.0, 1.0, None),)
 
 
 def test_without_computes_everything_is_unknown_or_none() -> None:
