@@ -190,10 +190,8 @@ class Session:
 
     def _compute_stopped(self, run: object) -> None:
         for callback in list(self._at_ends):
-            try:
+            with self.recorder.guard("a callback at the end of a compute"):
                 callback()
-            except Exception as error:  # noqa: BLE001 - the user's compute must not feel it
-                self.recorder.fault("what is called at the end of a compute", error)
         self.sampler.compute_stopped(run)
         if self.held:
             self.pump.wake()

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from taskscope.model.guard import Guard
 from taskscope.model.import_notice import ImportNotice
 
 if TYPE_CHECKING:
@@ -37,8 +38,7 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
 
 def _load(shell: InteractiveShell) -> None:
     _waiting.pop(shell, None)
-    try:
+    # The import of dask is the user's, and succeeds.
+    with Guard("taskscope", lambda name, error: shell.log.warning("%s could not be loaded: %s", name, error)):
         if shell.extension_manager is not None:
             shell.extension_manager.load_extension("taskscope")
-    except Exception as error:  # noqa: BLE001 - the import of dask is the user's, and succeeds
-        shell.log.warning("taskscope could not be loaded: %s", error)

@@ -15,6 +15,7 @@ from typing import Any, Self
 from taskscope.errors import OptionError
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.errortext import describe
+from taskscope.model.guard import Guard
 from taskscope.model.recording import RecordedData
 from taskscope.profiling import Block, BlockOptions
 from taskscope.report import performance_html
@@ -92,17 +93,18 @@ class performance_report(Block):  # noqa: N801 - its name in distributed
         self._write(self.stop(error, is_settled=is_settled))
 
     def _write(self, recording: RecordedData) -> None:
-        try:
+        with Guard("the report", self._warn):
             page = performance_html(recording, self._code).encode()
             if isinstance(self._target, Path):
                 write_atomically(self._target, lambda file: file.write(page), overwrite=True)
             else:
                 with self._target as file:
                     file.write(page)
-        except Exception as failure:  # noqa: BLE001 - neither the block's work nor its exception may be lost over a page
-            text = f"the report {fspath(self.filename)!r} was not written: {describe(failure)}"
-            _log.error(text)
-            warnings.warn(text, stacklevel=3)
+
+    def _warn(self, name: str, error: BaseException) -> None:
+        text = f"{name} {fspath(self.filename)!r} was not written: {describe(error)}"
+        _log.error(text)
+        warnings.warn(text, stacklevel=5)
 
 
 def _checked(filename: object, storage_options: dict[str, Any]) -> Any:

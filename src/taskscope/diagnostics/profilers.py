@@ -21,6 +21,7 @@ from taskscope.analysis.display.colours import prefix_colours
 from taskscope.diagnostics.visualize import visualize
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.model.errortext import describe
+from taskscope.model.guard import Guard
 from taskscope.model.keys import split_key
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.columns import RowBlock
@@ -340,10 +341,11 @@ class RecordedProfiler(Callback):
         compute = self._running.get(id(dsk))
         if compute is None or self.metric is None or key in compute.values:
             return
-        try:
+        with Guard("the cache metric", self._warn_of_metric):
             compute.values[key] = self.metric(result)
-        except Exception as error:  # noqa: BLE001 - the user's metric may raise anything
-            self.recorder.warn(f"the cache metric failed and gave no value: {describe(error)}")
+
+    def _warn_of_metric(self, name: str, error: BaseException) -> None:
+        self.recorder.warn(f"{name} failed and gave no value: {describe(error)}")
 
     def _over(self, dsk: _Graph, _state: object, _failed: object) -> None:
         with self.recorder.guard("a profiler's finish"):

@@ -42,15 +42,13 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwri
         check_writable(path, overwrite=overwrite)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         if isinstance(error, FileError):
             raise
         raise FileError(
             f"cannot write {str(path)!r}: {error.strerror or error}; the recording is still in memory"
         ) from error
-    except BaseException:
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
 
 
 def _new(temporary: Path, path: Path) -> BinaryIO:

@@ -31,6 +31,7 @@ from taskscope.errors import OptionError, StillRunningError, TaskscopeError
 from taskscope.export import FileStream, check_target, save
 from taskscope.model.errortext import describe
 from taskscope.model.forklock import ForkLock
+from taskscope.model.guard import Guard
 from taskscope.model.tables.records import Message
 from taskscope.options import ProfileOptions, functions_named, parameters_section, takes_options
 from taskscope.profiling.output import Output, choose_output
@@ -463,14 +464,14 @@ class Block:
 
     def _saved(self, recording: Recording) -> Recording:
         made = {stream.path for stream in self._streams if stream.made}
+        failures: list[str] = []
         for path in self.options.files:
-            try:
+            with Guard("not saved", lambda where, error: failures.append(f"{where}: {describe(error)}")):
                 overwrite = self.options.overwrite or Path(path).expanduser() in made
                 save(recording, path, overwrite=overwrite, redact=self.options.redact)
-            except Exception as failure:  # noqa: BLE001 - the result of hours must not be lost over a file
-                text = f"not saved: {describe(failure)}"
-                _log.error(text)
-                recording = self._with_warning(recording, text)
+        for text in failures:
+            _log.error(text)
+            recording = self._with_warning(recording, text)
         return recording
 
     def _window(self) -> Recording:

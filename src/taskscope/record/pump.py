@@ -112,18 +112,14 @@ class Pump:
     def _fold(self, stop: threading.Event) -> bool:
         """Fold for at most a tick; return whether more waits."""
         deadline_s = self._recorder.now_s() + TICK_S
-        try:
+        with self._recorder.guard("the pump"):
             while self._recorder.pull(_SLICE_S):
                 # Workers have the interpreter for four fifths of the time.
                 if stop.wait(_PAUSE_S) or self._recorder.now_s() >= deadline_s:
                     return True
-        except Exception as error:  # noqa: BLE001 - the thread must survive a fault of ours
-            self._recorder.fault("the pump", error)
         return False
 
     def _notify(self, tick: Tick) -> None:
         for subscriber in list(self._subscribers):
-            try:
+            with self._recorder.guard("a subscriber"):
                 subscriber(tick)
-            except Exception as error:  # noqa: BLE001 - see _fold
-                self._recorder.fault("a subscriber", error)

@@ -68,9 +68,8 @@ def _at_once(items: Iterable[_T]) -> list[_T]:
         return list(items)
     try:
         return list(chain(iter(gc.disable, None), items, iter(gc.enable, None)))
-    except BaseException:
+    finally:
         gc.enable()
-        raise
 
 
 def task_stack(frame: FrameType | None, task: CodeType) -> list[tuple[CodeType, int]] | None:

@@ -137,13 +137,23 @@ class LineMeter:
         events = _monitoring().events
         return {
             events.LINE: self._on_line,
-            events.PY_START: self._on_start,
-            events.PY_RESUME: self._on_resume,
-            events.PY_THROW: self._on_throw,
-            events.PY_RETURN: self._on_leave,
-            events.PY_YIELD: self._on_leave,
-            events.PY_UNWIND: self._on_leave,
+            events.PY_START: self._guarded(self._on_start),
+            events.PY_RESUME: self._guarded(self._on_resume),
+            events.PY_THROW: self._guarded(self._on_throw),
+            events.PY_RETURN: self._guarded(self._on_leave),
+            events.PY_YIELD: self._guarded(self._on_leave),
+            events.PY_UNWIND: self._guarded(self._on_leave),
         }
+
+    def _guarded(self, step: Callable[..., object]) -> Callable[..., object]:
+        def run(*arguments: object) -> object:
+            try:
+                return step(*arguments)
+            except Exception as error:  # noqa: BLE001 - it would be raised in the user's function
+                self._fault(error)
+                return None
+
+        return run
 
     def _follow(self) -> None:
         if self._tool is not None:
@@ -232,7 +242,7 @@ class LineMeter:
             thread.calls.pop()
         return thread.rows()
 
-    # Called by the interpreter; an error in these would be raised in the user's function -----------
+    # Called by the interpreter ----------------------------------------------------------------------------
 
     def _on_line(self, code: CodeType, line: int) -> None:
         now, cpu = perf_counter(), thread_time()
@@ -259,30 +269,24 @@ class LineMeter:
             self._fault(error)
 
     def _on_start(self, code: CodeType, _offset: int) -> object:
-        try:
-            if not self._is_wanted(code):
-                return _monitoring().DISABLE
-            now, cpu = perf_counter(), thread_time()
-            thread = self._threads.get(get_ident())
-            if thread is not None:
-                _begin_line(thread, self._enter(thread, code), now, cpu)
-        except Exception as error:  # noqa: BLE001 - runs for each line, in the user's function
-            self._fault(error)
+        if not self._is_wanted(code):
+            return _monitoring().DISABLE
+        now, cpu = perf_counter(), thread_time()
+        thread = self._threads.get(get_ident())
+        if thread is not None:
+            _begin_line(thread, self._enter(thread, code), now, cpu)
         return None
 
     def _on_resume(self, code: CodeType, offset: int) -> None:
         now, cpu = perf_counter(), thread_time()
-        try:
-            thread = self._threads.get(get_ident())
-            if thread is None:
-                return
-            call = self._enter(thread, code)
-            # The line that it was in goes on, and is not begun again.
-            call.line = _line_at(code, offset)
-            call.booked = call.sums.setdefault(call.line, [0, 0.0, 0.0])
-            _begin_line(thread, call, now, cpu)
-        except Exception as error:  # noqa: BLE001 - runs for each line, in the user's function
-            self._fault(error)
+        thread = self._threads.get(get_ident())
+        if thread is None:
+            return
+        call = self._enter(thread, code)
+        # The line that it was in goes on, and is not begun again.
+        call.line = _line_at(code, offset)
+        call.booked = call.sums.setdefault(call.line, [0, 0.0, 0.0])
+        _begin_line(thread, call, now, cpu)
 
     def _on_throw(self, code: CodeType, offset: int, _error: BaseException) -> None:
         if id(code) in self._measured:
@@ -293,20 +297,17 @@ class LineMeter:
         if id(code) not in self._measured:
             return
         now, cpu = perf_counter(), thread_time()
-        try:
-            thread = self._threads.get(get_ident())
-            if thread is None:
-                return
-            calls = thread.calls
-            if any(call.code is code for call in calls):
-                left = None
-                while left is not code:
-                    _book(thread, calls[-1], now, cpu)
-                    left = calls.pop().code
-            thread.own += perf_counter() - now
-            thread.cpu_own += thread_time() - cpu
-        except Exception as error:  # noqa: BLE001 - runs for each line, in the user's function
-            self._fault(error)
+        thread = self._threads.get(get_ident())
+        if thread is None:
+            return
+        calls = thread.calls
+        if any(call.code is code for call in calls):
+            left = None
+            while left is not code:
+                _book(thread, calls[-1], now, cpu)
+                left = calls.pop().code
+        thread.own += perf_counter() - now
+        thread.cpu_own += thread_time() - cpu
 
     def _enter(self, thread: TaskLines, code: CodeType) -> _Call:
         known = thread.sums.get(id(code))

@@ -260,15 +260,13 @@ class _Resources:
 
     def sample(self, dt: float, of_tasks: set[int], *, has_pool: bool, with_ready: bool) -> None:
         """Append a sample; `of_tasks` are threads that run tasks, `has_pool` whether children do."""
-        try:
+        with self._recorder.guard("the resource sampler"):
             now_s = self._recorder.now_s()
             reading = read_processes(self._own_natives(), with_ready=with_ready)
             # Peaks of several processes are not at the same moment: they do not add up.
             if len(reading.cpu_s) == 1:
                 reading = replace(reading, peak_bytes=take_peak())
             self._add(dt, now_s, reading, self._base_of(now_s, reading, of_tasks, has_pool=has_pool))
-        except Exception as error:  # noqa: BLE001 - sampling must not end the user's compute
-            self._recorder.fault("the resource sampler", error)
 
     def _base_of(self, now_s: float, reading: ProcessReading, of_tasks: set[int], *, has_pool: bool) -> _Base:
         beside = {

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import NamedTuple
 
+from taskscope.model.guard import Guard
 from taskscope.sources.frames import (
     LockProbe,
     Pauses,
@@ -85,9 +86,8 @@ class SamplingThread:
 
     def _run(self, stop: threading.Event, first_s: float) -> None:
         try:
-            self._look_until(stop, first_s, LockProbe())
-        except Exception as error:  # noqa: BLE001 - a fault of taskscope must not end the user's tasks
-            self._fault(error)
+            with Guard("sampling", lambda _where, error: self._fault(error)):
+                self._look_until(stop, first_s, LockProbe())
         finally:
             with self._lock:
                 if self._stop is stop:

@@ -121,15 +121,11 @@ class ProfileMagics(Magics):
         source = self.shell.transform_cell(statement)
         is_expression = _is_expression(source)
         block = Block(options.block)
-        error: BaseException | None = None
         try:
-            block.start()
-            return self.shell.ev(source.strip()) if is_expression else self.shell.ex(source)
-        except BaseException as raised:
-            error = raised
-            raise
+            with block:
+                return self.shell.ev(source.strip()) if is_expression else self.shell.ex(source)
         finally:
-            self._bind(options, block.leave(error))
+            self._bind(options, block.ended)
 
 
 def _is_expression(source: str) -> bool:

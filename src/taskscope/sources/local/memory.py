@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 
 from taskscope.errors import MissingDependencyError, required
 from taskscope.model.errortext import describe
+from taskscope.model.guard import Guard
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.source_lines import file_of, is_of_library
 from taskscope.model.tables.process import PeakLine
@@ -81,7 +82,8 @@ class MemorySource:
 
     def _want(self, n_wanting: int, why_not: str | None) -> None:
         before, self._n_wanting = self._n_wanting, n_wanting
-        try:
+        # Errors of memray, or a full disk.
+        with Guard("memray", lambda _where, error: self.refuse(describe(error))):
             if n_wanting > max(before, 1):
                 self._recorder.warn(
                     f"{_NOT_RECORDED} for each of several blocks: the one that ends last has it"
@@ -90,8 +92,6 @@ class MemorySource:
                 self._start(why_not)
             elif not n_wanting:
                 self._stop()
-        except Exception as error:  # noqa: BLE001 - memray's errors, a full disk: the user's work goes on
-            self.refuse(describe(error))
 
     def _start(self, why_not: str | None) -> None:
         if why_not is None:

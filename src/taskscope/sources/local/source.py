@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from dask.multiprocessing import RemoteException
 
 from taskscope.model.errortext import describe
+from taskscope.model.guard import Guard
 from taskscope.model.keys import split_key
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
 from taskscope.sources.cell import calling_line, current_cell, current_execution
@@ -155,12 +156,13 @@ class LocalSource:
                 self.recorder.hand_over_samples(self.recorder.seconds(max(at + shift_s, start)), run, counted)
 
     def _measure(self, metric: Metric, result: object) -> float:
-        try:
+        with Guard("the cache metric", self._warn_of_metric):
             value = metric(result)
-            return _NAN if value is None else float(value)  # type: ignore[arg-type]  # whatever the user's function gave
-        except Exception as error:  # noqa: BLE001 - the user's metric may raise anything
-            self.recorder.warn(f"the cache metric failed and gave no value: {describe(error)}")
-            return _NAN
+            return _NAN if value is None else float(value)  # type: ignore[arg-type]  # any value of the user's function
+        return _NAN
+
+    def _warn_of_metric(self, name: str, error: BaseException) -> None:
+        self.recorder.warn(f"{name} failed and gave no value: {describe(error)}")
 
     def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
         log = self._logs.get(id(dsk))
