@@ -3,15 +3,14 @@ import { paletteColour } from '../lib/palette';
 import type { Batch, LinksAnswer, Numbers, TableRow } from '../wire';
 import { tableRows } from '../wire';
 import type { ClusterStore } from './cluster/cluster-store';
+import { HeldStore, ResourceStore } from './series';
+import type { RunWindow } from './tables';
+import { Tables } from './tables';
 import type { FailureKind } from './tasks/failures';
-import { KernelClock } from './kernel-clock';
 import type { LaneTasks } from './tasks/lane-tasks';
 import type { AskLinks, Links } from './tasks/links';
 import { LinkTable } from './tasks/links';
-import { HeldStore, ResourceStore } from './series';
 import { Selection } from './tasks/selection';
-import type { RunWindow } from './tables';
-import { Tables } from './tables';
 import type { TaskDetail } from './tasks/task-table';
 import { TaskTable } from './tasks/task-table';
 
@@ -260,5 +259,47 @@ export class TaskStore {
     for (const listener of [...this.#listeners]) {
       listener();
     }
+  }
+}
+
+/** A difference this large is a clock that was set or a computer that slept, not a slow message. */
+const JUMP_S = 2;
+
+export class KernelClock {
+  #offsetS: number | null = null;
+  #frozenS = 0;
+  #active = false;
+
+  /** @param localS seconds of any steady clock */
+  constructor(private readonly localS: () => number) {}
+
+  /** A message said that it is `nowS` there. */
+  hear(nowS: number, active: boolean): void {
+    const offset = nowS - this.localS();
+    const known = this.#offsetS;
+    // Messages are only ever late, so the largest difference is the best one.
+    if (known === null || offset > known || known - offset > JUMP_S) {
+      this.#offsetS = offset;
+    }
+    this.#frozenS = nowS;
+    this.#active = active;
+  }
+
+  /** Stand still, because nobody knows whether anything still runs. */
+  freeze(): void {
+    this.#frozenS = this.nowS();
+    this.#active = false;
+  }
+
+  get active(): boolean {
+    return this.#active;
+  }
+
+  /** Seconds on the recorder's axis. */
+  nowS(): number {
+    if (!this.#active || this.#offsetS === null) {
+      return this.#frozenS;
+    }
+    return Math.max(this.#frozenS, this.localS() + this.#offsetS);
   }
 }

@@ -1,5 +1,5 @@
 /** Lanes of tasks as a test writes them down, and what is measured of them. */
-import type { Look, LaneInSight } from '../../src/store';
+import type { CoverageQuery, LaneInSight } from '../../src/store';
 import { Coverage, LaneTasks } from '../../src/store';
 
 export interface Bar {
@@ -20,14 +20,14 @@ export function laneOf(bars: readonly Bar[]): LaneTasks {
 }
 
 /** Everything of `columns` seconds, in as many columns. */
-export function lookAt(columns: number, more: Partial<Look> = {}): Look {
+export function lookAt(columns: number, more: Partial<CoverageQuery> = {}): CoverageQuery {
   return {
     span: { startS: 0, stopS: columns }, columns, nPrefixes: 10, runs: null, sight: { hidden: null, focus: -1 },
     nowS: 0, untilS: Infinity, ...more
   };
 }
 
-export function measured(lanes: readonly (LaneTasks | LaneInSight | undefined)[], look: Look): Coverage {
+export function measured(lanes: readonly (LaneTasks | LaneInSight | undefined)[], look: CoverageQuery): Coverage {
   const coverage = new Coverage();
   // Measured twice: what is left of an earlier frame must not count.
   const wider = { ...look, columns: look.columns + 1 };

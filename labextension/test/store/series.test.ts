@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Measure } from '../../src/store';
 import { ALL_RUNS, HeldMoments, HeldStore, LatestMoments, ResourceStore, TaskStore } from '../../src/store';
-import { WorkerStore } from '../../src/store/cluster/worker-store';
+import { WorkerStore } from '../../src/store/cluster/cluster-store';
 import { sectionOf, sectionsOf, smallBatch } from '../charts/small-batch';
 import type { HeldRow } from './series';
 import { heldColumns, resourceColumns } from './series';

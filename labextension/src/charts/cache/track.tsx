@@ -12,10 +12,8 @@ import { ValueTrack } from '../timeline/value-track';
 import type { LegendEntry } from '../ui/export';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
-import type { Stack } from './stack';
-import { HeldStacks, drawStack } from './stack';
-import type { HeldSummary } from './summary';
-import { allUnknownText, amountText, byPrefix, formatterOf, isAllUnknown, measureName, metricName, nowText, onCluster, peakText, summariseHeld, titleText } from './summary';
+import type { HeldSummary, Stack } from './summary';
+import { HeldStacks, allUnknownText, amountText, byPrefix, drawStack, formatterOf, isAllUnknown, measureName, metricName, nowText, onCluster, peakText, summariseHeld, titleText } from './summary';
 
 const PLOT_PX = 140;
 /** Of a plot that says why there is none. */

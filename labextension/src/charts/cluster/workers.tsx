@@ -7,7 +7,7 @@ import { trans } from '../../lib/translate';
 import type { Quantity, SecondsOfPrefix, WorkerSeries, WorkerStore } from '../../store';
 import { ofEachQuantity } from '../../store';
 import type { ClusterWorker } from '../../wire';
-import { formatCpu, sampleSpan } from '../resources/summary';
+import { formatCpu, sampleSpan } from '../resources/track';
 import type { Brush, Plot } from '../timeline/drawing';
 import type { TrackContext } from '../timeline/track';
 import type { GaugeReading, Line, Peak, ValuePlot } from '../timeline/value-track';
@@ -16,7 +16,7 @@ import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { Happening } from './life';
 import { drawLife, happenings, lifeAt, lifeTable } from './life';
-import { Seconds, secondsTable } from './seconds';
+import { Seconds, secondsTable } from './kinds';
 
 const CPU_PX = 64;
 const MEMORY_PX = 104;

@@ -14,7 +14,7 @@ import { coverageQuery } from './scene';
 
 const BLACK: Rgb = [0, 0, 0];
 
-export class Plot {
+export class LanePainter {
   #image: ImageData | null = null;
   readonly #rows = new MeasuredRows();
   /** What is looked for, and what of each row that is. */

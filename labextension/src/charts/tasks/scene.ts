@@ -2,7 +2,7 @@
 import type { Span } from '../../lib/span';
 import { clamp, pxAt } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
-import type { LaneTasks, Look as CoverageQuery, OpenTask, RunRange, RunWindow, Sight as PrefixFilter, TaskStore } from '../../store';
+import type { LaneTasks, CoverageQuery, OpenTask, RunRange, RunWindow, PrefixFilter, TaskStore } from '../../store';
 import { ALL_RUNS, inWindow } from '../../store';
 import type { RunningTask } from '../../wire';
 import type { Room } from '../timeline/drawing';

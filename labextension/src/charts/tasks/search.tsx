@@ -5,7 +5,7 @@ import { trans } from '../../lib/translate';
 import type { RunRange, TaskRef, TaskStore } from '../../store';
 import { LaneTasks } from '../../store';
 import type { RunningTask } from '../../wire';
-import { inSlices } from '../ui/frames';
+import { inSlices } from '../ui/frame-loop';
 import type { ComponentChildren } from '../ui/render';
 import { Button } from '../ui/toolbar';
 import type { Matches, PrefixFilter } from './scene';

@@ -18,7 +18,7 @@ import { statusWord, tipOf } from './words';
 
 export class SelectedTask {
   /** Null: no task of these computes is selected. */
-  card: Selection | null = null;
+  card: TaskCard | null = null;
   /** What it depends on, and what needs it; empty while that is not known. */
   neighbours: readonly Neighbours[] = [];
   /** Grows whenever `neighbours` are others. */
@@ -101,7 +101,7 @@ export function colourOf(store: TaskStore, found: Found): string | null {
 }
 
 /** What is known of the selected task. */
-export interface Selection {
+export interface TaskCard {
   readonly facts: Facts;
   readonly colour: string;
   /** What there is to say of its dependencies, besides which they are. */
@@ -112,7 +112,7 @@ export interface Selection {
 }
 
 interface CardProps {
-  readonly selection: Selection | null;
+  readonly selection: TaskCard | null;
   readonly neighbours: readonly Neighbours[];
   readonly goTo: (task: FoundTask | FoundOpen) => void;
   readonly relating: boolean;

@@ -2,7 +2,7 @@
 import { clamp } from '../../lib/span';
 import type { Selected, TaskRef, TaskStore } from '../../store';
 import type { TrackContext } from '../timeline/track';
-import { inSlices } from '../ui/frames';
+import { inSlices } from '../ui/frame-loop';
 import type { Found, FoundOpen, FoundTask } from './find-task';
 import { hitTask } from './find-task';
 import type { Emphasis } from './legend';

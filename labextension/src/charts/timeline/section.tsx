@@ -5,7 +5,7 @@ import { fitCanvas, pixelRatio } from '../ui/canvas';
 import type { CanvasPoint } from '../ui/dom';
 import { element, keepKeys } from '../ui/dom';
 import { Exporter, Notice, maySaveFiles, pictureOf } from '../ui/export';
-import type { Painted } from '../ui/frames';
+import type { Painted } from '../ui/frame-loop';
 import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
 import type { TextTable } from '../ui/tables';

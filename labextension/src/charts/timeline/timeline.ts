@@ -5,8 +5,8 @@
 import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { RunWindow, TaskStore } from '../../store';
-import type { Painted } from '../ui/frames';
-import { FrameLoop } from '../ui/frames';
+import type { Painted } from '../ui/frame-loop';
+import { FrameLoop } from '../ui/frame-loop';
 import type { Keeping } from '../ui/keeping';
 import { SHARED_CSS, adoptStyles, followTheme, prefersStill, readTheme, watchSizes } from '../ui/theme';
 import { TOOLBAR_CSS } from '../ui/toolbar';

@@ -1,7 +1,7 @@
 /** Gives the static results under cells the looks of JupyterLab, and the height that their charts need. */
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 
-import { type FromFrame, type FromPage, KIND, VARIABLES } from '../report/frame';
+import { type FromFrame, type FromPage, KIND, VARIABLES } from '../report/iframe';
 
 const FRAMES = '.taskscope-chart > iframe';
 const MAX_PX = 4_000;

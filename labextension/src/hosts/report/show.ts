@@ -4,7 +4,7 @@ import { element } from '../../charts/ui/dom';
 import { adoptStyles, watchSizes } from '../../charts/ui/theme';
 import { DARK, LIGHT } from '../../lib/theme';
 import { type ClusterReader, storeFrom } from './data';
-import { followPage } from './frame';
+import { followPage } from './iframe';
 
 /** The ground is see-through until now: what lies under a frame shows wherever this script does not run. */
 const REPORT_CSS = `

@@ -1,15 +1,17 @@
-/** The charts of widgets: mounted with the widget's window, and kept in step with the traits a person may change. */
-import type { WidgetModel } from '@jupyter-widgets/base';
+/** The module that the widget manager loads: the charts of widgets, kept in step with the traits a person may change. */
+import type { ExportMap, WidgetModel } from '@jupyter-widgets/base';
 
 import type { DashboardOptions } from '../../charts/dashboard';
-import { mount as mountFlame } from '../../charts/flame/view';
 import { decodeFlame } from '../../charts/flame/data';
 import { sourceOf } from '../../charts/flame/source';
+import { mount as mountFlame } from '../../charts/flame/view';
 import type { TimelineChart } from '../../charts/timeline/timeline';
 import { MOUNTS, coloursOf } from '../chart-host';
 import type { ChartName } from '../lab/panels/charts';
 import { hearOthers, setBy } from '../private-names';
+import { CHART_MODELS, RecordingModel } from './models';
 import type { MountChart, Place } from './view';
+import { type Surroundings, chartView } from './view';
 
 export const WIDGETS: Record<ChartName, MountChart> = {
   progress: place => { MOUNTS.progress(place.el, place); },
@@ -135,4 +137,18 @@ function spanOf(value: unknown): [startS: number, stopS: number] | null {
   const [startS, stopS] = value as unknown[];
   const isSpan = typeof startS === 'number' && typeof stopS === 'number' && stopS > startS;
   return isSpan ? [startS, stopS] : null;
+}
+
+export function widgetModule(surroundings: Surroundings): ExportMap {
+  const view = (chart: ChartName): ReturnType<typeof chartView> => chartView(surroundings, chart, WIDGETS[chart]);
+  return {
+    RecordingModel,
+    ...CHART_MODELS,
+    ProgressView: view('progress'),
+    GanttView: view('task-stream'),
+    DashboardView: view('dashboard'),
+    ResourceView: view('resources'),
+    CacheView: view('cache'),
+    FlameView: view('flame')
+  };
 }

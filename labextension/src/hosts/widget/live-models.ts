@@ -1,4 +1,4 @@
-/** Which of our widgets have a kernel behind them: outputs wait for theirs, and show the picture meanwhile. */
+/** The version of our widgets, and which of them have a kernel behind them: outputs wait for theirs, and show the picture till then. */
 import { Signal } from '@lumino/signaling';
 
 /** What is asked of a model. */
@@ -28,3 +28,6 @@ export class LiveModels {
 
 /** Those of this page: its widget managers make models of a class, and know nobody of ours to tell. */
 export const liveModels = new LiveModels();
+
+export const MODULE_NAME = 'taskscope';
+export const MODULE_VERSION = '0.1.0';

@@ -5,8 +5,7 @@ import type { ObjectHash } from 'backbone';
 import type { TaskStore } from '../../store';
 import { decodeLinks } from '../../wire';
 import { storeOf } from '../recorded';
-import { liveModels } from './live-models';
-import { MODULE_NAME, MODULE_VERSION } from './version';
+import { MODULE_NAME, MODULE_VERSION, liveModels } from './live-models';
 
 function identity(name: string): ObjectHash {
   return {

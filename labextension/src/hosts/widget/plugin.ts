@@ -9,9 +9,8 @@ import { setTranslator } from '../../lib/translate';
 import { ICells } from '../lab/cells/cells';
 import { IFeeds } from '../lab/feed/feeds';
 import { IPanels } from '../lab/panels/panels';
-import { liveModels } from './live-models';
+import { MODULE_NAME, MODULE_VERSION, liveModels } from './live-models';
 import { type Renderers, addOutputRenderer } from './renderer';
-import { MODULE_NAME, MODULE_VERSION } from './version';
 
 export const plugin: JupyterFrontEndPlugin<void> = {
   id: 'taskscope:widgets',
@@ -39,7 +38,7 @@ export const plugin: JupyterFrontEndPlugin<void> = {
       name: MODULE_NAME,
       version: MODULE_VERSION,
       exports: async () => {
-        const [{ widgetModule }] = await Promise.all([import('./module'), feeds.ready()]);
+        const [{ widgetModule }] = await Promise.all([import('./charts'), feeds.ready()]);
         return widgetModule({ feeds, panels, cells });
       }
     });

@@ -3,7 +3,7 @@ import { DOMWidgetView, type WidgetModel } from '@jupyter-widgets/base';
 
 import type { RunWindow } from '../../store';
 import { type Charts, liveCharts, recordedCharts } from '../chart-host';
-import { mountFrame } from '../frame';
+import { mountFrame } from '../chart-frame';
 import type { ICells } from '../lab/cells/cells';
 import type { IFeeds } from '../lab/feed/feeds';
 import type { ChartName } from '../lab/panels/charts';

@@ -14,7 +14,7 @@ export const MARK = { erred: 2, interrupted: 4, lost: 8, running: 16, edge: 32, 
 const SHARED_MARKS = MARK.erred | MARK.interrupted | MARK.lost | MARK.any;
 
 /** What of a lane counts. */
-export interface Sight {
+export interface PrefixFilter {
   /** 1 for each prefix that is left out. */
   readonly hidden: Uint8Array | null;
   /** The prefix whose own part is measured too; -1: none. */
@@ -35,14 +35,14 @@ export interface LaneInSight {
 }
 
 /** What is measured, alike in all lanes of a picture. */
-export interface Look {
+export interface CoverageQuery {
   readonly span: Span;
   /** Equal parts of the span. */
   readonly columns: number;
   /** More than any number of a prefix. */
   readonly nPrefixes: number;
   readonly runs: RunRange;
-  readonly sight: Sight;
+  readonly sight: PrefixFilter;
   /** The present: how far tasks in flight have come. */
   readonly nowS: number;
   /** Where time is held: what came later does not count; infinite: nowhere. */
@@ -93,7 +93,7 @@ export class Coverage implements CoverageColumns {
   }
 
   /** Measure some lanes together, from column `first` up to `last`; the other columns stay. */
-  measure(lanes: readonly LaneInSight[], look: Look, first = 0, last = look.columns): void {
+  measure(lanes: readonly LaneInSight[], look: CoverageQuery, first = 0, last = look.columns): void {
     const { columns, span, nPrefixes } = look;
     this.resize(columns);
     this.amounts.resize(last - first, nPrefixes);
@@ -195,7 +195,7 @@ function move(from: Float32Array, to: Float32Array): void {
 
 /** Some columns of what is looked at. */
 interface Stretch {
-  readonly look: Look;
+  readonly look: CoverageQuery;
   /** Columns in a second. */
   readonly scale: number;
   /** The first column, and the one after the last. */
@@ -290,12 +290,12 @@ function sweep(lane: LaneTasks, stretch: Stretch, cover: Float32Array, amounts: 
 }
 
 /** Whether a task counts at all. */
-function isCounted({ run, prefix }: LaneTasks, i: number, { runs, sight: { hidden } }: Look): boolean {
+function isCounted({ run, prefix }: LaneTasks, i: number, { runs, sight: { hidden } }: CoverageQuery): boolean {
   return (runs === null || ((run[i] as number) >= runs[0] && (run[i] as number) <= runs[1])) && hidden?.[prefix[i] as number] !== 1;
 }
 
 /** Whether all tasks of a block count. */
-function isWhole({ run, entry, prefix }: BlockLevel, b: number, { runs, sight: { hidden } }: Look): boolean {
+function isWhole({ run, entry, prefix }: BlockLevel, b: number, { runs, sight: { hidden } }: CoverageQuery): boolean {
   if (runs !== null && ((run[b] as number) < runs[0] || (run[b] as number) > runs[1])) {
     return false;
   }

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { HeldStacks } from '../../../src/charts/cache/stack';
+import { HeldStacks } from '../../../src/charts/cache/summary';
 import type { HeldSummary } from '../../../src/charts/cache/summary';
 import { amountText, byPrefix, metricName, nowText, peakText, summariseHeld, unknownText } from '../../../src/charts/cache/summary';
 import type { Measure } from '../../../src/store';

@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
-import { coresText, formatCpu, gapText, sampleSpan, summariseResources } from '../../../src/charts/resources/summary';
+import { coresText, formatCpu, gapText, sampleSpan, summariseResources } from '../../../src/charts/resources/track';
 import { TaskStore } from '../../../src/store';
 import type { Run } from '../../../src/wire';
 import type { Limits, Sample } from '../../store/series';

@@ -1,6 +1,6 @@
 /** What was done before the first task of computes. */
 import { describe, expect, it } from 'vitest';
-import { beforeTables, stepsOf } from '../../../src/charts/tasks/tables';
+import { beforeTables, stepsOf } from '../../../src/charts/tasks/words';
 import { ALL_RUNS, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { smallRun } from '../small-batch';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { adviceParts, findingsOf } from '../../../src/charts/tasks/why/findings';
-import { evidenceOf, evidenceOfPath } from '../../../src/charts/tasks/why/evidence';
+import { evidenceOf, evidenceOfPath } from '../../../src/charts/tasks/why/path';
 import { mountTracks } from '../../../src/charts/tracks';
 import type { Keeper } from '../../../src/charts/ui/keeping';
 import { Keeping } from '../../../src/charts/ui/keeping';

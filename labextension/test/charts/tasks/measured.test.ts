@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { MeasuredRows } from '../../../src/charts/tasks/measured';
 import type { Row } from '../../../src/charts/tasks/rows';
-import type { CoverageColumns, Look } from '../../../src/store';
+import type { CoverageColumns, CoverageQuery } from '../../../src/store';
 import { TaskStore } from '../../../src/store';
 import { lookAt } from '../../store/measured';
 import { batchOf } from '../../store/rows';
@@ -25,11 +25,11 @@ class Bench {
     this.rows = new MeasuredRows(() => (this.nowMs += rowMs));
     this.store.append(batchOf(tasks(0, 100)));
   }
-  measure(startS: number, stopS: number, more: Partial<Look> = {}): number[][] {
+  measure(startS: number, stopS: number, more: Partial<CoverageQuery> = {}): number[][] {
     return columnsOf(this.rows.measure(this.store, { open: this.open as never }, ROWS, lookAt(20, { span: { startS, stopS }, ...more })));
   }
   /** The same by rows that know nothing, and whose clock stands still: a busy machine must not make them late. */
-  anew(startS: number, stopS: number, more: Partial<Look> = {}): number[][] {
+  anew(startS: number, stopS: number, more: Partial<CoverageQuery> = {}): number[][] {
     const look = lookAt(20, { span: { startS, stopS }, ...more });
     return columnsOf(new MeasuredRows(() => 0).measure(this.store, { open: this.open as never }, ROWS, look));
   }
@@ -42,7 +42,7 @@ function columnsOf(measured: readonly (CoverageColumns | null)[]): number[][] {
 describe('rows that are measured in time', () => {
   it('are exact wherever a person goes, and whatever comes', () => {
     const bench = new Bench(1);
-    const go = (startS: number, stopS: number, more: Partial<Look> = {}): void => {
+    const go = (startS: number, stopS: number, more: Partial<CoverageQuery> = {}): void => {
       expect(bench.measure(startS, stopS, more)).toEqual(bench.anew(startS, stopS, more));
       expect(bench.rows.isApproximate).toBe(false);
     };

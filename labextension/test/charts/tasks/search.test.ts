@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest';
 
 import { TaskSearch, exactQuery, textQuery } from '../../../src/charts/tasks/search';
-import type { Sight, TaskRef } from '../../../src/store';
+import type { PrefixFilter, TaskRef } from '../../../src/store';
 import { TaskStore } from '../../../src/store';
 import type { Row } from '../../store/rows';
 import { batchOf } from '../../store/rows';
 
-const ALL: Sight = { hidden: null, focus: -1 };
+const ALL: PrefixFilter = { hidden: null, focus: -1 };
 const forever = (): boolean => false;
 
 function storeOf(rows: readonly Row[]): TaskStore {

@@ -1,15 +1,13 @@
 import { h } from 'preact';
 import { describe, expect, it } from 'vitest';
 
-import { Emphasis } from '../../../src/charts/tasks/legend';
 import type { FoundTask } from '../../../src/charts/tasks/find-task';
 import type { PrefixSummary } from '../../../src/charts/tasks/legend';
-import { Legend, MAX_LEGEND, summarise } from '../../../src/charts/tasks/legend';
+import { Emphasis, Legend, MAX_LEGEND, summarise } from '../../../src/charts/tasks/legend';
+import { Folding, LaneList } from '../../../src/charts/tasks/rows';
 import type { Scene } from '../../../src/charts/tasks/scene';
 import { sceneOf } from '../../../src/charts/tasks/scene';
-import { Folding, LaneList } from '../../../src/charts/tasks/rows';
-import { prefixTable } from '../../../src/charts/tasks/tables';
-import { emptyText, labelText, stateText, tipOf } from '../../../src/charts/tasks/words';
+import { emptyText, labelText, prefixTable, stateText, tipOf } from '../../../src/charts/tasks/words';
 import { timeFrame } from '../../../src/charts/timeline/time';
 import { render } from '../../../src/charts/ui/render';
 import { Table } from '../../../src/charts/ui/tables';

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 
-import type { Painted } from '../../../src/charts/ui/frames';
-import { FrameLoop } from '../../../src/charts/ui/frames';
+import type { Painted } from '../../../src/charts/ui/frame-loop';
+import { FrameLoop } from '../../../src/charts/ui/frame-loop';
 
 it('an approximate picture is painted again once nothing was asked for in a while, and not after the end', () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });

@@ -5,7 +5,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 
 import { element } from '../../../src/charts/ui/dom';
 import { serveResults } from '../../../src/hosts/lab/results';
-import { KIND, VARIABLES } from '../../../src/hosts/report/frame';
+import { KIND, VARIABLES } from '../../../src/hosts/report/iframe';
 
 afterEach(() => {
   document.body.replaceChildren();

@@ -11,7 +11,7 @@ vi.hoisted(() => {
 });
 
 // JupyterLab's icons want more of a page than jsdom has.
-vi.mock('../../../src/hosts/lab/panels/icons', () => ({ popOutIcon: {} }));
+vi.mock('../../../src/hosts/lab/panels/charts', () => ({ popOutIcon: {} }));
 
 let mounted: string[];
 let holds: number;

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Coverage, Look } from '../../../src/store';
+import type { Coverage, CoverageQuery } from '../../../src/store';
 import { LaneTasks, MARK, NO_PREFIX } from '../../../src/store';
 import { sharedCases } from '../../shared-cases';
 import type { Bar } from '../measured';
@@ -35,7 +35,7 @@ function oracle(bars: readonly Bar[], columns: number): { cover: number[]; sums:
   };
 }
 
-const of = (bars: readonly Bar[], columns: number, more: Partial<Look> = {}): Coverage => measured([laneOf(bars)], lookAt(columns, more));
+const of = (bars: readonly Bar[], columns: number, more: Partial<CoverageQuery> = {}): Coverage => measured([laneOf(bars)], lookAt(columns, more));
 
 const round = (values: Iterable<number>): number[] => Array.from(values, v => Math.round(v * 1e4) / 1e4);
 

@@ -3,13 +3,12 @@ import { formatCount, formatDuration, printable } from '../../../lib/format';
 import { trans } from '../../../lib/translate';
 import type { RunWindow, TaskStore } from '../../../store';
 import type { CriticalPath, Explained, Explanation, Finding, KnownPath } from '../../../wire';
+import type { Command } from '../../timeline/commands';
 import type { Keeper } from '../../ui/keeping';
 import type { ComponentChildren } from '../../ui/render';
-import type { Command } from '../../timeline/commands';
 import type { Picture } from '../scene';
-import type { Evidence } from './evidence';
-import { evidenceOf, evidenceOfPath, paintEvidence } from './evidence';
-import { sumsOf, waitsText } from './path';
+import type { Evidence } from './path';
+import { evidenceOf, evidenceOfPath, paintEvidence, sumsOf, waitsText } from './path';
 
 const MAX_TEXT = 500;
 

@@ -1,8 +1,14 @@
-/** What a critical path is made of, all of it or in a span; pure. */
+/** What a critical path is made of, and the evidence that is lit up on the timeline: which tasks, and when. */
 import { formatDuration, printable } from '../../../lib/format';
 import type { Span } from '../../../lib/span';
 import { trans } from '../../../lib/translate';
-import type { CriticalPath } from '../../../wire';
+import type { RunRange, RunWindow, TaskStore } from '../../../store';
+import { LaneTasks } from '../../../store';
+import type { CriticalPath, Finding } from '../../../wire';
+import { clipped, line } from '../../ui/canvas';
+import { tasksInSight } from '../marks';
+import type { Matches, Picture } from '../scene';
+import { barPx } from '../scene';
 
 export interface PathSums {
   readonly nTasks: number;
@@ -61,4 +67,109 @@ function waitName(cause: string): string {
     unknown: trans.__('unknown')
   };
   return names[cause] ?? printable(cause, 40);
+}
+
+export interface Evidence {
+  /** Null: it is of no certain tasks. */
+  readonly matches: Matches | null;
+  readonly spans: readonly Span[];
+}
+
+type Holds = (lane: LaneTasks, i: number) => boolean;
+
+export function evidenceOfPath(store: TaskStore, window: RunWindow, path: CriticalPath): Evidence {
+  return { matches: new EvidenceTasks(store, window, isIn(rowsOf(path))), spans: [] };
+}
+
+export function evidenceOf(store: TaskStore, window: RunWindow, finding: Finding): Evidence {
+  const { run, rows, prefixes } = finding;
+  const own = run === null ? window : { firstRun: run, lastRun: run };
+  const holds = rows.length > 0 ? isIn(rows) : prefixes.length > 0 ? isOf(store, prefixes) : run === null ? null : () => true;
+  return {
+    matches: holds === null ? null : new EvidenceTasks(store, own, holds),
+    spans: finding.spansS.map(([startS, stopS]) => ({ startS, stopS }))
+  };
+}
+
+function isIn(rows: readonly number[]): Holds {
+  const known = new Set(rows);
+  return (lane, i) => known.has(lane.row[i] ?? -1);
+}
+
+function isOf(store: TaskStore, prefixes: readonly string[]): Holds {
+  const known = new Set(prefixes);
+  return (lane, i) => known.has(store.tables.prefixes[lane.prefix[i] ?? -1] ?? '');
+}
+
+/** Some tasks of computes that have ended, found as lanes are drawn. */
+class EvidenceTasks implements Matches {
+  readonly #lanes = new Map<number, LaneTasks>();
+  readonly #runs: Exclude<RunRange, null>;
+  readonly #span: Span;
+
+  constructor(private readonly store: TaskStore, window: RunWindow, private readonly holds: Holds) {
+    this.#runs = [window.firstRun, window.lastRun ?? Infinity];
+    const runs = store.tables.runsIn(window);
+    this.#span = { startS: Math.min(...runs.map(run => run.startS ?? Infinity)), stopS: Math.max(...runs.map(run => run.stopS ?? -Infinity)) };
+  }
+
+  lane(id: number): LaneTasks | undefined {
+    const known = this.#lanes.get(id);
+    const all = this.store.lane(id);
+    if (known !== undefined || all === undefined) {
+      return known;
+    }
+    const found = new LaneTasks();
+    const { startS, stopS } = this.#span;
+    const [first, last] = this.#runs;
+    for (let i = all.firstStarting(startS); i < all.n && (all.startS[i] as number) <= stopS; i += 1) {
+      const run = all.run[i] as number;
+      if (run >= first && run <= last && this.holds(all, i)) {
+        found.copy(all, i);
+      }
+    }
+    found.settle();
+    this.#lanes.set(id, found);
+    return found;
+  }
+
+  hasOpen(): boolean {
+    return false;
+  }
+}
+
+/** What is lit up: a band over all lanes for each time, and outlines around tasks; their colours are those of prefixes. */
+export function paintEvidence(context: CanvasRenderingContext2D, picture: Picture, { spans, matches }: Evidence): void {
+  const { layout, theme } = picture;
+  clipped(context, [layout.plotLeftPx, 0, layout.plotWidthPx, layout.plotHeightPx], () => {
+    context.fillStyle = context.strokeStyle = theme.accent;
+    for (const { startS, stopS } of spans) {
+      const { leftPx, rightPx } = barPx(picture, startS, stopS);
+      const widthPx = Math.max(rightPx - leftPx, 2);
+      context.fillRect(leftPx, 0, widthPx, 2);
+      if (matches === null) {
+        // With tasks a tint would take their colours off those of the legend.
+        context.globalAlpha = 0.14;
+        context.fillRect(leftPx, 0, widthPx, layout.plotHeightPx);
+        context.globalAlpha = 1;
+      }
+      line(context, leftPx + 0.5, 0, leftPx + 0.5, layout.plotHeightPx);
+      line(context, leftPx + widthPx - 0.5, 0, leftPx + widthPx - 0.5, layout.plotHeightPx);
+    }
+    if (matches !== null) {
+      outlineMatches(context, picture, matches);
+    }
+  });
+}
+
+function outlineMatches(context: CanvasRenderingContext2D, picture: Picture, matches: Matches): void {
+  const { layout, theme } = picture;
+  context.strokeStyle = theme.ink;
+  for (const { row, topPx } of layout.boxes) {
+    const lane = row.kind === 'lane' ? matches.lane(row.id) : undefined;
+    for (const task of lane === undefined ? [] : tasksInSight(lane, picture)) {
+      const { leftPx, rightPx } = barPx(picture, lane?.startS[task] ?? 0, lane?.stopS[task] ?? 0);
+      context.strokeRect(leftPx + 0.5, topPx + (layout.rowPx - layout.barPx) / 2 + 0.5, Math.max(rightPx - leftPx - 1, 1), layout.barPx - 1);
+    }
+  }
 }

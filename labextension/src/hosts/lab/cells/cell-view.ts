@@ -67,7 +67,7 @@ export class CellView {
       release();
       widget.dispose();
     });
-    void Promise.all([import('../../chart-host'), import('../../frame')]).then(([{ MOUNTS, liveCharts }, { mountFrame }]) => {
+    void Promise.all([import('../../chart-host'), import('../../chart-frame')]).then(([{ MOUNTS, liveCharts }, { mountFrame }]) => {
       if (!signal.aborted) {
         const body = mountFrame(el, { kind: 'live', feed, recorder, popOut: null, close: this._closed }, signal);
         const { store, options } = liveCharts(feed, recorder, signal);

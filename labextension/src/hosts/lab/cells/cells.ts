@@ -1,11 +1,13 @@
-/** Finds the cells of computes in the notebooks and consoles of this page, and shows them to the person. */
+/** The code cells of notebooks: which are in the page, which cell a compute came from, and how it is shown to the person. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { IConsoleTracker } from '@jupyterlab/console';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { Token } from '@lumino/coreutils';
+import type { ISignal } from '@lumino/signaling';
+import type { Widget } from '@lumino/widgets';
 
 import type { RevealCell } from '../../../charts/ui/keeping';
-import { flash } from './flash';
+import { adoptStyles } from '../../../charts/ui/theme';
 
 export interface ICells {
   /** What leads from computes of a kernel to their cells. */
@@ -55,4 +57,52 @@ export class Cells implements ICells {
       flash(cell.node);
     };
   }
+}
+
+/** The model of a code cell. */
+export interface CodeModel {
+  readonly id: string;
+  readonly isDisposed: boolean;
+  readonly executionCount: number | null;
+  readonly sharedModel: { getSource(): string };
+  /** `running` from when the person runs it; JupyterLab 4.2 and 4.3 do not tell. */
+  readonly executionState?: string;
+  readonly stateChanged: ISignal<unknown, { readonly name: string; readonly newValue: unknown }>;
+  readonly outputs: { readonly changed: ISignal<unknown, { readonly type: string }> };
+}
+
+export interface CodeCell {
+  readonly widget: Widget;
+  readonly model: CodeModel;
+}
+
+export function codeCells(panel: NotebookPanel): CodeCell[] {
+  return panel.content.widgets.flatMap(widget =>
+    widget.model.type === 'code' ? [{ widget, model: widget.model as unknown as CodeModel }] : []
+  );
+}
+
+const FLASH_MS = 1_500;
+
+// Where the person wants no movement, the outline stands still and goes.
+const CSS = `
+.tsk-flash { outline: 2px solid var(--jp-brand-color1, #1565c0); outline-offset: -2px; }
+@media (prefers-reduced-motion: no-preference) {
+  .tsk-flash { animation: tsk-flash ${FLASH_MS}ms ease-in; }
+  @keyframes tsk-flash { to { outline-color: transparent; } }
+}
+`;
+
+const ends = new WeakMap<HTMLElement, ReturnType<typeof setTimeout>>();
+
+export function flash(el: HTMLElement): void {
+  adoptStyles(el, CSS);
+  clearTimeout(ends.get(el));
+  el.classList.add('tsk-flash');
+  ends.set(
+    el,
+    setTimeout(() => {
+      el.classList.remove('tsk-flash');
+    }, FLASH_MS)
+  );
 }

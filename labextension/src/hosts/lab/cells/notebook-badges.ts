@@ -1,15 +1,14 @@
 /** The badges of one notebook and what they unfold: follow its kernel's feed, and go when they would say what is no longer so. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 
-import { crc32 } from '../../../wire/frames';
 import type { TaskStore } from '../../../store';
-import { FeedFollower } from '../feed/follower';
+import { crc32 } from '../../../wire/frames';
 import type { IFeeds } from '../feed/feeds';
+import { FeedFollower } from '../feed/follower';
 import { Badge } from './badge';
 import { CellView } from './cell-view';
-import { type CodeCell, type CodeModel, codeCells } from './code-cells';
+import { type CodeCell, type CodeModel, codeCells, flash } from './cells';
 import { type CellFacts, type Execution, isCurrent, latestExecutions, windowOf } from './executions';
-import { flash } from './flash';
 
 export class NotebookBadges {
   constructor(

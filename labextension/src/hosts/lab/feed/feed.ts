@@ -9,7 +9,7 @@ import type { RunWindow } from '../../../store';
 import type { TaskStore } from '../../../store/task-store';
 import { type Batch, PageStream, WireError, decodeExplained, decodeLinks } from '../../../wire';
 import { isRecord } from '../../../wire/check';
-import { FEED_DEFAULTS, type FeedSettings } from './settings';
+import { FEED_DEFAULTS, type FeedSettings } from './state';
 import { InStep, RESUME_MS } from '../kernel/in-step';
 import { type Arrival, KernelLink, type LinkEvent } from '../kernel/link';
 import type { KernelError } from '../kernel/messages';

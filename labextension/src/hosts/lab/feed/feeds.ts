@@ -4,9 +4,9 @@ import { Token } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
 
-import type { PanelAsk } from '../kernel/announcements';
+import type { PanelAsk } from '../kernel/messages';
 import type { Feed } from './feed';
-import { FEED_DEFAULTS, type FeedSettings } from './settings';
+import { FEED_DEFAULTS, type FeedSettings } from './state';
 import type { Lease } from './leases';
 import { LeaseMap } from './leases';
 

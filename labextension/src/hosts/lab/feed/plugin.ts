@@ -3,7 +3,7 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import { IConsoleTracker } from '@jupyterlab/console';
 import { INotebookTracker } from '@jupyterlab/notebook';
 
-import { watchSession } from '../kernel/announcements';
+import { watchSession } from '../kernel/messages';
 import { Feeds, IFeeds } from './feeds';
 
 export const plugin: JupyterFrontEndPlugin<IFeeds> = {

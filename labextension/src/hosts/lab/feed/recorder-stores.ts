@@ -2,7 +2,7 @@
 import { ClusterStore } from '../../../store/cluster/cluster-store';
 import type { AskLinks } from '../../../store/tasks/links';
 import { TaskStore } from '../../../store/task-store';
-import type { FeedSettings } from './settings';
+import type { FeedSettings } from './state';
 import type { Lease } from './leases';
 import { LeaseMap } from './leases';
 

@@ -1,5 +1,5 @@
+/** What a feed is doing, in words, and what a person may set for all feeds of a page. */
 import { trans } from '../../../lib/translate';
-/** What a feed is doing, as views say it. */
 
 export type FeedState =
   /** Asking the kernel for a subshell, or waiting for its first answer. */
@@ -52,3 +52,12 @@ export function describeState(
       return trans.__('last update %1 s ago', String(Math.round(silentMs / 1000)));
   }
 }
+
+export interface FeedSettings {
+  /** Messages a second, at most. */
+  readonly updatesPerSecond: number;
+  /** How many tasks a store holds at most. */
+  readonly maxTasks: number;
+}
+
+export const FEED_DEFAULTS: FeedSettings = { updatesPerSecond: 10, maxTasks: 5_000_000 };

@@ -4,7 +4,7 @@ import { trans } from '../../../lib/translate';
 import type { ComponentChildren } from '../../../charts/ui/render';
 import { render } from '../../../charts/ui/render';
 import { adoptStyles } from '../../../charts/ui/theme';
-import { pinIcon } from './icons';
+import { pinIcon } from './charts';
 
 const CSS = `
 .tsk-panel {

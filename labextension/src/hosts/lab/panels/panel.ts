@@ -1,18 +1,18 @@
-/** A panel of JupyterLab with one chart of one kernel, mounted while it can be seen. */
+/** A panel of JupyterLab with one chart of one kernel, mounted while it can be seen, and anew where the kernel has another recorder. */
 import type { Kernel, Session } from '@jupyterlab/services';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
+import type { RevealCell } from '../../../charts/ui/keeping';
 import { trans } from '../../../lib/translate';
 import type { ICells } from '../cells/cells';
 import type { Feed } from '../feed/feed';
 import type { IFeeds } from '../feed/feeds';
 import { type ChartName, chartOf } from './charts';
 import { PanelHeader, statusOf } from './header';
-import { showLive } from './live-chart';
 import { type Memory, type PanelMemory, Views } from './memory';
 import type { Owners } from './owners';
-import { type Pin, PanelTarget } from './target';
+import { PanelTarget, type Pin } from './target';
 
 const LOOK_MS = 1_000;
 
@@ -226,5 +226,51 @@ async function loadTaskscope(feed: Feed): Promise<string | null> {
   } catch {
     // The kernel was restarted or shut down meanwhile, which the panel says.
     return null;
+  }
+}
+
+export interface LiveChartOptions {
+  readonly chart: ChartName;
+  readonly compact: boolean;
+  readonly views: Views;
+  readonly reveal: RevealCell;
+}
+
+/** Show a kernel's chart in `el` until `until` aborts. */
+export function showLive(el: HTMLElement, feed: Feed, options: LiveChartOptions, until: AbortSignal): void {
+  let mounted: AbortController | null = null;
+  let shown = '';
+  const refresh = (): void => {
+    const { recorder } = feed;
+    if (recorder !== shown) {
+      mounted?.abort();
+      shown = recorder;
+      mounted = new AbortController();
+      void mountChart(el, feed, recorder, mounted.signal, options);
+    }
+  };
+  feed.recorderChanged.connect(refresh);
+  until.addEventListener('abort', () => {
+    feed.recorderChanged.disconnect(refresh);
+    mounted?.abort();
+  });
+  refresh();
+}
+
+/** Mount a chart as soon as its script is here, unless the signal has aborted by then. */
+async function mountChart(el: HTMLElement, feed: Feed, recorder: string, signal: AbortSignal, { chart, views, ...more }: LiveChartOptions): Promise<void> {
+  try {
+    const { mountPanel } = await import('../../chart-host');
+    if (!signal.aborted) {
+      mountPanel(chart, el, feed, recorder, signal, {
+        ...more,
+        axis: newAxis => views.axis(recorder, newAxis, signal),
+        hidden: views.hidden(recorder),
+        onHidden: prefixes => { views.setHidden(recorder, prefixes); }
+      });
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    el.replaceChildren(trans.__('The chart could not be loaded: %1', reason));
   }
 }

@@ -1,13 +1,13 @@
 /** The frame around a widget's charts: a line that says what is not as it should be and leads to a panel, and the charts. */
 import type { LabIcon } from '@jupyterlab/ui-components';
 
-import { trans } from '../lib/translate';
 import type { ComponentChildren } from '../charts/ui/render';
 import { render } from '../charts/ui/render';
 import { adoptStyles } from '../charts/ui/theme';
+import { trans } from '../lib/translate';
 import type { Feed } from './lab/feed/feed';
-import { closeIcon, popOutIcon } from './lab/panels/icons';
 import { describeState } from './lab/feed/state';
+import { closeIcon, popOutIcon } from './lab/panels/charts';
 
 const LOOK_MS = 1_000;
 
