@@ -155,7 +155,7 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         return [("wall time", wall), memory]
     busy, before = f"{format_duration(totals.task_s)} in tasks", measure_before_tasks(recording)
     if before is not None and before.seconds >= _FELT_S:
-        wall += f", {format_duration(before.seconds)} of it before tasks: {before.words()}"
+        wall += f", {format_duration(before.seconds)} of it before tasks, mostly {before.longest()}"
     if totals.busy_fraction is not None:
         busy = f"{format_percent(totals.busy_fraction)} of {_workers(totals)}, {busy}"
     facts = [

@@ -441,11 +441,11 @@ def _prefix(
 
 PHASE_WORDS = {
     "send": "sending the graph",
-    "travel": "on its way",
+    "travel": "receiving the graph",
     "materialize": "making its tasks",
-    "order": "ordering them",
-    "initialize": "taking them in",
-    "wait": "until a worker began",
+    "order": "ordering tasks",
+    "initialize": "registering tasks",
+    "wait": "waiting for a worker",
 }
 """The phases, in order."""
 
@@ -457,19 +457,16 @@ class BeforeTasks:
     seconds: float
     phases_s: dict[str, float]
 
-    def words(self) -> str:
-        """Return the phases in words, without phases of less than a hundredth.
+    def longest(self) -> str:
+        """Return the longest phase in words.
 
         Examples
         --------
-        >>> BeforeTasks(12.0, {"send": 3.0, "materialize": 8.0, "order": 0.02, "wait": 0.98}).words()
-        '3 s sending the graph, 8 s making its tasks, 980 ms until a worker began'
+        >>> BeforeTasks(12.0, {"send": 3.0, "materialize": 8.0, "wait": 0.98}).longest()
+        'making its tasks (8 s)'
         """
-        return ", ".join(
-            f"{format_duration(seconds)} {PHASE_WORDS[phase]}"
-            for phase, seconds in self.phases_s.items()
-            if seconds >= self.seconds / 100
-        )
+        phase, seconds = max(self.phases_s.items(), key=lambda item: item[1])
+        return f"{PHASE_WORDS[phase]} ({format_duration(seconds)})"
 
 
 def measure_before_tasks(recording: RecordedData, runs: Sequence[Run] | None = None) -> BeforeTasks | None:

@@ -25,7 +25,7 @@ from taskscope.analysis.explain.schedule import Schedule, key_texts
 from taskscope.analysis.explain.waits import CLIENT, Stacks
 from taskscope.analysis.memory import memory_peak
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
-from taskscope.analysis.totals import PHASE_WORDS, measure_before_tasks
+from taskscope.analysis.totals import measure_before_tasks
 from taskscope.model.tables.records import Run
 
 _MANY_TASKS = 1_000
@@ -45,14 +45,12 @@ def client_gaps(whole: Whole) -> Iterator[Finding]:
     places = Stacks(whole.recording, [-1], gaps).places(CLIENT)
     where = ", ".join(place.text for place in places[:2])
     n = sum(len(schedule.runs) for schedule in whole.schedules)
-    what = f": {where}" if where else ""
+    what = f". The program ran {where}" if where else ""
     yield measured(
         "client-gaps",
         client_s,
-        f"no compute ran for {whole.share(client_s)} of the time, between {format_count(n)} computes the "
-        f"program did something else{what}",
-        "build all results first and ask for them in one call, dask.compute(a, b, c); or move what the "
-        "program does between computes into tasks",
+        f"no compute ran for {whole.share(client_s)} of the time, between {format_count(n)} computes{what}",
+        "compute all results in one call, dask.compute(a, b, c), or move the work between them into tasks",
         {"client_s": client_s, "n_computes": n, "where": where or None},
     )
 
@@ -64,10 +62,8 @@ def no_workers(whole: Whole) -> Iterator[Finding]:
         yield measured(
             "no-workers",
             without_s,
-            f"no worker for {format_duration(without_s)}: tasks were ready, and the cluster had none to run "
-            "them",
-            "start workers before the compute, and wait for them: client.wait_for_workers(1); of an adaptive "
-            "cluster keep one: cluster.adapt(minimum=1)",
+            f"the cluster had no worker for {format_duration(without_s)}, and tasks were ready",
+            "wait for workers before the compute: client.wait_for_workers(1), or cluster.adapt(minimum=1)",
             {"no_worker_s": without_s},
         )
 
@@ -84,10 +80,9 @@ def pool_start(whole: Whole) -> Iterator[Finding]:
         yield measured(
             "pool-start",
             start_s,
-            f"{whole.share(start_s)} of the time went by until {format_count(workers)} "
-            f"{plural('process', workers)} had started{each}: they import what tasks need first",
-            "start them once: client = Client() is used by all computes that follow; or use threads, "
-            'compute(scheduler="threads"), where the code releases the interpreter\'s lock',
+            f"{whole.share(start_s)} of the time passed until {format_count(workers)} "
+            f"{plural('process', workers)} had started{each}",
+            'start them once, client = Client(), or use threads: compute(scheduler="threads")',
             {"start_s": start_s, "n_computes": n, "runs": [run.run for run in runs]},
         )
 
@@ -100,14 +95,13 @@ def large_graph(whole: Whole) -> Iterator[Finding]:
     evidence: dict[str, object] = {"graph_s": graph_s, "n_tasks": n_tasks}
     if before is not None:
         evidence["phases_s"] = before.phases_s
-    phases = "" if before is None else before.words()
+    phases = "" if before is None else f", mostly {before.longest()}"
     large = max(runs, key=lambda run: run.largest_argument_bytes or 0.0, default=None)
     if large is not None and (large.largest_argument_bytes or 0.0) >= _LARGE_ARGUMENT:
         yield from _large_argument(whole, large, graph_s, evidence)
     elif runs and n_tasks >= _MANY_TASKS and graph_s:
         n, share = format_count(n_tasks), whole.share(graph_s)
-        text = f"graphs of {n} tasks were put in order or sent for {share} of the time, before any task ran"
-        text += f": {phases}" if phases else ""
+        text = f"ordering and sending graphs of {n} tasks took {share} of the time{phases}"
         fewer = "use larger chunks or partitions, so that there are fewer tasks"
         array = UserArray.of(runs)
         call = array and array.larger(n_tasks / _MANY_TASKS, 2)
@@ -122,12 +116,11 @@ def large_graph(whole: Whole) -> Iterator[Finding]:
             yield measured(
                 "large-graph",
                 min(own_s, graph_s),
-                f"before any task ran {whole.share(graph_s)} of the time went by, with "
-                f"{format_count(n_tasks)} {plural('task', n_tasks)} only: {phases}",
-                "pass large objects by client.scatter, or load them inside of tasks, instead of as arguments"
+                f"{whole.share(graph_s)} of the time passed before any task ran, with only "
+                f"{format_count(n_tasks)} {plural('task', n_tasks)}{phases}",
+                "pass large objects by client.scatter, or load them in tasks, instead of as arguments"
                 if carried >= _LARGE_ARGUMENT
-                else f"most of it was {PHASE_WORDS[max(sent_s, key=sent_s.__getitem__)]}: compute several "
-                "results in one call, or use fewer and larger tasks",
+                else "compute several results in one call, or use fewer and larger tasks",
                 evidence,
             )
 
@@ -142,11 +135,9 @@ def _large_argument(whole: Whole, run: Run, graph_s: float, evidence: dict[str, 
     yield measured(
         "large-graph",
         seconds,
-        f"the graph carried {format_bytes(carried)}: the largest argument, "
-        f"{format_bytes(run.largest_argument_bytes)}, is in task {key}; it was packed and sent for "
-        f"{whole.share(seconds)} of the time",
-        "send it once and pass the future: future = client.scatter(data, broadcast=True); or load it inside "
-        "of tasks",
+        f"packing and sending {format_bytes(carried)} with the graph took {whole.share(seconds)} of the "
+        f"time. The largest argument, {format_bytes(run.largest_argument_bytes)}, is in task {key}",
+        "send it once, future = client.scatter(data, broadcast=True), or load it in tasks",
         evidence
         | {
             "graph_bytes": run.graph_bytes,
@@ -201,11 +192,9 @@ def recomputed(parts: list[Part]) -> Iterator[Finding]:
         yield (measured if is_certain else at_most)(
             "recomputed",
             worth_s,
-            f"{tasks} ran that had run in a compute before, {format_duration(again_s)} together"
-            if is_certain
-            else f"{tasks} began with a step that had run in a compute before; they took "
+            f"{tasks} {'' if is_certain else 'began with a step that '}had run in a compute before, "
             f"{format_duration(again_s)} together",
-            "ask for the results in one call, dask.compute(a, b, c), or keep what they share: "
+            "compute the results in one call, dask.compute(a, b, c), or keep their shared part: "
             "x = x.persist()",
             {"n_tasks": n_again, "seconds": again_s, "prefixes": list(names)[:3]},
         )
@@ -225,10 +214,9 @@ def memory_pressure(whole: Whole) -> Iterator[Finding]:
         yield measured(
             "memory-pressure",
             disk_s,
-            f"tasks waited for {whole.share(disk_s)} of the time for results that workers had no memory for "
-            f"and wrote to disk (up to {format_bytes(spilled)} of one)",
-            "use smaller chunks or partitions, hold fewer results at a time (do not persist all of them), or "
-            "give workers more memory: LocalCluster(memory_limit=…)",
+            f"tasks waited {whole.share(disk_s)} of the time for results that workers had spilled to disk "
+            f"(up to {format_bytes(spilled)} on one)",
+            "use smaller chunks or partitions, or give workers more memory: LocalCluster(memory_limit=…)",
             {
                 "disk_s": disk_s,
                 "spilled_bytes": spilled,
@@ -249,10 +237,9 @@ def transfers(whole: Whole, parts: list[Part]) -> Iterator[Finding]:
             moved_s,
             moved_s * (1 - BAND),
             moved_s * (1 + BAND) + crowded_s,
-            f"tasks waited for {whole.share(moved_s)} of the time for results of other workers "
+            f"tasks waited {whole.share(moved_s)} of the time for results of other workers "
             f"({format_bytes(nbytes)} in all)",
-            "keep together what belongs together: fewer and larger workers, chunks along the axis that is "
-            "reduced, no rechunk or shuffle that is not needed; reduce first, then combine",
+            "use fewer and larger workers, chunks along the reduced axis, and no needless rechunk or shuffle",
             {"transfer_s": moved_s, "nbytes": nbytes, "queued_s": crowded_s},
         )
 
@@ -273,9 +260,9 @@ def serialization(whole: Whole, parts: list[Part]) -> Iterator[Finding]:
         yield measured(
             "serialization",
             seconds,
-            f"for {whole.share(seconds)} of the time arguments and results were packed, sent and unpacked",
-            "send less: load data inside of tasks, return what is needed only, fuse steps into one task; "
-            'with a pool of processes try threads, compute(scheduler="threads"), which send nothing',
+            f"packing, sending and unpacking arguments and results took {whole.share(seconds)} of the time",
+            "load data in tasks and return only what is needed"
+            + (', or use threads: compute(scheduler="threads")' if between_s else ""),
             {"workers_s": packed_s, "pool_s": between_s},
         )
 
@@ -297,14 +284,13 @@ def lost_work(whole: Whole, parts: list[Part]) -> Iterator[Finding]:
         lost = f"{format_count(n_again)} {plural('task', n_again)} ran in vain as workers were lost"
         texts = [
             *([f"{lost} ({format_duration(again_s)})"] if n_again else []),
-            *([f"attempts that failed were waited for for {format_duration(failed_s)}"] if failed_s else []),
+            *([f"failed attempts took {format_duration(failed_s)}"] if failed_s else []),
         ]
         yield measured(
             "lost-work",
             worth_s,
             ", and ".join(texts),
-            "see in recording.messages and the workers' logs why they were lost (memory, most often): "
-            "smaller chunks, or more memory for each; keep what is dear with client.replicate or on disk",
+            "see recording.messages and the workers' logs; where memory was short, use smaller chunks",
             {"n_tasks": n_again, "seconds": again_s, "failed_attempt_s": failed_s},
         )
 
@@ -353,7 +339,7 @@ def slow_worker(part: Part) -> Iterator[Finding]:
         worth_s,
         f"worker {printable(name, 36)} took {ratio[slowest]:.1f} times as long as the others for the "
         "same tasks",
-        "see what else runs on its machine, or leave it out: client.retire_workers([address])",
+        "check what else runs on its machine, or retire it: client.retire_workers([address])",
         {
             "runs": part.runs,
             "worker": name,
@@ -395,7 +381,6 @@ def idle_workers(part: Part) -> Iterator[Finding]:
         worth_s,
         f"{n_idle} of {n_threads} worker threads ran nothing, though there were "
         f"{format_count(len(schedule.seconds))} tasks",
-        "see whether tasks are bound to workers (workers=, resources=, allow_other_workers=False), or need "
-        "data that one worker has: client.rebalance(), or scatter(…, broadcast=True)",
+        "check whether workers= or resources= bind tasks, or spread their data: client.rebalance()",
         {"runs": part.runs, "n_idle": n_idle, "n_threads": n_threads, "n_tasks": len(schedule.seconds)},
     )

@@ -49,17 +49,17 @@ def interpreter_lock(part: Part) -> Iterator[Finding]:
     cpu_s = np.nan_to_num(schedule.cpu_s)
     alone_s = max(float(cpu_s.sum()) / cores, longest_chain_s(schedule, cpu_s))
     worth_s = max(in_tasks_s - alone_s, 0.0)
-    rate = "" if load.cpu_rate is None else f" and kept {load.cpu_rate:.1f} cores busy"
+    n, rate = load.concurrency, load.cpu_rate
+    kept = "" if rate is None else f". {n:.1f} tasks at a time kept {rate:.1f} cores busy"
     # Processes have to send arguments and results, which was not measured.
     yield Finding(
         "interpreter-lock",
         worth_s,
         worth_s * (0.0 if load.is_crowded else 0.5),
         worth_s,
-        f"threads took turns in running Python: for {format_percent(load.lock_share)} of the time the "
-        f"interpreter's lock was held; {load.concurrency:.1f} tasks ran at a time{rate}",
-        'use processes: compute(scheduler="processes"), or a LocalCluster of workers with one thread each; '
-        "or code that releases the interpreter's lock, as NumPy's does",
+        "threads took turns in running Python: the interpreter's lock (GIL) was held "
+        f"{format_percent(load.lock_share)} of the time{kept}",
+        'use processes, compute(scheduler="processes"), or a LocalCluster of workers with one thread each',
         {
             "runs": part.runs,
             "concurrency": load.concurrency,
@@ -86,10 +86,9 @@ def lock(part: Part) -> Iterator[Finding]:
     yield at_most(
         "lock",
         part.saved_s(schedule.seconds - at_lock),
-        f"tasks of {listed(names)} took turns at a lock: for {format_percent(min(share, 1.0))} of their time "
-        f"they waited for it, {part.stacks.words(names, ['lock'])}",
-        "more workers of this process do not help: do less while the lock is held, or use processes, each of "
-        "which has its own (netCDF4 and HDF5 have one a process), or a format without one (Zarr)",
+        f"tasks of {listed(names)} waited {format_percent(min(share, 1.0))} of their time for a lock. "
+        f"{part.stacks.words(names, ['lock'])}",
+        "do less while the lock is held, use processes (netCDF4 and HDF5 lock each of them apart), or Zarr",
         {"runs": part.runs, "lock_s": schedule.load.lock_s, "share": share, "prefixes": names},
     )
 
@@ -109,8 +108,9 @@ def oversubscribed(part: Part) -> Iterator[Finding]:
     yield at_most(
         "oversubscribed",
         max(part.base_s - least_s, 0.0),
-        f"the process kept {used:.1f} of {cores} cores busy with {process_s / max(cpu_s, 1e-9):.1f} times "
-        "the CPU time of its tasks' own threads: tasks start threads of their own (BLAS, for instance)",
+        f"tasks start threads of their own (BLAS, for instance): the process took "
+        f"{process_s / max(cpu_s, 1e-9):.1f} times the CPU time of its tasks. "
+        f"It kept {used:.1f} of {cores} cores busy",
         _fewer_threads(part),
         {
             "runs": part.runs,
@@ -131,8 +131,8 @@ def _fewer_threads(part: Part) -> str:
     unset = [f"{name}=1" for name in names if str(limits.get(name)) != "1"]
     call = "threadpoolctl.threadpool_limits(1) around the compute"
     if len(unset) < len(names):
-        return f"the environment has one thread for BLAS already: use {call}, or see which library has more"
-    return f"let Dask alone have the cores: set {', '.join(unset)} before NumPy is imported, or use {call}"
+        return f"BLAS has one thread already: use {call}, or check which library has more"
+    return f"set {', '.join(unset)} before NumPy is imported, or use {call}"
 
 
 def _with_own_threads_s(part: Part) -> float | None:
@@ -173,8 +173,8 @@ def waiting(part: Part) -> Iterator[Finding]:
     yield measured(
         "waiting",
         part.saved_s(schedule.seconds - off_s),
-        f"tasks of {listed(names)} had a core for {format_percent(cpu_s / whole_s)} of their time; for the "
-        f"rest they waited {what}{f', {place}' if place else ''}",
+        f"tasks of {listed(names)} had a core for {format_percent(cpu_s / whole_s)} of their time and "
+        f"waited {what}{f'. {place}' if place else ''}",
         _more_at_a_time(part, kind, int(waits.sum())),
         {"runs": part.runs, "seconds": whole_s, "cpu_s": cpu_s, "waits_for": kind, "prefixes": names},
     )
@@ -183,14 +183,14 @@ def waiting(part: Part) -> Iterator[Finding]:
 def _more_at_a_time(part: Part, kind: Kind | None, n_tasks: int) -> str:
     if n_tasks <= part.schedule.n_threads and kind not in _FOR_OTHERS:
         return (
-            f"there are {format_count(n_tasks)} {plural('task', n_tasks)} that wait and "
-            f"{format_count(part.schedule.n_threads)} workers: split them, so that more wait at the same time"
+            f"split the {format_count(n_tasks)} {plural('task', n_tasks)} that wait: there are "
+            f"{format_count(part.schedule.n_threads)} workers, so more can wait at the same time"
         )
     twice = format_count(2 * part.schedule.n_threads)
     if kind in _FOR_OTHERS:
         return (
-            "do not wait inside of a task for what others compute: pass it as an argument, so that Dask "
-            "starts the task when it is there"
+            "do not wait in a task for what others compute: pass it as an argument, and Dask starts the task "
+            "in time"
         )
     more = f"compute(num_workers={twice})"
     if part.schedule.is_on_cluster:
@@ -283,8 +283,8 @@ def short_tasks(part: Part) -> Iterator[Finding]:
     yield measured(
         "short-tasks",
         max(in_tasks_s, 0.0) + fewer * schedule.outside_s,
-        f"{which} took {format_duration(mean_s)} each; workers waited {format_duration(handing_s)} for each "
-        "to be put in order and handed over",
+        f"{which} took {format_duration(mean_s)} each, and scheduling took {format_duration(handing_s)} "
+        "for each",
         _larger_chunks(part, is_short, mean_s),
         {
             "runs": part.runs,
@@ -320,13 +320,13 @@ def _larger_chunks(part: Part, chosen: NDArray[np.bool_], mean_s: float) -> str:
     if largest >= 10e3:
         step = max(round(_WHOLE_BYTES / largest), 2)
         return (
-            f"use larger chunks or partitions: results are {format_bytes(largest)} each at most, so about "
-            f"{format_bytes(_WHOLE_BYTES)} each is 1 chunk in place of {format_count(step)}"
+            f"use larger chunks or partitions: 1 of about {format_bytes(_WHOLE_BYTES)} in place of "
+            f"{format_count(step)} of {format_bytes(largest)} at most"
         )
     step = max(min(round(step), n // max(part.schedule.n_threads, 1)), 2)
     return (
-        f"use larger chunks or partitions, or put several calls into one task: {format_count(step)} of them "
-        f"in place of one are about {format_duration(step * mean_s)}"
+        f"use larger chunks or partitions, or put {format_count(step)} calls into one task of about "
+        f"{format_duration(step * mean_s)}"
     )
 
 
@@ -349,7 +349,7 @@ def stragglers(part: Part) -> Iterator[Finding]:
         "stragglers",
         worth_s,
         f"{format_count(n)} {plural('task', n)} of {listed(names)} took {format_duration(late_s)}"
-        f"{' together' if n > 1 else ''}, where tasks like {'it' if n == 1 else 'them'} take "
+        f"{' together' if n > 1 else ''}, tasks like {'it' if n == 1 else 'them'} "
         f"{format_duration(usual_s)} each{what}",
         advice,
         {
@@ -372,10 +372,10 @@ def _why_late(part: Part, late: NDArray[np.int64]) -> tuple[str, str]:
         own = sizes[late[0]]
         if usual > 0 and own >= _LARGER * usual:
             return (
-                f"; its {what} are {format_bytes(own)}, theirs {format_bytes(usual)}",
-                "split what they work on evenly: rechunk, or repartition by size",
+                f". Its {what} are {format_bytes(own)}, theirs {format_bytes(usual)}",
+                "split the data evenly: rechunk, or repartition by size",
             )
-    return "", "look what is different about them: the data they read, or the branch of the code they take"
+    return "", "check what is different about them: the data they read, or the branch of the code they take"
 
 
 def idle(part: Part) -> Iterator[Finding]:
@@ -416,10 +416,10 @@ def idle(part: Part) -> Iterator[Finding]:
         least_s = schedule.outside_s + float(schedule.seconds.sum()) / schedule.n_threads
         worth_s = max(part.base_s - least_s, 0.0)
         text = (
-            f"tasks that need each other took {format_duration(chain_s)} one after the other, and the other "
-            "workers had nothing to do"
+            f"a chain of tasks that need each other took {format_duration(chain_s)}, and the other workers "
+            "were idle"
         )
-        advice = "cut the chain: combine results in a tree (split_every=8), or split its longest tasks"
+        advice = "combine results in a tree (split_every=8), or split the longest tasks of the chain"
         evidence |= {"prefixes": [*part.whole.path.prefix_s][:3], "is_chain": True}
         yield at_most("long-chain", worth_s, text, advice, evidence)
     else:
@@ -447,22 +447,18 @@ def _serial_step(part: Part, steps: NDArray[np.int64], step_s: float, evidence: 
     names = part.most(steps)
     text = (
         f"{format_count(n)} {plural('task', n)} of {listed(names)} ran alone for {format_duration(step_s)} "
-        f"while {format_count(others)} of {format_count(schedule.n_threads)} workers had nothing to do: "
-        "everything waits for it"
+        f"while {format_count(others)} of {format_count(schedule.n_threads)} workers were idle"
     )
     first = int(steps[0])
     n_inputs = int(schedule.n_needed[first])
     if len(schedule.seconds) == n:
-        advice = "split its work: use smaller chunks or partitions, so that there are several tasks a worker"
+        advice = "use smaller chunks or partitions, so that there are several tasks for each worker"
     elif n_inputs >= 4:
-        advice = (
-            f"it takes {format_count(n_inputs)} results at once: combine them in a tree (split_every=4), or "
-            "return less from each of them"
-        )
+        advice = f"it takes {format_count(n_inputs)} results at once: combine them in a tree (split_every=4)"
     elif n_inputs:
-        advice = "hand it less: smaller blocks, or a reduction in a tree (split_every) before it"
+        advice = "give it less data: smaller blocks, or a reduction in a tree (split_every) before it"
     else:
-        advice = "all other tasks wait for this one: split what it reads or makes into several tasks"
+        advice = "split the data that it reads or makes into several tasks, as all others wait for it"
     worth_s = step_s * (1 - 1 / schedule.n_threads)
     return at_most(
         "serial-step",
@@ -490,14 +486,14 @@ def _few_tasks(part: Part, idle_s: float, evidence: dict[str, object]) -> Iterat
     names = part.most(part.kind == widest)
     what = f"{format_count(n_like)} {plural('task', n_like)} of {listed(names)}"
     text = f"{what} for {format_count(schedule.n_threads)} workers: " + (
-        "their number does not fit, so some had nothing to do" if was_full else "some had nothing to do"
+        "their number does not divide evenly, so some were idle" if was_full else "some were idle"
     )
     pieces = 2 * schedule.n_threads
     array = UserArray.of(part.schedule.runs)
     call = array and array.smaller(pieces)
     advice = (
         f"use smaller chunks or partitions, about {format_count(pieces)} or more instead of "
-        f"{format_count(n_like)}, so that there are several tasks for each worker"
+        f"{format_count(n_like)}"
     )
     advice += f": {call}" if call else ""
     yield at_most("few-tasks", idle_s, text, advice, evidence | {"prefixes": names})

@@ -87,7 +87,7 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
         # What its own tasks did has little to do with how long it took.
         return Explanation((), makespan_s, None, note)
     notes = [*([note] if note else []), *_verdict(whole, found)]
-    return Explanation(tuple(found), makespan_s, None, "; ".join(notes) or None)
+    return Explanation(tuple(found), makespan_s, None, ". ".join(notes) or None)
 
 
 def _findings(whole: Whole) -> Iterator[Finding]:
@@ -113,7 +113,7 @@ def _placed(part: Part, finding: Finding) -> Finding:
     where = part.stacks.words(prefixes) if isinstance(prefixes, list) else ""
     if not where:
         return finding
-    text = f"{finding.text}; {where}" if finding.cause in _PLACED else finding.text
+    text = f"{finding.text}. {where}" if finding.cause in _PLACED else finding.text
     return replace(finding, text=text, evidence={**finding.evidence, "where": where})
 
 
@@ -168,8 +168,8 @@ def _waited_for_others(
     others = [other for other in waited if waited[other]]
     return whole_s, (
         f"compute {run} waited {format_duration(whole_s)} of {format_duration(makespan_s)} for tasks of "
-        f"{plural('compute', len(others))} {', '.join(map(str, others))}, which ran beside it: explain() "
-        "looks at them as one graph"
+        f"{plural('compute', len(others))} {', '.join(map(str, others))}. explain() of all computes takes "
+        "them as one graph"
     )
 
 
@@ -192,11 +192,11 @@ def _verdict(whole: Whole, found: Sequence[Finding]) -> Iterator[str]:
     is_busy = lacked_s >= _BUSY * max(task_s, 1e-9) and calm_s <= (1 - _LEAST_SHARE) * whole.makespan_s
     if is_busy:
         busy = (
-            f"the machine was busy: for {format_percent(lacked_s / task_s)} of their time tasks waited for "
-            f"cores that other programs used; on a quiet one it would take about {format_duration(calm_s)} "
-            f"instead of {format_duration(whole.makespan_s)}"
+            f"the machine was busy: tasks waited {format_percent(lacked_s / task_s)} of their time for cores "
+            f"that other programs used. On a quiet one it would take about {format_duration(calm_s)} instead "
+            f"of {format_duration(whole.makespan_s)}"
         )
-        yield busy if found else f"{busy}; what else costs time may not show beside them"
+        yield busy if found else f"{busy}. Other causes may be hidden"
     if found or is_busy:
         return
     if not able_s:
@@ -210,4 +210,4 @@ def _verdict(whole: Whole, found: Sequence[Finding]) -> Iterator[str]:
         yield f"nothing to gain here that is worth 5 % of the wall time: {workers}"
     else:
         rest = ", ".join(f"{cause} {format_duration(seconds)}" for cause, seconds in waits)
-        yield f"no cause that is worth 5 % of the wall time was found: {workers}; waits of the path: {rest}"
+        yield f"no cause worth 5 % of the wall time was found: {workers}. Waits on the critical path: {rest}"

@@ -200,8 +200,8 @@ def test_computes_that_need_each_others_results_are_one_graph() -> None:
     assert (case.makespan_s, case.chain_s, case.work_s) == (2.0, 2.0, 1.25)
     assert recording.explain().reason is None
     assert recording.explain(run=1).answer == (
-        "compute 1 waited 3.5 s of 4.5 s for tasks of compute 0, which ran beside it: explain() looks at "
-        "them as one graph"
+        "compute 1 waited 3.5 s of 4.5 s for tasks of compute 0. explain() of all computes takes them as "
+        "one graph"
     )
 
 
