@@ -135,11 +135,12 @@ class Session:
 
     def metadata(self) -> dict[str, object]:
         """Return facts about this process that belong into a recording."""
-        distributed = sys.modules.get("distributed")
+        # Another thread may be importing it.
+        distributed = getattr(sys.modules.get("distributed"), "__version__", None)
         return {
             "taskscope": __version__,
             "dask": dask.__version__,
-            **({} if distributed is None else {"distributed": distributed.__version__}),
+            **({} if distributed is None else {"distributed": distributed}),
             "numpy": np.__version__,
             "python": platform.python_version(),
             "platform": sys.platform,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import sys
 import threading
 import uuid
 from collections.abc import Mapping, Sequence
@@ -43,6 +44,7 @@ from taskscope.record.run import (
     links_of,
     prefix_progress,
     tasks_in_flight,
+    without_ended,
 )
 from taskscope.record.tables.activities import ActivityLog, NewActivities
 from taskscope.record.tables.cache_usage import Holding
@@ -362,12 +364,16 @@ class Recorder:
         """Return the recording of these runs, both included and by default up to the last."""
         with self._lock:
             self.pull_all()
+            cursor = self._tasks.cursor
+            running = self._in_flight(self._runs.window(first_run, last_run), self.now_s())
+            # A task that ends between two reads is in flight in the first one and a row in the second.
+            self.pull_all()
             states = self._runs.window(first_run, last_run)
             graphs, numbers = _graphs(states), {s.run.run for s in states}
             blocks = self._tasks.of_runs(graphs)
             held = sum(map(len, blocks))
             now_s = self.now_s()
-            in_flight = self._in_flight(states, now_s)
+            in_flight = without_ended(running, self._tasks.parts_since(cursor, sys.maxsize)[1], now_s)
             until_s = math.inf if stop_s is None else stop_s
             return RecordedData(
                 started_at=self.started_at + timedelta(seconds=start_s),

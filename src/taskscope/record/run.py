@@ -178,6 +178,30 @@ def _of_run(log: RunLog, lanes: LaneTable, groups: GroupTable, origin: float) ->
         yield RunningTask(log.run, lane_id, group, key_text(key), whole_ticks(start - origin))
 
 
+def without_ended(running: Sequence[RowBlock], ended: Sequence[RowBlock], now_s: float) -> list[RowBlock]:
+    """Return the tasks in flight that are not among the rows of tasks that ended since, until `now_s`."""
+    stops: dict[tuple[int, int], float] = {}
+    for block in ended:
+        for task, stop_s in zip(block.task.tolist(), (block.start + block.duration).tolist(), strict=True):
+            stops[block.run, task] = stop_s
+    return [
+        replace(left, duration=round_down_f4(np.maximum(now_s - left.start, 0.0)))
+        for block in running
+        for left in [
+            block.part(
+                np.array(
+                    [
+                        stops.get((block.run, task), -math.inf) <= start
+                        for task, start in zip(block.task.tolist(), block.start.tolist(), strict=True)
+                    ],
+                    bool,
+                )
+            )
+        ]
+        if len(left)
+    ]
+
+
 def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:
     """Return how many tasks of each group of a run are in flight, by the group's id.
 

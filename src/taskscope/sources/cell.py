@@ -141,8 +141,9 @@ def show_error(error: BaseException) -> None:
 
 
 def _shell() -> Any:  # noqa: ANN401 - IPython's, which is not imported: a script without it is in no notebook
-    ipython = sys.modules.get("IPython")
-    return ipython.get_ipython() if ipython is not None else None
+    # Another thread may be importing it.
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return None if get_ipython is None else get_ipython()
 
 
 def _prompt(count: int | None) -> Cell:

@@ -7,6 +7,7 @@ import platform
 import sys
 import threading
 from importlib.metadata import version
+from types import ModuleType
 from typing import Any
 
 import dask
@@ -151,3 +152,12 @@ class TestFork:
         with watching() as run:
             assert dask.get({"outer": (forks,)}, "outer") == 7
         assert statuses(run) == {"outer": "finished"}
+
+
+def test_a_recording_is_taken_while_another_thread_imports_distributed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", ModuleType("distributed"))
+    with taskscope.profile() as run:
+        dask.delayed(len)("ab").compute()
+    assert "distributed" not in run.recording.metadata

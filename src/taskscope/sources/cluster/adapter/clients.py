@@ -85,17 +85,17 @@ def may_have_clients() -> bool:
 
 def is_client(thing: object) -> bool:
     """Return whether this is a ``distributed.Client``."""
-    module = sys.modules.get("distributed.client")
-    return module is not None and isinstance(thing, module.Client)
+    client = getattr(sys.modules.get("distributed.client"), "Client", None)
+    return client is not None and isinstance(thing, client)
 
 
 def default_client() -> Any:
     """Return the client that is Dask's default scheduler, None if there is none."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None or dask.config.get("scheduler", None) not in {"dask.distributed", "distributed"}:
+    find = getattr(sys.modules.get("distributed"), "default_client", None)
+    if find is None or dask.config.get("scheduler", None) not in {"dask.distributed", "distributed"}:
         return None
     try:
-        return distributed.default_client()
+        return find()
     except ValueError:
         return None
 
