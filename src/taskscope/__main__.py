@@ -2,7 +2,7 @@
 
 import sys
 
-from taskscope.cli.main import main
+from taskscope.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -13,7 +13,7 @@ from tests.support.waiting import PATIENCE_S
 
 SCRIPT = """
 import gc, sys, threading, time
-from taskscope.sources.frames import calls_from, current_frames
+from taskscope.sources.stacks import calls_from, current_frames
 
 stop_s = time.monotonic() + 5.0
 

@@ -12,9 +12,9 @@ import pytest
 
 import taskscope
 from docs.options import PAGE, page
-from taskscope.cli.main import _parser
+from taskscope.cli import _parser
 from taskscope.errors import OptionError
-from taskscope.jupyter.magics.magic import ProfileMagics
+from taskscope.jupyter.magics import ProfileMagics
 from taskscope.options import Options, ProfileOptions, code_of, declared, functions_named
 from taskscope.profiling import BlockOptions
 
@@ -90,7 +90,7 @@ def test_a_block_is_recorded_as_a_holder_with_the_same_options_would_be() -> Non
 
 def test_the_declaration_is_read_without_what_takes_long_to_import() -> None:
     code = (
-        "import sys; from taskscope.cli.main import _parser; _parser();"
+        "import sys; from taskscope.cli import _parser; _parser();"
         " print(sorted({'dask', 'numpy'} & set(sys.modules)))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"

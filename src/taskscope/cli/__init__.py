@@ -1,5 +1,128 @@
-"""The command ``taskscope``: look at saved recordings, hand them on, and profile a script."""
+"""The command ``taskscope``: view and export saved recordings, and profile a script."""
 
-from taskscope.cli.main import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import argparse
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+
+from taskscope.errors import ExistingFileError, TaskscopeError
+from taskscope.model.version import __version__
+from taskscope.options import arguments
+
+EXPORTS = {
+    "html": ".html",
+    "txt": ".txt",
+    "json": ".json",
+    "trace": ".trace.json",
+    "speedscope": ".speedscope.json",
+    "parquet": "-parquet",
+    "csv": "-csv",
+    "taskscope": "-copy.taskscope",
+}
+"""The formats, and what takes the place of the file's extension by default."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    given = _parser().parse_args(arguments)
+    try:
+        status: int = given.function(given)
+    except ExistingFileError as error:
+        sys.stderr.write(f"taskscope: {error.problem}; add --overwrite to replace it\n")
+        return 1
+    except TaskscopeError as error:
+        sys.stderr.write(f"taskscope: {error}\n")
+        return 1
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="taskscope", description="See what Dask computations did: view, export or compute a recording."
+    )
+    parser.add_argument("--version", action="version", version=f"taskscope {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_view(commands.add_parser("view", help="open a recording in a browser"))
+    _add_export(commands.add_parser("export", help="write a recording in another format"))
+    _add_info(commands.add_parser("info", help="print what a recording holds"))
+    _add_explain(commands.add_parser("explain", help="say why it took as long as it did, and what to change"))
+    _add_compare(commands.add_parser("compare", help="say what changed from one recording to another"))
+    _add_run(commands.add_parser("run", help="run a Python script or module and record what Dask does in it"))
+    return parser
+
+
+def _loaded_when_run(module: str, name: str) -> Callable[[argparse.Namespace], int]:
+    """Return a command that is imported when it runs: dask and numpy take most of a second."""
+
+    def command(given: argparse.Namespace) -> int:
+        status: int = getattr(importlib.import_module(f"taskscope.cli.{module}"), name)(given)
+        return status
+
+    return command
+
+
+def _add_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a .taskscope file")
+    parser.add_argument(
+        "--partial", action="store_true", help="of a damaged file, take what stands before the damage"
+    )
+
+
+def _add_view(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument("--no-open", action="store_true", help="only print where the page was written")
+    parser.set_defaults(function=_loaded_when_run("files", "view"))
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument("--to", required=True, choices=EXPORTS, help="the format")
+    parser.add_argument("-o", "--output", metavar="PATH", help="where to; by default beside FILE")
+    parser.add_argument("--overwrite", action="store_true", help="replace what is there")
+    parser.add_argument("--redact", action="store_true", help="replace names of keys, labels and threads")
+    parser.set_defaults(function=_loaded_when_run("files", "export"))
+
+
+def _add_info(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.set_defaults(function=_loaded_when_run("files", "info"))
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument("--json", action="store_true", help="print findings as JSON")
+    parser.set_defaults(function=_loaded_when_run("files", "explain"))
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("before", metavar="BEFORE", help="a .taskscope file")
+    parser.add_argument("after", metavar="AFTER", help="a .taskscope file")
+    parser.add_argument(
+        "-o", "--output", metavar="PAGE", help="write both Gantt charts on one scale, as HTML"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a page that is there")
+    parser.add_argument(
+        "--partial", action="store_true", help="of damaged files, take what stands before the damage"
+    )
+    parser.set_defaults(function=_loaded_when_run("files", "compare"))
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    for flags, settings in arguments("taskscope run"):
+        if settings["dest"] == "dt":
+            settings["type"] = float
+        parser.add_argument(*flags, **settings)
+    parser.add_argument(
+        "-m",
+        dest="module",
+        metavar="MODULE ...",
+        nargs=argparse.REMAINDER,
+        help="run a module, as python -m does; all that follows belongs to it",
+    )
+    parser.add_argument("script", metavar="SCRIPT", nargs="?", help="a Python script")
+    parser.add_argument(
+        "arguments", metavar="...", nargs=argparse.REMAINDER, help="the script's own arguments"
+    )
+    parser.set_defaults(function=_loaded_when_run("run", "run"))

@@ -10,7 +10,7 @@ import webbrowser
 from pathlib import Path
 
 from taskscope.analysis.quantities import plural, printable
-from taskscope.cli.main import EXPORTS
+from taskscope.cli import EXPORTS
 from taskscope.model.recording import count_tasks
 from taskscope.recording import Recording, load
 from taskscope.recording import compare as compare_recordings

@@ -32,9 +32,8 @@ from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.local.adapter import registration
-from taskscope.sources.local.adapter.graph import Task, called_name
 from taskscope.sources.local.adapter.registration import CallbackTuple
-from taskscope.sources.local.adapter.scheduler import find_callbacks, is_nested
+from taskscope.sources.local.adapter.scheduler import Task, called_name, find_callbacks, is_nested
 
 if TYPE_CHECKING:
     from bokeh.models import LayoutDOM

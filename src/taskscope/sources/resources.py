@@ -16,7 +16,7 @@ import psutil
 from dask.system import CPU_COUNT
 
 from taskscope.sources import kernel_files
-from taskscope.sources.frames import thread_cpu_s
+from taskscope.sources.stacks import thread_cpu_s
 
 OWN_THREADS = "taskscope"
 """The names of taskscope's threads begin with this."""

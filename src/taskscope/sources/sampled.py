@@ -69,7 +69,7 @@ def counted_cycles(
 ) -> dict[float, list[CountedCalls]]:
     """Return samples of tasks of one prefix by the start of their cycle, on the sampling process's clock.
 
-    `functions` are name, file and first line each; `stacks` are as in `shipped_samples.Sampled`.
+    `functions` are name, file and first line each; `stacks` are as in `shipped.Sampled`.
     """
     known = [sent.function(run, str(name), str(file), int(line)) for name, file, line in functions]
     cycles: dict[float, list[CountedCalls]] = {}

@@ -16,10 +16,16 @@ from taskscope.model.tables.stacks import NOT_SAMPLED_WITHOUT_LOCK
 from taskscope.options import DEFAULT_DT, checked_dt
 from taskscope.record import LaneBuffer, Recorder
 from taskscope.sources.cell import is_runner
-from taskscope.sources.frames import calls_from, current_frames, has_interpreter_lock
 from taskscope.sources.local.timing import TimedTask
 from taskscope.sources.resources import ProcessReading, read_processes, take_peak
-from taskscope.sources.stacks import SamplingThread, TaskStacks, Wake
+from taskscope.sources.stacks import (
+    SamplingThread,
+    TaskStacks,
+    Wake,
+    calls_from,
+    current_frames,
+    has_interpreter_lock,
+)
 
 _FIRST_S = 0.1
 """Computes and blocks that end before cost no thread's work."""

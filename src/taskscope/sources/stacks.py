@@ -6,24 +6,196 @@ function. This module is imported in processes that run tasks for this one, so i
 
 from __future__ import annotations
 
+import gc
+import os
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import CodeType
-from typing import NamedTuple
+from itertools import accumulate, chain, repeat, starmap, takewhile
+from operator import attrgetter, truth
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, NamedTuple, TypeVar
 
 from taskscope.model.guard import Guard
-from taskscope.sources.frames import (
-    LockProbe,
-    Pauses,
-    SoonerSwitching,
-    cpu_share,
-    current_frames,
-    stands_for_s,
-    task_stack,
-    thread_cpu_s,
-)
+from taskscope.sources import kernel_files
+from taskscope.sources.line_meter import LineMeter
+from taskscope.sources.local.adapter.scheduler import is_plumbing
+
+_T = TypeVar("_T")
+
+_COLLECTS_ANYWHERE = sys.version_info < (3, 12)
+"""Whether creating any object may collect garbage first, and so let other threads run."""
+_PLACE = attrgetter("f_code", "f_lasti")
+_MAX_SHARE = 0.02
+_GOLDEN = 0.6180339887498949
+_MOST_SWITCHES = 2
+_MAX_BEFORE_S = 1.0
+_SOONER_S = 0.0005
+_OF_THREAD = 6
+_HELD_S = 0.0002
+"""A wait that ends on time ends within this; the lock is held for longer, in turns of 0.5 or 5 ms."""
+_METER = LineMeter.begin.__code__.co_filename
+_OWN = f"{Path(__file__).parents[1]}{os.sep}"
+
+
+def has_interpreter_lock() -> bool:
+    """Return whether one thread at a time runs Python code: without, frames of others are freed meanwhile."""
+    # Before 3.13 there is always a lock.
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+
+
+def current_frames() -> dict[int, FrameType]:
+    """Return the frame of each thread; before 3.11.5 a garbage collection within this call is a deadlock."""
+    (frames,) = _at_once(starmap(sys._current_frames, [()]))
+    return frames
+
+
+def calls_from(frame: FrameType | None) -> list[tuple[CodeType, int]]:
+    """Return code and instruction offset of a frame of any thread and of its callers, innermost first.
+
+    No other thread runs during the walk. If one did, the caller of a frame could be freed while its object
+    is made, and the process would crash, as it does under other samplers on Python 3.11.
+    """
+    if frame is None:
+        return []
+    outward: Iterable[Any] = accumulate(repeat("f_back"), getattr, initial=frame)
+    return _at_once(map(_PLACE, takewhile(truth, outward)))
+
+
+def _at_once(items: Iterable[_T]) -> list[_T]:
+    """Return the items of an iterator that is all C, as one call in which no garbage is collected."""
+    if not (_COLLECTS_ANYWHERE and gc.isenabled()):
+        return list(items)
+    try:
+        return list(chain(iter(gc.disable, None), items, iter(gc.enable, None)))
+    finally:
+        gc.enable()
+
+
+def task_stack(frame: FrameType | None, task: CodeType) -> list[tuple[CodeType, int]] | None:
+    """Return the calls that a task has made, innermost first; None where the thread runs no code of a task.
+
+    `task` is the code of ours that runs it. Each call is its code and the offset of the instruction that it
+    is at. An empty list means that Dask called something that is no Python function.
+    """
+    calls = calls_from(frame)
+    n_inside = next((n for n, (code, _) in enumerate(calls) if code is task), None)
+    if n_inside is None:
+        return None
+    stack = calls[:n_inside]
+    # What counts its lines is the work of the line.
+    while stack and stack[0][0].co_filename == _METER:
+        del stack[0]
+    # What we do for the task itself, such as measuring its result, is not the task's.
+    if not stack or stack[-1][0].co_filename.startswith(_OWN):
+        return None
+    while stack and is_plumbing(stack[-1][0]):
+        stack.pop()
+    return stack
+
+
+def thread_cpu_s(thread: int) -> float | None:
+    """Return the CPU time of another thread of this process; None where that cannot be known."""
+    known = threading._active.get(thread)  # type: ignore[attr-defined]  # `threading.enumerate` makes a list
+    native = None if known is None else known.native_id
+    if native is None or not sys.platform.startswith("linux"):
+        return None
+    try:
+        # The kernel's name of a thread's clock. `time.pthread_getcpuclockid` crashes where it has ended.
+        return time.clock_gettime((~native << 3) | _OF_THREAD)
+    except OSError:
+        return None
+
+
+def cpu_share(before: tuple[float, float] | None, now: tuple[float, float] | None) -> float | None:
+    """Return the part of the time between two looks, each with the CPU time then, that took CPU."""
+    if before is None or now is None or now[0] <= before[0]:
+        return None
+    return min((now[1] - before[1]) / (now[0] - before[0]), 1.0)
+
+
+def stands_for_s(elapsed_s: float, late_s: float | None, lasts_s: float, *, is_new: bool) -> float:
+    """Return the time that a sample stands for, taken so long after the one before and after it was due."""
+    if late_s is None:
+        return max(elapsed_s, min(lasts_s, _MAX_BEFORE_S))
+    if not is_new:
+        return elapsed_s
+    # What a task does before it gives up the lock cannot be seen. On a busy machine a sampler is late anyway.
+    return elapsed_s + max(min(late_s, lasts_s, _MOST_SWITCHES * sys.getswitchinterval()), 0.0)
+
+
+class Pauses:
+    """How long a sampler waits between two looks: never in step with tasks, and for 98% of the time.
+
+    The cost is the smaller one of the last two looks: after a look in which garbage was collected, nothing
+    would be sampled for seconds.
+    """
+
+    def __init__(self) -> None:
+        self._n = 0
+        self._last_cost_s = 0.0
+
+    def after(self, interval_s: float, cost_s: float) -> float:
+        """Return the seconds to wait after a look that took so much CPU time."""
+        self._n += 1
+        least_cost_s, self._last_cost_s = min(cost_s, self._last_cost_s), cost_s
+        return max(interval_s * (0.5 + self._n * _GOLDEN % 1), least_cost_s / _MAX_SHARE)
+
+
+class LockProbe:
+    """Whether another thread held the interpreter's lock when the thread that made this woke up.
+
+    Such a thread wakes late: by the time it waited for the lock, and by the time it waited for a core. The
+    kernel accounts for the latter (Linux), so the answer does not depend on how busy the machine is.
+    """
+
+    def __init__(self, path: str = "/proc/thread-self/schedstat") -> None:
+        self._path = path
+        self._queued_s = self._total_queued_s() or 0.0
+
+    def was_held(self, late_s: float) -> bool | None:
+        """Return the answer for a wait that took `late_s` longer than it should; None where it is unknown."""
+        total_s = self._total_queued_s()
+        if total_s is None:
+            return None
+        queued_s, self._queued_s = total_s - self._queued_s, total_s
+        return late_s - queued_s > _HELD_S
+
+    def _total_queued_s(self) -> float | None:
+        """Return the seconds for which this thread was ready but others had the cores."""
+        try:
+            return int(kernel_files.read(self._path).split()[1]) / 1e9
+        except (OSError, ValueError, IndexError):
+            return None
+
+
+class SoonerSwitching:
+    """Has Python's threads give up the interpreter's lock to each other after 0.5 ms instead of 5.
+
+    A thread that computes in Python gives the lock away that long after another has asked for it, so a
+    sampler sees where it is that long after it wanted to look, and nothing of what a task does before.
+    """
+
+    def __init__(self) -> None:
+        self._before_s: float | None = None
+        self._set_s = 0.0
+
+    def want(self, is_wanted: bool) -> None:  # noqa: FBT001 - the only thing it is told
+        """Have it so from now on, or as it was before; what others have set meanwhile stays."""
+        if is_wanted == (self._before_s is not None):
+            return
+        now_s = sys.getswitchinterval()
+        if self._before_s is None:
+            if now_s > _SOONER_S:
+                sys.setswitchinterval(_SOONER_S)
+                self._before_s, self._set_s = now_s, sys.getswitchinterval()
+            return
+        before_s, self._before_s = self._before_s, None
+        if now_s == self._set_s:
+            sys.setswitchinterval(before_s)
 
 
 @dataclass(frozen=True, slots=True)

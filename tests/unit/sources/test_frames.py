@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from taskscope.sources.frames import SoonerSwitching
+from taskscope.sources.stacks import SoonerSwitching
 
 
 @pytest.fixture(autouse=True)

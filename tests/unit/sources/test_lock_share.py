@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import taskscope
-from taskscope.sources.frames import LockProbe
+from taskscope.sources.stacks import LockProbe
 
 _LASTS_S = 1.0
 

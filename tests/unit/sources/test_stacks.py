@@ -15,8 +15,8 @@ from dask.utils import apply, methodcaller
 
 import taskscope
 from taskscope.analysis.calls.profile import CallNode
-from taskscope.sources.frames import task_stack
 from taskscope.sources.local.timing import TimedTask
+from taskscope.sources.stacks import task_stack
 from tests.support.computes.local_computes import messages, watching
 from tests.support.waiting import PATIENCE_S, until
 

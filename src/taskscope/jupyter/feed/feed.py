@@ -10,10 +10,14 @@ from typing import Literal
 
 from taskscope.analysis.progress import Estimates
 from taskscope.jupyter.adapter.channels import Channel, Channels, KernelChannels
-from taskscope.jupyter.adapter.kernel import IdleClock, interrupt_main, main_waits_for_dask
-from taskscope.jupyter.adapter.presence import show_presence
-from taskscope.jupyter.adapter.quiet import suppress_status
-from taskscope.jupyter.adapter.subshells import delete_in_turn
+from taskscope.jupyter.adapter.kernel import (
+    IdleClock,
+    delete_in_turn,
+    interrupt_main,
+    main_waits_for_dask,
+    show_presence,
+    suppress_status,
+)
 from taskscope.jupyter.feed.actions import Answers, Keeping, Stopping
 from taskscope.jupyter.feed.pages import LEASE_S, Page, Pages, PendingTraitChanges, Publisher, Sender
 from taskscope.jupyter.feed.requests import BadRequestError, is_count, parse_page, parse_request

@@ -10,10 +10,13 @@ import traitlets
 from taskscope.analysis.calls.lines import function_source
 from taskscope.analysis.calls.profile import flame_message, profile
 from taskscope.jupyter.widgets.base import RecorderWidget
-from taskscope.jupyter.widgets.traits import CacheTraits, GanttTraits, ProgressTraits, ResourceTraits
 from taskscope.jupyter.widgets.values import (
     CacheFollower,
+    CacheTraits,
+    GanttTraits,
+    ProgressTraits,
     ResourceFollower,
+    ResourceTraits,
     cache_values,
     following,
     gantt_values,

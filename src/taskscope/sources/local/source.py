@@ -22,14 +22,18 @@ from taskscope.model.keys import split_key
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
 from taskscope.sources.cell import calling_line, current_cell, current_execution
 from taskscope.sources.local.adapter import registration
-from taskscope.sources.local.adapter.graph import fused_groups
 from taskscope.sources.local.adapter.registration import CallbackTuple
-from taskscope.sources.local.adapter.scheduler import find_culprit, find_scheduler, in_compute
-from taskscope.sources.local.adapter.variables import find_array, user_functions
+from taskscope.sources.local.adapter.scheduler import (
+    find_array,
+    find_culprit,
+    find_scheduler,
+    fused_groups,
+    in_compute,
+    user_functions,
+)
 from taskscope.sources.local.lines import LineSource, MeteredTask
 from taskscope.sources.local.memory import MemorySource, NumberedTask
-from taskscope.sources.local.shipped import ShippedTimes
-from taskscope.sources.local.shipped_samples import Sampled
+from taskscope.sources.local.shipped import Sampled, ShippedTimes
 from taskscope.sources.local.sizes import result_size
 from taskscope.sources.local.timing import TimedTask, current_error, drop_notes
 from taskscope.sources.sampled import SentFunctions, counted_cycles

@@ -14,7 +14,7 @@ from typing import Any
 
 from taskscope.model.guard import Guard
 from taskscope.record import LaneBuffer, LaneKey, RunLog
-from taskscope.sources.local.adapter.graph import GraphNode, Task, identity
+from taskscope.sources.local.adapter.scheduler import GraphNode, Task, identity
 from taskscope.sources.local.sizes import measures, size_despite
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from taskscope.jupyter.adapter.presence import FEATURE, show_presence
+from taskscope.jupyter.adapter.kernel import FEATURE, show_presence
 from tests.support.kernel import Kernel
 
-SHOW = "from taskscope.jupyter.adapter.presence import show_presence; end = show_presence()"
+SHOW = "from taskscope.jupyter.adapter.kernel import show_presence; end = show_presence()"
 OVERLAID = """
 handlers = get_ipython().kernel.control_handlers
 bare = get_ipython().kernel.kernel_info_request

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ipykernel.kernelbase import Kernel as BaseKernel
 
-from taskscope.jupyter.adapter.quiet import MARK, suppress_status
+from taskscope.jupyter.adapter.kernel import MARK, suppress_status
 from tests.support.kernel import Kernel
 
 OURS = {MARK: True}
@@ -17,7 +17,7 @@ SETUP = """
 import threading
 from comm import get_comm_manager
 from IPython.display import display
-from taskscope.jupyter.adapter.quiet import suppress_status
+from taskscope.jupyter.adapter.kernel import suppress_status
 go, done = threading.Event(), threading.Event()
 def say():
     go.wait(30)

@@ -6,16 +6,15 @@ from typing import Any
 
 import pytest
 
-from taskscope.jupyter.adapter.quiet import MARK
-from taskscope.jupyter.adapter.subshells import delete_in_turn
+from taskscope.jupyter.adapter.kernel import MARK, delete_in_turn
 from tests.support.kernel import Kernel
 
 OURS = {MARK: True}
 SETUP = """
 import re, time
 from comm import get_comm_manager
-from taskscope.jupyter.adapter.quiet import suppress_status
-from taskscope.jupyter.adapter.subshells import delete_in_turn
+from taskscope.jupyter.adapter.kernel import suppress_status
+from taskscope.jupyter.adapter.kernel import delete_in_turn
 handled = []
 def opened(comm, message):
     comm.handle_msg = lambda message: handled.append(message["content"]["data"])

@@ -21,7 +21,7 @@ import pytest
 from dask import delayed
 
 import taskscope
-from taskscope.sources.local.shipped_samples import ProcessSampler
+from taskscope.sources.local.shipped import ProcessSampler
 from tests.support.computes.local_computes import watching
 from tests.support.waiting import until
 

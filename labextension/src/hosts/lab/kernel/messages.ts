@@ -12,7 +12,7 @@ export const DATA = 'taskscope.data';
 
 /**
  * Marks what we send, so that the kernel neither says that it is idle (a cell may run) nor takes it for what
- * prints of threads belong to: see `jupyter/adapter/quiet.py`.
+ * prints of threads belong to: see `jupyter/adapter/kernel.py`.
  */
 const METADATA = { taskscope: true };
 
@@ -25,7 +25,7 @@ interface ControlAnswer {
 
 /** What a kernel says of itself. */
 export interface KernelFacts {
-  /** Whether it can open our comms: see `jupyter/adapter/presence.py`. */
+  /** Whether it can open our comms: see `jupyter/adapter/kernel.py`. */
   readonly hasFeed: boolean;
   readonly hasSubshells: boolean;
   /** Null: it does not say. */
@@ -118,7 +118,7 @@ export interface KernelError {
   readonly text: string;
 }
 
-/** Delete a subshell once all that was sent to it is handled: see `jupyter/adapter/subshells.py`. */
+/** Delete a subshell once all that was sent to it is handled: see `jupyter/adapter/kernel.py`. */
 export function endSubshell(connection: Kernel.IKernelConnection, subshellId: string): void {
   send(connection, 'delete_subshell_request', { subshell_id: subshellId }, subshellId);
 }

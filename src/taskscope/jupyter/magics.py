@@ -1,0 +1,495 @@
+"""``%load_ext taskscope``: the magics ``%%profile``, ``%profile`` and ``%taskscope``, and their options.
+
+Cells that start with ``%%profile`` run as normal cells, and what they began ends with them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from io import StringIO
+from typing import Any, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+from IPython.core.error import UsageError
+from IPython.core.inputtransformer2 import cell_magic
+from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
+from IPython.core.magic_arguments import MagicArgumentParser, argument, magic_arguments
+
+from taskscope.errors import ExistingFileError, OptionError, TaskscopeError
+from taskscope.options import MetricOption, Named, arguments, given_options
+from taskscope.profiling import Block, BlockOptions, runs
+from taskscope.recording import Recording
+from taskscope.session import current as current_session
+
+Ending: TypeAlias = Callable[[ExecutionResult | None], None]
+_Cell: TypeAlias = tuple[ExecutionInfo | None, list[Ending]]
+
+
+class CellStack:
+    """Cells that are being run, innermost last, per thread; a cell may run others.
+
+    IPython's events ``pre_run_cell`` and ``post_run_cell`` go to `enter`, and to `leave` and `leave_again`.
+    """
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def enter(self, info: ExecutionInfo) -> None:
+        """Add a cell that starts."""
+        self._local.left = self
+        self._cells().append((info, []))
+
+    def at_end(self, ending: Ending) -> None:
+        """Call `ending` with the result of the innermost cell, None where there is none."""
+        cells = self._cells()
+        if not cells:
+            # A cell that is run silently has no events, and the one that loaded us had none yet.
+            cells.append((None, []))
+        cells[-1][1].append(ending)
+
+    def leave(self, result: ExecutionResult | None) -> None:
+        """Remove a cell that ended, and call its endings, latest first."""
+        cells = self._cells()
+        if result is not None and not any(self._is_of(result, info) for info, _ in cells):
+            self._local.left = result
+            return  # an empty cell ends without having started
+        while cells:
+            info, endings = cells[-1]
+            while endings:
+                endings[-1](result)
+                endings.pop()
+            is_it = result is None or self._is_of(result, info)
+            if is_it:
+                self._local.left = result
+            cells.pop()
+            if is_it:
+                return
+
+    def leave_again(self, result: ExecutionResult | None) -> None:
+        """Repeat `leave` after an interrupt: IPython calls both, also if the first fails."""
+        if getattr(self._local, "left", self) is not result:
+            self.leave(result)
+
+    def abandon(self) -> None:
+        """End everything that the cells of this thread began, as if they were over."""
+        for _, endings in self._cells():
+            for ending in endings:
+                ending(ExecutionResult(None))
+        self._cells().clear()
+
+    def _cells(self) -> list[_Cell]:
+        if not hasattr(self._local, "cells"):
+            self._local.cells = []
+        cells: list[_Cell] = self._local.cells
+        return cells
+
+    @staticmethod
+    def _is_of(result: ExecutionResult, info: ExecutionInfo | None) -> bool:
+        # Where a cell could not even be run, IPython makes a second description of it.
+        if info is None or result.info is None:
+            return True
+        return result.info is info or bool(result.info.raw_cell == info.raw_cell)
+
+
+_HEADER = re.compile(r"%%profile(?=\s|$)(?P<options>.*)")
+_MARK = "%%profile"
+
+
+def header_to_string(lines: list[str]) -> list[str]:
+    r"""Return a cell's lines with a ``%%profile`` line replaced by a string literal.
+
+    Examples
+    --------
+    >>> header_to_string(["%%profile -q\n", "1 + 1\n"])
+    ["'%%profile -q'\n", '1 + 1\n']
+    """
+    match = _HEADER.match(lines[0]) if lines else None
+    if match is None:
+        return lines
+    # A further cell magic is only seen in the first line; this is where IPython would have found it.
+    body = cell_magic(header_to_string(lines[1:]))
+    return [f"{_MARK + match['options'].rstrip()!r}\n", *body]
+
+
+# IPython checks with every key whether a cell is complete. It knows the rule for cells that start with %%,
+# and skips transformations that are marked as having side effects.
+header_to_string.has_side_effects = True  # type: ignore[attr-defined]  # IPython's own protocol
+
+
+class HeaderTransformer(ast.NodeTransformer):
+    """Replaces the string by a call that starts profiling."""
+
+    def __init__(self, begin: Callable[[str, bool], ast.expr]) -> None:
+        self._begin = begin
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        """Replace the first statement if it is a %%profile magic."""
+        first = node.body[0] if node.body else None
+        if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
+            return node
+        text = first.value.value
+        if not isinstance(text, str) or _HEADER.fullmatch(text) is None:
+            return node
+        rest = node.body[1:]
+        begin = self._begin(text[len(_MARK) :], any(map(_awaits, rest)))
+        call = ast.fix_missing_locations(ast.copy_location(ast.Expr(begin), first))
+        n_futures = next((i for i, statement in enumerate(rest) if not _is_future(statement)), len(rest))
+        node.body = [*rest[:n_futures], call, *rest[n_futures:]]
+        return node
+
+
+def _awaits(node: ast.AST) -> bool:
+    """Return whether anything is awaited in it that is not within a function of its own."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return False
+    if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith):
+        return True
+    if isinstance(node, ast.comprehension) and node.is_async:
+        return True
+    return any(map(_awaits, ast.iter_child_nodes(node)))
+
+
+def _is_future(statement: ast.stmt) -> bool:
+    # They have to stay first.
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+_F = TypeVar("_F")
+
+
+def _profile_options(function: _F) -> _F:
+    """Add the options that every surface has."""
+    for flags, settings in reversed(list(arguments("%%profile"))):
+        function = argument(*flags, **settings)(function)
+    return function
+
+
+@magics_class
+class ProfileMagics(Magics):
+    """Profile a cell or a statement."""
+
+    shell: InteractiveShell
+
+    def __init__(self, shell: InteractiveShell, cells: CellStack) -> None:
+        super().__init__(shell)
+        self._cells = cells
+
+    @no_var_expand
+    @magic_arguments("profile")
+    @argument("-o", "--output", metavar="NAME", help="bind the recording to this variable when the cell ends")
+    @_profile_options
+    @line_cell_magic
+    def profile(self, line: str, cell: str | None = None) -> object:
+        """Record every Dask compute of a cell or a statement: live while it runs, then as a static result.
+
+        %%profile [options] in the first line of a cell, which then runs as it would without that line.
+        %profile [options] statement
+        """
+        if cell is not None:
+            self._run_cell(line, cell)
+            return None
+        given, statement = split_statement(self.profile.parser, line)
+        if not statement:
+            raise UsageError("%profile needs a statement; to profile a whole cell, start it with %%profile")
+        return self._run_statement(self._parse(given), statement)
+
+    @line_magic
+    def taskscope(self, line: str) -> object:
+        """List the computes of this session, or return the recording of one.
+
+        %taskscope
+        %taskscope NUMBER
+        """
+        computes = runs()
+        if not line.strip():
+            return computes
+        for compute in computes:
+            if line.strip() == str(compute.number):
+                return compute.recording()
+        numbers = f"{computes[0].number} to {computes[-1].number}" if computes else "there are none yet"
+        raise UsageError(
+            f"%taskscope takes the number of a compute ({numbers}), or nothing; got {line.strip()!r}"
+        )
+
+    def begin(self, line: str) -> None:
+        """Start profiling the cell that is being run, up to its end."""
+        options = self._parse(line)
+        block = Block(options.block)
+
+        def end(result: ExecutionResult | None) -> None:
+            error = None if result is None else result.error_before_exec or result.error_in_exec
+            if result is None:
+                # A cell with await that was interrupted is cancelled, and has no result.
+                error = KeyboardInterrupt()
+            self._bind(options, block.leave(error))
+
+        # Before it starts: the cell ends it, also if the start fails.
+        self._cells.at_end(end)
+        block.start()
+
+    def _parse(self, line: str) -> MagicOptions:
+        return parse_options(self.profile.parser, line, self.shell.user_ns)
+
+    def _bind(self, options: MagicOptions, recording: Recording | None) -> None:
+        name, variables = options.name, self.shell.user_ns
+        if name is None or recording is None:
+            return
+        variables[name] = recording
+
+        def bind_complete(complete: Recording) -> None:
+            # The user may have bound the name again.
+            if variables.get(name) is recording:
+                variables[name] = complete
+
+        if recording.completion is not None:
+            recording.completion.then(bind_complete)
+
+    def _run_cell(self, line: str, cell: str) -> None:
+        # Only reached by run_cell_magic: IPython sees a cell's first line after `header_to_string` did.
+        __tracebackhide__ = True
+        self.shell.run_cell(f"%%profile {line}\n{cell}").raise_error()
+
+    def _run_statement(self, options: MagicOptions, statement: str) -> object:
+        __tracebackhide__ = True
+        source = self.shell.transform_cell(statement)
+        is_expression = _is_expression(source)
+        block = Block(options.block)
+        try:
+            with block:
+                return self.shell.ev(source.strip()) if is_expression else self.shell.ex(source)
+        finally:
+            self._bind(options, block.ended)
+
+
+def _is_expression(source: str) -> bool:
+    body = ast.parse(source).body
+    return len(body) == 1 and isinstance(body[0], ast.Expr)
+
+
+@dataclass(frozen=True, slots=True)
+class MagicOptions:
+    """The options of one use of the magic."""
+
+    block: BlockOptions
+    name: str | None
+
+
+def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str, object]) -> MagicOptions:
+    """Return the options that `line` holds."""
+    try:
+        words = [word for word, _ in _words(line)]
+    except ValueError as error:
+        raise UsageError(f"%%profile: cannot read {line.strip()!r}: {error}") from None
+    given, unknown = parser.parse_known_args(words)
+    if unknown:
+        raise UsageError(_unknown(parser, unknown[0]))
+    try:
+        return MagicOptions(
+            block=BlockOptions(**_read(given_options(given), namespace)),
+            name=_name(given.output),
+        )
+    except ExistingFileError as error:
+        raise UsageError(f"%%profile: {error.problem}; add --overwrite to replace it") from None
+    except (TaskscopeError, OSError) as error:
+        raise UsageError(f"%%profile: {error}") from None
+
+
+def split_statement(parser: MagicArgumentParser, line: str) -> tuple[str, str]:
+    """Return the options in front of a line, and the statement after them, exactly as written.
+
+    Examples
+    --------
+    >>> from IPython.core.magic_arguments import MagicArgumentParser
+    >>> parser = MagicArgumentParser()
+    >>> _ = parser.add_argument("--label")
+    >>> split_statement(parser, '--label "a b"  f("x  y")')
+    ('--label "a b"', 'f("x  y")')
+    """
+    start = len(line) - len(line.lstrip())
+    while line.startswith("-", start):
+        try:
+            word, end = next(_words(line, start))
+            if "=" not in word and _takes_value(parser, word):
+                end = next(_words(line, end))[1]
+        except (StopIteration, ValueError):
+            return line.strip(), ""
+        start = end
+        start += len(line) - start - len(line[start:].lstrip())
+    return line[:start].strip(), line[start:].strip()
+
+
+def _words(line: str, start: int = 0) -> Iterator[tuple[str, int]]:
+    """Yield words with quotes removed, and where each ends; backslashes are kept, for Windows paths."""
+    stream = StringIO(line[start:])
+    lexer = shlex.shlex(stream, posix=True)
+    lexer.whitespace_split, lexer.escape, lexer.commenters = True, "", ""
+    while (word := lexer.get_token()) is not None:
+        yield word, start + stream.tell()
+
+
+def _takes_value(parser: MagicArgumentParser, word: str) -> bool:
+    # argparse has no public way to find an option by its name.
+    action = parser._option_string_actions.get(word)
+    # What takes any number of values takes none before a statement.
+    return action is not None and action.nargs not in (0, "*")
+
+
+def _unknown(parser: MagicArgumentParser, word: str) -> str:
+    known = [name for name in parser._option_string_actions if name != "-h"]
+    near = get_close_matches(word.partition("=")[0], known, n=1)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    return f"%%profile: unknown option {word!r};{hint} Known: {', '.join(known)}"
+
+
+def _read(given: dict[str, Any], namespace: Mapping[str, object]) -> dict[str, Any]:
+    if "dt" in given:
+        given["dt"] = _number(given["dt"])
+    if isinstance(given.get("lines"), list):
+        given["lines"] = [_function(name, namespace) for name in given["lines"]]
+    if "metric" in given:
+        given["metric"] = _metric(given["metric"], namespace)
+    return given
+
+
+def _number(text: str) -> float:
+    try:
+        return int(text) if text.lstrip("+-").isdigit() else float(text)
+    except ValueError:
+        raise OptionError(f"dt must be a positive number of seconds, got {text!r}") from None
+
+
+def _function(name: str, namespace: Mapping[str, object]) -> Named:
+    """Return the function of a name, or the name, by which samples may show it all the same."""
+    first, *rest = name.split(".")
+    found = namespace.get(first)
+    for each in rest:
+        found = getattr(found, each, None)
+    return found if callable(found) else name
+
+
+def _metric(name: str, namespace: Mapping[str, object]) -> MetricOption:
+    found = namespace.get(name)
+    if name not in {"nbytes", "count"} and callable(found):
+        return cast("Callable[[Any], float]", found)
+    return cast("MetricOption", name)
+
+
+def _name(name: str | None) -> str | None:
+    if name is not None and not name.isidentifier():
+        raise UsageError(f"%%profile: -o needs a variable name, got {name!r}")
+    return name
+
+
+_HOME = __name__
+_PACKAGE = "taskscope"
+_MAGICS = (("cell", "profile"), ("line", "profile"), ("line", "taskscope"))
+
+
+class Extension:
+    """One loaded extension of one shell."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell = shell
+        self.cells = CellStack()
+        self.magics = ProfileMagics(shell, self.cells)
+        self._transformer = HeaderTransformer(_call)
+        self._before: dict[tuple[str, str], object] = {}
+        self._named: dict[str, object] = {}
+        """taskscope's names in the user's namespace."""
+
+    def load(self) -> None:
+        """Watch every Dask compute of this process, and offer the magics."""
+        shell = self._shell
+        current_session().hold(self)
+        for kind, name in _MAGICS:
+            before = shell.magics_manager.magics[kind].get(name)
+            if before is not None:
+                self._before[kind, name] = before
+        shell.register_magics(self.magics)
+        if _PACKAGE not in shell.user_ns:
+            # `taskscope.Dashboard()` in the next cell is what people type; `%who` does not list it.
+            self._named = {_PACKAGE: sys.modules[_PACKAGE]}
+            shell.push(self._named, interactive=False)
+        shell.input_transformers_cleanup.append(header_to_string)
+        shell.ast_transformers.append(self._transformer)
+        shell.events.register("pre_run_cell", self.cells.enter)
+        shell.events.register("post_run_cell", self.cells.leave)
+        shell.events.register("post_run_cell", self.cells.leave_again)
+        if getattr(shell, "kernel", None) is not None:
+            from taskscope.jupyter.feed import current as current_feed
+
+            current_feed().announce()
+
+    def unload(self) -> None:
+        """Take everything back."""
+        shell = self._shell
+        shell.events.unregister("pre_run_cell", self.cells.enter)
+        shell.events.unregister("post_run_cell", self.cells.leave)
+        shell.events.unregister("post_run_cell", self.cells.leave_again)
+        self.cells.abandon()
+        if self._transformer in shell.ast_transformers:
+            shell.ast_transformers.remove(self._transformer)
+        if header_to_string in shell.input_transformers_cleanup:
+            shell.input_transformers_cleanup.remove(header_to_string)
+        for kind, name in _MAGICS:
+            shell.magics_manager.magics[kind].pop(name, None)
+            if (kind, name) in self._before:
+                shell.magics_manager.magics[kind][name] = self._before[kind, name]
+        shell.drop_by_id(self._named)
+        if getattr(shell, "kernel", None) is not None:
+            from taskscope.jupyter.feed import current as current_feed
+            from taskscope.jupyter.widgets.base import following
+
+            following.close_all()
+            current_feed().close()
+        current_session().release(self)
+
+
+class _Extensions:
+    """Owner of the extensions of all shells of this process."""
+
+    def __init__(self) -> None:
+        self._loaded: WeakKeyDictionary[InteractiveShell, Extension] = WeakKeyDictionary()
+
+    def load(self, shell: InteractiveShell) -> None:
+        if shell not in self._loaded:
+            extension = Extension(shell)
+            extension.load()
+            self._loaded[shell] = extension
+
+    def unload(self, shell: InteractiveShell) -> None:
+        extension = self._loaded.pop(shell, None)
+        if extension is not None:
+            extension.unload()
+
+    def begin(self, line: str) -> None:
+        shell = InteractiveShell.instance()
+        self._loaded[shell].magics.begin(line)
+
+    async def begin_in_loop(self, line: str) -> None:
+        """Begin where the event loop goes on while schedulers, which may live in it, are met."""
+        self.begin(line)
+        await current_session().cluster.ready()
+
+
+_extensions = _Extensions()
+load = _extensions.load
+unload = _extensions.unload
+begin = _extensions.begin
+begin_in_loop = _extensions.begin_in_loop
+
+
+def _call(line: str, awaits: bool) -> ast.expr:  # noqa: FBT001 - the transformer's own protocol
+    """Return an expression that starts a block, and needs no name of the user's namespace."""
+    name = "begin_in_loop" if awaits else "begin"
+    call = ast.parse(f"__import__({_HOME!r}, fromlist=[{name!r}]).{name}({line!r})", mode="eval").body
+    # Such a cell is run by an event loop in any case.
+    return ast.Await(call) if awaits else call
