@@ -79,6 +79,8 @@ class Finding:
         What to do about it.
     evidence
         The numbers behind it, with units in their names.
+    code
+        The user's own functions that its tasks call, and the lines that computed; None where unknown.
     """
 
     cause: Cause
@@ -88,6 +90,7 @@ class Finding:
     text: str
     advice: str
     evidence: Mapping[str, object]
+    code: str | None = None
 
     def worth(self, makespan_s: float, *, has_band: bool = False) -> str:
         """Return how much of a makespan it cost, in words."""
@@ -143,13 +146,14 @@ class Explanation(Result):
 
     def table(self) -> dict[str, list[object]]:
         """Return the findings as columns, without their evidence."""
-        return columns_of(self.findings, "cause", "worth_s", "low_s", "high_s", "text", "advice")
+        return columns_of(self.findings, "cause", "worth_s", "low_s", "high_s", "text", "advice", "code")
 
     def sections(self) -> Iterator[Section]:
         """Yield a card for each finding, then the verdict."""
         for found in self.findings:
             worth = found.worth(self.makespan_s, has_band=True)
-            yield Section(f"{found.cause}: {worth}", notes=(found.text, found.advice))
+            code = () if found.code is None else (found.code,)
+            yield Section(f"{found.cause}: {worth}", notes=(found.text, *code, found.advice))
         if not self.findings:
             yield Section(self.answer)
         elif self.verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from taskscope.analysis.explain.critical_path import critical_path
 from taskscope.analysis.explain.finding import Cause, Explanation, Finding, Part, Whole
 from taskscope.analysis.explain.replay import quiet_s, why_not
 from taskscope.analysis.explain.schedule import Schedule, makespan_of, schedules_of
-from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
+from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
 from taskscope.model.recording import RecordedData
 
 _LEAST_SHARE = 0.05
@@ -24,6 +24,7 @@ _LEAST_S = 0.05
 _BUSY = 0.25
 _WELL_USED = 0.7
 _MOSTLY = 0.5
+_MAX_PLACES = 2
 _OF_EACH = (
     inside.interpreter_lock,
     inside.lock,
@@ -82,6 +83,7 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
     least_s = max(_LEAST_SHARE * makespan_s, _LEAST_S)
     found = [_within(finding, makespan_s) for finding in _joined(_findings(whole))]
     found = sorted((f for f in found if f.worth_s >= least_s), key=lambda f: -f.worth_s)
+    found = [replace(finding, code=_code(recording, run, finding)) for finding in found]
     others_s, note = _waited_for_others(recording, run, makespan_s)
     if others_s >= _MOSTLY * makespan_s:
         # What its own tasks did has little to do with how long it took.
@@ -115,6 +117,29 @@ def _placed(part: Part, finding: Finding) -> Finding:
         return finding
     text = f"{finding.text}. {where}" if finding.cause in _PLACED else finding.text
     return replace(finding, text=text, evidence={**finding.evidence, "where": where})
+
+
+def _code(recording: RecordedData, run: int | None, finding: Finding) -> str | None:
+    """Return the user's functions in the tasks of a finding, and the lines that computed, in words."""
+    prefixes, runs = finding.evidence.get("prefixes", []), finding.evidence.get("runs", [run])
+    numbers = runs if isinstance(runs, list) else []
+    functions = _few(
+        group.function
+        for prefix in (prefixes if isinstance(prefixes, list) else [])
+        for group in recording.groups
+        if group.prefix == prefix
+    )
+    lines = _few(one.called_from for one in recording.runs if numbers == [None] or one.run in numbers)
+    parts = [
+        *([f"tasks call {functions}"] if functions else []),
+        *([f"computed at {lines}"] if lines else []),
+    ]
+    return ", ".join(parts) or None
+
+
+def _few(texts: Iterable[str | None]) -> str:
+    known = [printable(text, 80) for text in dict.fromkeys(texts) if text is not None]
+    return ", ".join(known[:_MAX_PLACES]) + (", …" if len(known) > _MAX_PLACES else "")
 
 
 def _joined(findings: Iterator[Finding]) -> Iterator[Finding]:

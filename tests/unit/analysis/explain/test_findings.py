@@ -697,3 +697,11 @@ def test_an_explanation_is_a_sequence_of_findings_and_true_if_there_is_any() -> 
     assert found.answer.startswith("stragglers: about 7.75 s of 8.75 s: 1 task of x took 8 s")
     assert "<b>stragglers: about 7.75 s" in found._repr_html_()
     assert found.to_pandas()["cause"].tolist() == ["stragglers"]
+
+
+def test_a_finding_has_the_users_functions_and_the_line_that_computed() -> None:
+    recording = filled([0.5] * 16, 2, cpu=0.1, called_from="In [4], line 2")
+    groups = tuple(replace(group, function="load (In [3], line 1)") for group in recording.groups)
+    (found, *_) = replace(recording, groups=groups).explain()
+    assert found.code == "tasks call load (In [3], line 1), computed at In [4], line 2"
+    assert found.code in str(replace(recording, groups=groups).explain()).split("\n  ")
