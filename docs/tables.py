@@ -10,15 +10,13 @@ from pathlib import Path
 
 from taskscope.codec import FORMAT, LIMITS
 from taskscope.model.public_tables import TABLES
-from taskscope.model.streams import FILE
 from taskscope.model.streams import PAGE as TOLD
 from taskscope.schema import Column, Table
 
-__all__ = ["DECODER", "FILES", "PAGE", "decoder", "files", "page"]
+__all__ = ["DECODER", "PAGE", "decoder", "page"]
 
 PAGE = Path(__file__).with_suffix(".md")
 DECODER = PAGE.parents[1] / "labextension/src/wire/tables.ts"
-FILES = PAGE.parents[1] / "labextension/src/files/tables.ts"
 
 _INTRODUCTION = """\
 <!-- Made by `python -m docs.tables` from taskscope.model.public_tables; change it there. -->
@@ -62,7 +60,7 @@ _DECODER_BEGINS = """\
 /**
  * Made by `python -m docs.tables` from taskscope.model.streams; change it there.
  *
- * What a column of TABLES is: `int`, `time` (seconds after the zero), `duration` (at least 0), `f4`, `f8`,
+ * What a column of TABLES is: `int`, `time` (seconds after the zero), `duration` (at least 0), `f8`,
  * `text`; `?`: it may be unknown; `< n`: a place in CHOICES, or 0 and 1; `of <table>`: the number of a row.
  */
 """
@@ -78,17 +76,6 @@ def decoder() -> str:
             *_declarations(TOLD),
         ]
     )
-
-
-_FILES_BEGIN = """\
-/** The tables of a file, as in `../wire/tables`; made by `python -m docs.tables`. */
-/* eslint max-lines: off -- as long as what is declared, and nobody reads it */
-"""
-
-
-def files() -> str:
-    """Return the tables of a file as TypeScript."""
-    return "\n".join([_FILES_BEGIN, *_declarations(FILE)])
 
 
 def _declarations(tables: Mapping[str, Table]) -> Iterator[str]:
@@ -128,4 +115,3 @@ def _entries(name: str, tables: Mapping[str, Table], of: Callable[[Column], Sequ
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
     DECODER.write_text(decoder(), encoding="utf-8")
-    FILES.write_text(files(), encoding="utf-8")

@@ -1,5 +1,5 @@
 /** Tasks as a busy machine makes them: each lane works off one after another, nine tenths of the time. */
-import type { Batch, Columns } from '../src/wire';
+import type { Batch, PageTables } from '../src/wire';
 import type { SmallBatch } from '../test/charts/small-batch';
 import { sectionOf, smallBatch, smallProgress, smallRun } from '../test/charts/small-batch';
 
@@ -35,7 +35,7 @@ export class TaskMaker {
   }
 
   /** The next `count` tasks. */
-  next(count: number): Columns<'tasks'> {
+  next(count: number): PageTables['tasks']['columns'] {
     const tasks = {
       ...sectionOf('tasks').columns,
       run: new Int32Array(count), lane: new Int32Array(count), group: new Int32Array(count), status: new Int32Array(count),

@@ -1,6 +1,6 @@
 /** What a scheduler held and what workers said of themselves, as many rows as a recorder keeps. */
 import { ofEachQuantity } from '../src/store';
-import type { Batch, Section, Sections } from '../src/wire';
+import type { Batch, Section, PageTables } from '../src/wire';
 import { sectionOf, smallRun } from '../test/charts/small-batch';
 import { TaskMaker } from './data';
 
@@ -59,7 +59,7 @@ export class SeriesMaker {
     return { first, n, columns };
   }
 
-  #samples(count: number): Partial<Sections> {
+  #samples(count: number): Partial<PageTables> {
     const { workers } = this.size;
     const first = this.#nSamples * workers;
     const n = count * workers;

@@ -330,7 +330,9 @@ class Decoder:
         return found
 
     def _checked(self, table: Table, first: int, n: int, read: Mapping[str, Values]) -> Section:
-        _require(first >= (self.ends.get(table.name, 0) if table.mode == "append" else 0), "rows come twice")
+        end = self.ends.get(table.name, 0)
+        follows = first >= end if table.mode == "append" else first in {0, end}
+        _require(follows or table.mode in {"by key", "whole"}, "rows come twice")
         self.ends[table.name] = first + n
         columns = {}
         for c in table.columns:

@@ -8,7 +8,7 @@ and how it is checked, the tables that a user gets, and the page of the document
 from __future__ import annotations
 
 import types
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, Literal, Self, TypeAlias, Union, get_args, get_origin, get_type_hints
@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 Kind: TypeAlias = Literal["whole number", "number", "text", "yes or no", "texts"]
 """What a value is, in a record and in the table that a user gets."""
 
-Mode: TypeAlias = Literal["append", "by key", "whole", "last"]
-"""What a batch says of a table: rows that follow, that replace those of the same key, or all of them.
-
-Of a table of which it says nothing, there is nothing where it says all of them; ``last`` stays as it was.
+Mode: TypeAlias = Literal["append", "restart", "by key", "whole"]
+"""How the rows of a batch relate to earlier rows: they follow them; follow them, or replace all of them where
+the first has number 0; replace those of the same key; or are all rows there are, even where there are none.
 """
 
 _KINDS: dict[type, Kind] = {
@@ -49,6 +48,8 @@ class Column:
     stored: tuple[str, ...] = ()
     internal: bool = False
     is_exact: bool = False
+    page: bool = True
+    file: bool = True
 
     @property
     def wire(self) -> str:
@@ -77,8 +78,7 @@ def _wire(column: Column) -> str:
     if n_choices := 2 if column.kind == "yes or no" else len(column.choices):
         return f"int{unknown} < {n_choices}"
     if column.kind == "number" and (column.is_exact or column.unit not in {"s", "bytes"}):
-        is_short = column.unit.startswith("percent") and not column.is_exact
-        return f"{'f4' if is_short else 'f8'}{unknown}"
+        return f"f8{unknown}"
     if column.kind == "number" and column.unit == "s":
         return f"{'time' if column.is_time else 'duration'}{unknown}"
     table, _, referred = column.refers.partition(".")
@@ -94,11 +94,25 @@ class Table:
     columns: tuple[Column, ...]
     mode: Mode = "append"
     key: tuple[str, ...] = ()
+    page: bool = True
+    file: bool = True
+
+
+def marked(tables: Iterable[Table], mark: Literal["page", "file"]) -> dict[str, Table]:
+    """Return the tables, by name, and the columns of them that have this mark."""
+    return {
+        table.name: replace(table, columns=tuple(c for c in table.columns if getattr(c, mark)))
+        for table in tables
+        if getattr(table, mark)
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the type of a field does not say of its column, as its annotation; see `Column`."""
+    """What the type of a field does not say of its column, as its annotation; see `Column`.
+
+    `page` and `file`: whether pages and files carry it.
+    """
 
     meaning: str
     unit: str = ""
@@ -107,6 +121,8 @@ class About:
     internal: bool = False
     optional: bool = False
     kind: Kind | None = None
+    page: bool = True
+    file: bool = True
 
 
 def derived(
@@ -119,6 +135,7 @@ def derived(
     refers: str = "",
     choices: Sequence[str] = (),
     is_time: bool = False,
+    page: bool = True,
 ) -> Column:
     """Declare a column of a user's table that is made of several stored ones."""
     return Column(
@@ -130,6 +147,7 @@ def derived(
         refers=refers,
         choices=tuple(choices),
         is_time=is_time,
+        page=page,
     )
 
 

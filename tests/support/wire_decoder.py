@@ -75,6 +75,8 @@ def told(
     """Return a batch as records."""
     state = dicts(sections["state"])[0]
     rows = {name: dicts(sections[name]) if name in sections else [] for name in PAGE}
+    for table in ("tasks", "running"):
+        rows[table] = [rows["keys"][int(row["key"])] | row for row in rows[table]]
     tasks = sections.get("tasks")
     return {
         "recorder": header["recorder"],
@@ -86,7 +88,7 @@ def told(
         "cursor": state["n_tasks"],
         "dropped": state["n_dropped"],
         "first": state["n_tasks"] if tasks is None else tasks.first,
-        "count": 0 if tasks is None else len(tasks.columns["run"]),
+        "count": 0 if tasks is None else len(tasks.columns["key"]),
         "errors": [row["text"] for row in rows["errors"]],
         "groups": [(i, *row.values()) for i, row in _numbered(sections, "groups")],
         "lanes": [(i, *row.values()) for i, row in _numbered(sections, "lanes")],
@@ -94,7 +96,10 @@ def told(
         "progress": [_progress(row) for row in rows["progress"]],
         "estimates": [tuple(row.values()) for row in rows["estimates"]],
         "stops": [(row["run"], STOP_WAYS[row["way"]]) for row in rows["stops"]],
-        "running": [tuple(row.values()) for row in rows["running"]],
+        "running": [
+            tuple(row[name] for name in ("run", "lane", "group", "key_text", "start_s"))
+            for row in rows["running"]
+        ],
         "messages": [
             (row["time_s"], ("info", "warning")[row["level"]], row["text"]) for row in rows["messages"]
         ],

@@ -167,8 +167,9 @@ def test_what_rows_refer_to_has_to_be_there() -> None:
     del first["lanes"]
     with pytest.raises(DamagedFileError, match="lane must be known"):
         read(written(first))
-    # What is said whole is of its own batch only.
-    second["tasks"].columns["error"][3] = 0  # type: ignore[index]  # an array
+    # Errors that begin anew replace those of the batch before.
+    second["errors"] = Section(0, {"text": ["one"]})
+    second["tasks"].columns["error"][3] = 1  # type: ignore[index]  # an array
     with pytest.raises(DamagedFileError, match="error must be known"):
         read(written(batches()[0], second))
 

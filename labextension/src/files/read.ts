@@ -1,14 +1,9 @@
-/** The tables of a `.taskscope` file, complete or not; whatever it holds, nothing of it is run. */
-import type { Numbers, Sections } from '../wire/codec';
-import { BatchReader, readHeader } from '../wire/codec';
+/** A `.taskscope` file, complete or not, as the frames of a page that it is; whatever it holds, nothing of it is run. */
+import { MAX_LINKS, PageStream, WireError, tableRows } from '../wire';
+import type { Batch, LinkRow, LinkRows } from '../wire';
+import { readHeader } from '../wire/codec';
 import { Budget, type Frame, HEAD_BYTES, crc32, readFrame, unpack } from '../wire/frames';
-import { type Field, WireError } from '../wire/check';
 import { FORMAT, LIMITS } from '../wire/tables';
-import { TABLES } from './tables';
-
-export type FileSchema = typeof TABLES;
-type FileTable = keyof FileSchema;
-type Cells = Numbers | readonly (string | null)[];
 
 /** A file that cannot be read: damaged, of another tool, of a newer version, or larger than it may be; completes "cannot show it: ". */
 export class DamagedFileError extends Error {
@@ -20,11 +15,52 @@ class CutOffError extends DamagedFileError {
   override readonly name = 'CutOffError';
 }
 
-/** @throws DamagedFileError naming the expectation, unless the condition holds. */
-export function demand(condition: boolean, expectation: string): asserts condition {
-  if (!condition) {
-    throw new DamagedFileError(`it contradicts itself: ${expectation}`);
+export interface ReadOptions {
+  /** Take what stands before damage. */
+  readonly partial?: boolean;
+  /** Most bytes that it may unpack to, instead of what its size justifies. */
+  readonly maxBytes?: number;
+}
+
+export interface FileRecording {
+  /** ISO 8601, with a time zone. */
+  readonly startedAt: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** Why this is not all; null: it is. */
+  readonly problem: string | null;
+  /** Everything there is to show, in order. */
+  readonly batches: readonly Batch[];
+  /** What tells the neighbours of a row. */
+  readonly links: (row: number) => LinkRows | null;
+}
+
+/**
+ * Return the recording in a file.
+ *
+ * A file that ends early is no error: `problem` says so. With `partial` neither is one that is damaged later on.
+ *
+ * Rejects with a DamagedFileError otherwise.
+ */
+export async function readRecording(file: Uint8Array, { partial = false, maxBytes }: ReadOptions = {}): Promise<FileRecording> {
+  const budget = new Budget(file.length, maxBytes);
+  const [stream, batches] = [new PageStream(), new Array<Batch>()];
+  let startedAt: string | null = null;
+  let problem: string | null = null;
+  try {
+    for await (const [frame, content] of contents(file, budget)) {
+      startedAt ??= inFile(() => startOf(content));
+      const batch = inFile(() => stream.frame(frame, content, budget));
+      if (batch !== null && batch !== 'header') {
+        batches.push(over(batch));
+      }
+    }
+  } catch (error) {
+    if (startedAt === null || !(error instanceof CutOffError || (partial && error instanceof DamagedFileError))) {
+      throw error;
+    }
+    problem = `this file is not complete: ${error.message}; what follows after that is missing`;
   }
+  return { startedAt: startedAt ?? '', metadata: metadataOf(batches), problem, batches, links: linksOf(batches, stream) };
 }
 
 /** Have what a decoder complains about be damage of the file. */
@@ -36,64 +72,28 @@ export function inFile<T>(read: () => T): T {
   }
 }
 
-export interface ReadOptions {
-  /** Take what stands before damage. */
-  readonly partial?: boolean;
-  /** Most bytes that it may unpack to, instead of what its size justifies. */
-  readonly maxBytes?: number;
+/** A batch of a computation that does not go on now, even where it did when the file was written. */
+function over(batch: Batch): Batch {
+  const { tables, tables: { state } } = batch;
+  return { ...batch, tables: { ...tables, state: { ...state, columns: { ...state.columns, active: Int32Array.of(0) } } } };
 }
 
-export interface FileTables {
-  /** What the first frame says. */
-  readonly said: Field;
-  /** All rows of each table, times in seconds of the recording. */
-  readonly tables: Sections<FileSchema>;
-  /** Why these are not all; null: they are. */
-  readonly problem: string | null;
-}
+/** 95 years: whatever is computed of times is finite then. */
+const MAX_S = 3e9;
 
-/**
- * Read a file. One that ends early is no error: `problem` says so.
- *
- * Rejects with a DamagedFileError where it is damaged or none.
- */
-export async function readTables(file: Uint8Array, { partial = false, maxBytes }: ReadOptions = {}): Promise<FileTables> {
-  const budget = new FileBudget(file.length, maxBytes);
-  let gathered: Gathered | null = null;
-  try {
-    for await (const content of contents(file, budget)) {
-      gathered = inFile(() => {
-        if (gathered === null) {
-          return new Gathered(content);
-        }
-        gathered.add(content, budget);
-        return gathered;
-      });
-    }
-  } catch (error) {
-    if (gathered === null || !(error instanceof CutOffError || (partial && error instanceof DamagedFileError))) {
-      throw error;
-    }
-    return gathered.tables(error.message);
+function startOf(header: Uint8Array): string {
+  const { said, zeroS } = readHeader(header);
+  const startedAt = said.at('started_at').text();
+  if (!(/(?:Z|[+-]\d\d:\d\d)$/.test(startedAt) && !Number.isNaN(Date.parse(startedAt)))) {
+    throw new DamagedFileError(`it does not say when it was recorded: ${startedAt}`);
   }
-  demand(gathered !== null, 'a file begins with its header');
-  return gathered.tables(null);
-}
-
-class FileBudget extends Budget {
-  override take(bytes: number): void {
-    try {
-      super.take(bytes);
-    } catch {
-      throw new DamagedFileError('it unpacks to more than it may');
-    }
-  }
+  return Math.abs(zeroS) < MAX_S ? startedAt : said.at('zero_s').fail('a number of seconds');
 }
 
 const MAGIC = [0x89, 0x54, 0x53, 0x4b];
 
-/** What all frames hold, in order, up to the last one; nothing is yielded that was not checked. */
-async function* contents(file: Uint8Array, budget: Budget): AsyncGenerator<Uint8Array> {
+/** All frames with their contents, in order, up to the last one; nothing is yielded that was not checked. */
+async function* contents(file: Uint8Array, budget: Budget): AsyncGenerator<[Frame, Uint8Array]> {
   if (file.length === 0 || MAGIC.some((byte, i) => i < file.length && file[i] !== byte)) {
     throw new DamagedFileError('it is not a recording of taskscope');
   }
@@ -103,7 +103,7 @@ async function* contents(file: Uint8Array, budget: Budget): AsyncGenerator<Uint8
     if (frame.number !== number || (number > 0 && frame.stream !== stream) || (frame.kind === 'header') !== (number === 0)) {
       throw new DamagedFileError(`part ${number + 1} is out of place`);
     }
-    yield await unpacked(frame, budget);
+    yield [frame, await unpacked(frame, budget)];
     [at, stream, isLast] = [frame.end, frame.stream, frame.kind === 'end'];
   }
   if (at < file.length) {
@@ -142,142 +142,60 @@ async function unpacked(frame: Frame, budget: Budget): Promise<Uint8Array> {
   try {
     return await unpack(frame, budget);
   } catch (error) {
-    const claims = `${frame.unpacked.toLocaleString('en')} bytes it claims`;
-    throw error instanceof WireError ? new DamagedFileError(`part ${frame.number + 1} does not unpack to the ${claims}`) : error;
+    throw error instanceof WireError ? new DamagedFileError(`part ${frame.number + 1} is damaged: ${error.message}`) : error;
   }
 }
 
-/** 95 years: whatever is computed of times is finite then. */
-const MAX_S = 3e9;
+/** Python writes numbers that are none where it may; strings are matched only to be left alone. */
+const NOT_JSON = /"(?:[^"\\]|\\.)*"|(-?\b(?:NaN|Infinity)\b)/g;
 
-interface Rows {
-  readonly n: number;
-  readonly columns: Readonly<Record<string, Cells>>;
+function metadataOf(batches: readonly Batch[]): Readonly<Record<string, unknown>> {
+  const text = batches.flatMap(({ tables }) => tables.metadata.columns.text).join('');
+  let value: unknown = {};
+  try {
+    value = text === '' ? {} : JSON.parse(text.replace(NOT_JSON, (found, constant: string | undefined) => (constant === undefined ? found : 'null')));
+  } catch (error) {
+    throw new DamagedFileError(`its metadata are no JSON: ${String(error)}`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new DamagedFileError('metadata must be an object');
+  }
+  return value as Record<string, unknown>;
 }
 
-/** Takes batches in order, and gives the tables of as many as came. */
-class Gathered {
-  readonly #reader: BatchReader<FileSchema>;
-  readonly #nothing: Sections<FileSchema>;
-  readonly #parts = new Map(Object.keys(TABLES).map(name => [name, { n: 0, sections: [] as Rows[] }]));
-
-  constructor(header: Uint8Array) {
-    const read = readHeader(header);
-    demand(Math.abs(read.zeroS) < MAX_S, 'zero_s must be a number of seconds');
-    // Times in the file are the recorder's; those here are of the recording.
-    this.#reader = new BatchReader({ ...read, zeroS: -read.zeroS }, TABLES);
-    this.#nothing = this.#reader.nothing();
+/** What tells what a row needs and what needs it; null: the file has no such row, or not all of its graph. */
+function linksOf(batches: readonly Batch[], stream: PageStream): (row: number) => LinkRows | null {
+  const [keyOf, rowOf, known] = [new Map<number, number>(), new Map<number, number>(), new Map<number, boolean>()];
+  for (const { tables } of batches) {
+    tableRows(tables, 'graphs').forEach(({ run, isKnown }) => known.set(run, isKnown === 1));
   }
-
-  add(content: Uint8Array, budget: Budget): void {
-    const sections = this.#reader.read(content, budget);
-    for (const [name, parts] of this.#parts) {
-      const { mode } = TABLES[name as FileTable];
-      const section: Rows & { first: number } = sections[name as FileTable];
-      // What became known of activities is told bit by bit.
-      if ((mode === 'whole' && name !== 'completed') || (mode === 'last' && section.n > 0)) {
-        parts.sections = [];
-      } else if (mode === 'append' && section.n > 0) {
-        demand(section.first === parts.n, `rows of ${name} follow each other`);
-      }
-      if (section.n > 0) {
-        parts.sections.push(section);
-        parts.n += section.n;
+  const note = ({ tables: { tasks: { first, n, columns: { key, run } } } }: Batch): void => {
+    for (let i = 0; i < n; i += 1) {
+      rowOf.set(key[i] as number, first + i);
+      if (known.get(run[i] as number) === true) {
+        keyOf.set(first + i, key[i] as number);
       }
     }
-  }
-
-  tables(problem: string | null): FileTables {
-    const tables = [...this.#parts].map(([name, { sections }]) => [name, this.#table(name as FileTable, sections)]);
-    return { said: this.#reader.header.said, tables: Object.fromEntries(tables) as Sections<FileSchema>, problem };
-  }
-
-  #table(name: FileTable, sections: readonly Rows[]): Rows & { first: number } {
-    const { mode } = TABLES[name];
-    const all: Record<string, Cells> = joined([this.#nothing[name].columns, ...sections.map(each => each.columns)]);
-    if (name !== 'metadata') {
-      Object.entries(all).forEach(([column, cells]) => {
-        all[column] = isText(cells) ? cells.map(text => (text === null ? null : shortened(text))) : cells;
-      });
+  };
+  return row => {
+    if (rowOf.size === 0) {
+      batches.forEach(note);
     }
-    const n = sections.reduce((sum, section) => sum + section.n, 0);
-    if (!mode.startsWith('by ')) {
-      return { first: 0, n, columns: all };
+    const key = keyOf.get(row);
+    if (key === undefined) {
+      return null;
     }
-    const places = [...new Map(Array.from(all[mode.slice(3)] as Numbers, (key, place) => [key, place])).values()];
-    return { first: 0, n: places.length, columns: picked(all, places) };
-  }
-}
-
-function isText(cells: Cells): cells is readonly (string | null)[] {
-  return Array.isArray(cells);
-}
-
-/** The rows of all parts, which have the same columns. */
-export function joined<C extends object>(parts: readonly C[]): C {
-  const each = parts as readonly Readonly<Record<string, Cells>>[];
-  return Object.fromEntries(Object.keys(each[0] ?? {}).map(name => [name, joinedCells(each.flatMap(part => (part[name]?.length ? [part[name]] : [])))])) as C;
-}
-
-const NONE = new Int32Array(0);
-
-function joinedCells(parts: readonly Cells[]): Cells {
-  const [first = NONE] = parts;
-  if (parts.length < 2) {
-    return first;
-  }
-  if (isText(first)) {
-    return (parts as (string | null)[][]).flat();
-  }
-  const Typed = parts.every(part => part instanceof Int32Array) ? Int32Array : Float64Array;
-  const all = new Typed(parts.reduce((n, part) => n + part.length, 0));
-  let at = 0;
-  for (const part of parts as Numbers[]) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
-
-/** Where in a column there is such a value. */
-export function placesWhere(values: Numbers, isOf: (value: number) => boolean): Uint32Array {
-  const places = new Uint32Array(values.length);
-  let n = 0;
-  for (let i = 0; i < values.length; i += 1) {
-    if (isOf(values[i] as number)) {
-      places[n] = i;
-      n += 1;
+    const [dependencies, dependents] = [new Array<number>(), new Array<number>()];
+    for (const { tables: { dependencies: { columns: { key: needing, dependency: needed } } } } of batches) {
+      for (let i = 0; i < needing.length; i += 1) {
+        if (needing[i] === key) {
+          dependencies.push(needed[i] as number);
+        } else if (needed[i] === key) {
+          dependents.push(needing[i] as number);
+        }
+      }
     }
-  }
-  return places.subarray(0, n);
-}
-
-/** These rows, in this order. */
-export function picked<C extends object>(columns: C, places: ArrayLike<number>): C {
-  return Object.fromEntries(Object.entries(columns as Readonly<Record<string, Cells>>).map(([name, cells]) => [name, at(cells, places)])) as C;
-}
-
-export function at<T extends Cells>(cells: T, places: ArrayLike<number>): T;
-export function at(cells: Cells, places: ArrayLike<number>): Cells {
-  if (isText(cells)) {
-    return Array.from(places, place => cells[place] ?? null);
-  }
-  // A loop, as `from` takes a third of a second for a million.
-  const found = new (cells.constructor as typeof Float64Array)(places.length);
-  for (let i = 0; i < places.length; i += 1) {
-    found[i] = cells[places[i] as number] as number;
-  }
-  return found;
-}
-
-/** Longest text that is shown, in characters. */
-const MAX_TEXT = 512;
-
-/** Text as a page has it: whole characters, and an ellipsis where some are left out. */
-function shortened(text: string): string {
-  if (text.length <= MAX_TEXT) {
-    return text;
-  }
-  const characters = Array.from(text);
-  return characters.length <= MAX_TEXT ? text : `${characters.slice(0, MAX_TEXT).join('')}…`;
+    const ends = (keys: number[]): LinkRow[] => keys.sort((a, b) => a - b).slice(0, MAX_LINKS).map(other => ({ row: rowOf.get(other) ?? null, key: stream.keyText(other) }));
+    return { dependencies: ends(dependencies), nDependencies: dependencies.length, dependents: ends(dependents), nDependents: dependents.length };
+  };
 }

@@ -62,7 +62,7 @@ export class Tables {
       ofRun.set(row.prefix, row);
       this.prefixId(row.prefix);
     }
-    this.running = tableRows(tables, 'running');
+    this.running = tableRows(tables, 'running').map(({ run, lane, group, startS, keyText }) => ({ run, lane, group, startS, keyText: keyText ?? '' }));
     this.estimates = tableRows(tables, 'estimates');
     this.stops = new Map(tableRows(tables, 'stops').map(({ run, way }) => [run, way]));
     const before = tables.messages.first === 0 ? [] : this.remarks;

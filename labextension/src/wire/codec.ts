@@ -3,31 +3,31 @@ import { Field, WireError } from './check';
 import { Budget, fail } from './frames';
 import { FORMAT, LIMITS, TABLES } from './tables';
 
-/** The tables of a stream, as `tables.ts` here and the one of files have them. */
-export type Schema = Readonly<Record<string, { readonly mode: string; readonly columns: Readonly<Record<string, string>> }>>;
+type Declared = Readonly<Record<string, { readonly mode: string; readonly columns: Readonly<Record<string, string>> }>>;
+const DECLARED: Declared = TABLES;
 type Page = typeof TABLES;
-export type TableName<S extends Schema = Page> = keyof S & string;
+export type TableName = keyof Page;
 export type Numbers = Float64Array | Int32Array;
 type Texts = (string | null)[];
 
 type Camel<S extends string> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S;
-type Kinds<S extends Schema, T extends TableName<S>> = S[T]['columns'];
+type Kinds<T extends TableName> = Page[T]['columns'];
 type CellsOf<K> = K extends 'text' ? string[] : K extends 'text?' ? Texts : Numbers;
 type ValueOf<K> = K extends 'text' ? string : K extends 'text?' ? string | null : K extends `${string}?${string}` ? number | null : number;
 
 /** The columns of a table in `camelCase`; times are seconds, unknown numbers NaN. */
-export type Columns<T extends TableName<S>, S extends Schema = Page> = { readonly [C in keyof Kinds<S, T> & string as Camel<C>]: CellsOf<Kinds<S, T>[C]> };
+export type Columns<T extends TableName> = { readonly [C in keyof Kinds<T> & string as Camel<C>]: CellsOf<Kinds<T>[C]> };
 /** One row; unknown is null. */
-export type Row<T extends TableName<S>, S extends Schema = Page> = { readonly [C in keyof Kinds<S, T> & string as Camel<C>]: ValueOf<Kinds<S, T>[C]> };
+export type Row<T extends TableName> = { readonly [C in keyof Kinds<T> & string as Camel<C>]: ValueOf<Kinds<T>[C]> };
 
 /** The rows of one table in one batch; `first` is the number of the first one. */
-export interface Section<T extends TableName<S>, S extends Schema = Page> {
+export interface Section<T extends TableName> {
   readonly first: number;
   readonly n: number;
-  readonly columns: Columns<T, S>;
+  readonly columns: Columns<T>;
 }
 /** All tables; those of which a batch says nothing have no rows. */
-export type Sections<S extends Schema = Page> = { readonly [T in TableName<S>]: Section<T, S> };
+export type Sections = { readonly [T in TableName]: Section<T> };
 
 const MAX_S = 1e10;
 
@@ -62,29 +62,24 @@ function jsonOf(content: Uint8Array, name: string): Field {
 }
 
 /** Takes the batches of one stream in order, which refer to rows of those before. */
-export class BatchReader<S extends Schema = Page> {
+export class BatchReader {
   /** The number of the next row of each table. */
   readonly #next = new Map<string, number>();
-  readonly #tables: Schema;
   /** The columns of tables without rows. */
-  readonly #nothing: Readonly<Record<string, Record<string, Numbers>>>;
+  readonly #nothing = Object.fromEntries(Object.entries(DECLARED).map(([table, { columns }]) => [
+    table, Object.fromEntries(Object.keys(columns).map(name => [camel(name), NONE]))
+  ]));
 
-  /** Of a page, where no other tables are given. */
-  constructor(readonly header: Header, tables?: S) {
-    this.#tables = tables ?? TABLES;
-    this.#nothing = Object.fromEntries(Object.entries(this.#tables).map(([table, { columns }]) => [
-      table, Object.fromEntries(Object.keys(columns).map(name => [camel(name), NONE]))
-    ]));
-  }
+  constructor(readonly header: Header) {}
 
   /** All tables as a batch without rows has them. */
-  nothing(): Sections<S> {
+  nothing(): Sections {
     return Object.fromEntries(Object.entries(this.#nothing).map(([name, columns]) => {
-      if (own(this.#tables, name)?.mode === 'whole') {
+      if (own(DECLARED, name)?.mode === 'whole') {
         this.#next.set(name, 0);
       }
       return [name, { first: this.#next.get(name) ?? 0, n: 0, columns }];
-    })) as unknown as Sections<S>;
+    })) as unknown as Sections;
   }
 
   /**
@@ -92,12 +87,12 @@ export class BatchReader<S extends Schema = Page> {
    *
    * @throws WireError naming what is wrong; nothing is decoded in part.
    */
-  read(content: Uint8Array, budget: Budget): Sections<S> {
+  read(content: Uint8Array, budget: Budget): Sections {
     const sections: Record<string, object> = this.nothing();
     const bytes = new Bytes(content, budget);
     const description = jsonOf(bytes.take(Math.min(bytes.u32(), LIMITS.header)), 'description');
     bytes.hasPlanes = description.at('planes').flag();
-    const order = Object.keys(this.#tables);
+    const order = Object.keys(DECLARED);
     let last = -1;
     for (const described of description.at('tables').list()) {
       const [nameOf, firstOf, nOf, specs] = described.list();
@@ -109,9 +104,11 @@ export class BatchReader<S extends Schema = Page> {
         const [column, ...how] = spec.list();
         return [column?.text() ?? '', bytes.column(how, n)] as const;
       }));
-      const known = own(this.#tables, name);
+      const known = own(DECLARED, name);
       if (known !== undefined) {
-        if (order.indexOf(name) <= last || (known.mode === 'append' && first < (this.#next.get(name) ?? 0))) {
+        const next = this.#next.get(name) ?? 0;
+        const follows = known.mode === 'append' ? first >= next : known.mode !== 'restart' || first === 0 || first === next;
+        if (order.indexOf(name) <= last || !follows) {
           fail(`a row of ${name} after those before`, first);
         }
         last = order.indexOf(name);
@@ -122,7 +119,7 @@ export class BatchReader<S extends Schema = Page> {
     if (bytes.left > 0) {
       fail('the end of a batch', bytes.left);
     }
-    return sections as unknown as Sections<S>;
+    return sections as unknown as Sections;
   }
 
   /** Columns in `camelCase`, in seconds, within the bounds of their declaration, NaN or null where they are unknown. */
@@ -140,7 +137,7 @@ export class BatchReader<S extends Schema = Page> {
         return [camel(name), isOf ? values : fail(`${table}.${name} to be ${declared}`, type)];
       }
       if (declared.startsWith('f')) {
-        const isOf = (found.isOne === true || type === declared.slice(0, 2)) && (declared.endsWith('?') || !values.some(Number.isNaN));
+        const isOf = (found.isOne === true || type.startsWith('f')) && (declared.endsWith('?') || !values.some(Number.isNaN));
         return [camel(name), isOf ? values : fail(`${table}.${name} to be ${declared}`, type)];
       }
       return [camel(name), type === 'int' ? this.#numbers(`${table}.${name}`, declared, values) : fail(`${table}.${name} to be ${declared}`, type)];
@@ -155,7 +152,8 @@ export class BatchReader<S extends Schema = Page> {
     const hasUnknown = kind.endsWith('?') && values.includes(-1);
     const found = (isSeconds || hasUnknown) && !(values instanceof Float64Array) ? new Float64Array(values.length) : values;
     if (isSeconds || hasUnknown) {
-      const [zero, scale] = [isTime ? this.header.zeroS : 0, isSeconds ? this.header.tickS : 1];
+      // Times are after a zero of the recording's own, which is late on the clock of its recorder.
+      const [zero, scale] = [isTime ? -this.header.zeroS : 0, isSeconds ? this.header.tickS : 1];
       for (let i = 0; i < values.length; i += 1) {
         const value = values[i] as number;
         found[i] = hasUnknown && value === -1 ? NaN : zero + value * scale;
@@ -172,13 +170,13 @@ export class BatchReader<S extends Schema = Page> {
 }
 
 /** The rows of a section one by one; for small tables. */
-export function rowsOf<T extends TableName<S>, S extends Schema = Page>(section: Section<T, S>): Row<T, S>[] {
+export function rowsOf<T extends TableName>(section: Section<T>): Row<T>[] {
   const columns = Object.entries(section.columns as Record<string, Numbers | Texts>);
   return Array.from({ length: section.n }, (_, i) =>
     Object.fromEntries(columns.map(([name, values]) => {
       const value = values[i] ?? null;
       return [name, typeof value === 'number' && Number.isNaN(value) ? null : value];
-    })) as Row<T, S>
+    })) as Row<T>
   );
 }
 

@@ -2,14 +2,18 @@
  * Rows of the page's tables, protocol 1; what their columns mean stands in `taskscope/model/streams.py`. Times are seconds
  * after the recorder's zero, unknown is `null`, a choice is its word.
  */
-import type { Row, Sections, TableName } from './codec';
+import type { Columns, Row, Section, Sections, TableName } from './codec';
 import { rowsOf } from './codec';
 import { CHOICES } from './tables';
 
 export const PROTOCOL = 1;
 
-/** All tables of one message. */
-export type PageTables = Sections;
+type WithKeys = 'tasks' | 'running';
+/** All tables of one message; tasks have the columns of the rows of `keys` that they refer to. */
+export type PageTables = Omit<Sections, WithKeys> & {
+  readonly [T in WithKeys]: Omit<Section<T>, 'columns'> & { readonly columns: Columns<T> & Columns<'keys'> };
+};
+type PageRow<T extends TableName> = T extends WithKeys ? Row<T> & Row<'keys'> : Row<T>;
 
 export const TEXT_KEY = 255;
 
@@ -28,12 +32,12 @@ type Choices = typeof CHOICES;
 type ChosenIn<T extends TableName> = T extends keyof Choices ? { readonly [C in keyof Choices[T] & keyof Row<T>]: Word<Choices[T][C], Row<T>[C]> } : object;
 type Word<Words, Code> = (Words extends readonly (infer W)[] ? W : never) | Extract<Code, null>;
 /** One row of a table. */
-export type TableRow<T extends TableName> = Omit<Row<T>, keyof ChosenIn<T>> & ChosenIn<T>;
+export type TableRow<T extends TableName> = Omit<PageRow<T>, keyof ChosenIn<T>> & ChosenIn<T>;
 
 /** The rows of a table one by one; for small tables. */
 export function tableRows<T extends TableName>(tables: Pick<PageTables, T>, name: T): TableRow<T>[] {
   const choices = Object.entries((CHOICES as Partial<Record<string, Record<string, readonly string[]>>>)[name] ?? {});
-  return rowsOf<T>(tables[name]).map(row => {
+  return rowsOf<T>(tables[name] as unknown as Section<T>).map(row => {
     const codes = row as Readonly<Record<string, unknown>>;
     const words = choices.map(([column, of]) => [column, codes[column] === null ? null : of[codes[column] as number]]);
     return { ...row, ...Object.fromEntries(words) as object } as unknown as TableRow<T>;
@@ -52,7 +56,7 @@ export type Run = TableRow<'runs'>;
  */
 export type PrefixProgress = TableRow<'progress'>;
 /** A task in flight; `lane` is null where it is unknown which worker took it. */
-export type RunningTask = TableRow<'running'>;
+export type RunningTask = Pick<TableRow<'running'>, 'run' | 'lane' | 'group' | 'startS'> & { readonly keyText: string };
 /** When a compute will end. */
 export type Estimate = TableRow<'estimates'>;
 /** How a compute can be stopped. */
@@ -62,7 +66,7 @@ export type Remark = TableRow<'messages'>;
 export type WorkerEvent = NonNullable<Remark['event']>;
 export type ClusterWorker = TableRow<'workers'>;
 /** How long all workers together spent on one activity in executing tasks of one prefix. */
-export type PrefixSeconds = TableRow<'metrics'>;
+export type PrefixSeconds = TableRow<'seconds'>;
 
 /** What runs on a cluster call their scheduler. */
 const CLUSTER = 'distributed';

@@ -1,9 +1,10 @@
 /** The stream of frames that a page receives of one recorder, decoded message by message. */
 import { Field, WireError } from './check';
 import { BatchReader, readHeader } from './codec';
-import { Budget, bytesOf, readFrame } from './frames';
+import { type Frame, Budget, bytesOf, readFrame } from './frames';
+import { Keys, limited } from './keys';
 import type { PageTables } from './schema';
-import { PROTOCOL, TEXT_KEY } from './schema';
+import { PROTOCOL } from './schema';
 
 export type WireBuffer = ArrayBuffer | ArrayBufferView;
 
@@ -20,13 +21,10 @@ export interface Batch {
   readonly tables: PageTables;
 }
 
-const MAX_NAMES = 65_536;
-/** Integers in a key. */
-const MAX_DIMS = 8;
-
 /** One stream of messages; a header within begins another one. */
 export class PageStream {
   #reader: BatchReader | null = null;
+  #keys = new Keys();
   #stream = -1;
   #next = 0;
 
@@ -59,38 +57,39 @@ export class PageStream {
         throw new WireError('buffers', 'whole frames that are not packed', bytes.length);
       }
       at = frame.end;
-      if (frame.kind === 'header') {
-        this.#reader = new BatchReader(readHeader(frame.content));
-        [this.#stream, this.#next] = [frame.stream, 0];
-      } else if (this.#reader === null || frame.stream !== this.#stream || frame.number !== this.#next) {
+      const batch = this.frame(frame, frame.content, budget);
+      if (batch === null) {
         return null;
-      } else {
-        const { said } = this.#reader.header;
-        const tables = checked(this.#reader.read(frame.content, budget));
-        batches.push({ recorder: said.at('recorder').text(), epoch: said.at('epoch').text(), seq: frame.number - 1, tables });
       }
-      this.#next += 1;
+      if (batch !== 'header') {
+        batches.push(batch);
+      }
     }
     return batches;
   }
-}
 
-/** The tables of a page, which hold to what their declaration cannot express. */
-function checked(tables: PageTables): PageTables {
-  if (tables.state.n !== 1) {
-    throw new WireError('batch', 'one with a row of state', tables.state.n);
-  }
-  for (const { first, n } of [tables.groups, tables.lanes, tables.sources]) {
-    if (first + n > MAX_NAMES) {
-      throw new WireError('batch', `at most ${MAX_NAMES} names`, first + n);
+  /** The batch of a frame with this content, which is not packed; null where a frame before it is missing. */
+  frame(frame: Pick<Frame, 'kind' | 'stream' | 'number'>, content: Uint8Array, budget: Budget): Batch | 'header' | null {
+    if (frame.kind === 'header') {
+      this.#reader = new BatchReader(readHeader(content));
+      this.#keys = new Keys();
+      [this.#stream, this.#next] = [frame.stream, 1];
+      return 'header';
     }
-  }
-  const { dims } = tables.tasks.columns;
-  for (let i = 0; i < dims.length; i += 1) {
-    const n = dims[i] as number;
-    if (n !== TEXT_KEY && !(n >= 0 && n <= MAX_DIMS)) {
-      throw new WireError(`tasks.dims[${i}]`, `0 to ${MAX_DIMS}, or ${TEXT_KEY}`, n);
+    if (this.#reader === null || frame.stream !== this.#stream || frame.number !== this.#next) {
+      return null;
     }
+    this.#next += 1;
+    const { said } = this.#reader.header;
+    const tables = limited(this.#keys.joined(this.#reader.read(content, budget)));
+    if (tables.state.n !== 1) {
+      throw new WireError('batch', 'one with a row of state', tables.state.n);
+    }
+    return { recorder: said.at('recorder').text(), epoch: said.at('epoch').text(), seq: frame.number - 1, tables };
   }
-  return tables;
+
+  /** The text of a key, by its row. */
+  keyText(row: number): string {
+    return this.#keys.text(row);
+  }
 }

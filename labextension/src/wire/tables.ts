@@ -1,7 +1,7 @@
 /**
  * Made by `python -m docs.tables` from taskscope.model.streams; change it there.
  *
- * What a column of TABLES is: `int`, `time` (seconds after the zero), `duration` (at least 0), `f4`, `f8`,
+ * What a column of TABLES is: `int`, `time` (seconds after the zero), `duration` (at least 0), `f8`,
  * `text`; `?`: it may be unknown; `< n`: a place in CHOICES, or 0 and 1; `of <table>`: the number of a row.
  */
 export const FORMAT = 1;
@@ -23,12 +23,29 @@ export const TABLES = {
       cache_unknown: 'int < 2'
     }
   },
+  metadata: {
+    mode: 'restart',
+    columns: {
+      text: 'text'
+    }
+  },
+  messages: {
+    mode: 'restart',
+    columns: {
+      time_s: 'time?',
+      level: 'int < 2',
+      text: 'text',
+      worker: 'text?',
+      event: 'int? < 9'
+    }
+  },
   groups: {
     mode: 'append',
     columns: {
       name: 'text',
       prefix: 'text',
-      colour: 'int?'
+      colour: 'int?',
+      function: 'text?'
     }
   },
   lanes: {
@@ -67,6 +84,39 @@ export const TABLES = {
       called_from: 'text?',
       array: 'text?',
       metric: 'text?'
+    }
+  },
+  graphs: {
+    mode: 'by run',
+    columns: {
+      run: 'int',
+      start_s: 'time',
+      is_known: 'int < 2',
+      is_valued: 'int < 2'
+    }
+  },
+  keys: {
+    mode: 'restart',
+    columns: {
+      run: 'int',
+      group: 'int of groups',
+      dims: 'int',
+      i0: 'int',
+      i1: 'int',
+      i2: 'int',
+      i3: 'int',
+      i4: 'int',
+      i5: 'int',
+      i6: 'int',
+      i7: 'int',
+      key_text: 'text?'
+    }
+  },
+  dependencies: {
+    mode: 'append',
+    columns: {
+      key: 'int of keys',
+      dependency: 'int of keys'
     }
   },
   progress: {
@@ -111,25 +161,13 @@ export const TABLES = {
   running: {
     mode: 'whole',
     columns: {
-      run: 'int',
+      key: 'int of keys',
       lane: 'int? of lanes',
-      group: 'int of groups',
-      key_text: 'text',
       start_s: 'time?'
     }
   },
-  messages: {
-    mode: 'append',
-    columns: {
-      time_s: 'time?',
-      level: 'int < 2',
-      text: 'text',
-      worker: 'text?',
-      event: 'int? < 9'
-    }
-  },
   errors: {
-    mode: 'whole',
+    mode: 'restart',
     columns: {
       text: 'text'
     }
@@ -137,9 +175,8 @@ export const TABLES = {
   tasks: {
     mode: 'append',
     columns: {
-      run: 'int',
+      key: 'int of keys',
       lane: 'int of lanes',
-      group: 'int of groups',
       status: 'int < 4',
       observed_by: 'int < 2',
       cpu_from: 'int? < 2',
@@ -147,17 +184,15 @@ export const TABLES = {
       stop_s: 'time',
       cpu_s: 'duration?',
       nbytes: 'int?',
-      error: 'int? of errors',
-      dims: 'int',
-      i0: 'int',
-      i1: 'int',
-      i2: 'int',
-      i3: 'int',
-      i4: 'int',
-      i5: 'int',
-      i6: 'int',
-      i7: 'int',
-      key_text: 'text?'
+      error: 'int? of errors'
+    }
+  },
+  metered: {
+    mode: 'whole',
+    columns: {
+      row: 'int',
+      cpu_s: 'duration?',
+      cpu_from: 'int? < 2'
     }
   },
   cache: {
@@ -177,7 +212,7 @@ export const TABLES = {
     mode: 'append',
     columns: {
       time_s: 'time',
-      cpu_percent: 'f4?',
+      cpu_percent: 'f8?',
       rss_bytes: 'int',
       n_processes: 'int',
       gap: 'int < 2'
@@ -200,14 +235,6 @@ export const TABLES = {
       start_s: 'time',
       duration_s: 'duration',
       nbytes: 'int?'
-    }
-  },
-  metered: {
-    mode: 'whole',
-    columns: {
-      row: 'int',
-      cpu_s: 'duration?',
-      cpu_from: 'int? < 2'
     }
   },
   completed: {
@@ -233,7 +260,7 @@ export const TABLES = {
       worker: 'int',
       n_threads: 'int',
       n_executing: 'int?',
-      cpu_percent: 'f4?',
+      cpu_percent: 'f8?',
       rss_bytes: 'int?',
       managed_bytes: 'int?',
       spilled_bytes: 'int?',
@@ -245,11 +272,11 @@ export const TABLES = {
       disk_read_bps: 'f8?',
       disk_write_bps: 'f8?',
       n_fds: 'f8?',
-      gpu_percent: 'f4?',
+      gpu_percent: 'f8?',
       gpu_bytes: 'int?'
     }
   },
-  metrics: {
+  seconds: {
     mode: 'by run,prefix,activity',
     columns: {
       run: 'int',
@@ -261,25 +288,25 @@ export const TABLES = {
 } as const;
 
 export const CHOICES = {
+  messages: {
+    level: ['info', 'warning'],
+    event: ['came', 'restarted', 'paused', 'resumed', 'retired', 'left', 'killed', 'timed out', 'died']
+  },
   runs: {
     status: ['running', 'finished', 'erred', 'interrupted']
   },
   stops: {
     way: ['interrupt', 'cancel', 'thread', 'asked', 'either']
   },
-  messages: {
-    level: ['info', 'warning'],
-    event: ['came', 'restarted', 'paused', 'resumed', 'retired', 'left', 'killed', 'timed out', 'died']
-  },
   tasks: {
     status: ['finished', 'erred', 'interrupted', 'lost'],
     observed_by: ['worker', 'scheduler'],
     cpu_from: ['measured', 'shared']
   },
-  activities: {
-    activity: ['transfer', 'disk-read', 'disk-write', 'deserialize', 'serialize', 'other', 'failed-attempt']
-  },
   metered: {
     cpu_from: ['measured', 'shared']
+  },
+  activities: {
+    activity: ['transfer', 'disk-read', 'disk-write', 'deserialize', 'serialize', 'other', 'failed-attempt']
   }
 } as const;

@@ -1,6 +1,9 @@
 /** Batches as small as a test needs them: no tasks, and only the rows that it writes down. */
-import type { Batch, Estimate, Group, Lane, PrefixProgress, PrefixSeconds, Remark, Run, RunningTask, Section, Sections, StopWay } from '../../src/wire';
+import type { Batch, Columns, Estimate, Group, Lane, PageTables, PrefixProgress, PrefixSeconds, Remark, Run, RunningTask, StopWay } from '../../src/wire';
 import { CHOICES, TABLES } from '../../src/wire/tables';
+
+/** A row as a test writes it: columns that may be unknown are unknown where they are left out. */
+type Written<R> = { [C in keyof R as null extends R[C] ? never : C]: R[C] } & { [C in keyof R as null extends R[C] ? C : never]?: R[C] };
 
 /** The rows of a batch, and what its row of state says. */
 export interface SmallBatch {
@@ -9,8 +12,8 @@ export interface SmallBatch {
   nowS: number | null;
   active: boolean;
   dropped: number;
-  groups: readonly (Group & { id?: number })[];
-  lanes: readonly (Lane & { id?: number })[];
+  groups: readonly (Written<Group> & { id?: number })[];
+  lanes: readonly (Written<Lane> & { id?: number })[];
   runs: readonly Run[];
   progress: readonly PrefixProgress[];
   estimates: readonly Estimate[];
@@ -19,35 +22,45 @@ export interface SmallBatch {
   remarks: readonly Remark[];
   errors: readonly string[];
   seconds: readonly PrefixSeconds[];
-  tasks: Section<'tasks'>;
-  metered: Section<'metered'>;
-  resources: Section<'resources'> & { nCores?: number | null; limitBytes?: number | null };
-  held: Section<'cache'> & { metrics?: ReadonlyMap<number, string>; isUnknown?: boolean };
+  tasks: PageTables['tasks'];
+  metered: PageTables['metered'];
+  resources: PageTables['resources'] & { nCores?: number | null; limitBytes?: number | null };
+  held: PageTables['cache'] & { metrics?: ReadonlyMap<number, string>; isUnknown?: boolean };
   /** Sections of other tables. */
-  tables: Partial<Sections>;
+  tables: Partial<PageTables>;
 }
 
 type Cell = number | string | boolean | null;
 
 const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
+const { keys, tasks, running } = TABLES;
+const KINDS: Record<string, { readonly columns: Record<string, string> }> = {
+  ...TABLES, tasks: { columns: { ...keys.columns, ...tasks.columns } }, running: { columns: { ...keys.columns, ...running.columns } }
+};
+
+/** The columns of keys. */
+export function keyColumns(rows: readonly object[]): Columns<'keys'> {
+  return sectionOf('keys', rows).columns;
+}
+
 /** A section of these rows; a choice is its word, what a row leaves out is unknown. */
-export function sectionOf<T extends keyof typeof TABLES>(table: T, rows: readonly object[] = [], first = 0): Section<T> {
+export function sectionOf<T extends keyof PageTables>(table: T, rows: readonly object[] = [], first = 0): PageTables[T] {
   const choices = (CHOICES as Partial<Record<string, Record<string, readonly string[]>>>)[table] ?? {};
-  const columns = Object.entries(TABLES[table].columns as Record<string, string>).map(([name, kind]) => {
+  const columns = Object.entries(KINDS[table]?.columns ?? {}).map(([name, kind]) => {
     const cells = rows.map(row => {
       const cell = (row as Record<string, Cell | undefined>)[camel(name)] ?? null;
       return typeof cell === 'string' && choices[name] !== undefined ? choices[name].indexOf(cell) : cell;
     });
     return [camel(name), kind.startsWith('text') ? cells : Float64Array.from(cells, cell => (cell === null ? (kind.includes('?') ? NaN : 0) : Number(cell)))];
   });
-  return { first, n: rows.length, columns: Object.fromEntries(columns) as Section<T>['columns'] };
+  return { first, n: rows.length, columns: Object.fromEntries(columns) as object } as unknown as PageTables[T];
 }
 
 /** All tables without rows, but for these. */
-export function sectionsOf(tables: Partial<Sections> = {}): Sections {
+export function sectionsOf(tables: Partial<PageTables> = {}): PageTables {
   const names = Object.keys(TABLES) as (keyof typeof TABLES)[];
-  return { ...Object.fromEntries(names.map(name => [name, sectionOf(name)])), ...tables } as Sections;
+  return { ...Object.fromEntries(names.map(name => [name, sectionOf(name)])), ...tables } as PageTables;
 }
 
 export function smallBatch(batch: Partial<SmallBatch> = {}): Batch {
@@ -64,7 +77,7 @@ export function smallBatch(batch: Partial<SmallBatch> = {}): Batch {
     running: sectionOf('running', batch.running),
     messages: sectionOf('messages', batch.remarks, seq === 0 ? 0 : 1),
     errors: sectionOf('errors', batch.errors?.map(text => ({ text }))),
-    metrics: sectionOf('metrics', batch.seconds),
+    seconds: sectionOf('seconds', batch.seconds),
     ...(tasks && { tasks }), ...(metered && { metered }), ...(resources && { resources }), ...(held && { cache: held }),
     ...batch.tables
   });

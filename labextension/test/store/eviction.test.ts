@@ -7,7 +7,7 @@ import { ALL_RUNS, LaneTasks, TaskStore } from '../../src/store';
 import type { TaskDetail } from '../../src/store';
 import { KeyTable } from '../../src/store/tasks/key-table';
 import type { SmallBatch } from '../charts/small-batch';
-import { sectionOf, smallProgress, smallRun } from '../charts/small-batch';
+import { keyColumns, smallProgress, smallRun } from '../charts/small-batch';
 import { batchOf, keyOf } from './rows';
 import type { Row } from './rows';
 
@@ -120,7 +120,7 @@ it('keys keep their rows however often older ones are dropped', () => {
       const kept: (string | number[])[] = [];
       let first = 0;
       for (const [keys, gone] of list) {
-        table.append(sectionOf('tasks', keys.map(keyOf)).columns, 0);
+        table.append(keyColumns(keys.map(keyOf)), 0);
         kept.push(...keys);
         first = Math.min(first + gone, kept.length);
         table.drop(first);

@@ -16,11 +16,9 @@ function reader(said: Record<string, unknown> = {}): BatchReader {
 
 /** Keys that are names only. */
 function keys(n: number): Record<string, (number | null)[]> {
-  const names = ['dims', 'i0', 'i1', 'i2', 'i3', 'i4', 'i5', 'i6', 'i7'];
+  const names = ['run', 'group', 'dims', 'i0', 'i1', 'i2', 'i3', 'i4', 'i5', 'i6', 'i7'];
   return { ...Object.fromEntries(names.map(name => [name, Array<number>(n).fill(0)])), key_text: Array<null>(n).fill(null) };
 }
-
-const key = { dims: 0, i0: 0, i1: 0, i2: 0, i3: 0, i4: 0, i5: 0, i6: 0, i7: 0, keyText: null };
 
 /** The numbers of a column that is described so. */
 function numbers(how: readonly unknown[], bytes: readonly number[], n: number, planes = false): number[] {
@@ -181,27 +179,28 @@ describe('batches', () => {
       groups: { columns: { name: ['add-1'], prefix: ['add'] } },
       lanes: { columns: { worker: ['main'], thread: [140_000_000_000_000], label: ['thread 1'] } },
       errors: { columns: { text: ['ValueError: \u00fc'] } },
+      keys: { columns: keys(2) },
       tasks: {
         first: 40,
         columns: {
-          run: [0, 0], group: [0, 0], lane: [0, 0], status: [0, 1], observed_by: [0, 1], cpu_from: [0, 1], stop_s: [20_000_000, 25_000_000],
-          duration_s: [10_000_000, 5_000_000], cpu_s: [null, 2_500_000], nbytes: [null, 2 ** 40], error: [null, 0], ...keys(2)
+          key: [0, 1], lane: [0, 0], status: [0, 1], observed_by: [0, 1], cpu_from: [0, 1], stop_s: [20_000_000, 25_000_000],
+          duration_s: [10_000_000, 5_000_000], cpu_s: [null, 2_500_000], nbytes: [null, 2 ** 40], error: [null, 0]
         }
       },
       messages: { columns: { time_s: [null], level: [0], text: [''], worker: [null], event: [8] } }
     });
-    const { groups, lanes, errors, tasks, messages, ...others } = reader({ zero_s: 100 }).read(Uint8Array.from(bytes), new Budget(bytes.length));
-    expect(rowsOf(groups)).toEqual([{ name: 'add-1', prefix: 'add', colour: null }]);
+    const { groups, lanes, errors, tasks, messages, keys: named, ...others } = reader({ zero_s: -100 }).read(Uint8Array.from(bytes), new Budget(bytes.length));
+    expect(rowsOf(groups)).toEqual([expect.objectContaining({ name: 'add-1', prefix: 'add', colour: null })]);
     expect(rowsOf(lanes)).toEqual([{ worker: 'main', thread: 140_000_000_000_000, label: 'thread 1' }]);
     expect(rowsOf(errors)).toEqual([{ text: 'ValueError: \u00fc' }]);
     expect(rowsOf(messages)).toEqual([{ timeS: null, level: 0, text: '', worker: null, event: 8 }]);
-    expect(Object.values(others).filter(({ n }) => n > 0)).toEqual([]);
+    expect([named.n, Object.values(others).filter(({ n }) => n > 0)]).toEqual([2, []]);
     expect({ first: tasks.first, n: tasks.n, rows: rowsOf(tasks) }).toEqual({
       first: 40,
       n: 2,
       rows: [
-        { run: 0, group: 0, lane: 0, status: 0, observedBy: 0, cpuFrom: 0, stopS: 102, durationS: 1, cpuS: null, nbytes: null, error: null, ...key },
-        { run: 0, group: 0, lane: 0, status: 1, observedBy: 1, cpuFrom: 1, stopS: 102.5, durationS: 0.5, cpuS: 0.25, nbytes: 2 ** 40, error: 0, ...key }
+        { key: 0, lane: 0, status: 0, observedBy: 0, cpuFrom: 0, stopS: 102, durationS: 1, cpuS: null, nbytes: null, error: null },
+        { key: 1, lane: 0, status: 1, observedBy: 1, cpuFrom: 1, stopS: 102.5, durationS: 0.5, cpuS: 0.25, nbytes: 2 ** 40, error: 0 }
       ]
     });
   });
@@ -229,7 +228,7 @@ describe('batches', () => {
     ['a table twice', described([['errors', 0, 1, [['text', 'one', 'e']]], ['errors', 0, 1, [['text', 'one', 'e']]]])],
     ['a choice that is none', batchBytes({ resources: { columns: { ...sample, gap: [2] } } }), /resources\.gap\[0\] must be from 0 to less than 2/],
     ['a time that is none', batchBytes({ resources: { columns: { ...sample, time_s: [2e17] } } })],
-    ['a row that nobody told of', batchBytes({ running: { columns: { run: [0], lane: [0], group: [0], key_text: ['k'], start_s: [0] } } })],
+    ['a row that nobody told of', batchBytes({ running: { columns: { key: [0], lane: [0], start_s: [0] } } })],
     ['infinity', batchBytes({ resources: { columns: { ...sample, cpu_percent: [Infinity] } } })],
     ['a text that is too long', batchBytes({ errors: { columns: { text: ['x'.repeat(LIMITS.text + 1)] } } })],
     ['a missing text that must be there', described([['errors', 0, 2, [['text', 'text', 1, 'u1', -1]]]], [0, 2, 65])],
@@ -253,16 +252,18 @@ describe('batches', () => {
     expect(() => stream.read(lanes(5), new Budget(0))).toThrow(/a row of lanes after those before/);
   });
 
-  it('refer to rows of batches before, and of tables that are replaced only to those of their own', () => {
+  it('refer to rows of batches before, as far as their table has not begun anew', () => {
     const stream = reader();
-    const tables = { groups: { columns: { name: ['g'], prefix: ['g'] } }, lanes: { columns: lane } };
+    const tables = { groups: { columns: { name: ['g'], prefix: ['g'] } }, lanes: { columns: lane }, keys: { columns: keys(1) } };
     const failed = (first: number): Record<string, { first: number; columns: Record<string, (number | null)[]> }> => ({
-      tasks: { first, columns: { run: [0], group: [0], lane: [0], status: [1], observed_by: [0], cpu_from: [0], stop_s: [1], duration_s: [1], cpu_s: [null], nbytes: [null], error: [0], ...keys(1) } }
+      tasks: { first, columns: { key: [0], lane: [0], status: [1], observed_by: [0], cpu_from: [0], stop_s: [1], duration_s: [1], cpu_s: [null], nbytes: [null], error: [0] } }
     });
-    stream.read(Uint8Array.from(batchBytes({ ...tables, errors: { columns: { text: ['E'] } } })), new Budget(0));
+    stream.read(Uint8Array.from(batchBytes({ ...tables, errors: { columns: { text: ['E', 'E'] } } })), new Budget(0));
     const again = { ...failed(0), errors: { columns: { text: ['F'] } } };
     expect(rowsOf(stream.read(Uint8Array.from(batchBytes(again)), new Budget(0)).tasks)[0]?.error).toBe(0);
-    expect(() => stream.read(Uint8Array.from(batchBytes(failed(1))), new Budget(0))).toThrow(/tasks\.error\[0\]/);
+    expect(rowsOf(stream.read(Uint8Array.from(batchBytes(failed(1))), new Budget(0)).tasks)[0]?.error).toBe(0);
+    const beyond = { tasks: { first: 2, columns: { ...failed(2).tasks?.columns, error: [1] } } };
+    expect(() => stream.read(Uint8Array.from(batchBytes(beyond)), new Budget(0))).toThrow(/tasks\.error\[0\]/);
   });
 
   it('take no more than their budget', () => {
@@ -275,10 +276,11 @@ describe('batches', () => {
     const good = Uint8Array.from(batchBytes({
       groups: { columns: { name: ['a', 'b'], prefix: ['a', 'b'] } },
       lanes: { columns: { worker: ['w', 'w'], thread: [1, 2], label: ['x', 'y'] } },
+      keys: { columns: keys(3) },
       tasks: {
         columns: {
-          run: [0, 0, 0], group: [0, 1, 0], lane: [0, 1, 0], status: [0, 0, 0], observed_by: [0, 0, 0], cpu_from: [0, 0, 0], stop_s: [100, 200, 3e9],
-          duration_s: [1, 2, 3], cpu_s: [null, 1, 2], nbytes: [5, null, 2 ** 40], error: [null, null, null], ...keys(3)
+          key: [0, 1, 2], lane: [0, 1, 0], status: [0, 0, 0], observed_by: [0, 0, 0], cpu_from: [0, 0, 0], stop_s: [100, 200, 3e9],
+          duration_s: [1, 2, 3], cpu_s: [null, 1, 2], nbytes: [5, null, 2 ** 40], error: [null, null, null]
         }
       },
       messages: { columns: { time_s: [1, null], level: [0, 1], text: ['\u00e9', 'y'], worker: ['w', null], event: [1, null] } }

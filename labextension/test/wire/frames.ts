@@ -1,6 +1,5 @@
 /** Frames as `taskscope/codec.py` writes them, in the plainest way: numbers in as many planes as they need, nothing else. */
 import { crc32 } from '../../src/wire/frames';
-import type { Schema } from '../../src/wire/codec';
 import { TABLES } from '../../src/wire/tables';
 
 export type Values = readonly (number | string | null)[];
@@ -47,14 +46,16 @@ export function described(tables: readonly unknown[], data: readonly number[] = 
   return [...new Uint8Array(Uint32Array.of(said.length).buffer), ...said, ...data];
 }
 
+const KINDS: Record<string, { readonly columns: Record<string, string> }> = TABLES;
+
 /** The content of a batch; times are ticks. */
-export function batchBytes(tables: TableRows, schema: Schema = TABLES): number[] {
+export function batchBytes(tables: TableRows): number[] {
   const data: number[] = [];
-  const rows = Object.keys(schema).flatMap(name => {
+  const rows = Object.keys(KINDS).flatMap(name => {
     const { first = 0, columns = {} } = tables[name] ?? {};
     const n = Object.values(columns)[0]?.length ?? 0;
     const specs = Object.entries(n === 0 ? {} : columns).map(([key, values]) => {
-      const [how, bytes] = column(schema[name]?.columns[key] ?? 'int', values);
+      const [how, bytes] = column(KINDS[name]?.columns[key] ?? 'int', values);
       bytes.forEach(byte => data.push(byte));
       return [key, ...how];
     });

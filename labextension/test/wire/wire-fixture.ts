@@ -77,19 +77,24 @@ function keyOf(key: number[] | string): Record<string, number | string | null> {
 export function wireMessage(rows: readonly FixtureRow[], batch: FixtureBatch = {}): WireMessage {
   const { recorder = 'rec', epoch = 'rec-1', stream = 7, seq = 0, first = 0, cursor = first + rows.length, dropped = 0 } = batch;
   const errors = [...new Set(rows.flatMap(row => row.error ?? []))];
+  const { running = [], ...others } = { ...(seq === 0 ? TABLES : {}), ...batch.tables };
   const tables: Record<string, Rows> = {
-    ...(seq === 0 ? TABLES : {}),
+    ...others,
+    keys: [
+      ...rows.map(row => ({ run: row.run ?? 0, group: row.group ?? 0, ...keyOf(row.key ?? []) })),
+      ...running.map(({ run = 0, group = 0, key_text }) => ({ run, group, ...keyOf(String(key_text)) }))
+    ],
+    running: running.map(({ lane = null, start_s = null }, i) => ({ key: rows.length + i, lane, start_s })),
     errors: errors.map(text => ({ text })),
-    ...batch.tables,
     state: [{
       now_s: (batch.nowS ?? 10) * SECOND, active: batch.active === false ? 0 : 1, final: 0, n_tasks: cursor, n_dropped: dropped,
       n_activities_dropped: 0, n_cores: null, limit_bytes: null, cache_unknown: 0
     }],
-    tasks: rows.map(row => ({
-      run: row.run ?? 0, lane: row.lane ?? 0, group: row.group ?? 0, status: row.status ?? 0, observed_by: row.scheduler === true ? 1 : 0, cpu_from: row.isCpuShared === true ? 1 : 0,
+    tasks: rows.map((row, i) => ({
+      key: i, lane: row.lane ?? 0, status: row.status ?? 0, observed_by: row.scheduler === true ? 1 : 0, cpu_from: row.isCpuShared === true ? 1 : 0,
       duration_s: Math.round((row.durationS ?? 0) * SECOND), stop_s: Math.round((1 + (row.stopUs ?? 0) / 1e6) * SECOND),
       cpu_s: row.cpuS === undefined ? null : Math.round(row.cpuS * SECOND), nbytes: row.nbytes ?? null,
-      error: row.error === undefined ? null : errors.indexOf(row.error), ...keyOf(row.key ?? [])
+      error: row.error === undefined ? null : errors.indexOf(row.error)
     }))
   };
   const header = headerOf({ recorder, epoch });

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +17,14 @@ from taskscope.record.writers.graph import GraphPart, GraphPlace, LandingLog, Re
 
 _KEYS_PER_PART = 4_000
 _MAX_ROWS = 10_000
+
+
+class NewRows(NamedTuple):
+    """Rows of the recorder from number `first` on, and the errors of their tasks, by task."""
+
+    first: int
+    block: RowBlock
+    errors: dict[int, str]
 
 
 class Follower:
@@ -53,13 +63,16 @@ class Follower:
         self._landings.leave(self._queue)
         self._queue.clear()
 
-    def rows(self) -> list[tuple[RowBlock, dict[int, str]]]:
-        """Return some of the rows that are new, and what their tasks raised; empty when there are none."""
+    def rows(self) -> list[NewRows]:
+        """Return some of the new rows, by block; empty when there are none."""
         with self._lock:
-            return self._with_errors(self.tasks.parts()[1])
-
-    def _with_errors(self, blocks: Sequence[RowBlock]) -> list[tuple[RowBlock, dict[int, str]]]:
-        return [(block, self._errors(block)) for block in blocks if block.run >= self._first_run]
+            first, blocks = self.tasks.parts()
+            firsts = accumulate(map(len, blocks), initial=first)
+            return [
+                NewRows(first, block, self._errors(block))
+                for first, block in zip(firsts, blocks, strict=False)
+                if block.run >= self._first_run
+            ]
 
     def _errors(self, block: RowBlock) -> dict[int, str]:
         errors = self._runs[block.run].graph.errors

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from taskscope.wire.batch import (
-    LAST_GROUP,
-    LAST_LANE,
     MAX_TEXT,
     PART_ROWS,
     PROTOCOL,
@@ -17,6 +15,7 @@ from taskscope.wire.batch import (
     cuts,
     encode_links,
     key_columns,
+    progress_columns,
     record_columns,
     text_bytes,
     wire_text,
@@ -24,8 +23,6 @@ from taskscope.wire.batch import (
 )
 
 __all__ = [
-    "LAST_GROUP",
-    "LAST_LANE",
     "MAX_TEXT",
     "PART_ROWS",
     "PROTOCOL",
@@ -38,6 +35,7 @@ __all__ = [
     "cuts",
     "encode_links",
     "key_columns",
+    "progress_columns",
     "record_columns",
     "text_bytes",
     "wire_text",

@@ -30,12 +30,6 @@ from taskscope.model.tables.records import (
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.schema import Table, columns_of
 
-LAST_GROUP = 65535
-"""The highest group id that a page holds; all further groups share it."""
-
-LAST_LANE = 8191
-"""The highest lane id that a page holds; all further lanes share it."""
-
 MAX_ERRORS = 1_000
 """Most different error texts in one message; rows with further ones share an entry."""
 
@@ -44,7 +38,6 @@ _MAX_TASK_BYTES = 12 * 2**20
 _ROW_BYTES = 44
 """As much as the numbers of a task can take, its key apart."""
 
-_FURTHER_GROUPS = Group(LAST_GROUP, "further groups", "further groups")
 _Columns: TypeAlias = dict[str, Any]
 
 
@@ -151,29 +144,30 @@ class PageEncoder:
 
     def _sections(self, batch: Batch, n_tasks: int) -> dict[str, Section]:
         tasks, errors = _task_columns(batch.tasks, n_tasks, self._tick_s)
-        tasks |= key_columns(batch.tasks.keys, batch.tasks.group, n_tasks, self._names, wire_text)
         found = {
             "state": Section(0, _state(batch)),
+            "keys": Section(0, self._keys(batch, n_tasks)),
             "errors": Section(0, {"text": errors}),
             "tasks": Section(batch.first, tasks),
         }
         numbered: dict[str, Sequence[object]] = {
-            "groups": _groups(batch.groups),
-            "lanes": _lanes(batch.lanes),
+            "groups": batch.groups,
+            "lanes": batch.lanes,
             "messages": batch.messages,
         }
         found |= {name: self._next(name, rows) for name, rows in numbered.items() if rows}
         whole: dict[str, _Columns] = {
             "runs": _of_records("runs", batch.runs) | {"metric": _metrics(batch)},
-            "progress": _of_records("progress", batch.progress) | _scheduled(batch.progress),
+            "progress": progress_columns(batch.progress, wire_text),
             "estimates": _of_records("estimates", batch.estimates.values()) | {"run": list(batch.estimates)},
             "stops": {
                 "run": list(batch.stops),
                 "way": [STOP_WAYS.index(way) for way in batch.stops.values()],
             },
-            "running": _of_records("running", batch.running),
+            "running": _of_records("running", batch.running)
+            | {"key": np.arange(n_tasks, n_tasks + len(batch.running))},
         }
-        found |= {name: Section(0, columns) for name, columns in whole.items() if columns["run"]}
+        found |= {name: Section(0, columns) for name, columns in whole.items() if _n(columns)}
         for name, (first, rows) in batch.tables.items():
             if name == "sources" and rows:
                 # The first one is none.
@@ -182,6 +176,16 @@ class PageEncoder:
             elif name != "sources" and len(rows):
                 found[name] = Section(first, self._columns(name, rows))
         return {name: section for name, section in found.items() if name in _IN_ALL or _n_rows(section)}
+
+    def _keys(self, batch: Batch, n_tasks: int) -> _Columns:
+        """Return the keys of the first tasks in their order, then those of tasks in flight."""
+        tasks, running = batch.tasks, batch.running
+        block = tasks.keys.take(np.arange(n_tasks))
+        texts = [task.key_text for task in running]
+        block = KeyBlock.concat([block, KeyBlock.of_texts(texts)]) if texts else block
+        group = np.append(tasks.group[:n_tasks], np.array([task.group for task in running], np.uint32))
+        run = np.append(tasks.run[:n_tasks], np.array([task.run for task in running], np.int32))
+        return {"run": run, "group": group, **key_columns(block, group, len(run), self._names, wire_text)}
 
     def _columns(self, table: str, rows: object) -> _Columns:
         if isinstance(rows, CacheRows):
@@ -231,25 +235,17 @@ def _state(batch: Batch) -> _Columns:
     }
 
 
-def _groups(groups: Iterable[Group]) -> list[Group]:
-    return [
-        _FURTHER_GROUPS if group.id == LAST_GROUP else group for group in groups if group.id <= LAST_GROUP
-    ]
-
-
-def _lanes(lanes: Iterable[Lane]) -> list[Lane]:
-    return [lane for lane in lanes if lane.id <= LAST_LANE]
-
-
 def _metrics(batch: Batch) -> list[str | None]:
     metrics = batch.metrics
     return [wire_text(metrics[run.run]) if run.run in metrics else None for run in batch.runs]
 
 
-def _scheduled(rows: Iterable[PrefixProgress]) -> _Columns:
+def progress_columns(rows: Sequence[PrefixProgress], fit: Callable[[str], str]) -> _Columns:
+    """Return the columns of progress; `fit` shortens texts."""
     names = ("scheduled_s", "asked", "is_all", "queued", "waiting", "no_worker")
     scheduled = [(None,) * len(names) if row.scheduled is None else astuple(row.scheduled) for row in rows]
-    return {name: [row[i] for row in scheduled] for i, name in enumerate(names)}
+    columns = record_columns(PAGE["progress"], rows, fit)
+    return columns | {name: [row[i] for row in scheduled] for i, name in enumerate(names)}
 
 
 def _fitting(keys: KeyBlock) -> int:
@@ -303,9 +299,8 @@ def _task_columns(tasks: TaskBlock, n: int, tick_s: float) -> tuple[_Columns, li
     error, errors = _errors(tasks, n)
     measured = tasks.measured()
     columns = {
-        "run": tasks.run[:n],
-        "lane": np.minimum(tasks.lane[:n], LAST_LANE),
-        "group": np.minimum(tasks.group[:n], LAST_GROUP),
+        "key": np.arange(n),
+        "lane": tasks.lane[:n],
         **split_flags(tasks.flags[:n]),
         "duration_s": duration,
         "stop_s": stop,
@@ -339,7 +334,7 @@ def _errors(tasks: TaskBlock, n: int) -> tuple[NDArray[np.int64], list[str]]:
 def _held(rows: CacheRows) -> _Columns:
     return {
         "run": rows.run,
-        "group": np.minimum(rows.group, LAST_GROUP),
+        "group": rows.group,
         "time_s": rows.time,
         "n_keys": rows.n_keys,
         "nbytes": rows.nbytes,
@@ -362,8 +357,8 @@ def _activities(rows: ActivityRows, tick_s: float) -> _Columns:
     start = _ticks(rows.start, tick_s)
     return {
         "run": rows.run,
-        "lane": np.minimum(rows.lane, LAST_LANE),
-        "group": np.minimum(rows.group, LAST_GROUP),
+        "lane": rows.lane,
+        "group": rows.group,
         "activity": rows.kind,
         "source": rows.source.astype(np.int64) - (rows.source == 0),
         "start_s": start,
@@ -392,8 +387,8 @@ _FEW_ROWS = 400
 """So many rows fit into a frame beside its tasks, whatever texts they have."""
 
 _ALWAYS = "state"
-_IN_ALL = frozenset({"state", "errors", "tasks"})
-_WITH_TASKS = frozenset({"errors", "tasks"})
+_IN_ALL = frozenset({"state", "keys", "errors", "tasks"})
+_WITH_TASKS = frozenset({"keys", "errors", "tasks"})
 
 
 def cuts(columns: Mapping[str, Any], n: int) -> list[int]:
@@ -461,7 +456,7 @@ def _parts(sections: Mapping[str, Section]) -> Iterator[tuple[str, Section]]:
     # In the order of frames: tables that are referred to first.
     for name in (name for name in PAGE if name in sections):
         first, columns = sections[name]
-        is_numbered = PAGE[name].mode == "append"
+        is_numbered = PAGE[name].mode in {"append", "restart"}
         start = 0
         for stop in cuts(columns, _n_rows(sections[name])):
             part = {column: values[start:stop] for column, values in columns.items()}
@@ -470,7 +465,11 @@ def _parts(sections: Mapping[str, Section]) -> Iterator[tuple[str, Section]]:
 
 
 def _n_rows(section: Section) -> int:
-    return len(next(iter(section.columns.values())))
+    return _n(section.columns)
+
+
+def _n(columns: Mapping[str, Any]) -> int:
+    return len(next(iter(columns.values())))
 
 
 MAX_TEXT = 512

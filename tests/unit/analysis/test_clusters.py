@@ -42,7 +42,7 @@ def test_a_result_says_where_the_seconds_of_each_prefix_went_on_all_workers_toge
         Metric(0, "tcp://a:1", "x", "memory-read", 0.0, 80.0, 1.0),
     )
     frame = next(recorded_frames(replace(cluster_recording(), metrics=metrics)))
-    assert PageReader().read([frame])["tables"]["metrics"] == [
+    assert PageReader().read([frame])["tables"]["seconds"] == [
         {"run": 0, "prefix": "x", "activity": "thread-cpu", "seconds": 2.0},
         {"run": 0, "prefix": "x", "activity": "disk-read", "seconds": 0.25},
     ]

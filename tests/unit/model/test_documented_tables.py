@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from docs.tables import DECODER, FILES, PAGE, decoder, files, page
+from docs.tables import DECODER, PAGE, decoder, page
 
 
 def test_the_page_of_tables_is_what_they_declare() -> None:
@@ -9,7 +9,3 @@ def test_the_page_of_tables_is_what_they_declare() -> None:
 
 def test_the_tables_of_the_browsers_decoder_are_what_the_kernel_writes() -> None:
     assert DECODER.read_text(encoding="utf-8") == decoder(), "run: python -m docs.tables"
-
-
-def test_the_tables_of_files_in_the_browser_are_what_is_declared() -> None:
-    assert FILES.read_text(encoding="utf-8") == files(), "run: python -m docs.tables"

@@ -121,7 +121,7 @@ def test_embedded_data_are_a_batch_of_the_feed_with_ids_from_zero() -> None:
     text = data_json(recording_of([Row(key=("</script>-1", 4), lane=1, start_s=0.5, stop_s=2.0)]))
     assert not set("<>&") & set(text)
     told = content_of(text)
-    assert told["groups"] == [(0, "</script>-1", "/script", None)]
+    assert told["groups"] == [(0, "</script>-1", "/script", None, None)]
     assert told["lanes"] == [(0, "1234", 51, "thread 1")]
     assert (told["first"], told["count"], told["cursor"]) == (0, 1, 1)
     assert told["progress"] == [(0, "/script", 1, 1, 0, 0, 0, 0, 0, 1.5, 0.5, None)]

@@ -96,7 +96,7 @@ function sum(rows: readonly PrefixProgress[], of: (row: PrefixProgress) => numbe
 
 /** What knows groups and computes by their numbers. */
 export interface Names {
-  readonly groups: readonly (Group | undefined)[];
+  readonly groups: readonly (Pick<Group, 'name' | 'prefix'> | undefined)[];
   readonly runs: ReadonlyMap<number, Run>;
 }
 

@@ -223,7 +223,7 @@ export class ClusterStore {
   append(tables: PageTables): void {
     this.activities.append(tables);
     this.workers.append(tables);
-    this.metrics.append(tableRows(tables, 'metrics'));
+    this.metrics.append(tableRows(tables, 'seconds'));
   }
 
   clear(): void {

@@ -7,7 +7,7 @@ import { roomFor, withoutFirst } from '../columns';
 const STRIDE = 256;
 
 /** Keys as a page receives them: row `i` has `dims[i]` integers, or a text where that is TEXT_KEY. */
-export type KeyColumns = Pick<Columns<'tasks'>, 'dims' | 'keyText' | `i${0 | 1 | 2 | 3 | 4 | 5 | 6 | 7}`>;
+export type KeyColumns = Pick<Columns<'keys'>, 'dims' | 'keyText' | `i${0 | 1 | 2 | 3 | 4 | 5 | 6 | 7}`>;
 
 interface Place {
   readonly int: number;

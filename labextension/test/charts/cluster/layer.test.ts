@@ -5,11 +5,10 @@ import { KIND_STYLES, paintStrip } from '../../../src/charts/cluster/kinds';
 import { mountTracks } from '../../../src/charts/tracks';
 import type { Picture, Scene } from '../../../src/charts/tasks/scene';
 import { layoutLanes } from '../../../src/charts/tasks/scene';
-import { readRecording } from '../../../src/files/recording';
 import type { CoverageColumns } from '../../../src/store';
 import { ClusterStore, TaskStore } from '../../../src/store';
 import { ACTIVITIES } from '../../../src/wire';
-import { documentOf } from '../../files/documents';
+import { documentStore } from '../../files/documents';
 import { batchOf } from '../../store/rows';
 import { sectionOf } from '../small-batch';
 
@@ -69,8 +68,7 @@ it('draws a failed attempt as high as a bar where it took all of the time, and e
 });
 
 it('tells what a failed attempt raised, and that it counts for nothing else', async () => {
-  const store = new TaskStore({ cluster: new ClusterStore() });
-  store.append((await readRecording(documentOf('cluster'))).batch);
+  const store = await documentStore('cluster');
   const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null, lanes: [{ id: 2, label: 'worker 7, thread 1', worker: '' }] } as Partial<Scene> as Scene;
@@ -98,8 +96,10 @@ it('a short transfer is not lost among what was computed', () => {
 });
 
 async function mounted(name: string): Promise<HTMLElement> {
-  const store = new TaskStore({ cluster: new ClusterStore() });
-  store.append(name === '' ? batchOf([{ start: 0, stop: 1 }]) : (await readRecording(documentOf(name))).batch);
+  const store = name === '' ? new TaskStore({ cluster: new ClusterStore() }) : await documentStore(name);
+  if (name === '') {
+    store.append(batchOf([{ start: 0, stop: 1 }]));
+  }
   const el = document.createElement('div');
   document.body.append(el);
   mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
@@ -122,9 +122,7 @@ it('names what there is in a legend and a table, and says what busy counts', asy
 });
 
 it('tells the bytes of a transfer, where they came from, and how fast', async () => {
-  const cluster = new ClusterStore();
-  const store = new TaskStore({ cluster });
-  store.append((await readRecording(documentOf('cluster'))).batch);
+  const store = await documentStore('cluster');
   const window = { firstRun: 0, lastRun: null };
   const layer = CLUSTER_CHARTS.layer({ store, window, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
@@ -149,8 +147,7 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
 });
 
 it('hides with a prefix what was done for its tasks', async () => {
-  const store = new TaskStore({ cluster: new ClusterStore() });
-  store.append((await readRecording(documentOf('cluster'))).batch);
+  const store = await documentStore('cluster');
   const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null, lanes: [], nowS: 3, paused: false } as Partial<Scene> as Scene;
@@ -184,15 +181,13 @@ it('a kind is hidden and shown by its button', async () => {
 });
 
 it('marks what happened to a worker in the rows of its lanes, and says it there', async () => {
-  const store = new TaskStore({ cluster: new ClusterStore() });
-  const { batch } = await readRecording(documentOf('cluster'));
   const [own, other] = ['tcp://10.0.0.1:4001', 'tls://10.0.0.2:4002'];
-  store.append({ ...batch, tables: { ...batch.tables, messages: sectionOf('messages', [
+  const store = await documentStore('cluster', { messages: sectionOf('messages', [
     { timeS: 0.25, level: 'warning', text: 'worker a paused', worker: own, event: 'paused' },
     { timeS: 0.5, level: 'info', text: 'worker a runs again', worker: own, event: 'resumed' },
     { timeS: 0.25, level: 'warning', text: 'worker 7 died', worker: other, event: 'died' },
     { timeS: 0.25, level: 'warning', text: 'of nobody', worker: null, event: null }
-  ]) } });
+  ]) });
   const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
   const scene = { span: { startS: 0, stopS: 3 }, zeroS: 0, runs: null, lanes: [], nowS: 3, paused: false } as Partial<Scene> as Scene;
   const rows = [{ kind: 'worker', worker: own, label: 'worker a', lanes: [0, 1], collapsed: false }, { kind: 'lane', id: 0, label: 'thread 1', inset: true }] as const;

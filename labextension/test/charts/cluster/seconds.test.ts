@@ -2,10 +2,8 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
 import { mountTracks } from '../../../src/charts/tracks';
-import { readRecording } from '../../../src/files/recording';
-import { ClusterStore, TaskStore } from '../../../src/store';
 import type { PrefixSeconds } from '../../../src/wire';
-import { documentOf } from '../../files/documents';
+import { documentStore } from '../../files/documents';
 import { sharedCases } from '../../shared-cases';
 import { sectionOf } from '../small-batch';
 
@@ -22,9 +20,7 @@ const told = (prefix: string, activity: string, seconds: number, run = 0): Prefi
 
 /** A cluster's chart of workers of which these seconds were told, message by message. */
 async function mounted(...messages: (readonly PrefixSeconds[])[]): Promise<HTMLElement> {
-  const store = new TaskStore({ cluster: new ClusterStore() });
-  const { batch } = await readRecording(documentOf('cluster'));
-  store.append({ ...batch, tables: { ...batch.tables, metrics: sectionOf('metrics') } });
+  const store = await documentStore('cluster', { seconds: sectionOf('seconds') });
   messages.forEach(rows => { store.cluster?.metrics.append(rows); });
   const el = document.createElement('div');
   document.body.append(el);

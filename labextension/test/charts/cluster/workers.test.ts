@@ -2,9 +2,8 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
 import { mountTracks } from '../../../src/charts/tracks';
-import { readRecording } from '../../../src/files/recording';
 import { ClusterStore, TaskStore } from '../../../src/store';
-import { documentOf } from '../../files/documents';
+import { documentStore } from '../../files/documents';
 import { batchOf } from '../../store/rows';
 import { sectionOf, sectionsOf } from '../small-batch';
 
@@ -18,8 +17,10 @@ afterEach(() => {
 });
 
 async function mounted(name: string): Promise<HTMLElement> {
-  const store = new TaskStore({ cluster: new ClusterStore() });
-  store.append(name === '' ? batchOf([{ start: 0, stop: 1 }]) : (await readRecording(documentOf(name))).batch);
+  const store = name === '' ? new TaskStore({ cluster: new ClusterStore() }) : await documentStore(name);
+  if (name === '') {
+    store.append(batchOf([{ start: 0, stop: 1 }]));
+  }
   const el = document.createElement('div');
   document.body.append(el);
   mountTracks(el, store, ['workers', 'resources'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
@@ -63,9 +64,8 @@ it('shows one worker where the person chooses it, and that it is gone', async ()
 });
 
 it('tells what else workers meter where they do, and of all of them the most of any', async () => {
-  const cluster = new ClusterStore();
-  const store = new TaskStore({ cluster });
-  store.append((await readRecording(documentOf('cluster'))).batch);
+  const store = await documentStore('cluster');
+  const cluster = store.cluster as ClusterStore;
   const samples = [
     { worker: 0, timeS: 1.6, nThreads: 2, nExecuting: 0, tickS: 0.02, gilContention: 0.5, netReadBps: 2e6, nFds: 20, gpuPercent: 75 },
     { worker: 1, timeS: 1.7, nThreads: 2, nExecuting: 0, tickS: 0.25, netReadBps: 1e6, nFds: 30, gpuPercent: 50 }
@@ -97,12 +97,10 @@ it('is not there where no worker was heard of', async () => {
 });
 
 it('has what became of workers as a table, of all of them or of the one that is chosen', async () => {
-  const store = new TaskStore({ cluster: new ClusterStore() });
-  const { batch } = await readRecording(documentOf('cluster'));
-  store.append({ ...batch, tables: { ...batch.tables, messages: sectionOf('messages', [
+  const store = await documentStore('cluster', { messages: sectionOf('messages', [
     { timeS: 0.5, level: 'warning', text: 'worker a paused', worker: 'tcp://10.0.0.1:4001', event: 'paused' },
     { timeS: 1.5, level: 'warning', text: 'worker 7 died', worker: 'tls://10.0.0.2:4002', event: 'died' }
-  ]) } });
+  ]) });
   const el = document.createElement('div');
   document.body.append(el);
   mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });

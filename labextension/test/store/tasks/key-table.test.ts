@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 import { KeyTable } from '../../../src/store/tasks/key-table';
 import { tupleKey } from '../../../src/wire';
-import { sectionOf } from '../../charts/small-batch';
+import { keyColumns } from '../../charts/small-batch';
 import { keyOf } from '../rows';
 
 type Key = number[] | string;
@@ -22,7 +22,7 @@ it('gives back every key, however the rows were cut into batches and whatever wa
       const kept: Key[] = [];
       for (const [keys, wanted] of list) {
         const skip = Math.min(wanted, keys.length);
-        table.append(sectionOf('tasks', keys.map(keyOf)).columns, skip);
+        table.append(keyColumns(keys.map(keyOf)), skip);
         kept.push(...keys.slice(skip));
       }
       expect(table.length).toBe(kept.length);

@@ -64,7 +64,9 @@ def _length_s(recording: RecordedData, run: Run) -> float:
     return (recording.now_s if run.stop_s is None else run.stop_s) - run.start_s
 
 
-def _whole(value: object) -> int | None:
+def whole_fact(recording: RecordedData, name: str) -> int | None:
+    """Return a fact of the metadata that is a positive whole number; None where it is unknown."""
+    value = recording.metadata.get(name)
     return value if type(value) is int and value > 0 else None
 
 
@@ -364,7 +366,7 @@ def _head_tables(recording: RecordedData, compact: CompactTables) -> dict[str, R
         "sources": Rows(0, recording.activities.sources[1:] if len(compact.activities) else ()),
         "activities": Rows(_n_activities_dropped(recording, compact), compact.activities),
         **worker_tables({}, compact.workers),
-        "metrics": Rows(0, seconds_by_prefix(recording)),
+        "seconds": Rows(0, seconds_by_prefix(recording)),
     }
 
 
@@ -395,8 +397,8 @@ def _batch(
         metrics=cache_metrics(recording),
         state={
             "n_activities_dropped": _n_activities_dropped(recording, compact),
-            "n_cores": _whole(recording.metadata.get("n_cores")),
-            "limit_bytes": _whole(recording.metadata.get("memory_limit_bytes")),
+            "n_cores": whole_fact(recording, "n_cores"),
+            "limit_bytes": whole_fact(recording, "memory_limit_bytes"),
             "cache_unknown": "cache" in recording.unknown,
         },
         tables=tables,

@@ -133,21 +133,15 @@ class Tasks:
     def rows(self) -> _Columns:
         return self._columns
 
-    def meter(self, metered: _Columns) -> None:
-        """Add CPU time that was written after the tasks."""
-        if not len(metered["key"]):
+    def meter(self, rows: NDArray[np.int64], cpu_s: NDArray[Any], cpu_from: NDArray[Any]) -> None:
+        """Set the CPU time of rows."""
+        if not len(rows):
             return
-        key, start = self._columns["key"], self._columns["start"]
-        near = np.flatnonzero(np.isin(key, metered["key"]))
-        names = zip(key[near].tolist(), start[near].tolist(), strict=True)
-        rows = dict(zip(names, near.tolist(), strict=True))
-        # The file of a killed process may lack these tasks.
-        those = zip(metered["key"].tolist(), metered["start_s"].tolist(), strict=True)
-        found = np.array([rows.get(name, -1) for name in those])
-        rows_of, cpu = found[found >= 0], metered["cpu_s"][found >= 0]
-        self._columns["cpu_s"][rows_of] = np.minimum(cpu, self._columns["duration"][rows_of])
-        codes = split_flags(self._columns["flags"][rows_of]) | {"cpu_from": metered["cpu_from"][found >= 0]}
-        self._columns["flags"][rows_of] = join_flags(codes)
+        cpu = np.array(self._columns["cpu_s"])
+        cpu[rows] = np.minimum(cpu_s, self._columns["duration"][rows])
+        flags = self._columns["flags"].copy()
+        flags[rows] = join_flags(split_flags(flags[rows]) | {"cpu_from": cpu_from})
+        self._columns |= {"cpu_s": cpu, "flags": flags}
 
     def last_stop_s(self) -> float:
         return float((self._columns["start"] + self._columns["duration"]).max()) if self.n else -np.inf

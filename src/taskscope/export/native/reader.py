@@ -53,6 +53,7 @@ from taskscope.model.tables.columns import (
 from taskscope.model.tables.process import PeakLine, ResourceRows
 from taskscope.model.tables.records import (
     INTERRUPTED,
+    RUNNING,
     Group,
     GroupTotal,
     Lane,
@@ -87,6 +88,12 @@ _GRAPH_BYTES = 3_000
 _MOST_S = 3e9
 """95 years."""
 
+_TABLES = {name: table for name, table in FILE.items() if name not in {"progress", "seconds"}}
+"""The tables that a recording is made of; it works the others out of them."""
+
+_LATE = {"completed", "metered"}
+"""Values of earlier rows: those of all batches count."""
+
 _RECORDS = {
     "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "steals", "metrics",
     "functions", "measured_lines", "peak_lines", "totals",
@@ -120,7 +127,7 @@ def read(file: BinaryIO, budget: Budget, *, partial: bool = False) -> RecordedDa
 
 
 def _read(file: BinaryIO, budget: Budget, *, partial: bool) -> RecordedData:
-    decoder = Decoder(FILE, budget)
+    decoder = Decoder(_TABLES, budget)
     tables: _Tables | None = None
     problem = None
     try:
@@ -157,8 +164,10 @@ class _Tables:
     def __init__(self, head: dict[str, Any], budget: Budget) -> None:
         self._head = head
         self._budget = budget
-        self._columns: dict[str, dict[str, Any]] = {name: {} for name in FILE}
-        self._ends = dict.fromkeys(FILE, 0)
+        self._columns: dict[str, dict[str, Any]] = {name: {} for name in _TABLES}
+        self._ends = dict.fromkeys(_TABLES, 0)
+        self._firsts = {"tasks": 0, "activities": 0}
+        """The number of the first row, where earlier ones were dropped."""
         self._runs: dict[int, Run] = {}
         self._graphs: dict[int, _Columns] = {}
         self._worker_rows: dict[int, _Columns] = {}
@@ -167,26 +176,34 @@ class _Tables:
 
     def add(self, batch: Mapping[str, Section]) -> None:
         """Take the next batch, if it can follow the ones before."""
-        for name, table in FILE.items():
-            if table.mode == "whole" and name != "completed":
+        for name, table in _TABLES.items():
+            if table.mode == "whole" and name not in _LATE:
                 self._columns[name] = {}
         for name, section in batch.items():
             columns = section.columns
             n = len(next(iter(columns.values())))
             self._budget.charge(n * (_RECORD_BYTES if name in _RECORDS else 0))
             match FILE[name].mode:
-                case "append":
-                    require(section.first == self._ends[name], f"rows of {name} follow each other")
-                    self._ends[name] += n
-                    self._append(name, columns)
                 case "by key":
                     self._replace(name, columns, n)
-                case _ if name == "completed":
+                case "append" | "restart":
+                    self._follow(name, section, n)
+                case _ if name in _LATE:
                     self._append(name, columns)
                 case _:
                     self._columns[name] = dict(columns)
         if "state" in batch:
             self._state = {name: values[0] for name, values in batch["state"].columns.items()}
+
+    def _follow(self, name: str, section: Section, n: int) -> None:
+        """Append rows, or begin anew with them."""
+        if name in self._firsts and not self._ends[name]:
+            self._ends[name] = self._firsts[name] = section.first
+        if name in {"messages", "metadata", "sampling"} and section.first == 0:
+            self._columns[name], self._ends[name] = {}, 0
+        require(section.first == self._ends[name], f"rows of {name} follow each other")
+        self._ends[name] += n
+        self._append(name, section.columns)
 
     def _append(self, name: str, columns: _Columns) -> None:
         if name == "landed":
@@ -218,26 +235,30 @@ class _Tables:
 
     def _records(self, table: str, declared: type[_R]) -> Iterator[_R]:
         columns = self._columns[table]
-        names = {field.name for field in fields(declared)}
+        has_id = any(field.name == "id" for field in fields(declared))
         for place, row in enumerate(_rows(columns, len(next(iter(columns.values()), ())))):
-            own = {"id": place, **row} if "id" in names else row
-            yield _record(declared, {name: value for name, value in own.items() if name in names}, table)
+            yield _record(declared, {"id": place, **row} if has_id else row, table)
 
     def recording(self, problem: str | None) -> RecordedData:
         """Return the recording of all batches; `problem` is why there are no more."""
         require(self._graphs.keys() <= self._runs.keys(), "a graph belongs to a run")
         keys = Keys(self._column("keys", "run"), sorted(self._graphs))
         tasks = Tasks(self._column)
-        tasks.meter({column.name: self._column("metered", column.name) for column in FILE["metered"].columns})
+        rows = self._column("metered", "row").astype(np.int64) - self._firsts["tasks"]
+        require(((rows >= 0) & (rows < tasks.n)).all(), "CPU time is of a task")
+        tasks.meter(rows, self._column("metered", "cpu_s"), self._column("metered", "cpu_from"))
         now_s = float(self._state["now_s"])
         require(not np.isnan(now_s), "a batch says how late it is")
         if problem is not None:
             # Tasks may have ended after the last frame's time.
             now_s = max(now_s, tasks.last_stop_s())
+        # Before the graphs, which take most room.
+        holdings = self._holdings()
         graphs = dict(self._made_graphs(keys, tasks.rows()))
         blocks = list(self._blocks(keys, tasks.rows()))
-        if problem is not None:
-            blocks += self._blocks(keys, self._in_flight(tasks, now_s))
+        blocks += self._blocks(
+            keys, self._in_flight(tasks, now_s, RUNNING if problem is None else INTERRUPTED)
+        )
         recording = RecordedData(
             started_at=self._head["started_at"],
             zero_s=self._head["zero_s"],
@@ -250,8 +271,7 @@ class _Tables:
             messages=tuple(self._records("messages", Message)),
             totals=tuple(self._records("totals", GroupTotal)),
             now_s=now_s,
-            dropped=int(self._state["n_dropped"])
-            + (0 if problem is None else max(int(self._state["n_tasks"]) - tasks.n, 0)),
+            dropped=self._dropped(problem, tasks.n),
             metadata=self._metadata(),
             stacks=self._stacks(),
             activities=self._activities(keys),
@@ -261,10 +281,14 @@ class _Tables:
             metrics=tuple(self._records("metrics", Metric)),
             measured_lines=tuple(self._records("measured_lines", MeasuredLine)),
             peak_lines=tuple(self._records("peak_lines", PeakLine)),
-            holdings=self._holdings(),
+            holdings=holdings,
             unknown=frozenset(self._texts("unknown", "name")),
         )
         return recording if problem is None else self._cut_off(recording, problem)
+
+    def _dropped(self, problem: str | None, n_tasks: int) -> int:
+        dropped = int(self._state["n_dropped"])
+        return dropped if problem is None else max(int(self._state["n_tasks"]) - n_tasks, dropped)
 
     def _metadata(self) -> dict[str, Any]:
         text = "".join(self._texts("metadata", "text")) or "{}"
@@ -299,11 +323,13 @@ class _Tables:
                 **stored_measures(part, last - first),
             )
 
-    def _in_flight(self, tasks: Tasks, now_s: float) -> _Columns:
-        """Return the tasks in flight without a later end, as interrupted now."""
+    def _in_flight(self, tasks: Tasks, now_s: float, status: int) -> _Columns:
+        """Return the tasks in flight that have no later end, until now."""
         key, start = self._column("running", "key"), self._column("running", "start_s")
         lane, observed = self._column("running", "lane"), self._column("running", "observed_by")
-        new = ~np.isin(key, tasks.rows()["key"])
+        is_whole = np.isfinite(start).all() and np.isfinite(lane).all()
+        require(is_whole, "a task in flight has a lane and a start")
+        new = np.ones(len(key), bool) if status == RUNNING else ~np.isin(key, tasks.rows()["key"])
         n = int(np.count_nonzero(new))
         return {
             "key": key[new].astype(np.int32),
@@ -311,7 +337,7 @@ class _Tables:
             "duration": round_down_f4(np.maximum(now_s - start[new], 0.0)),
             **dict.fromkeys(MEASURED, np.full(n, np.nan)),
             "lane": lane[new].astype(np.uint16),
-            "flags": join_flags({"status": INTERRUPTED, "observed_by": observed[new]}),
+            "flags": join_flags({"status": status, "observed_by": observed[new]}),
         }
 
     def _entered(self, keys: Keys, data: ByRun) -> dict[int, NDArray[Any]]:
@@ -384,21 +410,16 @@ class _Tables:
         return ResourceRows(time=time, **known)
 
     def _holdings(self) -> CacheRows:
-        run, group, time, n_keys, nbytes, n_unsized = (
-            self._column("holdings", name)
-            for name in ("run", "group", "time_s", "n_keys", "nbytes", "n_unsized")
-        )
-        n_all = n_keys.astype(np.uint32)
-        return CacheRows(
-            as_runs(run),
-            group.astype(np.uint32),
-            time.astype(np.float64),
-            n_all,
-            nbytes.astype(np.float64),
-            n_unsized.astype(np.uint32),
-            np.zeros(len(run)),
-            n_all,
-        )
+        """Return the cache usage of clusters; that of this process follows from its graphs."""
+        names = {c.name: {"time": "time_s"}.get(c.name, c.name) for c in columns_of(CacheRows)}
+        columns = {name: self._column("cache", stored) for name, stored in names.items()}
+        is_counted = all((columns[name] >= 0).all() for name in ("n_keys", "nbytes", "n_unsized"))
+        require(is_counted, "results are counted")
+        rows = CacheRows(**{c.name: columns[c.name].astype(c.stored[0]) for c in columns_of(CacheRows)})
+        on_cluster = [run.run for run in self._runs.values() if run.is_on_cluster]
+        # A file that grows has no others.
+        mine = rows if self._head["grows"] else rows.part(np.isin(rows.run, on_cluster))
+        return replace(mine, value=np.zeros(len(mine)), n_unvalued=mine.n_keys)
 
     def _activities(self, keys: Keys) -> ActivityColumns:
         key = self._column("activities", "key").astype(np.int64)
@@ -406,7 +427,7 @@ class _Tables:
             return NO_ACTIVITIES
         run, task = keys.found(key)
         nbytes = self._column("activities", "nbytes").astype(np.float64)
-        places = self._column("completed", "row").astype(np.int64)
+        places = self._column("completed", "row").astype(np.int64) - self._firsts["activities"]
         require(((places >= 0) & (places < len(nbytes))).all(), "bytes are of an activity")
         nbytes[places] = self._column("completed", "nbytes")
         source = np.nan_to_num(self._column("activities", "source"), nan=0.0)
@@ -419,7 +440,7 @@ class _Tables:
             duration=round_down_f4(self._column("activities", "duration_s")),
             source=source.astype(np.uint32),
             nbytes=nbytes,
-            group=np.zeros(len(run), np.uint32),
+            group=self._column("activities", "group").astype(np.uint32),
         )
         sources = tuple(self._texts("sources", "text"))
         return ActivityColumns(rows, sources, int(self._state["n_activities_dropped"]))
@@ -551,7 +572,8 @@ def _record(declared: type[_R], row: Mapping[str, Any], table: str = "") -> _R:
     """Return a record of a row."""
     table = table or declared.__name__.lower() + "s"
     columns = {column.name: column for column in FILE[table].columns}
-    values = {name: _value(columns.get(name), value) for name, value in row.items()}
+    names = {field.name for field in fields(declared)}
+    values = {name: _value(columns.get(name), value) for name, value in row.items() if name in names}
     if declared is Transfer:
         values["keys"] = ()
     if declared is WorkerSample:

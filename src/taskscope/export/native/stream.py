@@ -15,17 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.redaction import Redact, Redaction, without_credentials
-from taskscope.export.native.writer import FileWriter, TooLongError, stack_columns
+from taskscope.export.native.writer import Columns, FileWriter, TooLongError, fitting, stack_columns
 from taskscope.model.forklock import ForkLock
+from taskscope.model.streams import FILE
 from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.columns import RowBlock
-from taskscope.model.tables.records import Message, flag_codes
+from taskscope.model.tables.records import Message, Run, flag_codes
 from taskscope.model.tables.stacks import StackRows
 from taskscope.record import Recorder
+from taskscope.record.follower import NewRows
+from taskscope.record.progress import ProgressReader
 from taskscope.record.pump import Tick
 from taskscope.record.tables.log import Reader
 from taskscope.record.tables.stacklog import StackPlace
 from taskscope.record.writers.graph import GraphPart, ResultEvent
+from taskscope.wire import record_columns
 
 _INTERVAL_S = 0.3
 """The pause between two writes: a row is in the file after this, a tick of the pump, and writing."""
@@ -130,6 +134,35 @@ _MAX_SERIES_ROWS = 65_536
 _MAX_RUNNING = 200
 
 
+class _RowMap:
+    """The rows of a file that rows of the recorder have become."""
+
+    def __init__(self) -> None:
+        self._firsts: list[int] = []
+        self._shifts: list[int] = []
+        self._ends: list[int] = []
+
+    def append(self, numbers: NDArray[np.int64], first: int) -> None:
+        """Add ascending rows of the recorder that are the rows from `first` on in the file."""
+        breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+        for part in np.split(numbers, breaks) if len(numbers) else ():
+            start, shift = int(part[0]), first - int(part[0])
+            if not self._ends or (self._ends[-1], self._shifts[-1]) != (start, shift):
+                self._firsts.append(start)
+                self._shifts.append(shift)
+                self._ends.append(start)
+            self._ends[-1] = start + len(part)
+            first += len(part)
+
+    def of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows in the file; -1 where there is none."""
+        if not self._firsts:
+            return np.full(len(numbers), -1)
+        place = np.searchsorted(self._firsts, numbers, "right") - 1
+        is_there = (place >= 0) & (numbers < np.array(self._ends)[place])
+        return np.where(is_there, numbers + np.array(self._shifts)[place], -1)
+
+
 class Changes:
     """Writes each row once, in such an order that every frame refers only to rows before it.
 
@@ -168,6 +201,9 @@ class Changes:
         """Numbers of activities whose bytes are not known, in the log and in the file."""
         self._told: set[int] = set()
         """The runs that the file has."""
+        self._new_runs: list[Run] = []
+        self._progress = ProgressReader(recorder)
+        self._rows = _RowMap()
         self._known: dict[int, bool] = {}
         self._kept: dict[int, NDArray[np.int32]] = {}
         self._follower = recorder.follow(first_run)
@@ -199,7 +235,8 @@ class Changes:
     def _next(self) -> bool:
         """Add new rows, a part of long tables; return whether there are more."""
         follower, recorder, writer = self._follower, self._recorder, self._writer
-        metered = self._metered()
+        # Rows that are read after this have their CPU time.
+        metered = recorder.newly_metered(self._new_metered)
         rows = follower.rows()
         landed = list(follower.landed())
         running = follower.in_flight(_MAX_RUNNING)
@@ -211,23 +248,23 @@ class Changes:
         self._tables()
         for run, part in graphs:
             self._graph(run, part)
-        for block, errors in rows:
-            if self._is_mine(np.array(block.run)):
-                self._tasks(block, errors)
-        for block in metered:
-            if self._is_mine(np.array(block.run)):
-                writer.add_metered(block.part(block.task < writer.n_keys(block.run)))
+        for new in rows:
+            if self._is_mine(np.array(new.block.run)):
+                self._tasks(new)
+        self._metered(*metered)
+        writer.add_progress(list(map(self._redaction.record, self._progress.next(self._new_runs))))
         for told in landed:
             self._landed(told)
         self._activities(first_activity, activities)
-        writer.add_holdings(holdings.part(self._is_mine(holdings.run)))
+        writer.add_cache(holdings.part(self._is_mine(holdings.run)))
         mine = [self._redaction.record(steal) for steal in steals if steal.run in self._told]
         writer.add_records("steals", mine)
         self._samples()
         self._stacks()
         writer.standing["running"] = self._running(running)
         writer.state["now_s"] = recorder.now_s()
-        writer.state["active"] = recorder.is_active()
+        # The cache usage of this process is written when the recording is complete.
+        writer.state |= {"active": recorder.is_active(), "cache_unknown": True}
         return any(reader.has_more for reader in self._readers)
 
     def _tables(self) -> None:
@@ -240,11 +277,13 @@ class Changes:
         writer.add_records("lanes", list(map(redaction.record, lanes)))
         mine = [run for run in runs if self._is_mine(np.array(run.run))]
         self._told.update(run.run for run in mine)
+        self._new_runs = mine
         writer.add_records("runs", list(map(redaction.record, mine)))
         messages = recorder.messages_log.messages(self._start_s)
         if messages != self._messages:
             self._messages = messages
-            writer.add_records("messages", list(map(redaction.record, messages)))
+            rows = list(map(redaction.record, messages))
+            writer.replace("messages", record_columns(FILE["messages"], rows, fitting))
 
     def _graph(self, run: int, part: GraphPart) -> None:
         writer, place = self._writer, part.place
@@ -265,22 +304,22 @@ class Changes:
             writer.add_graph(run, part.start, is_known=True, is_valued=False)
             self._known[run] = True
 
-    def _tasks(self, block: RowBlock, errors: Mapping[int, str]) -> None:
+    def _tasks(self, new: NewRows) -> None:
         # Of a run that was forgotten in a hurry, not all keys may have come.
-        told = block.part(block.task < self._writer.n_keys(block.run))
-        texts = {task: self._redaction.remark(text) for task, text in errors.items()}
-        self._writer.add_tasks(told, texts)
+        kept = np.flatnonzero(new.block.task < self._writer.n_keys(new.block.run))
+        self._rows.append(new.first + kept, self._writer.n_added("tasks"))
+        texts = {task: self._redaction.remark(text) for task, text in new.errors.items()}
+        self._writer.add_tasks(new.block.part(kept), texts)
 
-    def _metered(self) -> list[RowBlock]:
-        """Return the written tasks whose CPU time has become known."""
-        numbers, blocks = self._recorder.newly_metered(self._new_metered)
-        # Rows read after this have it.
-        n_told = int(np.searchsorted(numbers, self._follower.tasks.cursor))
-        told: list[RowBlock] = []
+    def _metered(self, numbers: NDArray[np.int64], blocks: Sequence[RowBlock]) -> None:
+        """Add the CPU time of rows that were added without it."""
         for block in blocks:
-            told.append(block.part(slice(n_told)))
-            n_told = max(n_told - len(block), 0)
-        return told
+            rows, numbers = self._rows.of(numbers[: len(block)]), numbers[len(block) :]
+            added = block.part(rows >= 0)
+            if len(added):
+                cpu_from = flag_codes(added.flags, "cpu_from")
+                cpu_s = added.cpu_s.astype(np.float64)
+                self._writer.add("metered", {"row": rows[rows >= 0], "cpu_s": cpu_s, "cpu_from": cpu_from})
 
     def _landed(self, told: ResultEvent) -> None:
         if not self._is_mine(np.array(told.run)):
@@ -294,16 +333,9 @@ class Changes:
         if told.skipped is not None:
             self._writer.add_by_key("skipped", told.run, tasks, is_skipped=told.skipped[is_told])
 
-    def _running(self, blocks: Sequence[RowBlock]) -> dict[str, NDArray[np.generic]]:
+    def _running(self, blocks: Sequence[RowBlock]) -> Columns:
         rows = [(b, b.task < self._writer.n_keys(b.run)) for b in blocks if self._is_mine(np.array(b.run))]
-        told = [b.part(np.flatnonzero(mine)[:_MAX_RUNNING]) for b, mine in rows]
-        none = np.empty(0, np.int64)
-        return {
-            "key": np.concatenate([none, *(self._writer.key_rows(b.run, b.task) for b in told)]),
-            "lane": np.concatenate([none, *(b.lane for b in told)]),
-            "observed_by": np.concatenate([none, *(flag_codes(b.flags, "observed_by") for b in told)]),
-            "start_s": np.concatenate([np.empty(0), *(b.start for b in told)]),
-        }
+        return self._writer.running_columns([b.part(np.flatnonzero(m)[:_MAX_RUNNING]) for b, m in rows])
 
     def _activities(self, first: int, rows: ActivityRows) -> None:
         log, writer = self._recorder.activities, self._writer

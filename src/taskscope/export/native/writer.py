@@ -5,27 +5,40 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.cache_usage import cache_metrics
+from taskscope.analysis.cluster import seconds_by_prefix
+from taskscope.analysis.display.page_tables import activity_groups, few_cache_rows, whole_fact
 from taskscope.analysis.quantities import format_duration
+from taskscope.analysis.totals import prefix_progress
 from taskscope.codec import LIMITS, Encoder, Section, Values
 from taskscope.model.clock import TICK_S
 from taskscope.model.keys import KeyBlock
-from taskscope.model.recording import RecordedData, count_tasks
+from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE
 from taskscope.model.tables.activities import ActivityRows, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import GraphColumns, RowBlock
 from taskscope.model.tables.process import ResourceRows
-from taskscope.model.tables.records import Group, flag_codes, split_flags
+from taskscope.model.tables.records import RUNNING, Group, PrefixProgress, flag_codes, split_flags
 from taskscope.model.tables.stacks import Function, StackColumns, StackRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.model.version import __version__
-from taskscope.wire import PART_ROWS, changed_workers, cuts, key_columns, record_columns, text_bytes
+from taskscope.wire import (
+    PART_ROWS,
+    changed_workers,
+    cuts,
+    key_columns,
+    progress_columns,
+    record_columns,
+    text_bytes,
+)
 
 Columns: TypeAlias = Mapping[str, Any]
 
@@ -59,18 +72,28 @@ class FileWriter:
     """Writes rows in frames of bounded size; a row has to be added before rows that refer to it."""
 
     def __init__(
-        self, file: BinaryIO, started_at: datetime, zero_s: float, *, now_s: float, grows: bool
+        self,
+        file: BinaryIO,
+        started_at: datetime,
+        zero_s: float,
+        *,
+        now_s: float,
+        grows: bool,
+        first_rows: Mapping[str, int] | None = None,
     ) -> None:
         self._file = file
         self._tick_s = tick_for(now_s)
         header = {
             "made_by": f"taskscope {__version__}",
+            # A page reads it like any stream of a recorder.
+            "recorder": "file",
+            "epoch": "file-0",
             "started_at": started_at.isoformat(),
             "zero_s": zero_s,
             "grows": grows,
         }
         self._encoder = Encoder(FILE, header, tick_s=self._tick_s, level=_LEVEL)
-        self._added = dict.fromkeys(FILE, 0)
+        self._added = dict.fromkeys(FILE, 0) | dict(first_rows or {})
         self._places: defaultdict[str, dict[Hashable, int]] = defaultdict(dict)
         """The rows of functions, and of names that samples refer to."""
         self._waiting: dict[str, list[Columns]] = {}
@@ -100,7 +123,7 @@ class FileWriter:
         batch = {name: Section(0, columns) for name, columns in self.standing.items() if _length(columns)}
         for name, parts in self._waiting.items():
             n = sum(map(_length, parts))
-            first = self._added[name] - n if FILE[name].mode == "append" else 0
+            first = self._added[name] - n if FILE[name].mode in {"append", "restart"} else 0
             batch[name] = Section(first, _joined(parts))
         batch["state"] = Section(0, {name: [value] for name, value in state.items()})
         most_s = LIMITS["value"] * self._tick_s
@@ -121,9 +144,8 @@ class FileWriter:
     def add(self, table: str, columns: Columns) -> None:
         """Add rows to the next frame, or to as many as they need."""
         n = _length(columns)
-        is_one = FILE[table].mode == "last"
         first = 0
-        for last in [n] if is_one else cuts(columns, n):
+        for last in cuts(columns, n):
             if first == last:
                 continue
             part = {name: values[first:last] for name, values in columns.items()}
@@ -131,10 +153,7 @@ class FileWriter:
             n_waiting = sum(map(_length, self._waiting.get(table, ())))
             if self._waiting and (self._n_bytes + size > _BYTES or n_waiting + last - first > PART_ROWS):
                 self.frame()
-            if is_one:
-                self._waiting[table] = [part]
-            else:
-                self._waiting.setdefault(table, []).append(part)
+            self._waiting.setdefault(table, []).append(part)
             self._n_bytes += size
             self._added[table] += last - first
             first = last
@@ -144,6 +163,12 @@ class FileWriter:
         records = list(records)
         if records:
             self.add(table, record_columns(FILE[table], records, fitting))
+
+    def replace(self, table: str, columns: Columns) -> None:
+        """Add rows instead of all that were added before."""
+        self._waiting.pop(table, None)
+        self._added[table] = 0
+        self.add(table, columns)
 
     def add_groups(self, groups: Sequence[Group]) -> None:
         """Add groups."""
@@ -206,18 +231,6 @@ class FileWriter:
             error=self._error_rows(block.task, codes["status"], errors),
         )
 
-    def add_metered(self, block: RowBlock) -> None:
-        """Add the CPU time of tasks that were added without it."""
-        start, _ = self._span(block.start, block.duration)
-        self.add_by_key(
-            "metered",
-            block.run,
-            block.task,
-            start_s=start,
-            cpu_s=block.cpu_s.astype(np.float64),
-            cpu_from=flag_codes(block.flags, "cpu_from"),
-        )
-
     def _span(
         self, start: NDArray[np.float64], duration: NDArray[np.float32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -248,8 +261,18 @@ class FileWriter:
             self.add("errors", {"text": new})
         return rows
 
+    def running_columns(self, blocks: Sequence[RowBlock]) -> Columns:
+        """Return the columns of tasks in flight whose keys were added."""
+        none = np.empty(0, np.int64)
+        return {
+            "key": np.concatenate([none, *(self.key_rows(b.run, b.task) for b in blocks)]),
+            "lane": np.concatenate([none, *(b.lane for b in blocks)]),
+            "observed_by": np.concatenate([none, *(flag_codes(b.flags, "observed_by") for b in blocks)]),
+            "start_s": np.concatenate([np.empty(0), *(b.start for b in blocks)]),
+        }
+
     def add_activities(self, rows: ActivityRows) -> None:
-        """Add activities of added keys."""
+        """Add activities of added keys, with the groups of these."""
         key = np.empty(len(rows), np.int64)
         for run in np.unique(rows.run).tolist():
             mine = rows.run == run
@@ -259,8 +282,10 @@ class FileWriter:
             self.add(
                 "activities",
                 {
-                    "key": key,
+                    "run": rows.run,
                     "lane": rows.lane,
+                    "group": rows.group,
+                    "key": key,
                     "activity": rows.kind,
                     "source": rows.source.astype(np.int64) - (rows.source == 0),
                     "start_s": start,
@@ -282,10 +307,15 @@ class FileWriter:
         if len(samples):
             self.add("resources", {"time_s": samples.time, **samples.arrays()})
 
-    def add_holdings(self, rows: CacheRows) -> None:
-        """Add cache usage of workers."""
+    def add_cache(self, rows: CacheRows) -> None:
+        """Add cache usage."""
         if len(rows):
-            self.add("holdings", {"time_s": rows.time, **rows.arrays()})
+            self.add("cache", {"time_s": rows.time, **rows.arrays()})
+
+    def add_progress(self, rows: Sequence[PrefixProgress]) -> None:
+        """Add progress that is new or has changed."""
+        if rows:
+            self.add("progress", progress_columns(rows, fitting))
 
     def add_workers(self, samples: Sequence[WorkerSample]) -> None:
         """Add samples of workers."""
@@ -371,7 +401,7 @@ class FileWriter:
         """Add how call stacks were sampled, and from which row of `stacks` on they count."""
         cycle = np.nan if cycle_s is None else cycle_s
         row = {"interval_s": [interval_s], "cycle_s": [cycle], "n_dropped": [n_dropped], "first": [first]}
-        self.add("sampling", row)
+        self.replace("sampling", row)
 
     def add_stacks(self, stacks: StackColumns) -> None:
         """Add samples instead of any that were added before; none where nothing sampled."""
@@ -474,38 +504,58 @@ def _concatenated(values: Sequence[Values]) -> Values:
 
 def write(recording: RecordedData, file: BinaryIO) -> None:
     """Write a recording as one complete file."""
-    writer = FileWriter(file, recording.started_at, recording.zero_s, now_s=recording.now_s, grows=False)
+    in_flight = [block.part(flag_codes(block.flags, "status") == RUNNING) for block in recording.blocks]
+    ended = [block.part(flag_codes(block.flags, "status") != RUNNING) for block in recording.blocks]
+    writer = FileWriter(
+        file,
+        recording.started_at,
+        recording.zero_s,
+        now_s=recording.now_s,
+        grows=False,
+        first_rows={"tasks": recording.dropped, "activities": recording.activities.dropped},
+    )
     writer.state = {
         "now_s": recording.now_s,
-        "n_tasks": count_tasks(recording),
+        "n_tasks": recording.dropped + sum(map(len, ended)),
         "n_dropped": recording.dropped,
         "n_activities_dropped": recording.activities.dropped,
+        "n_cores": whole_fact(recording, "n_cores"),
+        "limit_bytes": whole_fact(recording, "memory_limit_bytes"),
         "cache_unknown": "cache" in recording.unknown,
     }
     if recording.unknown:
         writer.standing["unknown"] = {"name": sorted(recording.unknown)}
     writer.add_metadata(recording.metadata)
     writer.add_groups(recording.groups)
-    for table in ("messages", "lanes", "runs"):
+    for table in ("messages", "lanes"):
         writer.add_records(table, getattr(recording, table))
+    _add_runs(writer, recording)
     for run, graph in recording.graphs.items():
         _add_graph(writer, run, graph)
-    for block in recording.blocks:
+    for block in ended:
         writer.add_tasks(block, recording.graphs[block.run].errors)
     writer.add_resources(recording.resources)
-    writer.add_holdings(recording.holdings)
     writer.add_stacks(recording.stacks)
     if len(recording.activities.rows):
         writer.add_sources(recording.activities.sources)
-        writer.add_activities(recording.activities.rows)
+        writer.add_activities(replace(recording.activities.rows, group=activity_groups(recording)))
     writer.add_workers(recording.workers)
     writer.add_transfers(recording.transfers)
-    writer.add_records("steals", recording.steals)
-    writer.add_records("metrics", recording.metrics)
-    writer.add_records("measured_lines", recording.measured_lines)
-    writer.add_records("peak_lines", recording.peak_lines)
-    writer.add_records("totals", recording.totals)
+    for table in ("steals", "metrics", "measured_lines", "peak_lines", "totals"):
+        writer.add_records(table, getattr(recording, table))
+    writer.add_records("seconds", seconds_by_prefix(recording))
+    writer.add_progress(prefix_progress(recording))
+    writer.add_cache(few_cache_rows(recording))
+    writer.standing["running"] = writer.running_columns(in_flight)
     writer.frame(is_last=True)
+
+
+def _add_runs(writer: FileWriter, recording: RecordedData) -> None:
+    metrics = cache_metrics(recording)
+    names = [metrics.get(run.run) for run in recording.runs]
+    if names:
+        columns = record_columns(FILE["runs"], recording.runs, fitting)
+        writer.add("runs", columns | {"metric": [None if name is None else fitting(name) for name in names]})
 
 
 def _add_graph(writer: FileWriter, run: int, graph: GraphColumns) -> None:

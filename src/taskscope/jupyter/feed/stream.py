@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from itertools import groupby
 
 import numpy as np
 
 from taskscope.analysis.progress import Estimates
 from taskscope.model.streams import StopWay
-from taskscope.model.tables.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, flag_codes
+from taskscope.model.tables.records import Group, Lane, Message, Run, RunningTask, flag_codes
 from taskscope.record import Recorder
+from taskscope.record.progress import ProgressReader
 from taskscope.record.pump import Tick
 from taskscope.record.tables.log import Reader
-from taskscope.wire import LAST_GROUP, Batch, PageEncoder, Rows, batch_message, worker_tables
+from taskscope.wire import Batch, PageEncoder, Rows, batch_message, worker_tables
 
 MAX_ROWS = 100_000
 """Most task rows in one message while a compute runs."""
@@ -53,8 +52,7 @@ class PageStream:
         self._cluster = ClusterStream(recorder)
         self._runs_version = 0
         self._metrics: dict[int, str] = {}
-        self._going: dict[int, Run] = {}
-        self._progress: dict[tuple[int, str], PrefixProgress] = {}
+        self._progress = ProgressReader(recorder)
         self._running: list[RunningTask] = []
         self._sent_s = float("-inf")
 
@@ -104,8 +102,8 @@ class PageStream:
         first, tasks = recorder.tasks_since(self._cursor, MAX_ROWS if tick.active else MAX_IDLE_ROWS)
         tables = {"cache": Rows(*self._held.next())}
         runs = self._new_runs(recorder.metrics)
-        estimates = self._estimates.of([*self._going.values(), *runs], tick.now_s)
-        progress = self._new_progress(runs)
+        estimates = self._estimates.of([*self._progress.going.values(), *runs], tick.now_s)
+        progress = self._progress.next(runs)
         self._running = recorder.running() if tick.active else []
         self._stops = self._stop_ways()
         tables |= {"resources": Rows(*self._resources.next()), **self._cluster.next()}
@@ -122,7 +120,7 @@ class PageStream:
             progress=progress,
             estimates=estimates,
             stops=self._stops,
-            running=[replace(t, group=min(t.group, LAST_GROUP)) for t in self._running],
+            running=self._running,
             groups=self._new_groups(),
             lanes=self._new_lanes(),
             messages=self._new_messages(),
@@ -143,16 +141,6 @@ class PageStream:
         self._metrics = dict(metrics)
         return runs + [run for number in named for run in self._recorder.runs(number, number)]
 
-    def _new_progress(self, changed: list[Run]) -> list[PrefixProgress]:
-        looked_at = sorted(self._going | {run.run: run for run in changed})
-        self._going |= {run.run: run for run in changed}
-        self._going = {number: run for number, run in self._going.items() if run.status == "running"}
-        rows = [row for first, last in _spans(looked_at) for row in self._recorder.progress(first, last)]
-        new = [row for row in rows if self._progress.get((row.run, row.prefix)) != row]
-        self._progress |= {(row.run, row.prefix): row for row in new}
-        self._progress = {k: row for k, row in self._progress.items() if k[0] in self._going}
-        return new
-
     def _new_groups(self) -> list[Group]:
         groups = list(self._recorder.groups[self._n_groups :])
         self._n_groups += len(groups)
@@ -167,12 +155,6 @@ class PageStream:
         messages = self._recorder.messages[self._n_messages :]
         self._n_messages += len(messages)
         return messages
-
-
-def _spans(numbers: list[int]) -> list[tuple[int, int]]:
-    """Return sorted whole numbers as first and last of each unbroken span."""
-    spans = [[n for _, n in span] for _, span in groupby(enumerate(numbers), lambda item: item[1] - item[0])]
-    return [(span[0], span[-1]) for span in spans]
 
 
 class ClusterStream:
@@ -207,7 +189,7 @@ class ClusterStream:
         activities = self._new_activities()
         first, samples = self._samples.next()
         workers = worker_tables(self._workers, samples, first)
-        return {**activities, "metered": metered, **workers, "metrics": Rows(0, metrics)}
+        return {**activities, "metered": metered, **workers, "seconds": Rows(0, metrics)}
 
     def _newly_metered(self) -> Rows:
         rows, blocks = self._recorder.newly_metered(self._metered)

@@ -61,6 +61,7 @@ class ResourceRows(Rows):
             "Threads that ran, or would have if a core had been free, on average since the last sample that "
             "has this: by the kernel's account of each. Linux only.",
             optional=True,
+            page=False,
         ),
     ]
     peak_bytes: Annotated[
@@ -70,6 +71,7 @@ class ResourceRows(Rows):
             "process has no children.",
             unit="bytes",
             optional=True,
+            page=False,
         ),
     ]
     beside_percent: Annotated[
@@ -79,6 +81,7 @@ class ResourceRows(Rows):
             "as event loops and the thread that waits for the compute, and children that run no task.",
             unit="percent",
             optional=True,
+            page=False,
         ),
     ]
 

@@ -107,7 +107,8 @@ class Group:
         str | None,
         About(
             "The `distributed.span` that its tasks are in, with those around it, as in `load / decode`; none "
-            "where there is no such span, and where the scheduler does not let itself be observed."
+            "where there is no such span, and where the scheduler does not let itself be observed.",
+            page=False,
         ),
     ] = None
     function: Annotated[
@@ -123,6 +124,7 @@ class Group:
             "The groups that Dask fused into its tasks, separated by blanks; known of those that begin a "
             "compute of this process.",
             internal=True,
+            page=False,
         ),
     ] = None
 
@@ -175,7 +177,7 @@ class Run:
     ] = None
     source_crc: Annotated[
         int | None,
-        About("The CRC-32 of the source that ran, in UTF-8; it never leaves for a file.", internal=True),
+        About("The CRC-32 of the source that ran, in UTF-8.", internal=True, file=False),
     ] = None
     send_s: Annotated[
         float | None,

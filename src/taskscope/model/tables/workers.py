@@ -76,6 +76,7 @@ class WorkerSample:
         About(
             "The rest of the process's memory; 0 where results are measured larger than the process.",
             unit="bytes",
+            page=False,
         ),
     ]
     spilled_bytes: Annotated[

@@ -401,7 +401,9 @@ def test_loading_takes_little_more_memory_than_what_was_loaded(
     monkeypatch.setattr(writer, "PART_ROWS", 1_000)
     monkeypatch.setattr(parts, "PART_ROWS", 1_000)
     n = 50_000
-    content = whole(recording_of([Row(key=("f-1", i), start_s=i * 1e-3, stop_s=i + 1.0) for i in range(n)]))
+    content = whole(
+        recording_of([Row(key=("f-1", i), start_s=i * 1e-4, stop_s=i * 1e-4 + 1.0) for i in range(n)])
+    )
     load(content)
     tracemalloc.start()
     loaded = load(content)

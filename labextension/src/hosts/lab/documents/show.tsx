@@ -4,14 +4,14 @@ import { trans } from '../../../lib/translate';
 import type { ComponentChildren } from '../../../charts/ui/render';
 import { createRef, render } from '../../../charts/ui/render';
 import { adoptStyles } from '../../../charts/ui/theme';
-import { EPOCH } from '../../../files/batch';
-import { DamagedFileError } from '../../../files/read';
-import type { FileRecording } from '../../../files/recording';
-import { readRecording } from '../../../files/recording';
+import type { FileRecording } from '../../../files/read';
+import { DamagedFileError, inFile, readRecording } from '../../../files/read';
 import { printable } from '../../../lib/format';
-import { ClusterStore, TaskStore } from '../../../store';
-import { bytesOfBase64, tableRows } from '../../../wire';
+import { ALL_RUNS, ClusterStore, TaskStore } from '../../../store';
+import type { Run } from '../../../wire';
+import { bytesOfBase64 } from '../../../wire';
 import { MOUNTS, recordedCharts } from '../../chart-host';
+import { appendAll } from '../../recorded';
 
 /**
  * Show a file in `el`, until `signal` aborts; resolves when it is there.
@@ -40,35 +40,44 @@ export async function showFile(el: HTMLElement, base64: string, signal: AbortSig
 }
 
 function showRecording(el: HTMLElement, recording: FileRecording, signal: AbortSignal): void {
-  const { title, facts } = factsOf(recording);
+  const store = storeOf(recording);
+  const { title, facts } = factsOf(recording, store.tables.runsIn(ALL_RUNS));
   const body = createRef<HTMLDivElement>();
+  // Newest first: where the file is not complete, that is the last one.
+  const notes = [...store.tables.remarks.map(remark => remark.text), ...(recording.problem === null ? [] : [recording.problem])].reverse();
   render(
     <>
       <header class="tsk-document-head">
         <h1>{title}</h1>
         <p>{facts}</p>
       </header>
-      {/* Newest first: where the file is not complete, that is the last one. */}
-      {tableRows(recording.batch.tables, 'messages').map(({ text }) => <Note role="status" text={text} />).reverse()}
+      {notes.map(note => <Note role="status" text={note} />)}
       <div class="tsk-document-charts" ref={body} />
     </>,
     el
   );
-  const linksOfRow = recording.links();
-  const store: TaskStore = new TaskStore({
-    cluster: new ClusterStore(),
-    ask: row => {
-      queueMicrotask(() => {
-        store.answerLinks(EPOCH, { row, links: linksOfRow(row) });
-      });
-      return true;
-    }
-  });
-  store.append(recording.batch);
   if (body.current !== null) {
     const { options } = recordedCharts(store, signal);
     MOUNTS.dashboard(body.current, { store, options: { ...options, prefixes: 'legend' } });
   }
+}
+
+/** The store of a file's recording; computes that were cut off end where the file does. */
+export function storeOf({ batches, links, problem }: FileRecording): TaskStore {
+  const store: TaskStore = new TaskStore({
+    cluster: new ClusterStore(),
+    ask: row => {
+      queueMicrotask(() => {
+        store.answerLinks(store.epoch ?? '', { row, links: links(row) });
+      });
+      return true;
+    }
+  });
+  inFile(() => { appendAll(store, batches, 'file'); });
+  if (problem !== null) {
+    store.end();
+  }
+  return store;
 }
 
 /** @param readPart is null where that has been tried */
@@ -96,11 +105,9 @@ export interface Facts {
 }
 
 /** Say what a recording is of. */
-export function factsOf(recording: FileRecording): Facts {
-  const { metadata, batch: { tables } } = recording;
-  const runs = tableRows(tables, 'runs');
+export function factsOf({ metadata, startedAt }: FileRecording, runs: readonly Run[]): Facts {
   const label = text(metadata.label) ?? text(runs.find(run => run.label !== null)?.label) ?? trans.__('Recording');
-  const when = new Date(recording.startedAt).toLocaleString();
+  const when = new Date(startedAt).toLocaleString();
   const computes = trans._n('%2 compute', '%2 computes', runs.length, String(runs.length));
   const schedulers = [...new Set(runs.flatMap(run => text(run.scheduler) ?? []))].join(' + ');
   const versions = VERSIONS.flatMap(name => {

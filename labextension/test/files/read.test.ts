@@ -1,0 +1,141 @@
+/** The files that Python reads, too; `python -m tests.support.files.cases` and `golden_files` write them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
+
+import { describe, expect, it } from 'vitest';
+
+import { DamagedFileError, readRecording } from '../../src/files/read';
+import { storeOf } from '../../src/hosts/lab/documents/show';
+import type { TaskStore } from '../../src/store';
+import { ALL_RUNS } from '../../src/store';
+import { batchBytes, frame, headerFrame, headerOf, joined } from '../wire/frames';
+import { documentOf, documentStore } from './documents';
+
+interface Cases {
+  readonly refused: Readonly<Record<string, readonly [file: string, reason: string]>>;
+}
+
+const cases = JSON.parse(readFileSync(join(import.meta.dirname, '../cases/files.json'), 'utf8')) as Cases;
+/** What a recording in Python cannot be without, and no view needs. */
+const UNSEEN = new Set(['a key of no graph', 'a graph of no run', 'bytes of no activity']);
+
+function tasksOf(store: TaskStore): object[] {
+  return store.laneIds.flatMap(id => Array.from({ length: store.lane(id)?.n ?? 0 }, (_, i) => ({ lane: id, ...store.detail(id, i) })));
+}
+
+it('a whole file is shown as it was recorded', async () => {
+  const store = await documentStore('v1-whole');
+  expect(tasksOf(store)).toEqual([
+    { lane: 0, key: "('inc-1', 0, 7)", group: 'inc-1', prefix: 'inc', run: 0, startS: 0, stopS: 1, cpuS: 0.5, cpuFrom: 'measured', sizeBytes: 8, status: 'finished', observedBy: 'worker', error: null },
+    { lane: 0, key: "('add-1',)", group: 'add-1', prefix: 'add', run: 1, startS: 1, stopS: 1.5, cpuS: null, cpuFrom: 'measured', sizeBytes: null, status: 'finished', observedBy: 'scheduler', error: null },
+    { lane: 1, key: '<b>ünï', group: 'b>ünï', prefix: 'b>ünï', run: 0, startS: 0, stopS: 0.5, cpuS: null, cpuFrom: 'measured', sizeBytes: 5e9, status: 'erred', observedBy: 'worker', error: 'ValueError: no' }
+  ]);
+  expect(store.tables.progressIn(ALL_RUNS).map(({ run, prefix, total, finished, erred }) => [run, prefix, total, finished, erred])).toEqual([
+    [0, 'inc', 1, 1, 0], [0, 'b>ünï', 1, 0, 1], [1, 'add', 1, 1, 0]
+  ]);
+  expect([store.tables.remarks.map(({ text }) => text), store.resources.n, store.missing]).toEqual([['hello'], 2, 2]);
+});
+
+it('of a file whose process was killed, what it has is shown, and its computes end where it does', async () => {
+  const { problem, metadata } = await readRecording(documentOf('v1-killed'));
+  expect(problem).toMatch(/^this file is not complete: it ends before part \d+ is complete; what follows after that is missing$/);
+  expect(metadata).toEqual({ label: 'killed', dt_s: 0.25 });
+  const store = await documentStore('v1-killed');
+  expect(tasksOf(store).length).toBe(4);
+  expect(store.tables.running.map(({ keyText, startS }) => [keyText, startS])).toEqual([["('add-2', 0, 5)", 4]]);
+  expect(store.tables.runsIn(ALL_RUNS).map(({ status, stopS }) => [status, stopS])).toEqual([['interrupted', 4.5]]);
+  expect(store.tables.progressIn(ALL_RUNS).map(({ prefix, finished, running, interrupted }) => [prefix, finished, running, interrupted])).toContainEqual(['add', 0, 0, 1]);
+});
+
+it('tells what a task needs and what needs it, as far as its graph is known', async () => {
+  const { links } = await readRecording(documentOf('busy'));
+  const found = links(0);
+  expect([found?.nDependencies, found?.nDependents].every(n => n !== undefined && n >= 0)).toBe(true);
+  const other = found?.dependents[0];
+  expect(links(other?.row ?? -1)?.dependencies.map(({ row }) => row)).toContain(0);
+  expect(links(1e6)).toBeNull();
+});
+
+describe('is refused', () => {
+  it.each(Object.entries(cases.refused).filter(([why]) => !UNSEEN.has(why)))('%s', async (_, [file]) => {
+    const read = readRecording(new Uint8Array(Buffer.from(file, 'base64'))).then(storeOf);
+    await expect(read).rejects.toBeInstanceOf(DamagedFileError);
+  });
+});
+
+async function outcome(file: Uint8Array): Promise<number | 'refused'> {
+  try {
+    return storeOf(await readRecording(file)).nTasks;
+  } catch (error) {
+    expect(error).toBeInstanceOf(DamagedFileError);
+    return 'refused';
+  }
+}
+
+/** Hundreds of files, on a machine that may be busy. */
+const SLOW_MS = 120_000;
+
+// Every byte and many more flips are looked at in Python; here it is whether both say the same.
+it('a file cut off anywhere is a prefix of it, or an error', async () => {
+  const file = documentOf('v1-killed');
+  const found = new Set<number | string>();
+  for (let length = 0; length < file.length; length += 7) {
+    found.add(await outcome(file.slice(0, length)));
+  }
+  expect([...found]).toEqual(['refused', 0, 3]);
+}, SLOW_MS);
+
+it('a file with a bit flipped anywhere is an error', async () => {
+  const file = documentOf('v1-whole');
+  for (let place = 0; place < file.length; place += 11) {
+    file[place] = (file[place] ?? 0) ^ (1 << place % 8);
+    expect(await outcome(file), `byte ${place}`).toBe('refused');
+    file[place] = (file[place] ?? 0) ^ (1 << place % 8);
+  }
+}, SLOW_MS);
+
+it('what stands before damage is shown on request', async () => {
+  const file = documentOf('v1-killed');
+  file[file.length - 1] = (file.at(-1) ?? 0) ^ 1;
+  await expect(readRecording(file)).rejects.toThrow(/damaged/);
+  expect(storeOf(await readRecording(file, { partial: true })).nTasks).toBe(3);
+});
+
+const STATE = { columns: { now_s: [1_100_000_000], active: [0], final: [0], n_tasks: [0], n_dropped: [0], n_activities_dropped: [0], n_cores: [null], limit_bytes: [null], cache_unknown: [0] } };
+
+function fileOf(...batches: readonly Parameters<typeof batchBytes>[0][]): Uint8Array {
+  const header = headerFrame(headerOf({ started_at: '2026-01-02T03:04:05+00:00', zero_s: 100 }));
+  return joined([header, ...batches.map((tables, i) => {
+    const content = Uint8Array.from(batchBytes({ state: STATE, ...tables }));
+    const packed = deflateSync(content);
+    const isPacked = packed.length < content.length;
+    return frame(isPacked ? packed : content, { kind: i + 1 === batches.length ? 2 : 1, number: i + 1, packed: Number(isPacked), unpacked: content.length });
+  })]);
+}
+
+it('keys and errors of earlier parts are those of later tasks', async () => {
+  const key = { run: 0, group: 0, dims: 1, i0: 7, i1: 0, i2: 0, i3: 0, i4: 0, i5: 0, i6: 0, i7: 0, key_text: null };
+  const columns = (...rows: readonly Record<string, number | string | null>[]): Record<string, (number | string | null)[]> =>
+    Object.fromEntries(Object.keys(rows[0] ?? {}).map(name => [name, rows.map(row => row[name] ?? null)]));
+  const task = { key: 1, lane: 0, status: 1, observed_by: 0, duration_s: 1e7, stop_s: 102e7, error: 0 };
+  const store = storeOf(await readRecording(fileOf(
+    {
+      groups: { columns: { name: ['add-1'], prefix: ['add'] } }, lanes: { columns: { worker: ['main'], thread: [1], label: ['thread 1'] } },
+      keys: { columns: columns({ ...key, dims: 255, key_text: 'a' }, key) }, errors: { columns: { text: ['E: 0'] } }
+    },
+    { keys: { first: 2, columns: columns({ ...key, i0: 8 }) }, errors: { first: 1, columns: { text: ['E: 1'] } } },
+    { tasks: { columns: columns(task, { ...task, key: 2, error: 1 }, { ...task, key: 0 }) } }
+  )));
+  expect(tasksOf(store).map(row => [(row as { key: string }).key, (row as { error: string }).error])).toEqual([["('add-1', 7)", 'E: 0'], ["('add-1', 8)", 'E: 1'], ['a', 'E: 0']]);
+});
+
+it('makes no more of a file than its size justifies, or than is asked for', async () => {
+  const file = fileOf({ errors: { columns: { text: new Array<string>(200_000).fill('') } } });
+  await expect(readRecording(file, { maxBytes: 500 })).rejects.toThrow(/than its size justifies/);
+});
+
+it('takes numbers that are none for unknown, as Python writes them', async () => {
+  const metadata = { columns: { text: ['{"label":"NaN \\"Infin', 'ity","x":[NaN,-Infinity]}'] } };
+  expect((await readRecording(fileOf({ metadata }))).metadata).toEqual({ label: 'NaN "Infinity', x: [null, null] });
+});
