@@ -43,25 +43,12 @@ _MOST_KNOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One source line, as samples saw it, or counted and timed.
+    """One source line, as samples saw it (`hits` is None), or counted and timed.
 
-    Parameters
-    ----------
-    number
-        Which line of the file it is.
-    source
-        What it says; None where the file is not here, or has changed since.
-    n_samples
-        How many samples saw it; 0 where it was counted.
-    seconds, seconds_error
-        The time that these stand for, or that it took, with what the line called, and its standard error,
-        which is 0 where it was timed.
-    self_seconds
-        The part of it in which the line itself ran, or C code that it called; NaN where it was timed.
-    cpu_share
-        Which part of the time its thread took CPU; NaN where that is unknown.
-    hits
-        How often it was begun; None where it was sampled.
+    `source` is None where the file is not here, or has changed since. `seconds` contain what the line called;
+    `seconds_error` is their standard error, 0 where they were timed. `self_seconds` are those in which the
+    line itself ran, or C code that it called (NaN where timed). `cpu_share` is the part of the time in which
+    its thread had a core, NaN where unknown.
     """
 
     number: int
@@ -76,17 +63,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class FunctionLines:
-    """The lines of one function.
+    """The lines of one function that samples saw, or that ran, by number.
 
-    Parameters
-    ----------
-    function
-        The function, and where it is defined.
-    seconds
-        How long it was on a stack, with all it called, an estimate; the sum of its lines where they were
-        timed.
-    lines
-        Those that samples saw, or that ran, by number.
+    `seconds` are those in which it was on a stack, an estimate; the sum of its lines where they were timed.
     """
 
     function: Function
@@ -103,29 +82,17 @@ class FunctionLines:
 class Lines(Result):
     """Source lines of the functions that tasks ran, with the time they took.
 
-    Parameters
-    ----------
-    functions
-        The functions, those whose lines were counted before those that were sampled, the longest first.
-    seconds, n_samples
-        The time that all samples of these tasks stand for, and how many they are.
-    unattributed_seconds
-        The part of it in which no Python function was on the stack: Dask called C code itself.
-    note
-        Why there is nothing, or less than was run; None if there is nothing to say.
-    task_seconds
-        How long these tasks took, as measured; NaN where no line was counted.
-    counting_seconds
-        How much of that counting took, as measured in it: the interpreter needs about as much again to call
-        it, which is in the lines' time. NaN where no line was counted.
+    Functions whose lines were counted are before those that were sampled, the longest first. `seconds` and
+    `n_samples` are of all samples of these tasks; for `unattributed_seconds` no Python function was on the
+    stack, as Dask called C code itself. `note` is why something is missing. `task_seconds` are the measured
+    durations of these tasks, and `counting_seconds` the part that counting took as measured in it (the
+    interpreter needs about as much again to call it); both are NaN where no line was counted.
 
-    Notes
-    -----
-    Seconds are estimates. Samples stand for the time since the one before, scaled so that those of a prefix
-    add up to what its tasks were measured to take; what is estimated is where in a task it went. They stand
-    for different times, so the standard error of a share ``p`` of a prefix is ``sqrt(p (1 - p) / n)`` where
-    ``n`` is the square of their sum over the sum of their squares; those of prefixes add up in squares. A
-    line that calls itself again counts once for each sample. Tasks that no sample met have no lines.
+    Notes ----- Seconds are estimates. Samples stand for the time since the one before, scaled so that those
+    of a prefix add up to the durations of its tasks; estimated is where in a task it went. The standard error
+    of a share ``p`` of a prefix is ``sqrt(p (1 - p) / n)``, where ``n`` is the square of the samples' sum
+    over the sum of their squares; those of prefixes add up in squares. A line that calls itself again counts
+    once for each sample. Tasks that no sample met have no lines.
     """
 
     functions: tuple[FunctionLines, ...]
@@ -246,14 +213,14 @@ def lines(
     or later, and costs one to three microseconds a line.
     """
     # It says what is wrong with a prefix, and why nothing was sampled.
-    profiled = profile(recording, prefix=prefix)
-    counted = _counted(recording, prefix, function, key)
+    profiled, started_at = profile(recording, prefix=prefix), recording.started_at
+    measured = [
+        each for each in recording.measured_lines if prefix in {None, each.prefix} and key in {None, each.key}
+    ]
+    named = [each for each in measured if _is_named(function, each.function, each.file)]
+    counted = _counted(named, started_at)
     task_s = _task_seconds(recording, prefix, key) if counted else math.nan
-    counting_s = math.fsum(
-        each.counting_s
-        for each in recording.measured_lines
-        if prefix in {None, each.prefix} and key in {None, each.key}
-    )
+    counting_s = math.fsum(each.counting_s for each in measured) if counted else math.nan
     if key is not None or (counted and function is not None):
         if not counted:
             raise UnknownNameError(_not_counted(recording, function, key))
@@ -262,17 +229,22 @@ def lines(
     rows = stacks.lines
     if prefix is not None:
         rows = rows.part(np.array([name == prefix for name in (*stacks.prefixes, "")])[rows.prefix])
-    note = None if counted else _note(recording, rows) or profiled.note
     places = None
     if function is not None:
-        places = _named(stacks, rows, function)
+        if not isinstance(function, str) and code_of(function) is None:
+            raise OptionError(
+                f"function must be a Python function or its name, got {function!r:.80}: what is written in "
+                "C, and objects that are no functions, have no lines"
+            )
+        seen = [(place, stacks.functions[place]) for place in np.unique(rows.function).tolist() if place >= 0]
+        places = [place for place, each in seen if _is_named(function, each.name, each.file)]
         if not places and (len(rows) or recording.measured_lines):
             raise UnknownNameError(_not_seen(recording, rows, function))
     sampled = samples_of(stacks, rows)
     known = {(each.function.name, each.function.file) for each in counted}
     others = [
         each
-        for each in sampled_functions(stacks, rows, sampled, places, recording.started_at)
+        for each in sampled_functions(stacks, rows, sampled, places, started_at)
         if (each.function.name, each.function.file) not in known
     ]
     return Lines(
@@ -280,52 +252,42 @@ def lines(
         seconds=float(rows.self_seconds.sum()),
         n_samples=int(sampled.count.sum()),
         unattributed_seconds=float(rows.self_seconds[rows.function < 0].sum()),
-        note=note,
+        note=None if counted else _note(recording, rows) or profiled.note,
         task_seconds=task_s,
-        counting_seconds=counting_s if counted else math.nan,
+        counting_seconds=counting_s,
     )
 
 
-def _counted(
-    recording: RecordedData, prefix: str | None, function: Named | None, key: str | None
-) -> list[FunctionLines]:
-    """Return the functions whose lines were counted in these tasks; the longest first."""
-    found: defaultdict[Function, list[MeasuredLine]] = defaultdict(list)
-    for each in recording.measured_lines:
-        if prefix in {None, each.prefix} and key in {None, each.key} and _is_named(each, function):
-            found[Function(each.function, each.file, each.first_line)].append(each)
+def _is_named(function: Named | None, name: str, file: str) -> bool:
+    """Return whether a function of this name and file is meant; of a qualified name the end is enough."""
+    if function is None or isinstance(function, str):
+        return function is None or f".{name}".endswith(f".{function}")
+    code = code_of(function)
+    return code is not None and name == code.co_qualname and is_file_of(file, code)
+
+
+def _text(source: Sequence[str], number: int) -> str | None:
+    return source[number - 1] if 0 < number <= len(source) else None
+
+
+def _counted(lines: Sequence[MeasuredLine], started_at: datetime) -> list[FunctionLines]:
+    """Return the functions whose lines were counted, the longest first."""
+    found: dict[Function, defaultdict[int, list[MeasuredLine]]] = {}
+    for each in lines:
+        function = Function(each.function, each.file, each.first_line)
+        found.setdefault(function, defaultdict(list))[each.line].append(each)
     made = []
-    for place, rows in found.items():
-        source = source_of(place.file, recording.started_at)
-        by_line: defaultdict[int, list[MeasuredLine]] = defaultdict(list)
-        for row in rows:
-            by_line[row.line].append(row)
-        of = tuple(_sum_counted(n, by_line[n], source) for n in sorted(by_line))
-        made.append(FunctionLines(place, math.fsum(line.seconds for line in of), of))
+    for function, by_line in found.items():
+        source = source_of(function.file, started_at)
+        of = tuple(_sum_counted(n, by_line[n], _text(source, n)) for n in sorted(by_line))
+        made.append(FunctionLines(function, math.fsum(line.seconds for line in of), of))
     return sorted(made, key=lambda each: (-each.seconds, each.function.name))
 
 
-def _sum_counted(number: int, rows: Sequence[MeasuredLine], source: Sequence[str]) -> Line:
+def _sum_counted(number: int, rows: Sequence[MeasuredLine], source: str | None) -> Line:
     seconds, cpu_s = (math.fsum(map(attrgetter(name), rows)) for name in ("seconds", "cpu_s"))
-    return Line(
-        number=number,
-        source=source[number - 1] if 0 < number <= len(source) else None,
-        n_samples=0,
-        seconds=seconds,
-        seconds_error=0.0,
-        self_seconds=math.nan,
-        cpu_share=cpu_s / seconds if seconds else math.nan,
-        hits=sum(row.hits for row in rows),
-    )
-
-
-def _is_named(line: MeasuredLine, function: Named | None) -> bool:
-    if function is None:
-        return True
-    if isinstance(function, str):
-        return f".{line.function}".endswith(f".{function}")
-    code = code_of(function)
-    return code is not None and line.function == code.co_qualname and is_file_of(line.file, code)
+    share = cpu_s / seconds if seconds else math.nan
+    return Line(number, source, 0, seconds, 0.0, math.nan, share, sum(row.hits for row in rows))
 
 
 def _task_seconds(recording: RecordedData, prefix: str | None, key: str | None) -> float:
@@ -372,7 +334,7 @@ def sampled_functions(
         found[place].append(
             Line(
                 number=number,
-                source=source[number - 1] if 0 < number <= len(source) else None,
+                source=_text(source, number),
                 n_samples=int(sums["count"]),
                 seconds=sums["seconds"],
                 seconds_error=errors[place, number],
@@ -419,24 +381,6 @@ def _text_or_why(recording: RecordedData, function: Named | None) -> str:
         return str(lines(recording, function=function))
     except TaskscopeError as error:
         return str(error)
-
-
-def _named(stacks: StackColumns, rows: LineRows, function: Named) -> list[int]:
-    seen = [place for place in np.unique(rows.function).tolist() if place >= 0]
-    if isinstance(function, str):
-        ends = f".{function}"
-        return [place for place in seen if f".{stacks.functions[place].name}".endswith(ends)]
-    code = code_of(function)
-    if code is None:
-        raise OptionError(
-            f"function must be a Python function or its name, got {function!r:.80}: what is written in C, "
-            "and objects that are no functions, have no lines"
-        )
-    return [
-        place
-        for place in seen
-        if stacks.functions[place].name == code.co_qualname and is_file_of(stacks.functions[place].file, code)
-    ]
 
 
 def _not_seen(recording: RecordedData, rows: LineRows, function: Named) -> str:
@@ -502,7 +446,8 @@ def source_block(each: FunctionLines) -> list[tuple[int, str | None, Line | None
     if source and each.function.name != "<module>" and 0 < first <= len(source):
         numbers |= set(range(first, first + _length(source[first - 1 :])))
     return [
-        (n, source[n - 1].rstrip() if 0 < n <= len(source) else None, known.get(n)) for n in sorted(numbers)
+        (n, None if (text := _text(source, n)) is None else text.rstrip(), known.get(n))
+        for n in sorted(numbers)
     ]
 
 

@@ -35,19 +35,10 @@ _ALL = Function("all tasks", "", 0)
 class CallNode:
     """A call with all calls that were made from it.
 
-    Parameters
-    ----------
-    kind
-        ``all`` for the root, ``prefix`` for a task prefix below it, ``function`` for all others.
-    name, file, line
-        The function and where it is defined; file and line are empty and 0 for the other kinds.
-    n_samples, seconds
-        How many samples saw it, and the time they stand for, calls made from it included.
-    self_samples, self_seconds
-        Those that saw it as the innermost call: its own code, or C code it called. For a prefix: C code that
-        Dask called directly.
-    children
-        The calls made from it, the longest first.
+    `kind` is ``all`` for the root, ``prefix`` for a task prefix below it, else ``function``, with the file
+    and line of its definition. `n_samples` and `seconds` contain the calls made from it; `self_samples` and
+    `self_seconds` are its own code, or C code it called (of a prefix: C code that Dask called). `children`
+    are the calls made from it, the longest first.
     """
 
     kind: Literal["all", "prefix", "function"]
@@ -73,14 +64,8 @@ class CallNode:
 class Profile(Result):
     """Call stacks of worker threads, sampled while tasks ran.
 
-    Parameters
-    ----------
-    root
-        The tree: all tasks, then one child per prefix, then functions.
-    interval_s
-        Seconds between samples as they were asked for; None if nothing sampled.
-    note
-        Why there is nothing, or less than was run; None if there is nothing to say.
+    `root` is the tree: all tasks, a child for each prefix, then functions. `interval_s` is the requested time
+    between samples; None if nothing sampled. `note` is why something is missing.
 
     Notes
     -----
@@ -302,91 +287,42 @@ def _why_empty(recording: RecordedData, unseen: Sequence[str]) -> str:
     return "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for"
 
 
-MAX_BINS = 120
-MAX_CALLS = 4_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FlameRows:
-    """What a flame graph with a timeline is drawn from.
-
-    Parameters
-    ----------
-    start_s
-        When each bin begins, in seconds after the recorder's zero, ascending.
-    functions, prefixes
-        Names that the columns refer to.
-    parent, function
-        ``i4``, one element per call, as in `taskscope.model.tables.stacks.StackColumns`.
-    bin, prefix, node, count, seconds
-        ``u2``, ``u2``, ``i4``, ``u4``, ``f4``, one element per row: samples whose innermost call that is
-        drawn is `node`, -1 for the task itself.
-    n_left_out
-        How many calls are not among them: they count for the one that made them.
-    """
-
-    start_s: NDArray[np.float64]
-    functions: tuple[Function, ...]
-    prefixes: tuple[str, ...]
-    parent: NDArray[np.int32]
-    function: NDArray[np.int32]
-    bin: NDArray[np.uint16]
-    prefix: NDArray[np.uint16]
-    node: NDArray[np.int32]
-    count: NDArray[np.uint32]
-    seconds: NDArray[np.float32]
-    n_left_out: int
+_MAX_BINS = 120
+_MAX_CALLS = 4_000
 
 
 def flame_message(stacks: StackColumns) -> dict[str, Any]:
-    """Return what the browser draws of samples: plain values, and all ``columns`` in one piece of bytes."""
-    rows = flame_rows(stacks)
+    """Return a flame graph with a timeline: plain values, and all ``columns`` in one piece of bytes.
+
+    It has the longest calls, with others as a part of the call that made them; cycles are joined to bins.
+    """
+    rows = stacks.rows
+    drawn, kept = _kept(stacks, _MAX_CALLS)
+    starts, cycle = np.unique(rows.start, return_inverse=True)
+    joined = -(-len(starts) // _MAX_BINS) or 1
+    n_prefixes, n_calls = max(len(stacks.prefixes), 1), len(kept) + 1
+    places = (cycle // joined * n_prefixes + rows.prefix) * n_calls + drawn[rows.node] + 1
+    unique, inverse = np.unique(places, return_inverse=True)
+    rest, call = np.divmod(unique, n_calls)
+    bins, prefix = np.divmod(rest, n_prefixes)
     columns: dict[str, NDArray[Any]] = {
-        "start_s": rows.start_s,
-        "parent": rows.parent,
-        "function": rows.function,
-        "bin": rows.bin,
-        "prefix": rows.prefix,
-        "node": rows.node,
-        "count": rows.count,
-        "seconds": rows.seconds,
+        "start_s": starts[::joined],
+        "parent": drawn[stacks.parent[kept]],
+        "function": stacks.function[kept],
+        "bin": bins.astype(np.uint16),
+        "prefix": prefix.astype(np.uint16),
+        "node": (call - 1).astype(np.int32),
+        "count": np.bincount(inverse, rows.count, len(unique)).astype(np.uint32),
+        "seconds": np.bincount(inverse, rows.seconds, len(unique)).astype(np.float32),
     }
     return {
         "interval_s": stacks.interval_s,
-        "functions": [(wire_text(f.name), wire_text(f.file), f.line) for f in rows.functions],
-        "prefixes": list(map(wire_text, rows.prefixes)),
-        "n_left_out": rows.n_left_out,
+        "functions": [(wire_text(f.name), wire_text(f.file), f.line) for f in stacks.functions],
+        "prefixes": list(map(wire_text, stacks.prefixes)),
+        "n_left_out": len(stacks.parent) - len(kept),
         "lengths": {name: len(values) for name, values in columns.items()},
         "columns": b"".join(values.tobytes() for values in columns.values()),
     }
-
-
-def flame_rows(stacks: StackColumns, *, max_bins: int = MAX_BINS, max_calls: int = MAX_CALLS) -> FlameRows:
-    """Return what to draw of samples: the longest calls, and cycles joined to at most `max_bins`."""
-    rows = stacks.rows
-    drawn, kept = _kept(stacks, max_calls)
-    node = drawn[rows.node]
-    starts, cycle = np.unique(rows.start, return_inverse=True)
-    joined = -(-len(starts) // max_bins) or 1
-    in_bin = cycle // joined
-    n_prefixes, n_calls = len(stacks.prefixes), len(kept) + 1
-    places = (in_bin * max(n_prefixes, 1) + rows.prefix) * n_calls + node + 1
-    unique, inverse = np.unique(places, return_inverse=True)
-    rest, call = np.divmod(unique, n_calls)
-    bins, prefix = np.divmod(rest, max(n_prefixes, 1))
-    return FlameRows(
-        start_s=starts[::joined],
-        functions=stacks.functions,
-        prefixes=stacks.prefixes,
-        parent=drawn[stacks.parent[kept]],
-        function=stacks.function[kept],
-        bin=bins.astype(np.uint16),
-        prefix=prefix.astype(np.uint16),
-        node=(call - 1).astype(np.int32),
-        count=np.bincount(inverse, rows.count, len(unique)).astype(np.uint32),
-        seconds=np.bincount(inverse, rows.seconds, len(unique)).astype(np.float32),
-        n_left_out=len(stacks.parent) - len(kept),
-    )
 
 
 def _kept(stacks: StackColumns, max_calls: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

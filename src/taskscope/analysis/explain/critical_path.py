@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from taskscope.analysis.explain.schedule import (
     to_ns,
 )
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
-from taskscope.analysis.result import Result, Section, columns_of
+from taskscope.analysis.result import Result, Section, columns_of, plain
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
 
@@ -62,20 +62,9 @@ _VIA = (None, "dependency", "lane")
 class PathStep:
     """A task or a wait on a critical path; each begins where the one before it ended.
 
-    Parameters
-    ----------
-    kind
-        ``"task"`` or ``"wait"``.
-    run
-        The compute; None between computes.
-    start_s, duration_s
-        When it began, in seconds after `Recording.started_at`, and how long it took.
-    key, prefix, lane, row
-        Of a task: its key, prefix, lane and row in the table ``tasks``; else None.
-    after
-        What a task waited for last: ``"dependency"``, ``"lane"`` (the task before in its lane), or nothing.
-    cause
-        Of a wait: why; see `WaitCause`.
+    `run` is None between computes. `start_s` is in seconds after `Recording.started_at`. A task has its key,
+    prefix, lane and row in the table ``tasks``, and in `after` what it waited for last: ``"dependency"``,
+    ``"lane"`` (the task before in its lane), or nothing. A wait has its `cause`, see `WaitCause`.
     """
 
     kind: Literal["task", "wait"]
@@ -90,8 +79,7 @@ class PathStep:
     cause: WaitCause | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
+class _Columns(NamedTuple):
     """Steps as columns; the times in nanoseconds."""
 
     run: NDArray[np.int64]
@@ -99,9 +87,10 @@ class _Columns:
     stop: NDArray[np.int64]
     what: NDArray[np.int64]
     """`_TASK`, or a place in `_CAUSES`."""
-    task: NDArray[np.int64]
-    row: NDArray[np.int64]
-    after: NDArray[np.int64]
+    part: NDArray[np.int64]
+    """Of a task: the schedule that it is in."""
+    place: NDArray[np.int64]
+    """Of a task: its place in the schedule."""
 
 
 _Steps: TypeAlias = list[NDArray[np.int64]]
@@ -112,21 +101,10 @@ _Steps: TypeAlias = list[NDArray[np.int64]]
 class CriticalPath(Result):
     """What set the makespan: tasks, and waits in between, that follow each other without a gap.
 
-    Parameters
-    ----------
-    run
-        The compute it is of; None for all of them.
-    steps_ns
-        How long each step took, in whole nanoseconds; their sum is `makespan_ns` exactly.
-    makespan_ns
-        From the start of the compute (of the first one) to its end (that of the last one), in nanoseconds.
-    slack_s
-        How much later each task could have ended without its compute ending later, in seconds, a value for
-        each row of the table ``tasks``; NaN for rows that are of no compute that was looked at.
-    reason
-        Why there is no path; None where there is one.
-    notes
-        What the path does not know, and why.
+    `run` is its compute; None for all of them. `steps_ns` is how long each step took, in whole nanoseconds,
+    which add up to `makespan_ns` exactly. `slack_s` has a value for each row of the table ``tasks``: how much
+    later it could have ended without its compute ending later; NaN for rows of other computes. `reason` is
+    why there is no path, `notes` are what the path does not know.
 
     Notes
     -----
@@ -141,7 +119,7 @@ class CriticalPath(Result):
     slack_s: NDArray[np.float64]
     reason: str | None
     notes: tuple[str, ...]
-    _recording: RecordedData
+    _schedules: tuple[Schedule, ...]
     _columns: _Columns
 
     @property
@@ -165,17 +143,11 @@ class CriticalPath(Result):
     @property
     def prefix_s(self) -> dict[str, float]:
         """Seconds of the path in tasks of each prefix, the longest first."""
-        seconds: defaultdict[str, float] = defaultdict(float)
-        groups = self._recording.groups
-        tasks = np.flatnonzero(self._is_task())
-        runs, numbers = self._columns.run, self._columns.task
-        for run in np.unique(runs[tasks]).tolist():
-            mine = tasks[runs[tasks] == run]
-            group = self._recording.graphs[run].group[numbers[mine]]
-            sums = np.bincount(group, self.steps_ns[mine], len(groups))
-            for i in np.unique(group).tolist():
-                seconds[groups[i].prefix] += float(sums[i]) / 1e9
-        return dict(sorted(seconds.items(), key=lambda item: -item[1]))
+        names = self._schedules[0].names if self._schedules else ()
+        prefix = self._of_tasks("prefix")
+        sums = np.bincount(prefix, self.steps_ns[self._is_task()], len(names)) / 1e9
+        seen = set(prefix.tolist())
+        return {names[i]: float(sums[i]) for i in np.argsort(-sums, kind="stable").tolist() if i in seen}
 
     @property
     def n_tasks(self) -> int:
@@ -189,9 +161,8 @@ class CriticalPath(Result):
 
     def tasks(self) -> dict[int, NDArray[np.int32]]:
         """Return the numbers of its tasks in the graphs of their computes, by compute."""
-        is_task = self._is_task()
-        run, task = self._columns.run[is_task], self._columns.task[is_task].astype(np.int32)
-        return {number: task[run == number] for number in np.unique(run).tolist()}
+        run, number = self._of_tasks("run"), self._of_tasks("number").astype(np.int32)
+        return {one: number[run == one] for one in np.unique(run).tolist()}
 
     def waits_s(self, *causes: WaitCause) -> list[tuple[float, float]]:
         """Return when its waits of these causes began and ended, the earliest first."""
@@ -201,43 +172,38 @@ class CriticalPath(Result):
 
     def rows(self) -> NDArray[np.int64]:
         """Return the rows of its tasks in the table ``tasks``, the earliest first."""
-        return self._columns.row[self._is_task()]
+        return self._of_tasks("row")
 
     def _is_task(self) -> NDArray[np.bool_]:
         is_task: NDArray[np.bool_] = self._columns.what == _TASK
         return is_task
 
+    def _of_tasks(self, name: str) -> NDArray[np.int64]:
+        """Return a column of the schedules for its tasks, the earliest first."""
+        is_task = self._is_task()
+        part, place = self._columns.part[is_task], self._columns.place[is_task]
+        values = [getattr(each, name)[place[part == i]] for i, each in enumerate(self._schedules)]
+        return np.concatenate([np.empty(0, np.int64), *values]).astype(np.int64)
+
     def _steps(self) -> Iterator[PathStep]:
-        found = self._columns
-        names = self._names()
-        columns = (found.run, found.start, self.steps_ns, found.what, found.row, found.after)
-        for i, (number, start, duration, what, row, via) in enumerate(
-            zip(*(column.tolist() for column in columns), strict=True)
-        ):
-            run = None if number == NONE else number
-            start_s, duration_s = start / 1e9, duration / 1e9
+        found, tasks = self._columns, self._tasks()
+        columns = (found.run, found.start, self.steps_ns, found.what)
+        for number, start, duration, what in zip(*(column.tolist() for column in columns), strict=True):
+            run, start_s, duration_s = None if number == NONE else number, start / 1e9, duration / 1e9
             if what == _TASK:
-                key, prefix, lane = names[i]
-                yield PathStep("task", run, start_s, duration_s, key, prefix, lane, row, _VIA[via])
+                yield PathStep("task", run, start_s, duration_s, *next(tasks))
             else:
                 yield PathStep("wait", run, start_s, duration_s, cause=_CAUSES[what])
 
-    def _names(self) -> dict[int, tuple[str, str, int]]:
-        """Return key, prefix and lane of the steps that are tasks, by their place."""
-        recording, found = self._recording, self._columns
-        named: dict[int, tuple[str, str, int]] = {}
-        lanes = np.concatenate([np.empty(0, np.uint16), *(block.lane for block in recording.blocks)])
-        tasks = np.flatnonzero(self._is_task())
-        for run in np.unique(found.run[tasks]).tolist():
-            places = tasks[found.run[tasks] == run]
-            numbers = found.task[places]
-            groups = recording.graphs[run].group[numbers].tolist()
-            mine = lanes[found.row[places]].tolist()
-            for i, key, group, lane in zip(
-                places.tolist(), key_texts(recording, run, numbers), groups, mine, strict=True
-            ):
-                named[i] = key, recording.groups[group].prefix, lane
-        return named
+    def _tasks(self) -> Iterator[tuple[str, str, int, int, str | None]]:
+        """Yield key, prefix, lane, row and what came before of each task, the earliest first."""
+        keys = {
+            run: iter(key_texts(self._schedules[0].recording, run, numbers))
+            for run, numbers in self.tasks().items()
+        }
+        names = ("run", "prefix", "lane", "row", "bound_by")
+        for run, prefix, lane, row, via in zip(*(self._of_tasks(n).tolist() for n in names), strict=True):
+            yield next(keys[run]), self._schedules[0].names[prefix], lane, row, _VIA[via]
 
     def table(self) -> dict[str, list[object]]:
         """Return the steps as columns, those of `PathStep`."""
@@ -245,16 +211,8 @@ class CriticalPath(Result):
 
     def to_dict(self) -> dict[str, object]:
         """Return it as plain values, ready for JSON; without the slack of every task."""
-        return {
-            "run": self.run,
-            "makespan_s": self.makespan_s,
-            "task_s": self.task_s,
-            "wait_s": dict(self.wait_s),
-            "prefix_s": self.prefix_s,
-            "reason": self.reason,
-            "notes": list(self.notes),
-            "steps": [{name: getattr(step, name) for name in PathStep.__slots__} for step in self._steps()],
-        }
+        names = ("run", "makespan_s", "task_s", "wait_s", "prefix_s", "reason", "notes", "steps")
+        return {name: plain(getattr(self, name)) for name in names}
 
     def sections(self) -> Iterator[Section]:
         """Yield the parts of the makespan, the longest first."""
@@ -320,24 +278,20 @@ def critical_path(recording: RecordedData, run: int | None = None) -> CriticalPa
 def _critical_path(recording: RecordedData, run: int | None = None) -> CriticalPath:
     schedules = schedules_of(recording, run)
     slack_s = np.full(count_tasks(recording), np.nan)
-    found: _Steps = [np.empty((7, 0), np.int64)]
-    if not schedules:
-        no_compute = "no Dask computation was recorded"
-        nothing = _Columns(*found[0])
-        return CriticalPath(run, nothing.start, 0, slack_s, no_compute, (), recording, nothing)
-    begin, cursor = schedules[0].begin, schedules[-1].end
+    found: _Steps = [np.empty((6, 0), np.int64)]
+    begin, cursor = (schedules[0].begin, schedules[-1].end) if schedules else (0, 0)
     makespan_ns = cursor - begin
-    for schedule in reversed(schedules):
+    for part in range(len(schedules) - 1, -1, -1):
+        schedule = schedules[part]
         slack_s[schedule.row] = _slack(schedule) / 1e9
-        _add_wait(found, NONE, schedule.end, cursor, _CAUSES.index("client"))
+        _add_wait(found, NONE, schedule.end, cursor, "client")
         cursor = schedule.begin
-        _Walk(recording, schedule, found).go()
-    steps = _without_workers(recording, np.concatenate(found, axis=1)[:, ::-1])
-    notes = tuple(dict.fromkeys(note for schedule in schedules for note in _notes(recording, schedule)))
-    columns = _Columns(*steps)
-    return CriticalPath(
-        run, columns.stop - columns.start, makespan_ns, slack_s, None, notes, recording, columns
-    )
+        _Walk(schedule, part, found).go()
+    columns = _Columns(*_without_workers(recording, np.concatenate(found, axis=1)[:, ::-1]))
+    notes = tuple(dict.fromkeys(note for schedule in schedules for note in _notes(schedule)))
+    reason = None if schedules else "no Dask computation was recorded"
+    steps_ns = columns.stop - columns.start
+    return CriticalPath(run, steps_ns, makespan_ns, slack_s, reason, notes, schedules, columns)
 
 
 _WORKERLESS = tuple(_CAUSES.index(cause) for cause in ("graph", "dispatch", "queue", "unknown"))
@@ -356,7 +310,7 @@ def _without_workers(recording: RecordedData, steps: NDArray[np.int64]) -> NDArr
             cuts = [to_ns(end_s - recording.zero_s).item() for gap in gaps for end_s in gap]
             times = [start, *(min(max(cut, start), stop) for cut in cuts), stop]
             split = [
-                [run, first, last, _CAUSES.index("no-worker") if n % 2 else steps[3, i], NONE, NONE, 0]
+                [run, first, last, _CAUSES.index("no-worker") if n % 2 else steps[3, i], NONE, NONE]
                 for n, (first, last) in enumerate(pairwise(times))
                 if last > first
             ]
@@ -365,12 +319,12 @@ def _without_workers(recording: RecordedData, steps: NDArray[np.int64]) -> NDArr
     return np.concatenate([*parts, steps[:, kept:]], axis=1)
 
 
-def _add_wait(found: _Steps, run: int, start: int, stop: int, cause: int) -> None:
+def _add_wait(found: _Steps, run: int, start: int, stop: int, cause: WaitCause) -> None:
     if stop > start:
-        found.append(np.array([[run], [start], [stop], [cause], [NONE], [NONE], [0]], np.int64))
+        found.append(np.array([[run], [start], [stop], [_CAUSES.index(cause)], [NONE], [NONE]], np.int64))
 
 
-def _notes(recording: RecordedData, schedule: Schedule) -> Iterator[str]:
+def _notes(schedule: Schedule) -> Iterator[str]:
     if not schedule.is_graph_known:
         yield "dependencies are not known: only the order in the lanes was followed"
     elif schedule.n_missing and schedule.is_finished:
@@ -378,34 +332,35 @@ def _notes(recording: RecordedData, schedule: Schedule) -> Iterator[str]:
             f"{format_count(schedule.n_missing)} {plural('task', schedule.n_missing)} of finished computes "
             "have no row: waits for them are of unknown cause"
         )
-    if recording.activities.dropped and schedule.is_on_cluster:
+    if schedule.recording.activities.dropped and schedule.is_on_cluster:
         yield "older transfers and reads are no longer kept: waits for them count as dispatch or queue"
 
 
 class _Walk:
     """Goes through computes that overlap from their end to their start."""
 
-    def __init__(self, recording: RecordedData, schedule: Schedule, found: _Steps) -> None:
-        self._recording = recording
+    def __init__(self, schedule: Schedule, part: int, found: _Steps) -> None:
         self._schedule = schedule
+        self._part = part
         self._found = found
 
     def go(self) -> None:
         """Append the steps between the beginning of the computes and their end, the last first."""
         schedule, end = self._schedule, self._schedule.end
         if not len(schedule):
-            cause = "unknown" if schedule.n_missing else "graph"
-            _add_wait(self._found, schedule.runs[0].run, schedule.begin, end, _CAUSES.index(cause))
+            cause: WaitCause = "unknown" if schedule.n_missing else "graph"
+            _add_wait(self._found, schedule.runs[0].run, schedule.begin, end, cause)
             return
         last = len(schedule) - 1 - int(np.argmax(schedule.stop[::-1]))
         until = int(schedule.stop[last])
-        tail = "results" if schedule.is_finished else "unknown"
-        _add_wait(self._found, int(schedule.run[last]), until, end, _CAUSES.index(tail))
+        _add_wait(
+            self._found, int(schedule.run[last]), until, end, "results" if schedule.is_finished else "unknown"
+        )
         self._chain(last, until)
 
     def _chain(self, last: int, cursor: int) -> None:
         schedule, found = self._schedule, self._found
-        bound_to = schedule.bound[0].tolist()
+        bound_to = schedule.bound_to.tolist()
         path = [last]
         while bound_to[path[-1]] != NONE:
             path.append(bound_to[path[-1]])
@@ -418,23 +373,22 @@ class _Walk:
         causes = self._causes(places, since, start)
         order = np.arange(len(places))
         none = np.full(len(places), NONE)
-        task, row = schedule.number[places], schedule.row[places]
-        tasks = np.stack((run, start, stop, none, task, row, schedule.bound[1][places]))
-        waits = np.stack((run, since, start, causes, none, none, np.zeros(len(places), np.int64)))
+        tasks = np.stack((run, start, stop, none, np.full(len(places), self._part), places))
+        waits = np.stack((run, since, start, causes, none, none))
         did = self._activities(places)
         split = [i for i, place in enumerate(path) if place in did] if did else []
         parts = [
-            (2 * i + 1, int(run[i]), *part, NONE, NONE, 0)
+            (2 * i + 1, int(run[i]), *part, NONE, NONE)
             for i in split
             for part in reversed(_split(int(since[i]), int(start[i]), int(causes[i]), did[path[i]]))
         ]
         rest = np.delete(order, split)
-        extra = np.array(parts, np.int64).reshape(-1, 8).T
+        extra = np.array(parts, np.int64).reshape(-1, 7).T
         steps = np.concatenate((tasks, waits[:, rest], extra[1:]), axis=1)
         at = np.concatenate((2 * order, 2 * rest + 1, extra[0]))
         kept = np.flatnonzero((steps[3] == _TASK) | (steps[2] > steps[1]))
         found.append(steps[:, kept[np.argsort(at[kept], kind="stable")]])
-        _add_wait(found, int(run[-1]), schedule.begin, int(since[-1]), _CAUSES.index("graph"))
+        _add_wait(found, int(run[-1]), schedule.begin, int(since[-1]), "graph")
 
     def _causes(
         self, places: NDArray[np.int64], since: NDArray[np.int64], start: NDArray[np.int64]
@@ -454,9 +408,10 @@ class _Walk:
 
     def _first_attempt(self) -> int:
         """Return when the first attempt of the compute began that failed; its end if there is none."""
-        rows, schedule = self._recording.activities.rows, self._schedule
+        schedule = self._schedule
+        rows = schedule.recording.activities.rows
         is_mine = np.isin(rows.run, self._runs()) & (rows.kind == FAILED_ATTEMPT)
-        start = to_ns(rows.start[is_mine] - self._recording.zero_s)
+        start = to_ns(rows.start[is_mine] - schedule.recording.zero_s)
         return max(int(start.min(initial=schedule.end)), schedule.begin)
 
     def _activities(self, places: NDArray[np.int64]) -> dict[int, list[tuple[int, int, int]]]:
@@ -464,7 +419,8 @@ class _Walk:
 
         An attempt that failed had its lane to itself: the next task in it waited for it, whosever it was.
         """
-        rows, schedule = self._recording.activities.rows, self._schedule
+        schedule = self._schedule
+        rows = schedule.recording.activities.rows
         mine = np.flatnonzero(np.isin(rows.run, self._runs()))
         if not len(mine):
             return {}
@@ -473,7 +429,7 @@ class _Walk:
         in_lane: defaultdict[int, list[int]] = defaultdict(list)
         for place in reversed(places.tolist()):
             in_lane[int(schedule.lane[place])].append(place)
-        start = to_ns(rows.start[mine] - self._recording.zero_s)
+        start = to_ns(rows.start[mine] - schedule.recording.zero_s)
         stop = start + to_ns(rows.duration[mine].astype(np.float64))
         columns = (rows.run[mine], rows.task[mine], rows.kind[mine], rows.lane[mine], start, stop)
         did: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
@@ -511,7 +467,7 @@ def _slack(schedule: Schedule) -> NDArray[np.int64]:
     if not n:
         return np.empty(0, np.int64)
     start, stop = schedule.start.tolist(), schedule.stop.tolist()
-    before, bound_to = schedule.before.tolist(), schedule.bound[0].tolist()
+    before, bound_to = schedule.before.tolist(), schedule.bound_to.tolist()
     needed = schedule.needed.tolist()
     latest = [int(schedule.stop.max())] * n
     end = len(needed)

@@ -200,8 +200,7 @@ class Schedule:
         return before
 
     @cached_property
-    def bound(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """The place of the task that each task waited for last, or `NONE`, and why it waited for it."""
+    def _bound(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         start, stop = self.start, self.stop
         by_stop = np.argsort(stop, kind="stable")
         rank = np.empty(len(stop), np.int64)
@@ -218,9 +217,19 @@ class Schedule:
         to = np.where(by == BY_DEPENDENCY, last, self.before)
         return to, np.where(to == NONE, BY_NOTHING, by).astype(np.uint8)
 
+    @property
+    def bound_to(self) -> NDArray[np.int64]:
+        """The place of the task that each task waited for last, or `NONE`."""
+        return self._bound[0]
+
+    @property
+    def bound_by(self) -> NDArray[np.uint8]:
+        """Why each task waited for it: `BY_NOTHING`, `BY_DEPENDENCY` or `BY_LANE`."""
+        return self._bound[1]
+
     @cached_property
     def _lags(self) -> tuple[NDArray[np.float64], list[tuple[float, list[int]]]]:
-        bound_to, start = self.bound[0], self.start
+        bound_to, start = self.bound_to, self.start
         first = int(start[0]) if len(self) else self.begin
         lag = np.maximum(start - np.where(bound_to == NONE, first, self.stop[bound_to]), 0)
         # A wait for a worker comes about by itself when it is run again.
