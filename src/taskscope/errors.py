@@ -41,7 +41,7 @@ class OptionError(TaskscopeError, ValueError):
 
 
 class UnknownNameError(TaskscopeError, KeyError):
-    """A table or column was asked for that does not exist."""
+    """There is no table or column of that name."""
 
     def __str__(self) -> str:
         """Return the message itself; ``KeyError`` would show its ``repr``."""
@@ -57,12 +57,12 @@ class DamagedFileError(FileError):
 
 
 class ExistingFileError(FileError):
-    """A file of that name exists, and replacing it was not asked for.
+    """A file of that name exists, and ``overwrite`` is False.
 
     Parameters
     ----------
     problem
-        What is in the way of what.
+        The sentence of the message without its advice.
     """
 
     def __init__(self, problem: str) -> None:
@@ -80,7 +80,7 @@ class StillRunningError(TaskscopeError, TimeoutError):
 
 @contextmanager
 def required(what: str, package: str, install: str | None = None) -> Iterator[None]:
-    """Say that `what` needs `package` where an import in the block fails; `install` is what pip is given."""
+    """Raise MissingDependencyError where an import in the block fails; `install` is the argument of pip."""
     try:
         yield
     except ImportError as error:

@@ -28,7 +28,7 @@ DEFAULT_CYCLE_S = 1.0
 
 MetricOption: TypeAlias = Literal["nbytes", "count"] | Callable[[Any], object]
 Named: TypeAlias = str | Callable[..., object]
-"""A function, or what it is called: its name, or as much of the end of its qualified name as tells it."""
+"""A function, its name, or the end of its qualified name."""
 Panel: TypeAlias = Literal["inline", "dock"]
 """Where a block is live: under its cell, in JupyterLab's side panel, nowhere."""
 Surface: TypeAlias = Literal["%%profile", "taskscope run"]
@@ -53,7 +53,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What is said of one option."""
+    """The declaration of one option."""
 
     meaning: str
     more: str = ""
@@ -66,7 +66,7 @@ def option(default: _T, meaning: str, more: str = "", *arguments: Argument) -> _
 
 
 def checked_dt(dt: object, name: str = "dt") -> float:
-    """Return a sampling interval, or say what is wrong with it.
+    """Return a sampling interval, or raise OptionError.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def checked_dt(dt: object, name: str = "dt") -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a holder of the session wants recorded; what several want is said at each field.
+    """The recording options of one holder of the session; each field says how several holders are combined.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class Options:
         If a value cannot work.
     """
 
-    # The shortest wins; "any" has no say.
+    # The shortest wins; "any" is ignored.
     dt: float | Literal["any"] = option(
         DEFAULT_DT,
         "Seconds between samples of CPU and memory.",
@@ -152,7 +152,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileOptions(Options):
-    """What a profiled block is asked to do.
+    """The options of a profiled block.
 
     Raises
     ------
@@ -221,20 +221,20 @@ class ProfileOptions(Options):
 
     @property
     def files(self) -> tuple[str | PathLike[str], ...]:
-        """What `save` names."""
+        """The files that `save` names."""
         if self.save is None:
             return ()
         return self.save if isinstance(self.save, tuple) else (self.save,)
 
     @property
     def samples_at_once(self) -> bool:
-        """Whether lines of tasks are asked for, of which short computes have some, too."""
+        """Whether `lines` is set: short computes are sampled from their start then."""
         is_text = any(PurePath(path).suffix.lower() == ".txt" for path in self.files)
         return functions_named(self.lines) is not None or is_text
 
 
 def functions_named(given: object) -> tuple[Named, ...] | None:
-    """Return the functions whose lines are asked for, none for those that took longest; None: nothing is.
+    """Return the functions of the option `lines`, empty for the longest ones; None without it.
 
     Raises
     ------
@@ -268,7 +268,7 @@ def code_of(function: object) -> CodeType | None:
         elif isinstance(function, staticmethod | classmethod | MethodType):
             function = function.__func__
         elif type(function).__name__ == "DelayedLeaf":
-            # What `dask.delayed` makes of a function; any attribute of it is another task.
+            # `dask.delayed` wraps a function in this class; any attribute of it is another task.
             function = getattr(function, "__wrapped__", None)
         elif (wrapped := inspect.getattr_static(function, "__wrapped__", None)) is not None:
             function = wrapped
@@ -281,14 +281,14 @@ def code_of(function: object) -> CodeType | None:
 
 
 def declared() -> list[tuple[Field[Any], Option]]:
-    """Return the options of a profiled block: what is shown and saved, then what is recorded."""
+    """Return the options of a profiled block: display and files first, then recording."""
     base = {one.name for one in fields(Options)}
     own = sorted(fields(ProfileOptions), key=lambda one: one.name in base)
     return [(one, one.metadata["option"]) for one in own]
 
 
 def arguments(surface: Surface) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Yield what argparse's ``add_argument`` takes; what was not given is None in the namespace."""
+    """Yield what argparse's ``add_argument`` takes; options that were not given are None in the namespace."""
     for one, what in declared():
         for argument in what.arguments:
             if surface == "taskscope run" and not argument.in_run:
@@ -324,7 +324,7 @@ def given_options(given: argparse.Namespace) -> dict[str, Any]:
 
 def _meant(name: str, value: object) -> object:
     if isinstance(value, list):
-        # What takes any number of values may have none.
+        # An option with any number of values may have none.
         return tuple(value) if name == "save" else value or True
     return value
 
@@ -332,7 +332,7 @@ def _meant(name: str, value: object) -> object:
 def takes_options(
     options: Callable[_P, ProfileOptions],
 ) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, _P], None]]:
-    """Give an ``__init__`` the options as its signature, for type checkers, editors and ``help()``."""
+    """Set the options as the signature of an ``__init__``, for type checkers, editors and ``help()``."""
 
     def decorate(init: Callable[..., None]) -> Callable[Concatenate[Any, _P], None]:
         own = inspect.signature(init)
@@ -351,7 +351,7 @@ def takes_options(
             init(self, **given)
 
         signature = own.replace(parameters=[first, *taken.values()])
-        checked.__signature__ = signature  # type: ignore[attr-defined]  # what inspect looks for
+        checked.__signature__ = signature  # type: ignore[attr-defined]  # inspect reads it
         return cast("Callable[Concatenate[Any, _P], None]", checked)
 
     return decorate

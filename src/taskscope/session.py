@@ -1,4 +1,4 @@
-"""What this process is recording: one recorder, its sources, and the thread that serves them.
+"""The session of this process: one recorder, its sources, and the thread that serves them.
 
 Everything that wants Dask to be watched holds the session: the extension, a profile block, a widget on
 screen. The first holder attaches the sources, the last one detaches them.
@@ -72,7 +72,7 @@ class Session:
                 self.source.attach()
                 self.cluster.attach()
                 self._is_attached = True
-            # What is handed over from now on is not part of what others hold it for already.
+            # Work that is submitted later is not part of computes of earlier holders.
             self.cluster.computes.part()
         if options is not None and functions_named(options.lines):
             self.cluster.begin_counting()
@@ -80,7 +80,7 @@ class Session:
     def release(self, owner: object) -> None:
         """Stop watching for `owner`; with the last one, sources are detached and threads end.
 
-        It may be called again, and ends what an interrupt has kept it from ending.
+        Idempotent; a second call completes one that was interrupted.
         """
         with self._lock:
             if self._is_released:
@@ -89,7 +89,7 @@ class Session:
             if self._holders:
                 self._apply()
                 return
-            # Nobody comes to hold it before all of this is over.
+            # No other thread can hold it before all of this is over.
             self._is_attached = False
             self.source.detach()
             self.source.lines.want(())
@@ -100,20 +100,20 @@ class Session:
             self.sampler.stop()
             self.recorder.clear()
             self._is_released = True
-        # Not before: on its thread somebody may want to release, too.
+        # Not before: a callback on its thread may release, too.
         self.pump.wait_for(pumping)
 
     def end_memory(self, owner: object, options: Options) -> None:
-        """Have it recorded what was at the peak of memory, for a holder who goes on with these options."""
+        """End recording allocations for a holder, which goes on with these options."""
         with self._lock:
             if id(owner) in self._holders:
                 self._holders[id(owner)] = (owner, options)
                 self._apply()
 
     def at_compute_end(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Have `callback` called whenever a compute ends, on its thread; return what ends that.
+        """Call `callback` whenever a compute ends, on its thread, until the returned function is called.
 
-        An error in it is counted as a fault of ours and harms nobody.
+        The recorder counts an error in it as a fault.
         """
         self._at_ends[callback] = None
 
@@ -124,12 +124,12 @@ class Session:
 
     @property
     def held(self) -> bool:
-        """Whether anyone holds the session."""
+        """Whether the session has a holder."""
         return bool(self._holders)
 
     @property
     def metric_name(self) -> str:
-        """What the cache is measured in."""
+        """The name of the metric of the cache."""
         metric = self._metric()
         return metric_name(metric) if callable(metric) else metric
 
@@ -155,7 +155,7 @@ class Session:
         }
 
     def _options(self) -> list[Options]:
-        # A copy: the metric's name is asked for on other threads than those that hold and release.
+        # A copy: the metric's name is read on other threads.
         return [options for _, options in list(self._holders.values())]
 
     def _metric(self) -> MetricOption:
@@ -197,7 +197,7 @@ class Session:
         if self.held:
             self.pump.wake()
         else:
-            # It outlived the last holder, and nobody else will come to clear up after it.
+            # It outlived the last holder, so no release clears up after it.
             self.recorder.clear()
 
     def _wake_pump(self) -> None:
@@ -228,7 +228,7 @@ _current = _Current(Session)
 
 
 def current() -> Session:
-    """Return the session of this process, made when first asked for."""
+    """Return the session of this process, made on the first call."""
     return _current.get()
 
 

@@ -30,7 +30,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """Wait for dask no more; what was loaded stays."""
+    """Stop waiting for dask; a loaded taskscope stays."""
     notice = _waiting.pop(shell, None)
     if notice is not None:
         notice.cancel()

@@ -46,9 +46,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_view(commands.add_parser("view", help="open a recording in a browser"))
     _add_export(commands.add_parser("export", help="write a recording in another format"))
-    _add_info(commands.add_parser("info", help="print what a recording holds"))
-    _add_explain(commands.add_parser("explain", help="say why it took as long as it did, and what to change"))
-    _add_compare(commands.add_parser("compare", help="say what changed from one recording to another"))
+    _add_info(commands.add_parser("info", help="print the summary and the tables of a recording"))
+    _add_explain(commands.add_parser("explain", help="print why it took as long as it did, and advice"))
+    _add_compare(commands.add_parser("compare", help="print the differences of two recordings"))
     _add_run(commands.add_parser("run", help="run a Python script or module and record what Dask does in it"))
     return parser
 
@@ -66,7 +66,7 @@ def _loaded_when_run(module: str, name: str) -> Callable[[argparse.Namespace], i
 def _add_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a .taskscope file")
     parser.add_argument(
-        "--partial", action="store_true", help="of a damaged file, take what stands before the damage"
+        "--partial", action="store_true", help="of a damaged file, take the rows before the damage"
     )
 
 
@@ -80,7 +80,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     parser.add_argument("--to", required=True, choices=EXPORTS, help="the format")
     parser.add_argument("-o", "--output", metavar="PATH", help="where to; by default beside FILE")
-    parser.add_argument("--overwrite", action="store_true", help="replace what is there")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
     parser.add_argument("--redact", action="store_true", help="replace names of keys, labels and threads")
     parser.set_defaults(function=_loaded_when_run("files", "export"))
 
@@ -104,7 +104,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a page that is there")
     parser.add_argument(
-        "--partial", action="store_true", help="of damaged files, take what stands before the damage"
+        "--partial", action="store_true", help="of damaged files, take the rows before the damage"
     )
     parser.set_defaults(function=_loaded_when_run("files", "compare"))
 

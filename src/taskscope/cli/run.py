@@ -130,7 +130,7 @@ def run(given: argparse.Namespace) -> int:
         progress.close()
     for name in _left_running():
         block.session.recorder.warn(
-            f"the thread {name!r} outlives the program; what it computes from here on is not recorded"
+            f"the thread {name!r} outlives the program; its later computes are not recorded"
         )
     status = _status(error)
     recording = block.stop(None if isinstance(error, SystemExit) else error)
@@ -206,7 +206,7 @@ class Program(ABC):
 
 
 class Script(Program):
-    """What ``python PATH`` runs: a file, or a directory or archive with a ``__main__.py``."""
+    """The program of ``python PATH``: a file, or a directory or archive with a ``__main__.py``."""
 
     def __init__(self, path: str, arguments: Sequence[str]) -> None:
         if not (Path(path).is_file() or (Path(path) / "__main__.py").is_file()):
@@ -228,7 +228,7 @@ class Script(Program):
 
 
 class Module(Program):
-    """What ``python -m NAME`` runs: a module, or the ``__main__`` of a package."""
+    """The program of ``python -m NAME``: a module, or the ``__main__`` of a package."""
 
     def __init__(self, name: str, arguments: Sequence[str]) -> None:
         self.name = name

@@ -4,19 +4,19 @@
 
     from taskscope.diagnostics import ProgressBar, Profiler, ResourceProfiler, CacheProfiler, visualize
 
-Every documented call of ``dask.diagnostics`` works as it did. What is different, and why:
+Every documented call of ``dask.diagnostics`` works as it did. The differences:
 
 =========================================== ===========================================================
 with ``dask.diagnostics``                   here
 =========================================== ===========================================================
 ``Profiler`` times submission to dequeue    tasks are timed by the worker that runs them
 failed and running tasks never appear       they are in ``prof.recording``; ``results`` means what it did
-``task`` holds functions and arguments      it holds the key, the name of what is called and the keys needed
+``task`` holds functions and arguments      it holds the key, the name of the function and the keys needed
 ``ResourceProfiler`` counts its own process it counts yours and its children; the first CPU use, which is
                                             unknown, is left out instead of being 0
 a metric that raises ends the compute       the value is ``None``, with a message in the recording
-concurrent computes lose registrations      nothing is lost; ``register`` twice is once, ``unregister`` of
-                                            what is not registered does nothing, and ``with`` nests
+concurrent computes lose registrations      nothing is lost; ``register`` is idempotent, and so is
+                                            ``unregister``; ``with`` nests
 ``visualize`` overwrites, also by links     only ``profile.html`` is replaced unasked, and never a link:
                                             else pass ``overwrite=True``
 HTML needs the network                      it does not; pass ``mode="cdn"`` for small files that do

@@ -27,13 +27,13 @@ class performance_report(Block):  # noqa: N801 - its name in distributed
     """Record the computes of a block, here and on clusters, and write an HTML page of them at its end.
 
     The page needs no network and no server: summary, task stream, CPU and memory, profile, transfers,
-    versions, and the code that called. It is written also if the block raises, whose exception comes through.
+    versions, and the code that called. It is written also if the block raises.
 
     Parameters
     ----------
     filename
-        Where to, ``dask-report.html`` by default; a file of that name is replaced. What has a ``://`` is
-        written by ``fsspec``.
+        Where to, ``dask-report.html`` by default; a file of that name is replaced. ``fsspec`` writes names
+        with a ``://``.
     stacklevel
         Whose code the page shows: 1 (default) is what uses ``performance_report``, 2 what called that, ….
     mode

@@ -169,7 +169,7 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
     def _text(self, *, is_over: bool = False) -> str:
         counts = [self._ended, *(count() for count in list(self._counts.values()))]
         done, total = (sum(part) for part in zip(*counts, strict=True))
-        # Only the end draws 100 %: the timer's turn may come when the last compute has just been counted.
+        # Only the end draws 100 %: the timer may draw when the last compute has just been counted.
         share = 1.0 if is_over and not self._failed else min(done / total, 0.999) if total else 0.0
         bar = f"{'#' * int(self._width * share):<{self._width}}"
         return f"[{bar}] | {int(100 * share)}% Completed | {format_time(time.perf_counter() - self._started)}"

@@ -51,7 +51,8 @@ def visualize(
         Replace a file of that name. Without it only ``profile.html`` is replaced, and no symbolic link.
     **options
         ``palette`` (the name of a Bokeh palette, or colours), ``label_size`` (longest text in the hover box,
-        60 characters by default), and attributes of Bokeh's figure such as ``width``, which win over ours.
+        60 characters by default), and attributes of Bokeh's figure such as ``width``, which override
+        taskscope's.
 
     Returns
     -------
@@ -71,8 +72,8 @@ def visualize(
 
     Notes
     -----
-    Up to 10,000 tasks are drawn one by one. Beyond that the Gantt chart is a picture in which each column of
-    a lane is as opaque as it was busy, and says so.
+    Up to 10,000 tasks are drawn one by one. Beyond that the Gantt chart is a picture with the busy share of
+    each column of a lane as its opacity, and a note.
     """
     if "file_path" in options:
         warnings.warn(

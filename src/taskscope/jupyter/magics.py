@@ -1,6 +1,6 @@
 """``%load_ext taskscope``: the magics ``%%profile``, ``%profile`` and ``%taskscope``, and their options.
 
-Cells that start with ``%%profile`` run as normal cells, and what they began ends with them.
+Cells that start with ``%%profile`` run as normal cells, and the block ends with the cell.
 """
 
 from __future__ import annotations
@@ -338,7 +338,7 @@ def _words(line: str, start: int = 0) -> Iterator[tuple[str, int]]:
 def _takes_value(parser: MagicArgumentParser, word: str) -> bool:
     # argparse has no public way to find an option by its name.
     action = parser._option_string_actions.get(word)
-    # What takes any number of values takes none before a statement.
+    # An option with any number of values has none before a statement.
     return action is not None and action.nargs not in (0, "*")
 
 
@@ -367,7 +367,7 @@ def _number(text: str) -> float:
 
 
 def _function(name: str, namespace: Mapping[str, object]) -> Named:
-    """Return the function of a name, or the name, by which samples may show it all the same."""
+    """Return the function of a name, or the name: samples may contain a function of that name."""
     first, *rest = name.split(".")
     found = namespace.get(first)
     for each in rest:

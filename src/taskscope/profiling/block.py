@@ -47,7 +47,7 @@ _ANSWERS_S = 5.0
 """How long a reader waits: longer than the last records take where nothing holds a scheduler up."""
 
 _Stage: TypeAlias = Literal["open", "closed", "answers", "going", "ending", "over"]
-"""`closed` on the block's own thread; `answers` and what follows on other threads."""
+"""`closed` on the block's own thread; `answers` and the later ones on other threads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +247,7 @@ class Block:
             self._close_window()
 
     def _completes_itself(self) -> bool:
-        """Return whether other threads complete it; if not, none does any more."""
+        """Return whether other threads complete it; if not, it is closed on this one."""
         with self._lock:
             if self._stage == "open":
                 self._stage = "closed"
@@ -303,7 +303,7 @@ class Block:
         """Wait for clusters' last records on a thread."""
         self.session.cluster.awaited.add(self._answered)
         try:
-            # Python waits for it at its end: until then the cluster is there.
+            # Python waits for it at its end: so the cluster is there.
             threading.Thread(target=self._take_answers, name="taskscope-block").start()
         except RuntimeError:
             # While the interpreter shuts down there are no new threads.
@@ -496,12 +496,12 @@ class Block:
         return Recording.of(in_proportion(recording))
 
     def _stuck(self, last_run: int) -> list[Message]:
-        """Return a warning of tasks that wait for a worker that may never come."""
+        """Return a warning about tasks that no worker of the cluster can run."""
         recorder = self.session.recorder
         logs = [log for log in recorder.going() if self.first_run <= log.run <= last_run]
         n = sum(state.no_worker for log in logs for state in log.scheduled.values())
         tasks = f"{format_count(n)} {plural('task', n)}"
-        text = f"no worker can run {tasks}: none has the resources or the address asked for, or there is none"
+        text = f"no worker can run {tasks}: there is none, or none with the requested resources or address"
         return [Message(recorder.now_s(), "warning", text)] if n else []
 
     def _n_ended(self, run: int) -> int:
@@ -622,7 +622,7 @@ class profile(Block):  # noqa: N801 - read as a verb: with taskscope.profile() a
 
     Notes
     -----
-    The block's own exception always comes through unchanged. A file that cannot be written at the end is
+    An exception of the block is always raised unchanged. A file that cannot be written at the end is
     logged, and noted in the recording, which stays usable. Computes that other threads start during the block
     are part of it. Blocks may be nested. With an asynchronous client ``async with`` waits, at the beginning
     and at the end, for the scheduler without holding up the event loop; ``with`` may miss its first and last

@@ -119,7 +119,7 @@ def last(n: int = 1) -> Recording:
     current().cluster.catch_up()
     found = current().recorder.runs()
     if len(found) < n:
-        hint = "" if current().held else "; %load_ext taskscope records all from then on"
+        hint = "" if current().held else "; after %load_ext taskscope all computes are recorded"
         raise TaskscopeError(f"computes that are recorded in this session: {len(found)}{hint}")
     return _recording(found[-n].run)
 

@@ -1,1 +1,1 @@
-"""What is recorded from: one adapter a file."""
+"""The sources of a recording: one adapter a file."""

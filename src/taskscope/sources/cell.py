@@ -70,7 +70,7 @@ def current_cell() -> Cell:
 
 
 def current_execution() -> str | None:
-    """Return the id of the request by which a kernel runs the code of this thread, None outside of cells."""
+    """Return the id of the kernel's request that runs this thread's code, None outside of cells."""
     kernel: Any = getattr(_shell(), "kernel", None)
     parent: Any = kernel.get_parent() if hasattr(kernel, "get_parent") else None
     if not isinstance(parent, Mapping) or parent.get("header", {}).get("msg_type") != "execute_request":

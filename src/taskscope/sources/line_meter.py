@@ -1,6 +1,6 @@
 """Count and time each line of a few functions, where they run.
 
-On Python 3.12 and later the interpreter reports events of the code of these functions and of no others
+On Python 3.12 and later the interpreter reports events of the code of these functions only
 (`sys.monitoring`, local events), so other code runs as it did. Only exceptions that leave a function or are
 thrown into generators are reported of all code, and these are rare. On 3.11 nothing is counted.
 
@@ -51,7 +51,7 @@ class _Call:
         self.booked: list[Any] | None = None
         """The sums of that."""
         self.began = self.cpu_began = 0.0
-        """When its line began, less our own work by then."""
+        """When its line began, less the meter's own work before."""
 
 
 class TaskLines:
@@ -64,7 +64,7 @@ class TaskLines:
         self.sums: dict[int, tuple[Place, dict[int, list[Any]]]] = {}
         """Hits, seconds and CPU seconds by line, by the identity of the code."""
         self.own = self.cpu_own = 0.0
-        """Seconds of our own work."""
+        """Seconds of the meter's own work."""
 
     def rows(self) -> list[LineSums]:
         """Return the sums of each line, including one that is being counted."""
@@ -160,7 +160,7 @@ class LineMeter:
             events = _monitoring().events
             sought = events.PY_START if self._places or self._names else 0
             _monitoring().set_events(self._tool, events.PY_UNWIND | events.PY_THROW | sought)
-            # Events of other functions are not reported any more, also not to the next tool with this id.
+            # Events of other functions are no longer reported, neither to the next tool with this id.
             _monitoring().restart_events()
 
     def _report(self, code: CodeType, *, wanted: bool) -> None:
@@ -191,7 +191,7 @@ class LineMeter:
             self._report(code, wanted=True)
 
     def forget_sent(self, going: Iterable[TaskLines]) -> None:
-        """Forget functions that were sent as code and are in none of these tasks, once they are many."""
+        """Forget functions that were sent as code and that no running task uses, once there are many."""
         measured = list(self._measured.values())
         sent = [code for code, _ in measured if code.co_filename == SENT_AS_CODE]
         if len(sent) > _MOST_SENT:
@@ -320,7 +320,7 @@ class LineMeter:
 
 
 def _begin_line(thread: TaskLines, call: _Call, now: float, cpu: float) -> None:
-    """Have its line begin at the end of our own work, which began then."""
+    """Start the call's line at the end of the meter's own work, which began at `now`."""
     ends, cpu_ends = perf_counter(), thread_time()
     thread.own += ends - now
     thread.cpu_own += cpu_ends - cpu

@@ -1,4 +1,4 @@
-"""CPU and memory of this process and its children: what the operating system has of them, and the limits."""
+"""CPU and memory of this process and its children: the operating system's figures, and the limits."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ProcessReading:
     own_s: Mapping[int, float] = field(default_factory=dict)
     """The same of taskscope's threads, which are not in `threads_s`."""
     ready_s: Mapping[str, float] = field(default_factory=dict)
-    """Seconds for which threads of these processes ran or waited for a core, by thread; empty if unknown."""
+    """Seconds that threads of these processes ran or waited for a core, by thread; empty if unknown."""
     peak_bytes: float = math.nan
     """The most resident bytes since the reading before; NaN where unknown."""
 
@@ -90,7 +90,7 @@ def read_processes(own_natives: Iterable[int] = (), *, with_ready: bool = False)
 
 
 def _threads(own_natives: Iterable[int]) -> tuple[dict[int, float], dict[int, float]]:
-    """Return the CPU seconds of the Python threads of this process, and those of taskscope's."""
+    """Return the CPU seconds of the Python threads of this process, and of taskscope's threads."""
     threads_s: dict[int, float] = {}
     own_s: dict[int, float] = {}
     for thread in threading.enumerate():

@@ -37,7 +37,7 @@ class SentFunctions:
 
 
 def _defined_in_main() -> Iterator[tuple[tuple[str, int], str]]:
-    """Yield name and first line of each function of ``__main__``, with those in it, and its file."""
+    """Yield name, first line and file of each function of ``__main__``, inner functions included."""
     values = list(vars(sys.modules["__main__"]).values())
     # Attributes are read of classes that are defined there only, as other values may be anything.
     classes = [vars(value) for value in values if type(value) is type]

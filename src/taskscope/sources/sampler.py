@@ -33,9 +33,9 @@ _LINGER_S = 1.0
 _CYCLE_S = 1.0
 """For how long samples of stacks are counted together."""
 _LOCK_S = 0.02
-"""Between looks at the interpreter's lock where no stacks are sampled."""
+"""Seconds between two probes of the interpreter's lock where no stacks are sampled."""
 _PAUSE_AT_LOCK = 2.0
-"""How many times as long the pause is after a look at which another thread had the interpreter's lock."""
+"""The factor of the pause after a probe that found the interpreter's lock taken."""
 _GAP = 5.0
 _SHORTEST_S = 0.02
 """A rate over less is uncertain: between reading the clock and the counters another thread may run for 5 ms
@@ -110,7 +110,7 @@ class Sampler:
             self._sample()
 
     def block_started(self, block: object, *, with_client: bool = False) -> None:
-        """Sample from now on, also between computes; with what this thread does then, if `with_client`."""
+        """Sample until `block_stopped`, also between computes; with this thread's stack if `with_client`."""
         with self._lock:
             if with_client and not any(self._blocks.values()):
                 self._recorder.stacks.begin_client(self._recorder.next_run)
@@ -176,14 +176,14 @@ class Sampler:
                 self._sample(with_ready=True)
 
     def _look(self, wake: Wake) -> float:
-        """Look at stacks and the interpreter's lock; return the seconds until the next look."""
+        """Sample stacks and probe the interpreter's lock; return the seconds until the next sample."""
         interval_s = self.interval_s
         if self._is_safe():
             if wake.is_lock_held is not None and self._computes:
                 self._recorder.note_lock(wake.now - wake.elapsed_s, is_held=wake.is_lock_held)
             if interval_s is not None:
                 self._look_at_stacks(wake)
-                # Each look takes the interpreter's lock away from threads that need it.
+                # Each sample takes the interpreter's lock from threads that need it.
                 return interval_s * (_PAUSE_AT_LOCK if wake.is_lock_held else 1.0)
         return _LOCK_S if self._computes else min(self.dt, _FIRST_S)
 
@@ -241,7 +241,7 @@ def _running_tasks(lanes: Iterable[tuple[int, LaneBuffer]]) -> dict[int, _Runnin
 
 
 def _of_user(stack: list[tuple[CodeType, int]]) -> list[tuple[CodeType, int]]:
-    """Return a client's calls without those by which a kernel or taskscope called its code."""
+    """Return a client's calls without the outer frames of the kernel and of taskscope."""
     while stack and is_runner(stack[-1][0].co_filename):
         stack.pop()
     return stack

@@ -1,4 +1,4 @@
-"""Sample what the threads that run tasks are doing: a thread that looks at them, and what it sees.
+"""Sample the call stacks of threads that run tasks, on a thread of taskscope.
 
 A stack is cut where the task was called: it has neither taskscope's frames nor those with which Dask calls a
 function. This module is imported in processes that run tasks for this one, so it imports little.
@@ -42,7 +42,7 @@ _OWN = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 def has_interpreter_lock() -> bool:
-    """Return whether one thread at a time runs Python code: without, frames of others are freed meanwhile."""
+    """Return whether one thread at a time runs Python code; else frames may be freed while they are read."""
     # Before 3.13 there is always a lock.
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
@@ -78,18 +78,18 @@ def _at_once(items: Iterable[_T]) -> list[_T]:
 def task_stack(frame: FrameType | None, task: CodeType) -> list[tuple[CodeType, int]] | None:
     """Return the calls that a task has made, innermost first; None where the thread runs no code of a task.
 
-    `task` is the code of ours that runs it. Each call is its code and the offset of the instruction that it
-    is at. An empty list means that Dask called something that is no Python function.
+    `task` is taskscope's code object that calls the task. Each call is its code and the offset of the
+    instruction that it is at. An empty list means that Dask called something that is no Python function.
     """
     calls = calls_from(frame)
     n_inside = next((n for n, (code, _) in enumerate(calls) if code is task), None)
     if n_inside is None:
         return None
     stack = calls[:n_inside]
-    # What counts its lines is the work of the line.
+    # The line meter's frames count for the measured line.
     while stack and stack[0][0].co_filename == _METER:
         del stack[0]
-    # What we do for the task itself, such as measuring its result, is not the task's.
+    # Work of taskscope for the task, such as measuring its result, is not the task's.
     if not stack or stack[-1][0].co_filename.startswith(_OWN):
         return None
     while stack and is_plumbing(stack[-1][0]):
@@ -111,27 +111,28 @@ def thread_cpu_s(thread: int) -> float | None:
 
 
 def cpu_share(before: tuple[float, float] | None, now: tuple[float, float] | None) -> float | None:
-    """Return the part of the time between two looks, each with the CPU time then, that took CPU."""
+    """Return the share of CPU time in the time between two samples, each a time and a CPU time."""
     if before is None or now is None or now[0] <= before[0]:
         return None
     return min((now[1] - before[1]) / (now[0] - before[0]), 1.0)
 
 
 def stands_for_s(elapsed_s: float, late_s: float | None, lasts_s: float, *, is_new: bool) -> float:
-    """Return the time that a sample stands for, taken so long after the one before and after it was due."""
+    """Return the seconds that a sample counts for, by its distance to the one before and its delay."""
     if late_s is None:
         return max(elapsed_s, min(lasts_s, _MAX_BEFORE_S))
     if not is_new:
         return elapsed_s
-    # What a task does before it gives up the lock cannot be seen. On a busy machine a sampler is late anyway.
+    # The stack of a task cannot be read before it releases the lock. On a busy machine a sampler is late
+    # anyway.
     return elapsed_s + max(min(late_s, lasts_s, _MOST_SWITCHES * sys.getswitchinterval()), 0.0)
 
 
 class Pauses:
-    """How long a sampler waits between two looks: never in step with tasks, and for 98% of the time.
+    """The pauses of a sampler: never in step with tasks, and 98% of the time.
 
-    The cost is the smaller one of the last two looks: after a look in which garbage was collected, nothing
-    would be sampled for seconds.
+    The cost is the smaller one of the last two samples: else one garbage collection would end sampling for
+    seconds.
     """
 
     def __init__(self) -> None:
@@ -139,7 +140,7 @@ class Pauses:
         self._last_cost_s = 0.0
 
     def after(self, interval_s: float, cost_s: float) -> float:
-        """Return the seconds to wait after a look that took so much CPU time."""
+        """Return the seconds to wait after a sample with this cost in CPU time."""
         self._n += 1
         least_cost_s, self._last_cost_s = min(cost_s, self._last_cost_s), cost_s
         return max(interval_s * (0.5 + self._n * _GOLDEN % 1), least_cost_s / _MAX_SHARE)
@@ -165,7 +166,7 @@ class LockProbe:
         return late_s - queued_s > _HELD_S
 
     def _total_queued_s(self) -> float | None:
-        """Return the seconds for which this thread was ready but others had the cores."""
+        """Return the seconds that this thread was ready while others had the cores."""
         try:
             return int(kernel_files.read(self._path).split()[1]) / 1e9
         except (OSError, ValueError, IndexError):
@@ -173,18 +174,18 @@ class LockProbe:
 
 
 class SoonerSwitching:
-    """Has Python's threads give up the interpreter's lock to each other after 0.5 ms instead of 5.
+    """Sets Python's switch interval to 0.5 ms instead of 5.
 
-    A thread that computes in Python gives the lock away that long after another has asked for it, so a
-    sampler sees where it is that long after it wanted to look, and nothing of what a task does before.
+    A thread that runs Python code releases the lock that long after another requests it, so a sampler reads
+    stacks with that delay.
     """
 
     def __init__(self) -> None:
         self._before_s: float | None = None
         self._set_s = 0.0
 
-    def want(self, is_wanted: bool) -> None:  # noqa: FBT001 - the only thing it is told
-        """Have it so from now on, or as it was before; what others have set meanwhile stays."""
+    def want(self, is_wanted: bool) -> None:  # noqa: FBT001 - a switch with one argument
+        """Set the short interval, or the one before; a value that another tool has set since stays."""
         if is_wanted == (self._before_s is not None):
             return
         now_s = sys.getswitchinterval()
@@ -212,7 +213,7 @@ class Wake:
 
 
 class SamplingThread:
-    """Calls `look` until there has been nothing to look at for a while, and starts again with `begin`.
+    """Calls `look` until there has been no task for a while; `begin` starts it again.
 
     `look` returns the seconds until the next call, longer ones where it took more than 2% of them. `first` is
     called before it, and has a pace of its own.
@@ -238,7 +239,7 @@ class SamplingThread:
         self._thread: threading.Thread | None = None
 
     def begin(self, first_s: float) -> None:
-        """Start the thread unless it runs; its first look is after so many seconds."""
+        """Start the thread unless it runs; its first sample is after this many seconds."""
         with self._lock:
             if self._thread is None:
                 self._stop.set()
@@ -286,7 +287,7 @@ class SamplingThread:
 
     def _leave(self, stop: threading.Event) -> bool:
         with self._lock:
-            # What began since then relies on this thread.
+            # Computes that began since then rely on this thread.
             if self._is_wanted():
                 return False
             if self._stop is stop:
@@ -295,13 +296,13 @@ class SamplingThread:
 
 
 class Sample(NamedTuple):
-    """What a thread was doing."""
+    """One sample of a thread's call stack."""
 
     thread: int
     stack: list[tuple[CodeType, int]]
     """Code and instruction offset, innermost first."""
     seconds: float
-    """The time that it stands for."""
+    """The seconds that it counts for."""
     cpu_s: float | None
     """CPU time of the thread in that time."""
 
@@ -309,19 +310,19 @@ class Sample(NamedTuple):
 class TaskStacks:
     """The stacks of threads that run tasks.
 
-    Every sample stands for the time since the one before: with many threads that need the interpreter, a
-    sampler gets its lock late, and what it then sees went on for longer. A task that holds the lock releases
-    it after 5 ms (`sys.getswitchinterval`) or when it ends, so the first milliseconds of such a task are
-    never seen; the first sample in a task stands for them, too. Where one task runs at a time, threads
-    therefore switch after 0.5 ms while they are sampled; where several compute in Python, they switch anyway,
-    and doing it more often would cost them some percent.
+    Every sample counts for the time since the one before: with many threads that need the interpreter, a
+    sampler gets its lock late, and the stack has lasted longer. A task that holds the lock releases it after
+    5 ms (`sys.getswitchinterval`) or when it ends, so the first milliseconds of such a task are never seen;
+    the first sample in a task stands for them, too. Where one task runs at a time, threads therefore switch
+    after 0.5 ms while they are sampled; where several compute in Python, they switch anyway, and doing it
+    more often would cost them some percent.
     """
 
     def __init__(self, task: CodeType) -> None:
         self._task = task
         self._seen: dict[int, object] = {}
         self._spent: dict[int, tuple[float, float]] = {}
-        """When each thread was looked at last, and its CPU time then."""
+        """The last sample of each thread: its time, and the thread's CPU time."""
         self.switching = SoonerSwitching()
 
     def look(
@@ -340,12 +341,12 @@ class TaskStacks:
             cpu_s = thread_cpu_s(thread)
             if cpu_s is not None:
                 self._spent[thread] = wake.now, cpu_s
-            # The stack may be that of the next task.
+            # The next task may have begun since.
             stack = task_stack(frames.pop(thread, None), self._task) if is_running(thread, task) else None
             if stack is None:
                 continue
             is_new = seen.get(thread) is not task
             seconds = stands_for_s(wake.elapsed_s, wake.late_s, wake.now - began, is_new=is_new)
-            # What a thread did since the last look stands for the task that it is seen in.
+            # The time since the last sample counts for the task of this one.
             share = cpu_share(spent.get(thread), self._spent.get(thread))
             yield Sample(thread, stack, seconds, None if share is None else share * seconds)

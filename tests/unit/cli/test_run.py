@@ -270,6 +270,6 @@ def test_threads_that_outlive_the_program_end_as_ever_and_are_said_not_to_be_rec
     recording = taskscope.load(tmp_path / "a.taskscope")
     assert [run.status for run in recording.runs] == ["finished"]
     assert [message.text for message in recording.messages] == [
-        "the thread 'afterthought' outlives the program; what it computes from here on is not recorded"
+        "the thread 'afterthought' outlives the program; its later computes are not recorded"
     ]
     assert "'afterthought' outlives" in done.stderr

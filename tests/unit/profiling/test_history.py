@@ -88,7 +88,7 @@ def test_where_nothing_is_recorded_that_is_said() -> None:
     with pytest.raises(TaskscopeError) as refused:
         taskscope.last()
     assert str(refused.value) == (
-        "computes that are recorded in this session: 0; %load_ext taskscope records all from then on"
+        "computes that are recorded in this session: 0; after %load_ext taskscope all computes are recorded"
     )
     with taskscope.profile(display=False):
         compute(abs, 1)

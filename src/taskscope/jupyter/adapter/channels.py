@@ -34,7 +34,7 @@ class Channels(Protocol):
         """Refuse further comms of `target`."""
 
     def announce(self, name: str, data: Mapping[str, Any]) -> None:
-        """Say something once to all pages that are there."""
+        """Send one message to all connected pages."""
 
 
 class _KernelChannel:

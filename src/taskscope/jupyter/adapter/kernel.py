@@ -61,7 +61,7 @@ class IdleClock:
         return self._idle_s if since_s is None else self._idle_s + self._clock() - since_s
 
     def watch_cells(self) -> Callable[[], None] | None:
-        """Follow the cells of this process's IPython shell; return what ends that, None without a shell."""
+        """Follow the cells of the IPython shell; return the function that ends this, None without a shell."""
         if "IPython" not in sys.modules:
             return None
         from IPython import get_ipython
@@ -123,7 +123,7 @@ _INFO_REQUEST = "kernel_info_request"
 
 
 def show_presence() -> Callable[[], None] | None:
-    """Name `FEATURE` among the kernel's features; return what ends that, None without a kernel."""
+    """Add `FEATURE` to the kernel's; return the function that removes it, None without a kernel."""
     kernel = this_kernel()
     if kernel is None:
         return None
@@ -183,7 +183,7 @@ class _Quiet:
         self._original_set_parent, self._original_status = kernel.set_parent, kernel._publish_status
         self._mine = {"set_parent": self._set_parent, "_publish_status": self._publish_status}
         self._cell: _Message | None = None
-        # The control channel has a thread of its own: a cell's end must not come between idle and busy.
+        # The control channel has a thread of its own: a cell must not end between idle and busy.
         self._saying = ForkLock()
 
     def begin(self) -> Callable[[], None]:

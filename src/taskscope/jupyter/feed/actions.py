@@ -77,7 +77,7 @@ class Stopping:
         if asked == "cancel":
             self._session.cluster.computes.cancel(run)
         elif not is_heard:
-            raise BadRequestError("this kernel is heard only between cells; interrupt it from the menu")
+            raise BadRequestError("this kernel gets messages only between cells; interrupt it from the menu")
         elif self._is_of_this_moment(run):
             self._interrupt()
         else:
@@ -161,7 +161,7 @@ class Keeping:
     def _runs(self, first_run: int, last_run: int | None) -> list[Run]:
         runs = self._session.recorder.runs(first_run, last_run)
         if not runs:
-            raise BadRequestError("none of these computes is kept any more: max_tasks was reached")
+            raise BadRequestError("none of these computes is still kept: max_tasks was reached")
         return runs
 
     def _executions(self, shown: list[Run]) -> tuple[list[Run], list[Run]]:

@@ -1,4 +1,4 @@
-"""The pages and other senders of a kernel, and whose turn it is.
+"""The pages and other senders of a kernel, and the order in which they send.
 
 Everything that this kernel sends unrequested is paced here, on the pump's thread. A page has two comms, its
 stream and a lease that it must renew.
@@ -205,7 +205,7 @@ class Publisher:
         return remove
 
     def tick(self, tick: Tick) -> None:
-        """Let senders send; called on the pump's thread, and nowhere else."""
+        """Call senders in turn; only the pump's thread calls this."""
         if os.getpid() != self._pid:
             return  # a forked child has no browser
         senders = [*self._pages(), *self._added.values()]

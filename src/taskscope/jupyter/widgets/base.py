@@ -1,4 +1,4 @@
-"""What all widgets have in common: computes of the kernel's recorder or a recording, and traits of them."""
+"""The base of all widgets: computes of the kernel's recorder or a recording, and traits of them."""
 
 from __future__ import annotations
 
@@ -112,14 +112,14 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     recorder_id = traitlets.Unicode("", help="Whose tasks are shown.").tag(sync=True)
     epoch = traitlets.Unicode("", help="Which loading of taskscope they belong to.").tag(sync=True)
     first_run = traitlets.Int(0, help="The first compute shown.").tag(sync=True)
-    last_run = traitlets.Int(None, allow_none=True, help="The last one; None while more may come.").tag(
+    last_run = traitlets.Int(None, allow_none=True, help="The last one; None while there may be more.").tag(
         sync=True
     )
     shows_now = traitlets.Bool(
         False, help="Whether the compute that runs, else the last one, is shown; else all together."
     ).tag(sync=True)
     recorded = traitlets.Instance(
-        RecordingModel, allow_none=True, help="What is shown instead of the recorder's tasks."
+        RecordingModel, allow_none=True, help="The shown recording; None for the recorder's tasks."
     ).tag(sync=True, **widget_serialization)
 
     # Read before `__init__` has run, too.
@@ -174,8 +174,8 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         with self._writing:
             self._set(session, now_s, chosen)
             changes, self._changes = self._changes, {}
-        # Observers see all of it changed, and the browser gets one message, without what it sent itself: the
-        # person may have chosen something else since.
+        # Observers see all of it changed, and the browser gets one message, without the values that it sent
+        # itself: the person may have chosen something else since.
         self._teller = threading.get_ident()
         try:
             with self.hold_sync(), self._lock_property(**chosen):

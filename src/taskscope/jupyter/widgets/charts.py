@@ -51,10 +51,9 @@ class ProgressWidget(RecorderWidget, ProgressTraits):
     Notes
     -----
     ``eta_s`` is an estimate with a band from ``eta_low_s`` to ``eta_high_s``, in which about four of five
-    true ends lie; all are None before there is evidence. How many of the tasks ahead are of prefixes of which
-    none has ended, so that it is not known how long they take, is ``eta_unseen``.
-    `taskscope.analysis.progress.estimate_stop` has the rule.
-    Traits change at most twice a second while a compute runs. Who reads one after it has ended reads the end.
+    true ends lie; all are None before there is evidence. ``eta_unseen`` counts the pending tasks of prefixes
+    without an ended task, whose durations are unknown. `taskscope.analysis.progress.estimate_stop` has the
+    rule. Traits change at most twice a second while a compute runs. After its end they have the final values.
     """
 
     _model_name = traitlets.Unicode("ProgressModel").tag(sync=True)
@@ -82,7 +81,7 @@ class GanttWidget(RecorderWidget, GanttTraits):
     The tasks themselves are no traits: the browser holds them once for all views of a kernel.
 
     `selected_key` is one selection for all charts of a recorder. Set it to select a task, also while a cell
-    runs; observe it to see what a person selected. While a compute runs, a kernel with subshells (ipykernel
+    runs; observe it to follow a person's selection. While a compute runs, a kernel with subshells (ipykernel
     7) gets that within half a second, on the thread that sets all traits; else it does at the end of the
     cell, as with any widget. The same goes for `follow` and `time_range`.
     """
@@ -109,10 +108,10 @@ class ResourceWidget(RecorderWidget, ResourceTraits):
 
     Notes
     -----
-    The chart shows CPU in percent of the available cores (those that affinity and control groups leave), the
-    traits in percent of one core, as the table ``resources`` does. CPU is the mean since the sample before,
-    so it is right however late a sample is; a memory peak between two samples is not seen. Memory that
-    processes share is counted in each.
+    The chart shows CPU in percent of the available cores (within the limits of affinity and control groups),
+    the traits in percent of one core, as the table ``resources`` does. CPU is the mean since the sample
+    before, so it is right however late a sample is; a memory peak between two samples is not seen. Memory
+    that processes share is counted in each.
     """
 
     _model_name = traitlets.Unicode("ResourceModel").tag(sync=True)

@@ -1,6 +1,6 @@
 """An output under a cell: a picture until a page has connected, then the widget.
 
-What a notebook keeps of a widget is the text and the picture beside its view. They are brought up to date
+A saved notebook has the text and the picture of a widget, not its view. They are brought up to date
 when computes end, by an update of the same output; `hosts/widget/renderer.ts` does not draw anew for that.
 """
 
@@ -58,7 +58,7 @@ class WidgetOutput:
         return self._shows_widget
 
     def start(self) -> None:
-        """Show the widget if a browser can, else the picture; once more shows it in one more place."""
+        """Show the widget if a browser can, else the picture; each call shows it in one more place."""
         self._feed.open()
         with self._lock:
             self._shows_widget = self._can_show_widget()
@@ -123,7 +123,7 @@ class WidgetOutput:
             undo()
 
     def _next_undo(self) -> Callable[[], None] | None:
-        # The pump's thread and the user's may come together.
+        # The pump's thread and the user's may call this at the same time.
         with self._lock:
             return self._undo.pop() if self._undo else None
 

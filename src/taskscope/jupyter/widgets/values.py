@@ -278,23 +278,23 @@ def _known(trait: type, help_text: str) -> traitlets.TraitType[object, object]:
 class ProgressTraits(traitlets.HasTraits):
     """How far the computes are; set by the kernel."""
 
-    total = traitlets.Int(0, help="Tasks of all graphs, but those that do not have to run.").tag(sync=True)
+    total = traitlets.Int(0, help="Tasks of all graphs, without the skipped ones.").tag(sync=True)
     finished = traitlets.Int(0, help="Tasks that gave a result.").tag(sync=True)
     running = traitlets.Int(0, help="Tasks in flight.").tag(sync=True)
     erred = traitlets.Int(0, help="Tasks that raised.").tag(sync=True)
     starting = traitlets.Unicode(
-        "", help="What a pool of processes does that runs no task yet: `starting 2 processes, 3.3 s`."
+        "", help="The state of a pool of processes before its first task: `starting 2 processes, 3.3 s`."
     ).tag(sync=True)
     skipped = traitlets.Int(
-        0, help="Tasks that do not have to run: a cluster has their results, or those of what needs them."
+        0, help="Tasks that do not have to run: their results, or those of all dependents, exist."
     ).tag(sync=True)
     queued = _known(traitlets.Int, "Tasks of a cluster that could run if a worker had a free thread")
     waiting = _known(traitlets.Int, "Tasks of a cluster that wait for other tasks")
-    no_worker = _known(traitlets.Int, "Tasks of a cluster for which no worker fits")
+    no_worker = _known(traitlets.Int, "Tasks of a cluster that no worker can run")
     asked = traitlets.Int(
         None, allow_none=True, help="Of how many tasks these three are, where not of all; None: of all."
     ).tag(sync=True)
-    asked_s = _known(traitlets.Float, "When the scheduler said so, seconds after the zero")
+    asked_s = _known(traitlets.Float, "When the scheduler sent that, seconds after the zero")
     fraction = traitlets.Float(0.0, help="Finished of total, 0 to 1.").tag(sync=True)
     elapsed_s = traitlets.Float(0.0, help="Seconds during which computes ran.").tag(sync=True)
     eta_s = traitlets.Float(
@@ -305,7 +305,7 @@ class ProgressTraits(traitlets.HasTraits):
     ).tag(sync=True)
     eta_high_s = traitlets.Float(None, allow_none=True, help="See eta_low_s.").tag(sync=True)
     eta_unseen = traitlets.Int(
-        0, help="Tasks ahead of prefixes of which none has ended: it may take longer than eta_high_s."
+        0, help="Pending tasks of prefixes without an ended task: it may take longer than eta_high_s."
     ).tag(sync=True)
     state = traitlets.Enum(
         ["waiting", "running", "finished", "erred", "interrupted"],
@@ -321,7 +321,7 @@ class ProgressTraits(traitlets.HasTraits):
 class GanttTraits(traitlets.HasTraits):
     """The chart's counts and view; the browser may change the last three."""
 
-    n_tasks = traitlets.Int(0, help="Tasks that came to an end.").tag(sync=True)
+    n_tasks = traitlets.Int(0, help="Tasks that have ended.").tag(sync=True)
     n_lanes = traitlets.Int(0, help="Worker threads seen.").tag(sync=True)
     dropped = traitlets.Int(0, help="Tasks that are no longer kept.").tag(sync=True)
     follow = traitlets.Bool(True, help="Whether the chart moves with the present.").tag(sync=True)
@@ -359,7 +359,7 @@ class CacheTraits(traitlets.HasTraits):
     n_keys = traitlets.Int(0, help="Keys in memory now.").tag(sync=True)
     nbytes = traitlets.Int(0, help="Bytes of those whose size is known.").tag(sync=True)
     n_unsized = traitlets.Int(0, help="Keys of unknown size.").tag(sync=True)
-    value = _known(traitlets.Float, "What is in memory, in the user's metric")
+    value = _known(traitlets.Float, "The sum in memory, in the user's metric")
     n_unvalued = traitlets.Int(0, help="Keys the user's metric gave nothing for.").tag(sync=True)
     peak_n_keys = traitlets.Int(0, help="The most keys in memory at once.").tag(sync=True)
     peak_nbytes = traitlets.Int(0, help="The most bytes in memory at once.").tag(sync=True)

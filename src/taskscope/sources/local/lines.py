@@ -68,7 +68,7 @@ class LineSource:
         self._recorder.warn(f"lines are not counted: {why}")
 
     def begin(self) -> Measuring | None:
-        """Begin to measure this thread; None where that is not possible."""
+        """Start measuring this thread; None where that is not possible."""
         meter = self.meter
         if meter is None:
             return None

@@ -198,7 +198,7 @@ class _Tracking:
         return self
 
     def left_behind(self) -> None:
-        """Have threads of a forked child not call memray, and leave all else to the parent."""
+        """Detach the threads of a forked child from memray; the parent goes on recording."""
         _left_behind.append(self._tracker)
         threading.setprofile(self._hook)
 

@@ -44,7 +44,7 @@ Sampled: TypeAlias = dict[str, Any]
 
 ``functions`` have name, file and first line each. ``stacks`` have the start of their second, calls (function
 and line, innermost first), number of samples, their seconds, the squares of these, CPU time, and the seconds
-for which that is known.
+with a known CPU time.
 """
 _Call: TypeAlias = tuple[str, str, int, int]
 _Sums: TypeAlias = dict[tuple[float, tuple[_Call, ...]], list[float]]
@@ -384,7 +384,7 @@ def _remove(file: FileIO, name: str | None, pid: int) -> None:
 
 
 class ShippedTimes:
-    """The times of those tasks of a run that other processes take.
+    """The times of the tasks that other processes run.
 
     `take` is called with a task's key, its process, the seconds to add to that one's clock, and its samples,
     one every `interval_s` seconds; lines of the functions `sought` are measured. None: none are.
@@ -492,6 +492,6 @@ class ShippedTimes:
 
 
 def _shift(offset: float) -> float:
-    """Return what to add to a worker's times; 0 on one machine, where all processes share the clock."""
+    """Return the seconds to add to a worker's times; 0 on one machine, which has one clock."""
     skew = offset - wall_offset()
     return skew if abs(skew) > _MAX_SKEW_S else 0.0

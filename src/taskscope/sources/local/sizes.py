@@ -1,8 +1,8 @@
 """The size of a task's result, in bytes: bounded cost, never a copy, and no use of the user's random state.
 
 `dask.sizeof` draws samples of collections and of object columns with the global ``random`` and
-``numpy.random`` generators, so measuring with it would change what the user's own code draws. Those types are
-sampled here at even steps instead; all others go to Dask's own handlers.
+``numpy.random`` generators, so measuring with it would change the random numbers of the user's code. Those
+types are sampled here at even steps instead; all others go to Dask's own handlers.
 """
 
 from __future__ import annotations

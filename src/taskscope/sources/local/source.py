@@ -209,7 +209,7 @@ class LocalSource:
             culprit = find_culprit(error, () if log.failed_keys else log.submitted)
         lost = isinstance(error, BrokenExecutor)
         if lost and log.shipped is not None and self.interval_s is not None:
-            self.recorder.warn("a process was killed: what was sampled of the tasks that it ran is lost")
+            self.recorder.warn("a process was killed: the samples of its tasks are lost")
         for key in list(state.get("running", ())):
             if lost:
                 log.end_unreported(key, stop, "lost")

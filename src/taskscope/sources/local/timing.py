@@ -1,4 +1,4 @@
-"""Time a task where it runs: a `Task` that delegates to the one it stands for.
+"""Time a task where it runs: a `Task` that delegates to the original one.
 
 It is put into the scheduler's own copy of the graph just before the task is submitted, and taken out again
 when the task has landed, so nothing else ever sees it. In this process its rows go straight to the run's
@@ -19,7 +19,7 @@ from taskscope.sources.local.sizes import measures, size_despite
 
 
 class TimedTask(Task):
-    """A task that takes its own times, and has the attributes of the `inner` one that it stands for."""
+    """A task that takes its own times, and has the attributes of the original task, `inner`."""
 
     __slots__ = ("inner", "log")
 
@@ -58,7 +58,7 @@ class TimedTask(Task):
             lane.extend((self.key, start, stop, cpu, size))
             return result
         finally:
-            # An interrupt may come while a result is measured.
+            # A result may be interrupted while it is measured.
             lane.open = None
 
     def _open_lane(self) -> LaneBuffer:

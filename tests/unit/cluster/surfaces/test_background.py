@@ -191,11 +191,11 @@ def test_what_is_cancelled_in_the_background_ends_the_waiting(
 def test_what_no_worker_can_run_is_said_while_it_waits(client: Client) -> None:
     with taskscope.profile(display=False) as run:
         stuck = [client.submit(abs, -i, resources={"GPU": 1}, key=f"stuck-{i}") for i in range(2)]
-    said = "warning: no worker can run 2 tasks: none has the resources or the address asked for"
+    said = "warning: no worker can run 2 tasks: there is none"
     until(lambda: said in run.recording.summary())
     assert run.recording.summary().splitlines()[-2:] == [
         "  2 tasks still running in the background",
-        f"  {said}, or there is none",
+        f"  {said}, or none with the requested resources or address",
     ]
     client.cancel(stuck)
     assert rows(run.wait(), "messages", "text") == []

@@ -161,7 +161,7 @@ def test_what_was_sampled_is_lost_with_a_process_that_is_killed_and_that_is_said
     assert list(found.table("tasks")["status"]) == ["lost"]
     (message,) = found.messages
     # How often that was so in this session may follow.
-    assert message.text.startswith("a process was killed: what was sampled of the tasks that it ran is lost")
+    assert message.text.startswith("a process was killed: the samples of its tasks are lost")
     assert found.lines().n_samples == 0
 
 

@@ -71,7 +71,7 @@ class _Compute:
             self._registered = list(dict.fromkeys(_registered.values()))
 
     def callbacks(self, found: Iterable[CallbackTuple]) -> list[CallbackTuple]:
-        """Return what Dask has to call, in this order."""
+        """Return the callbacks in the order in which Dask has to call them."""
         active = list(found)
         others = [*active, *(c for c in self._registered if c not in active)]
         # Ends run first: another callback that raises there keeps those after it from being called. The rest
@@ -81,7 +81,7 @@ class _Compute:
         return [(self._graphs.append, None, None, None, None), *ends, *others, *rest]
 
     def end(self) -> None:
-        """Call what ends, and put back what Dask has lost."""
+        """Call the ``finish`` hooks, and put back registered callbacks that Dask has lost."""
         for graph in self._graphs:
             for callback in self._in_all:
                 if callback[-1] is not None:

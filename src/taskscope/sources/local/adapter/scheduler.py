@@ -142,8 +142,8 @@ def called_name(node: object) -> str | None:
 def fused_groups(graph: Mapping[Any, Any], ready: Sequence[object]) -> dict[str, str]:
     """Return the groups of the tasks that are ready first, by name, each with those fused into it.
 
-    A few tasks from either end are looked at, as those of one group are alike. A group counts where its keys
-    differ from those of the tasks in the name only, so that a task stands for one key of each.
+    A few tasks from either end are read, as the tasks of one group are alike. A fused group counts if its
+    keys differ from the task's key in the name only: each task contains one task of it.
     """
     found: dict[str, str] = {}
     for key in (*ready[:_LOOKED_AT], *ready[-_LOOKED_AT:]):
@@ -171,7 +171,7 @@ _MAX_ARGUMENTS = 50
 def find_array(groups: Collection[str]) -> str | None:
     """Return the array of the calling program with most chunks that is one of these groups, as JSON.
 
-    That is its name there, its shape, its largest chunk and the bytes of an element.
+    The JSON has its name there, its shape, its largest chunk and the bytes of an element.
     """
     array_type = getattr(sys.modules.get("dask.array.core"), "Array", None)
     frame = caller() if groups and array_type is not None else None

@@ -80,7 +80,7 @@ def test_a_cell_that_does_something_else_by_now_is_left_alone(world: World) -> N
     assert world.refusal(log.run, "interrupt") == "its cell runs something else"
     world.execution = CELL
     assert world.refusal(log.run, "interrupt", is_heard=False) == (
-        "this kernel is heard only between cells; interrupt it from the menu"
+        "this kernel gets messages only between cells; interrupt it from the menu"
     )
     assert world.interrupts == 0
 
