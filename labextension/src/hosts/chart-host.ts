@@ -3,7 +3,7 @@ import { CLUSTER_CHARTS } from '../charts/cluster';
 import type { Dashboard, DashboardOptions } from '../charts/dashboard';
 import { mount as mountDashboard } from '../charts/dashboard';
 import { decodeFlame } from '../charts/flame/data';
-import { type FlameColours, mount as mountFlame } from '../charts/flame/view';
+import { mountFlame } from '../charts/flame/track';
 import { stopWith } from '../charts/progress/stopper';
 import { mount as mountProgress } from '../charts/progress/view';
 import { findingsOf } from '../charts/tasks/why/findings';
@@ -58,24 +58,18 @@ export interface PanelOptions extends Pick<DashboardOptions, 'compact' | 'hidden
 /** Put a chart of what runs now into a panel. */
 export function mountPanel(name: ChartName, el: HTMLElement, feed: Feed, recorder: string, signal: AbortSignal, { axis, ...more }: PanelOptions): void {
   const { store, options } = liveCharts(feed, recorder, signal);
+  const charts: Charts = { store, options: { ...options, ...more, axis: axis(() => new TimeAxis(true)), shows: 'now' } };
   if (name === 'flame') {
-    mountLiveFlame(el, store, feed, signal);
+    mountLiveFlame(el, charts, feed);
   } else {
-    MOUNTS[name](el, { store, options: { ...options, ...more, axis: axis(() => new TimeAxis(true)), shows: 'now' } });
+    MOUNTS[name](el, charts);
   }
 }
 
-/** A prefix has the colour that the other charts of a store give it. */
-export function coloursOf(store: TaskStore): FlameColours {
-  return {
-    current: () => prefix => store.colour(store.tables.prefixId(prefix)),
-    subscribe: (changed, until) => { store.subscribe(changed, until); }
-  };
-}
-
 /** The flame graph of what a kernel computed last, requested once a second while it computes. */
-function mountLiveFlame(el: HTMLElement, store: TaskStore, feed: Feed, signal: AbortSignal): void {
-  const chart = mountFlame(el, coloursOf(store), { signal });
+function mountLiveFlame(el: HTMLElement, { store, options }: Charts, feed: Feed): void {
+  const { signal } = options;
+  const chart = mountFlame(el, store, options);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const request = async (): Promise<void> => {
     try {

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from taskscope.analysis.calls.profile import Profile, flame_message
-from taskscope.analysis.display.colours import prefix_colours
 from taskscope.analysis.display.page_tables import few_samples, thinned_note
 from taskscope.analysis.quantities import format_count, format_duration
 from taskscope.analysis.result import Section
@@ -97,7 +96,5 @@ def table_html(head: Sequence[str], rows: Iterable[Sequence[str]], first: str = 
 
 
 def _data_html(recording: RecordedData) -> str:
-    colours = prefix_colours(recording)
-    shown = {name: colours.get(name, 0) for name in recording.stacks.of_tasks.prefixes}
-    text = escaped_json({**packed_profile(recording.stacks.of_tasks), "colours": shown})
+    text = escaped_json(packed_profile(recording.stacks.of_tasks))
     return f'<script type="application/json" class="taskscope-profile">{text}</script>'

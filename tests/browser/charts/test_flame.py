@@ -52,7 +52,7 @@ def test_it_grows_while_the_cell_runs_and_is_driven_by_keys_and_pointer(lab: Lab
 
     lab.run_cell(3)
     still = lab.page.locator(".tsk-flame").nth(1)
-    choose_a_time(lab, still)
+    choose_a_time(lab.page.locator(".tsk-samples").nth(1))
     open_source(still)
     choose(still, "Show as a table")
     expect(still.locator(".tsk-text-table tbody tr").first).to_contain_text("until")
@@ -120,12 +120,11 @@ def drive(lab: LabPage, flame: Locator) -> None:
     expect(said).to_contain_text("work (")
 
 
-def choose_a_time(lab: LabPage, flame: Locator) -> None:
-    """Choose the first bin of the timeline, and all of it again."""
-    chosen = flame.locator(".tsk-flame-chosen")
+def choose_a_time(samples: Locator) -> None:
+    """Choose what is in sight of the samples over time, and all of it again."""
+    chosen, canvas = samples.locator(".tsk-series-foot"), samples.locator("canvas")
     expect(chosen).to_have_text("all of the time")
-    flame.locator(".tsk-flame-timeline").focus()
-    lab.page.keyboard.press("ArrowRight")
+    canvas.press("x")
     expect(chosen).to_contain_text("from 0 s to")
-    lab.page.keyboard.press("Escape")
+    canvas.press("Escape")
     expect(chosen).to_have_text("all of the time")

@@ -85,8 +85,6 @@ const DIM = 0.16;
 export interface FlameScene {
   readonly layout: FlameLayout;
   readonly theme: Theme;
-  /** Where the keyboard or the pointer is. */
-  readonly cursor: FlameNode | null;
   /** What the search found; null: nothing is searched for. */
   readonly found: ReadonlySet<FlameNode> | null;
   readonly texts: TextFitter;
@@ -96,18 +94,10 @@ export interface FlameScene {
 
 export function drawFlame(context: CanvasRenderingContext2D, scene: FlameScene): void {
   const { layout, theme } = scene;
-  context.fillStyle = theme.paper;
-  context.fillRect(0, 0, layout.widthPx, layout.heightPx);
   context.font = `${FONT_PX}px ${theme.font}`;
   context.textBaseline = 'middle';
   for (const bar of layout.bars) {
     drawBar(context, scene, bar);
-  }
-  const cursor = layout.bars.find(bar => bar.node === scene.cursor);
-  if (cursor !== undefined) {
-    context.strokeStyle = theme.ink;
-    context.lineWidth = 2;
-    context.strokeRect(cursor.xPx + 1, cursor.yPx + 1, Math.max(cursor.widthPx - 2, 1), ROW_PX - 3);
   }
 }
 

@@ -17,9 +17,6 @@ import type { LaneLayer, Scene } from './scene';
 import type { PathSums } from './why/path';
 import { sumsOf, waitsText } from './why/path';
 
-/** Steps of an end over all that is in sight. */
-const KEY_STEPS = 50;
-
 export class SelectedRange {
   /** Grows whenever there is something else to say. */
   version = 0;
@@ -64,26 +61,6 @@ export class SelectedRange {
       'selected %1 to %2: %3 tasks, %4 busy', formatDuration(span.startS - this.#zeroS), formatDuration(span.stopS - this.#zeroS), formatCount(nTasks),
       formatPercent(busyS / (busyS + idleS))
     );
-  }
-
-  selectInSight(): void {
-    const { axis, navigator: { frame } } = this.context;
-    if (frame !== null) {
-      axis.select(frame.span);
-    }
-  }
-
-  moveEdge(edge: keyof Span, direction: 1 | -1): void {
-    const { axis, navigator: { frame } } = this.context;
-    if (frame !== null) {
-      const range = axis.range ?? frame.span;
-      const stepS = widthS(frame.span) / KEY_STEPS;
-      const { bounds } = frame;
-      const toS = range[edge] + direction * stepS;
-      axis.select(edge === 'startS'
-        ? { ...range, startS: clamp(toS, bounds.startS, Math.max(range.stopS - stepS, bounds.startS)) }
-        : { ...range, stopS: clamp(toS, Math.min(range.startS + stepS, bounds.stopS), bounds.stopS) });
-    }
   }
 
   /** Have it fill the chart; false: nothing is selected. */

@@ -2,6 +2,7 @@
 import { trans } from '../../lib/translate';
 import type { KnownPath } from '../../wire';
 import type { Command } from '../timeline/commands';
+import { rangeCommands } from '../timeline/commands';
 import type { Box, Brush, Room } from '../timeline/drawing';
 import type { TimeFrame } from '../timeline/time';
 import type { Drawn, Tip, Track, TrackContext } from '../timeline/track';
@@ -233,7 +234,7 @@ export class TasksTrack implements Track {
 
   commands(): readonly Command[] {
     const { store, exporter } = this.context;
-    const [scene, steps, range, findings, findBar] = [this.#scene, this.#steps, this.#range, this.#findings, this.#findBar];
+    const [scene, steps, findings, findBar] = [this.#scene, this.#steps, this.#findings, this.#findBar];
     const rows = scene?.rows ?? [];
     const copyVisible = (): void => {
       if (scene !== null) {
@@ -257,9 +258,7 @@ export class TasksTrack implements Track {
         text: isFolded(rows) ? trans.__('Show the threads of workers (Shift+C)') : trans.__('Collapse workers (Shift+C)'), at: 'menu', hidden: !rows.some(row => row.kind === 'worker'),
         keys: ['Shift+c', 'Shift+C'], shown: trans.__('Shift+C'), does: trans.__('collapse or show the threads of workers'), run: () => { this.#toggleLanes(); }
       },
-      { keys: ['x', 'X'], shown: 'X', does: trans.__('select the time in sight: what ran there'), run: () => { range.selectInSight(); } },
-      { keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('move the end of the selected time'), run: key => { range.moveEdge('stopS', key === 'ArrowLeft' ? -1 : 1); } },
-      { keys: ['Shift+a', 'Shift+A', 'Shift+d', 'Shift+D'], shown: trans.__('Shift+A D'), does: trans.__('move its beginning'), run: key => { range.moveEdge('startS', /a/i.test(key) ? -1 : 1); } },
+      ...rangeCommands(this.context),
       { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('light up nothing, then select no time, then no task'), run: () => { this.#clearSelection(); } },
       { text: trans.__('Copy task types and threads as a table'), at: 'export', run: () => { exporter.copy(this.#ownTables()); } },
       { text: trans.__('Copy visible tasks as a table'), at: 'export', run: copyVisible }

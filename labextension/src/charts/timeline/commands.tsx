@@ -1,8 +1,11 @@
 /** What a person can do to a chart: one list, from which its buttons, its menu, its keys and the list of its keys are made. */
+import type { Span } from '../../lib/span';
+import { clamp, widthS } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { ComponentChildren } from '../ui/render';
 import { Fragment } from '../ui/render';
 import type { ButtonSpec } from '../ui/toolbar';
+import type { Navigator, TimeAxis } from './time';
 
 export interface Command extends Omit<ButtonSpec, 'text' | 'act'> {
   /** What its button or its line in the menu reads; left out: it has keys only. */
@@ -54,6 +57,30 @@ export function timeCommands(to: TimeKeys, { leads, isFollowing, isOver }: TimeS
       text: trans.__('Follow'), label: trans.__('Follow live (F)'), ...bar, pressed: isFollowing, hidden: isOver && !isFollowing,
       keys: ['f', 'F', 'End'], shown: 'F', does: trans.__('follow the present'), run: () => { to.toggleFollow(); }
     }
+  ];
+}
+
+/** Steps of an end of the selected time over all that is in sight. */
+const RANGE_STEPS = 50;
+
+/** The commands of tracks that tell what ran in the time that is selected. */
+export function rangeCommands({ axis, navigator }: { readonly axis: TimeAxis; readonly navigator: Navigator }): Command[] {
+  const move = (edge: keyof Span, direction: 1 | -1): void => {
+    const { frame } = navigator;
+    if (frame !== null) {
+      const { bounds, span } = frame;
+      const range = axis.range ?? span;
+      const stepS = widthS(span) / RANGE_STEPS;
+      const toS = range[edge] + direction * stepS;
+      axis.select(edge === 'startS'
+        ? { ...range, startS: clamp(toS, bounds.startS, Math.max(range.stopS - stepS, bounds.startS)) }
+        : { ...range, stopS: clamp(toS, Math.min(range.startS + stepS, bounds.stopS), bounds.stopS) });
+    }
+  };
+  return [
+    { keys: ['x', 'X'], shown: 'X', does: trans.__('select the time in sight: what ran there'), run: () => { axis.select(navigator.frame?.span ?? null); } },
+    { keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('move the end of the selected time'), run: key => { move('stopS', key === 'ArrowLeft' ? -1 : 1); } },
+    { keys: ['Shift+a', 'Shift+A', 'Shift+d', 'Shift+D'], shown: trans.__('Shift+A D'), does: trans.__('move its beginning'), run: key => { move('startS', /a/i.test(key) ? -1 : 1); } }
   ];
 }
 

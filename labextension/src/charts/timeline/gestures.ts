@@ -20,13 +20,17 @@ export interface Intents extends PointerIntents {
   hint(): void;
   /** Do what a key stands for; false if it stands for nothing. */
   press(key: string, shift: boolean): boolean;
+  /** Whether it is of no time: the wheel scrolls, a double click is two. */
+  readonly isTimeless?: boolean;
 }
 
 /** @param boxByDrag whether a drag from a place chooses a span even without shift */
 export function listenToGestures(canvas: HTMLElement, intents: Intents, boxByDrag: (from: CanvasPoint) => boolean, signal: AbortSignal): void {
-  listenToWheel(canvas, intents, signal);
+  if (intents.isTimeless !== true) {
+    listenToWheel(canvas, intents, signal);
+    canvas.addEventListener('dblclick', () => { intents.fit(); }, { signal });
+  }
   listenToPointers(canvas, intents, boxByDrag, signal);
-  canvas.addEventListener('dblclick', () => { intents.fit(); }, { signal });
   canvas.addEventListener(
     'keydown',
     event => {

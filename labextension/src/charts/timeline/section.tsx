@@ -33,6 +33,8 @@ const KEY_STEPS = 50;
 export class Section implements Intents, TimeKeys {
   readonly root: HTMLElement;
   readonly track: Track | null;
+  /** Whether it has the buttons that concern the whole timeline. */
+  leads = false;
   readonly #canvas: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D | null;
   readonly #scroll: HTMLElement;
@@ -66,8 +68,7 @@ export class Section implements Intents, TimeKeys {
   #rendered = '';
   #drawn = '';
 
-  /** @param leads whether it has the buttons that concern the whole timeline */
-  constructor(private readonly timeline: SectionHost, make: MakeTrack, private readonly leads: boolean) {
+  constructor(private readonly timeline: SectionHost, make: MakeTrack) {
     const { signal, store, window, axis, navigator } = timeline;
     this.#notice = new Notice(() => { this.render(); }, signal);
     this.#hint = new Notice(() => { this.render(); }, signal, HINT_MS);
@@ -107,6 +108,10 @@ export class Section implements Intents, TimeKeys {
     render(null, this.#over);
     render(null, this.root);
     this.root.remove();
+  }
+
+  get isTimeless(): boolean {
+    return this.track?.isTimeless === true;
   }
 
   get isShown(): boolean {
@@ -258,7 +263,7 @@ export class Section implements Intents, TimeKeys {
   }
 
   band(edgesPx: readonly [number, number] | null): void {
-    this.#bandPx = edgesPx;
+    this.#bandPx = this.isTimeless ? null : edgesPx;
     this.timeline.request();
   }
 
@@ -277,7 +282,7 @@ export class Section implements Intents, TimeKeys {
   hover(point: CanvasPoint | null): void {
     this.#pointer = point;
     this.#keyed = this.#clicked = false;
-    this.timeline.axis.point(point === null || this.#room === null ? null : this.timeline.navigator.timeAt(point.xPx, this.#room));
+    this.timeline.axis.point(point === null || this.#room === null || this.isTimeless ? null : this.timeline.navigator.timeAt(point.xPx, this.#room));
     this.timeline.request();
   }
 
@@ -317,8 +322,9 @@ export class Section implements Intents, TimeKeys {
     return this.#room !== null && yPx >= this.#room.heightPx;
   }
 
+  /** Do what moves in time. */
   #withRoom(act: (room: Room) => void): void {
-    if (this.#room !== null) {
+    if (this.#room !== null && !this.isTimeless) {
       act(this.#room);
     }
   }
@@ -335,7 +341,7 @@ export class Section implements Intents, TimeKeys {
       { text: isCleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), at: 'export', run: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }
     ];
     return [
-      ...timeCommands(this, { leads, isFollowing: navigator.following, isOver }),
+      ...(this.isTimeless ? [] : timeCommands(this, { leads, isFollowing: navigator.following, isOver })),
       ...(leads
         ? [{ text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), at: 'bar', run: () => { timeline.window.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused } as const]
         : []),
@@ -399,11 +405,11 @@ export class Section implements Intents, TimeKeys {
   /** Find what is under the pointer, or at the cursor that keys move, and say it. */
   #point(track: Track, frame: TimeFrame, room: Room): void {
     const { axis, navigator } = this.timeline;
-    const atCursor = axis.cursorS === null ? null : { xPx: room.plotLeftPx + pxAt(frame.span, room.plotWidthPx, axis.cursorS), yPx: 0 };
+    const atCursor = axis.cursorS === null || this.isTimeless ? null : { xPx: room.plotLeftPx + pxAt(frame.span, room.plotWidthPx, axis.cursorS), yPx: 0 };
     const at = this.#keyed ? atCursor : this.#pointer;
     const timeS = this.#keyed ? axis.cursorS : at === null ? null : navigator.timeAt(at.xPx, room);
     const tip = track.hit(this.#pointer, timeS, room, frame);
-    const cursor = this.#pointer !== null && this.#isOnAxis(this.#pointer) ? 'col-resize' : (track.cursor?.() ?? '');
+    const cursor = this.#pointer !== null && !this.isTimeless && this.#isOnAxis(this.#pointer) ? 'col-resize' : (track.cursor?.() ?? '');
     if (this.#canvas.style.cursor !== cursor) {
       this.#canvas.style.cursor = cursor;
     }
@@ -440,7 +446,9 @@ export class Section implements Intents, TimeKeys {
     if (hasAxis) {
       paintTimeAxis(brush);
     }
-    paintSpans(brush, axis.range, hasAxis);
+    if (!this.isTimeless) {
+      paintSpans(brush, axis.range, hasAxis);
+    }
     this.#drawn = outcome === 'exact' ? drawn : '';
     return outcome === 'exact' ? 'still' : outcome;
   }

@@ -112,7 +112,8 @@ export class Timeline implements TimelineChart, SectionHost {
     this.#frames = new FrameLoop(() => this.#paint(), signal);
     const sections: Section[] = [];
     for (const make of makers) {
-      const section = new Section(this, make, !sections.some(({ track }) => track?.isAbsent === undefined));
+      const section = new Section(this, make);
+      section.leads = !section.isTimeless && !sections.some(({ track, leads }) => leads && track?.isAbsent === undefined);
       if (section.track !== null) {
         sections.push(section);
       }
@@ -235,7 +236,8 @@ export class Timeline implements TimelineChart, SectionHost {
     this.#divide();
     const shown = this.#sections.filter(section => section.isShown);
     const leftPx = this.axis.reserve(this, Math.max(0, ...shown.map(section => section.gutterPx)));
-    const outcomes = frame === null ? [] : this.#sections.map(section => section.paint(frame, leftPx, section === shown[0] || section === shown.at(-1)));
+    const timed = shown.filter(section => !section.isTimeless);
+    const outcomes = frame === null ? [] : this.#sections.map(section => section.paint(frame, section.isTimeless ? SIDE_PX : leftPx, section === timed[0] || section === timed.at(-1)));
     if (frame?.growing === true && !this.#still) {
       return shown.length === 0 ? 'still' : 'growing';
     }
@@ -243,6 +245,8 @@ export class Timeline implements TimelineChart, SectionHost {
   }
 }
 
+/** Left of a track that has no labels there. */
+const SIDE_PX = 12;
 const SETTLE_MS = 250;
 
 class Reporter {

@@ -79,6 +79,8 @@ export interface Track {
 
   /** What a person can do to it, besides what the timeline offers for all tracks. */
   commands(): readonly Command[];
+  /** Whether its width is no time: it has no ruler, no cursor in time, and no gestures and keys that move in time. */
+  readonly isTimeless?: true;
   /** Whether it tells what ran in the range of time that a person selects. */
   readonly tellsRange?: true;
   /** Whether a drag chooses a span even without shift. */

@@ -1,8 +1,5 @@
-/** The one script of a page with a profile of a cluster; see `profile`. */
-import { CLUSTER_READER } from './cluster-reader';
-import { showReports } from './show';
+/** The one script of a page with a profile of a cluster. */
+import { shown, signal } from './cluster';
 import { showFlames } from './show-flames';
 
-const { signal } = new AbortController();
-void showReports(signal, CLUSTER_READER);
-void showFlames(signal);
+void showFlames(signal, shown);

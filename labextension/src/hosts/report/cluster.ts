@@ -1,5 +1,7 @@
 /** The one script of a static result of a cluster; see `index`. */
-import { CLUSTER_READER } from './cluster-reader';
+import { CLUSTER_CHARTS } from '../../charts/cluster';
+import { ClusterStore } from '../../store';
 import { showReports } from './show';
 
-void showReports(new AbortController().signal, CLUSTER_READER);
+export const { signal } = new AbortController();
+export const shown = showReports(signal, { charts: CLUSTER_CHARTS, newStore: () => new ClusterStore() });

@@ -1,7 +1,5 @@
-/** The one script of a page with a profile: it stands after the data, and lives as long as the page. */
-import { showReports } from './show';
+/** The one script of a page with a profile. */
+import { shown, signal } from './index';
 import { showFlames } from './show-flames';
 
-const { signal } = new AbortController();
-void showReports(signal);
-void showFlames(signal);
+void showFlames(signal, shown);

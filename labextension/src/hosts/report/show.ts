@@ -1,10 +1,18 @@
 /** Puts the interactive charts into a page that carries its own data. */
 import { mount } from '../../charts/dashboard';
+import { TimeAxis } from '../../charts/timeline/time';
 import { element } from '../../charts/ui/dom';
 import { adoptStyles, watchSizes } from '../../charts/ui/theme';
 import { DARK, LIGHT } from '../../lib/theme';
+import type { TaskStore } from '../../store';
 import { type ClusterReader, storeFrom } from './data';
 import { followPage } from './iframe';
+
+/** A recording whose charts are in the page, and their time. */
+export interface Shown {
+  readonly store: TaskStore;
+  readonly axis: TimeAxis;
+}
 
 /** The ground is see-through until now: what lies under a frame shows wherever this script does not run. */
 const REPORT_CSS = `
@@ -20,9 +28,10 @@ const isLow = (): boolean => window.innerHeight < LOW_PX;
  * Show the charts of each data element, until `signal` aborts: in the place that the page has for them, else below
  * the element. The picture, which is there without scripts, is folded away then.
  *
- * A page whose data is damaged stays as it is; the error goes to its console.
+ * A page whose data is damaged stays as it is; the error goes to its console. Resolves to what is shown.
  */
-export async function showReports(signal: AbortSignal, cluster?: ClusterReader): Promise<void> {
+export async function showReports(signal: AbortSignal, cluster?: ClusterReader): Promise<Shown[]> {
+  const shown: Shown[] = [];
   const page = { brief: null as boolean | null, changed: (): void => undefined };
   const send = followPage(brief => { page.brief = brief; page.changed(); }, signal);
   for (const data of document.querySelectorAll('script.taskscope-data')) {
@@ -37,10 +46,12 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
         place.append(el);
       }
       adoptStyles(el, REPORT_CSS);
+      const axis = new TimeAxis(false);
       const dashboard = mount(el, store, {
-        signal, prefixes: 'legend', follow: false, isOver: true, brief: isFrame && (page.brief ?? isLow()), ...(path === null ? {} : { path }),
+        signal, axis, prefixes: 'legend', follow: false, isOver: true, brief: isFrame && (page.brief ?? isLow()), ...(path === null ? {} : { path }),
         ...(cluster === undefined ? {} : { clusters: cluster.charts })
       });
+      shown.push({ store, axis });
       if (isFrame) {
         page.changed = () => { dashboard.setBrief(page.brief ?? isLow()); };
         window.addEventListener('resize', () => { page.changed(); }, { signal });
@@ -53,4 +64,5 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
       reportError(error);
     }
   }
+  return shown;
 }

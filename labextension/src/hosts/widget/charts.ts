@@ -4,9 +4,9 @@ import type { ExportMap, WidgetModel } from '@jupyter-widgets/base';
 import type { DashboardOptions } from '../../charts/dashboard';
 import { decodeFlame } from '../../charts/flame/data';
 import { sourceOf } from '../../charts/flame/source';
-import { mount as mountFlame } from '../../charts/flame/view';
+import { mountFlame } from '../../charts/flame/track';
 import type { TimelineChart } from '../../charts/timeline/timeline';
-import { MOUNTS, coloursOf } from '../chart-host';
+import { MOUNTS } from '../chart-host';
 import type { ChartName } from '../lab/panels/charts';
 import { hearOthers, setBy } from '../private-names';
 import { CHART_MODELS, RecordingModel } from './models';
@@ -28,10 +28,11 @@ export const WIDGETS: Record<ChartName, MountChart> = {
 };
 
 function mountFlameOf(place: Place): void {
-  const { el, store, model, options: { signal } } = place;
+  const { el, store, model, options } = place;
+  const { signal } = options;
   const traits = new SharedTraits(place);
-  const chart = mountFlame(el, coloursOf(store), {
-    signal,
+  const chart = mountFlame(el, store, {
+    ...options,
     onFunction: chosen => {
       traits.tell('function', chosen === null ? null : [chosen.name, chosen.file, chosen.line]);
     }

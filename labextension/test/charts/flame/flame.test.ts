@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 import { type FlameData, decodeFlame } from '../../../src/charts/flame/data';
 import { ROW_PX, barAt, layoutFlame, neighbour, readable } from '../../../src/charts/flame/layout';
-import { binsByKey, keptBins, secondsByBin } from '../../../src/charts/flame/timeline';
+import { binsIn, secondsByBin } from '../../../src/charts/flame/track';
 import type { FlameNode } from '../../../src/charts/flame/tree';
 import { describeAll, describeNode, findSame, growTree, nameOf, ownTimes } from '../../../src/charts/flame/tree';
 import { contrast, parseColour } from '../../../src/lib/palette';
@@ -109,26 +109,11 @@ test('a place in the picture is a bar or none, and arrows lead from bar to bar',
   expect(neighbour(layout, root, 'up')).toBe(root);
 });
 
-test('the timeline adds up bins, and keys choose among them', () => {
-  expect([...secondsByBin(dataOf(), null)]).toEqual([4, 6, 2]);
-  expect([...secondsByBin(dataOf(), 1)]).toEqual([0, 0, 2]);
-  expect(binsByKey('ArrowRight', false, null, 3)).toEqual([0, 1]);
-  expect(binsByKey('ArrowLeft', false, null, 3)).toEqual([2, 3]);
-  expect(binsByKey('ArrowRight', false, [2, 3], 3)).toEqual([2, 3]);
-  expect(binsByKey('ArrowRight', true, [1, 2], 3)).toEqual([1, 3]);
-  expect(binsByKey('ArrowLeft', true, [1, 2], 3)).toEqual([1, 2]);
-  expect(binsByKey('Escape', false, [1, 2], 3)).toBeNull();
-  expect(binsByKey('a', false, null, 3)).toBeUndefined();
-});
-
-test('a chosen time stays while samples come, until bins are joined', () => {
-  const [before, more] = [decodeFlame(wireOf(SAMPLES, 3)), decodeFlame(wireOf(SAMPLES, 4))] as [FlameData, FlameData];
-  const joined = { ...more, startS: Float64Array.of(100, 102) };
-  expect(keptBins(before, more, null)).toBeNull();
-  expect(keptBins(before, more, [1, 2])).toEqual([1, 2]);
-  expect(keptBins(before, more, [1, 3])).toEqual([1, 3]);
-  expect(keptBins(more, joined, [1, 2])).toBeNull();
-  expect(keptBins(more, joined, [0, 4])).toBeNull();
+test('samples add up by bin, and a time that is selected is the bins that it touches', () => {
+  const data = dataOf();
+  expect([[...secondsByBin(data, null)], [...secondsByBin(data, 1)]]).toEqual([[4, 6, 2], [0, 0, 2]]);
+  const of = (startS: number, stopS: number): unknown => binsIn(data, { startS, stopS });
+  expect([binsIn(data, null), of(100, 101), of(100.5, 101.5), of(0, 1), of(102.5, 500), of(101, 102)]).toEqual([null, [0, 1], [0, 2], [0, 1], [2, 3], [1, 2]]);
 });
 
 test('a call, the whole and the functions are told in words', () => {

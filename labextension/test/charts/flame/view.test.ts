@@ -1,27 +1,50 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-import { mount } from '../../../src/charts/flame/view';
 import { decodeFlame } from '../../../src/charts/flame/data';
+import type { FlameChart } from '../../../src/charts/flame/track';
+import { mountFlame } from '../../../src/charts/flame/track';
+import { TimeAxis } from '../../../src/charts/timeline/time';
+import { TaskStore } from '../../../src/store';
+import { smallBatch, smallRun } from '../small-batch';
 import { wireOf } from './flame-data';
 
 const end = new AbortController();
 
-afterEach(() => { document.body.replaceChildren(); });
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+const axis = new TimeAxis(false);
+
+/** A flame graph of a compute from 100 s to 102 s. */
+function mounted(): FlameChart {
+  const store = new TaskStore();
+  store.append(smallBatch({ nowS: 102, active: false, runs: [smallRun({ startS: 100, stopS: 102, status: 'finished' })] }));
+  return mountFlame(document.body, store, { signal: end.signal, axis, isOver: true });
+}
 
 function shown(): HTMLElement {
-  const chart = mount(document.body, { current: () => () => '#888888', subscribe: () => undefined }, { signal: end.signal });
-  chart.show(decodeFlame(wireOf([{ stack: ['f', 'g'], seconds: 3 }, { stack: ['h'], seconds: 1, bin: 1 }], 2)), null);
+  mounted().show(decodeFlame(wireOf([{ stack: ['f', 'g'], seconds: 3 }, { stack: ['h'], seconds: 1, bin: 1 }], 2)), null);
+  vi.advanceTimersByTime(50);
   return document.body;
 }
 
+const texts = (el: HTMLElement, selector: string): (string | null)[] => [...el.querySelectorAll(selector)].map(found => found.textContent);
+
 it('a key pressed between new samples and the next painting moves as any other', () => {
-  const chart = mount(document.body, { current: () => () => '#888888', subscribe: () => undefined }, { signal: end.signal });
+  const chart = mounted();
   const show = (seconds: number): void => { chart.show(decodeFlame(wireOf([{ stack: ['f'], seconds }])), null); };
   show(1);
+  vi.advanceTimersByTime(50);
   const canvas = document.querySelector('canvas') as HTMLCanvasElement;
-  Object.defineProperty(canvas.parentElement, 'clientWidth', { value: 800 });
   const down = (): string | undefined => {
     canvas.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown' }));
+    vi.advanceTimersByTime(50);
     return document.querySelector('.tsk-flame-said')?.textContent.split(':').at(0);
   };
   const first = down();
@@ -29,19 +52,39 @@ it('a key pressed between new samples and the next painting moves as any other',
   expect([first, down()]).toEqual(['tasks', 'f (f.py']);
 });
 
-const texts = (el: HTMLElement, selector: string): (string | null)[] => [...el.querySelectorAll(selector)].map(found => found.textContent);
-
-it('has the title, the toolbar and the menu that other charts have', () => {
+it('has the title, the toolbar and the menu that other charts have, and samples over time below', () => {
   const el = shown();
-  expect([texts(el, '.tsk-track-title'), texts(el, '.tsk-toolbar > button'), texts(el, '[role=menuitem]')]).toEqual([
-    ['Profile'], ['Fit', 'Find'], ['Show as a table', 'Copy as a table', 'Save as PNG', 'Keyboard shortcuts']
+  const of = (track: string): unknown[] => [`${track} .tsk-track-title`, `${track} .tsk-toolbar > button`, `${track} [role=menuitem]`].map(selector => texts(el, selector));
+  expect([of('.tsk-flame'), of('.tsk-samples')]).toEqual([
+    [['Profile'], ['Fit', 'Find'], ['Show as a table', 'Copy as a table', 'Save as PNG', 'Keyboard shortcuts']],
+    [
+      ['Samples over time'], ['−', '+', 'Fit', 'Follow', 'Pause'],
+      ['Show as a table', 'Copy as a table', 'Save as PNG', 'Show all computes', 'Clear, show new tasks only', 'Keyboard shortcuts']
+    ]
   ]);
-  expect(texts(el, '.tsk-flame-time-title')).toEqual(['Samples over time all of the time']);
+});
+
+it('is of the time that is selected, here or in charts beside it', () => {
+  const el = shown();
+  const said = (): unknown => {
+    vi.advanceTimersByTime(50);
+    return [...texts(el, '.tsk-flame-sum'), ...texts(el, '.tsk-samples .tsk-series-foot')];
+  };
+  const all = said();
+  axis.select({ startS: 101, stopS: 102 });
+  const second = said();
+  el.querySelector('.tsk-samples canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }));
+  expect([all, second, said()]).toEqual([
+    ['400 samples, about 4 s in tasks', 'all of the time'], ['100 samples, about 1 s in tasks', 'from 1 s to 2 s'], ['400 samples, about 4 s in tasks', 'all of the time']
+  ]);
 });
 
 it('finds in a field that opens when asked, and has a table that opens from the menu', () => {
   const el = shown();
-  const press = (selector: string, text: string): void => { [...el.querySelectorAll<HTMLElement>(selector)].find(button => button.textContent === text)?.click(); };
+  const press = (selector: string, text: string): void => {
+    [...el.querySelectorAll<HTMLElement>(`.tsk-flame ${selector}`)].find(button => button.textContent === text)?.click();
+    vi.advanceTimersByTime(50);
+  };
   const before = el.querySelector('input');
   press('.tsk-toolbar > button', 'Find');
   const input = el.querySelector('input') as HTMLInputElement;
@@ -49,6 +92,7 @@ it('finds in a field that opens when asked, and has a table that opens from the 
   input.value = 'g';
   input.dispatchEvent(new Event('input'));
   press('[role=menuitem]', 'Show as a table');
-  expect([before, isFocused, texts(el, '.tsk-flame-said'), el.querySelector<HTMLElement>('.tsk-text-table')?.hidden, texts(el, 'tbody tr:first-child td:first-child')])
+  const table = el.querySelector('.tsk-flame .tsk-text-table');
+  expect([before, isFocused, texts(el, '.tsk-flame-said'), table?.classList.contains('tsk-hidden'), texts(el, '.tsk-flame tbody tr:first-child td:first-child')])
     .toEqual([null, true, ['1 call found'], false, ['g']]);
 });
