@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from taskscope.analysis.quantities import format_count
 from taskscope.analysis.totals import stop_of
 from taskscope.model.recording import RecordedData
 
-MAX_SPANS = 100
+_MAX_SPANS = 100
 """Most waits of one finding: the longest ones."""
 
 _WAITS: Mapping[Cause, tuple[WaitCause, ...]] = {
@@ -28,52 +27,6 @@ _WAITS: Mapping[Cause, tuple[WaitCause, ...]] = {
     "lost-work": ("failed-attempt",),
 }
 """What is not of one compute is waits of the critical path."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where one finding's evidence is.
-
-    Parameters
-    ----------
-    run
-        The compute; None: it is of several.
-    spans_s
-        When it was, in seconds after the zero of the recorder.
-    prefixes
-        The prefixes of its tasks; none: it is of all tasks, or of none.
-    tasks
-        The numbers of its tasks in the graphs of their computes, by compute, where these are certain ones.
-    """
-
-    run: int | None
-    spans_s: tuple[tuple[float, float], ...]
-    prefixes: tuple[str, ...] = ()
-    tasks: Mapping[int, NDArray[np.int32]] = field(default_factory=dict)
-
-
-def place_of(recording: RecordedData, path: CriticalPath, finding: Finding) -> Place:
-    """Return where the evidence of a finding is."""
-    evidence: Mapping[str, Any] = finding.evidence
-    runs, prefixes = evidence.get("runs", ()), tuple(evidence.get("prefixes", ()))
-    if not runs:
-        waits = path.waits_s(*_WAITS.get(finding.cause, ()))
-        return Place(None, _moved(_longest(waits), recording.zero_s), prefixes)
-    spans = tuple((one.asked_s, stop_of(recording, one)) for one in recording.runs if one.run in runs)
-    tasks: Mapping[int, NDArray[np.int32]] = {}
-    if evidence.get("is_chain"):
-        tasks = {number: of for number, of in path.tasks().items() if number in runs}
-    elif "tasks" in evidence:
-        tasks = {run: np.array(numbers, np.int32) for run, numbers in evidence["tasks"].items()}
-    return Place(runs[0] if len(runs) == 1 else None, spans, prefixes, tasks)
-
-
-def _longest(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    return sorted(sorted(spans, key=lambda span: span[0] - span[1])[:MAX_SPANS])
-
-
-def _moved(spans: Sequence[tuple[float, float]], by_s: float) -> tuple[tuple[float, float], ...]:
-    return tuple((start + by_s, stop + by_s) for start, stop in spans)
 
 
 MAX_STEPS = 30_000
@@ -137,8 +90,18 @@ def _rows(recording: RecordedData, path: CriticalPath, rows_of: RowsOf) -> Itera
 def _finding(
     recording: RecordedData, path: CriticalPath, finding: Finding, rows_of: RowsOf
 ) -> Mapping[str, object]:
-    place = place_of(recording, path, finding)
-    rows = [row for run, tasks in place.tasks.items() for row in rows_of(run, tasks).values()]
+    evidence: Mapping[str, Any] = finding.evidence
+    runs, prefixes = evidence.get("runs", ()), evidence.get("prefixes", ())
+    spans_s = [(one.asked_s, stop_of(recording, one)) for one in recording.runs if one.run in runs]
+    if not runs:
+        waits = sorted(path.waits_s(*_WAITS.get(finding.cause, ())), key=lambda wait: wait[0] - wait[1])
+        spans_s = [(a + recording.zero_s, b + recording.zero_s) for a, b in sorted(waits[:_MAX_SPANS])]
+    tasks: Mapping[int, NDArray[np.int32]] = {}
+    if evidence.get("is_chain"):
+        tasks = {run: numbers for run, numbers in path.tasks().items() if run in runs}
+    elif runs and "tasks" in evidence:
+        tasks = {run: np.array(numbers, np.int32) for run, numbers in evidence["tasks"].items()}
+    rows = [row for run, numbers in tasks.items() for row in rows_of(run, numbers).values()]
     return {
         "cause": finding.cause,
         "worth_s": finding.worth_s,
@@ -146,8 +109,8 @@ def _finding(
         "high_s": finding.high_s,
         "text": finding.text,
         "advice": finding.advice,
-        "run": place.run,
-        "spans_s": [list(span) for span in place.spans_s],
-        "prefixes": list(place.prefixes),
+        "run": runs[0] if len(runs) == 1 else None,
+        "spans_s": [list(span) for span in spans_s],
+        "prefixes": list(prefixes),
         "rows": sorted(rows) if len(rows) <= MAX_STEPS else [],
     }
