@@ -1,4 +1,4 @@
-"""What a user holds of what was recorded: its tables, and everything that can be done with them."""
+"""Recordings as users have them: tables, analyses, files."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Recording(RecordedData):
 
     @classmethod
     def due(cls, completion: Completion) -> Self:
-        """Return one whose rows are on their way: who reads any of it waits until they are there."""
+        """Return a recording whose rows have not arrived; reading it waits for them."""
         recording = object.__new__(cls)
         object.__setattr__(recording, "completion", completion)
         return recording
@@ -81,7 +81,7 @@ class Recording(RecordedData):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Wait for what is due; only then are there fields without a value."""
+            """Wait for the rows of a recording that is `due`, which has fields without a value."""
             if name not in _FIELDS:
                 text = f"{type(self).__name__!r} object has no attribute {name!r}"
                 raise AttributeError(text, name=name, obj=self)
@@ -189,7 +189,7 @@ class Comparison(ComparedData):
 
 
 def recorded(session: Session, runs: Sequence[Run]) -> Recording:
-    """Return what a session has of computes that follow each other, of which there is at least one."""
+    """Return the recording of one or more computes of a session that follow each other."""
     recorder = session.recorder
     labels = {run.label for run in runs}
     stops = [recorder.now_s() if run.stop_s is None else run.stop_s for run in runs]
@@ -238,7 +238,7 @@ def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | N
     path
         The file.
     partial
-        Return what stands before the damage of a damaged file, instead of raising.
+        Return the part before the damage of a damaged file, instead of raising.
     max_bytes
         Most bytes that may be made of the file, by default 64 MiB and 256 times its size; what is more is
         refused before it is unpacked.

@@ -95,7 +95,7 @@ class HeldSums:
         n_keys = self.n_keys + sign * other.n_keys
         return HeldSums(
             n_keys,
-            # Sums of floats do not come back to 0 by themselves.
+            # Rounding keeps sums of floats from returning to 0.
             self.nbytes + sign * other.nbytes if n_keys else 0.0,
             self.n_unsized + sign * other.n_unsized,
             self.value + sign * other.value if n_keys else 0.0,
@@ -124,9 +124,9 @@ class HeldPeak:
 
 
 def is_lower_bound(runs: Iterable[Run]) -> bool:
-    """Return whether more may have been held than the peak of these computes.
+    """Return whether the cache may have had more than the peak of these computes.
 
-    So it is if any ran at the same time, or on a cluster, whose workers are looked at now and then.
+    It may where computes overlap, or ran on a cluster, whose workers are sampled.
     """
     runs = list(runs)
     if any(run.is_on_cluster for run in runs):
@@ -143,7 +143,7 @@ _State: TypeAlias = dict[tuple[int, int], HeldSums]
 
 
 class HeldTotals:
-    """Adds up rows as they come.
+    """Sums of rows, and their peaks.
 
     Notes
     -----

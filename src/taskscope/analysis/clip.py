@@ -15,15 +15,15 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import BEFORE, Run
 
 _CLOCKS_S = 1.0
-"""How much too early a task of a cluster may seem to have ended: where reports of tasks come late."""
+"""How much too early a task of a cluster may seem to have ended, where reports arrive late."""
 
 
 def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> RecordedData:
     """Return a recording of the runs from `first_run` on, and of earlier ones from its zero on.
 
-    Tasks keep their true times: the new zero is where the first of those began that were running at the old
+    Tasks keep their true times: the new zero is the start of the first task that was running at the old
     one. An earlier run begins there, without the tasks that had ended. It had not ended itself, so its last
-    task is among those that are left, whatever the clock of a cluster says of when that was.
+    task is kept, whatever time the clock of a cluster has for it.
     `n_ended` has the earlier runs, and how many tasks of each were known to have ended before it.
     """
     runs, earlier = {run.run for run in data.runs if run.run >= first_run}, n_ended.keys()
@@ -75,7 +75,7 @@ def _known_s(data: RecordedData, run: int, n_ended: int) -> float:
 
 
 def _last_stops(data: RecordedData, earlier: AbstractSet[int]) -> dict[int, float]:
-    """Return the stop of the last task of each of these runs that ended."""
+    """Return the stop of the last task of each earlier run that has ended."""
     ended = {run.run for run in data.runs if run.run in earlier and run.status in {"finished", "erred"}}
     last_s: dict[int, float] = {}
     for block in data.blocks:

@@ -100,7 +100,7 @@ class Result:
     """Fields that `to_dict` leaves out."""
 
     def sections(self) -> Iterable[Section]:
-        """Return what the text and the HTML contain."""
+        """Return the contents of the text and the HTML."""
         raise NotImplementedError
 
     def table(self) -> Columns | Mapping[str, Sequence[object]]:

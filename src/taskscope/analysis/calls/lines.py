@@ -212,7 +212,7 @@ def lines(
     without ``lines`` the first tenth of a second is not sampled. Counting is exact, needs Python 3.12
     or later, and costs one to three microseconds a line.
     """
-    # It says what is wrong with a prefix, and why nothing was sampled.
+    # It raises for an unknown prefix, and has the reason where nothing was sampled.
     profiled, started_at = profile(recording, prefix=prefix), recording.started_at
     measured = [
         each for each in recording.measured_lines if prefix in {None, each.prefix} and key in {None, each.key}
@@ -321,7 +321,7 @@ def sampled_functions(
     places: Sequence[int] | None,
     started_at: datetime,
 ) -> list[FunctionLines]:
-    """Return the lines of these functions, of all by default, as they were then; the longest first."""
+    """Return the sampled lines of these functions, or of all; the longest function first."""
     wanted = rows.part(rows.function >= 0 if places is None else np.isin(rows.function, places))
     errors = _errors(rows, wanted)
     functions, known = stacks.functions, _seconds_in(stacks, sampled)
@@ -372,7 +372,7 @@ def _note(recording: RecordedData, rows: LineRows) -> str | None:
 
 
 def lines_text(recording: RecordedData, functions: Sequence[Named] = ()) -> str:
-    """Return the lines of functions, or of those that took longest; where one cannot be had, why."""
+    """Return the lines of functions, by default the longest ones, as text, or why there are none."""
     return "\n\n".join(_text_or_why(recording, function) for function in functions or (None,))
 
 
@@ -387,7 +387,7 @@ def _not_seen(recording: RecordedData, rows: LineRows, function: Named) -> str:
     stacks = recording.stacks.of_tasks
     name = function if isinstance(function, str) else getattr(function, "__qualname__", repr(function))
     used = np.unique(rows.function[rows.function >= 0]).tolist()
-    # Those of libraries are many; who mistyped a name means one of their own, as a rule.
+    # A mistyped name is more often one of the user's own functions than of the many of libraries.
     ordered = sorted(used, key=lambda place: is_of_library(stacks.functions[place].file))
     counted = [each.function for each in recording.measured_lines]
     known = list(dict.fromkeys([*counted, *(stacks.functions[place].name for place in ordered)]))
@@ -438,7 +438,7 @@ def _seconds_in(stacks: StackColumns, sampled: StackRows) -> dict[int, float]:
 
 
 def source_block(each: FunctionLines) -> list[tuple[int, str | None, Line | None]]:
-    """Return the lines of a function as they stand in its file, with what is known of each."""
+    """Return number, text and measured line for each line of a function in its file."""
     known = {line.number: line for line in each.lines}
     source = source_lines(each.function.file) if any(line.source for line in each.lines) else []
     first = each.function.line
@@ -494,9 +494,10 @@ _NO_SOURCE = "its source is not here, or has changed"
 def function_source(
     stacks: StackColumns, name: str, file: str, line: int, started_at: datetime
 ) -> dict[str, Any]:
-    """Return the lines of a function, as they stand in its file, each with the seconds that samples give it.
+    """Return the lines of a function in its file, each with its sampled seconds.
 
-    ``lines`` are rows of number, text and seconds, unknown being None; ``note`` says what is missing.
+    ``lines`` are rows of number, text and seconds, unknown being None; ``note`` is the reason for missing
+    lines.
     """
     places = [
         place

@@ -167,7 +167,7 @@ def profile(
     stop_s: float | None = None,
     worker: str | None = None,
 ) -> Profile:
-    """Return what the worker threads were doing, from samples of their call stacks.
+    """Return the calls of worker threads, from samples of their call stacks.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def _prefix_tree(stacks: StackColumns, rows: StackRows, prefix: str) -> CallNode
     count = np.bincount(rows.node % (n + 1), rows.count, n + 1).astype(np.int64)
     seconds = np.bincount(rows.node % (n + 1), rows.seconds, n + 1)
     below: defaultdict[int, list[CallNode]] = defaultdict(list)
-    # A call stands after the one it was made from, so its own children are all there when it is its turn.
+    # A call is after its caller, so all of its children exist when its turn is.
     for call in range(n - 1, -1, -1):
         if count[call] or call in below:
             function = stacks.functions[stacks.function[call]]
@@ -330,12 +330,12 @@ def _kept(stacks: StackColumns, max_calls: int) -> tuple[NDArray[np.int32], NDAr
     n = len(stacks.parent)
     seconds = np.bincount(stacks.rows.node % (n + 1), stacks.rows.seconds, n + 1)
     parents = stacks.parent.tolist()
-    # A call stands after the one it was made from.
+    # A call is after its caller.
     total = seconds.tolist()
     for call in range(n - 1, -1, -1):
         if parents[call] >= 0:
             total[parents[call]] += total[call]
-    # Callers took at least as long and stand before, so none that is drawn lacks its caller.
+    # Callers took at least as long and are before, so no drawn call lacks its caller.
     order = np.lexsort((np.arange(n), -np.array(total[:n])))
     kept = np.sort(order[:max_calls])
     drawn = np.full(n + 1, -1, np.int32)
@@ -349,7 +349,7 @@ def _kept(stacks: StackColumns, max_calls: int) -> tuple[NDArray[np.int32], NDAr
 
 
 def in_proportion(recording: RecordedData) -> RecordedData:
-    """Return the recording with samples that stand for the measured time of their prefixes.
+    """Return the recording with samples scaled to the measured time of their prefixes.
 
     Samplers take fewer samples than one an interval where threads hold the interpreter's lock, and fewest of
     short tasks. How long the tasks of each prefix took is known exactly, so only their insides are estimated.
@@ -362,7 +362,7 @@ def in_proportion(recording: RecordedData) -> RecordedData:
     elsewhere = {run.run for run in recording.runs} - on_clusters
     tasks = recording.tasks
     spent_s = _own_seconds(recording, tasks)
-    # What a sample of a cluster stands for, and one of ours, has nothing to do with each other.
+    # Samples of a cluster and of this process have different weights.
     for runs in (list(on_clusters), list(elsewhere)):
         measured_s = _by_prefix(recording, tasks, np.where(np.isin(tasks.run, runs), spent_s, 0.0))
         rows = _scaled_rows(rows, runs, measured_s)

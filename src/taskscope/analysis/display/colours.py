@@ -49,7 +49,7 @@ def prefix_colours(recording: RecordedData) -> dict[str, int]:
 def colours_of(groups: Sequence[Group]) -> dict[str, int]:
     """Return the number of each prefix's colour, the same in all views of a session.
 
-    Recordings of old do not say which prefixes their session had: theirs are numbered as their groups are.
+    Old recordings lack the prefixes of their session: theirs are numbered as their groups are.
     """
     places = {prefix: i for i, prefix in enumerate(number_prefixes(groups)[0])}
     known = {group.prefix: group.colour for group in groups if group.colour is not None}

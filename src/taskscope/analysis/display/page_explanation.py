@@ -26,14 +26,14 @@ _WAITS: Mapping[Cause, tuple[WaitCause, ...]] = {
     "serialization": ("serialize", "deserialize"),
     "lost-work": ("failed-attempt",),
 }
-"""What is not of one compute is waits of the critical path."""
+"""The waits of the critical path for causes that belong to no single compute."""
 
 
 MAX_STEPS = 30_000
 """Most steps of a path in a page; of more, text would take a second to make, and a page to read."""
 
 RowsOf = Callable[[int, NDArray[np.int32]], Mapping[int, int]]
-"""Tells the rows by which a page knows tasks of a compute, by their numbers, as far as it has them."""
+"""Returns the page's rows of tasks of a compute, by their numbers in its graph."""
 
 
 def explanation_for_page(

@@ -33,11 +33,11 @@ _LONG_FOR_FEW_S = 0.25
 """A cluster needs some ten milliseconds before the first task of any graph."""
 _LARGE_ARGUMENT = 1e6
 _MOST_DISPATCH_S = 20e-3
-"""A scheduler needs no longer to hand a task over."""
+"""The longest that a scheduler takes to dispatch a task."""
 
 
 def client_gaps(whole: Whole) -> Iterator[Finding]:
-    """Find that the program did something else; it is on the path, so it cost what it took."""
+    """Find that no compute ran; the gaps are on the path, so they cost their length."""
     client_s = whole.waited_s("client")
     if not client_s:
         return
@@ -108,7 +108,7 @@ def large_graph(whole: Whole) -> Iterator[Finding]:
         fewer += f": {call}" if call else ""
         yield measured("large-graph", graph_s, text, fewer, evidence)
     elif before is not None and graph_s >= _LONG_FOR_FEW_S:
-        # Neither building a graph nor waiting for a worker depends on what the graph carries.
+        # Building a graph and waiting for a worker do not depend on the size of its data.
         sent_s = {phase: before.phases_s.get(phase, 0.0) for phase in ("send", "travel", "materialize")}
         own_s = sum(sent_s.values())
         carried = sum(run.graph_bytes or 0.0 for run in runs)
@@ -126,7 +126,7 @@ def large_graph(whole: Whole) -> Iterator[Finding]:
 
 
 def _large_argument(whole: Whole, run: Run, graph_s: float, evidence: dict[str, object]) -> Iterator[Finding]:
-    """Find that arguments in the graph were sent, before tasks and between those that `submit` sends."""
+    """Find that arguments in the graph were sent, before tasks and between tasks of `submit`."""
     lags = [schedule.lag_s[schedule.lag_s > _MOST_DISPATCH_S] for schedule in whole.schedules]
     is_slow = any(len(of) for of in lags)
     seconds = graph_s + (whole.waited_s("dispatch") if is_slow else 0.0)
@@ -148,7 +148,7 @@ def _large_argument(whole: Whole, run: Run, graph_s: float, evidence: dict[str, 
 
 
 _TOKEN = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""The token that Dask makes of what is computed, or draws for a call that is not pure."""
+"""The token of a key: a hash of the computation, or random for a call that is not pure."""
 
 
 def _fused_keys(part: Part, keys: NDArray[np.object_]) -> list[list[str]]:
@@ -162,7 +162,7 @@ def _fused_keys(part: Part, keys: NDArray[np.object_]) -> list[list[str]]:
 
 
 def recomputed(parts: list[Part]) -> Iterator[Finding]:
-    """Find that tasks ran whose keys, with Dask's token of what they compute, ran in a compute before."""
+    """Find tasks whose keys, which contain Dask's token, had run in a compute before."""
     seen: set[str] = set()
     is_certain = True
     worth_s, n_again, again_s = 0.0, 0, 0.0
@@ -188,7 +188,7 @@ def recomputed(parts: list[Part]) -> Iterator[Finding]:
             runs += part.runs
     if n_again:
         tasks = f"{format_count(n_again)} {plural('task', n_again)} of {listed(list(names)[:3])}"
-        # Dask fuses steps into one task, of which only a part ran before.
+        # Dask fuses steps into one task, and only a part of it had run before.
         yield (measured if is_certain else at_most)(
             "recomputed",
             worth_s,

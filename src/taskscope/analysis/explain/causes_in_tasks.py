@@ -25,7 +25,7 @@ _SHORT_S = 2e-3
 _AT_LOCK = 0.3
 _OFF_CPU = 0.3
 _BARELY_ON_CPU = 0.95
-"""What has a core for less than a twentieth of the time waits for something else, however busy the cores."""
+"""A task with a core for less than a twentieth of its time waits, however busy the cores are."""
 _FULL = 0.85
 _QUEUED = 1.25
 _OWN_PART = 0.1
@@ -94,13 +94,13 @@ def lock(part: Part) -> Iterator[Finding]:
 
 
 def oversubscribed(part: Part) -> Iterator[Finding]:
-    """Find that tasks started threads of their own, which shared the cores with those of other tasks."""
+    """Find that tasks started threads of their own, which shared the cores with other tasks."""
     schedule, process_s = part.schedule, _with_own_threads_s(part)
     if process_s is None or schedule.load.n_cores is None:
         return
     cores, cpu_s = schedule.load.n_cores, float(np.nansum(schedule.cpu_s))
     if cpu_s < _OWN_PART * process_s:
-        # The tasks waited for their threads, which did the work: nothing says that these were too many.
+        # The tasks waited for their threads, which did the work: they need not have been too many.
         return
     in_tasks_s = max(schedule.recorded_s - schedule.outside_s, 1e-9)
     used = min(process_s / in_tasks_s, cores, schedule.n_threads)
@@ -238,12 +238,12 @@ def _off_cpu_s(part: Part) -> NDArray[np.float64]:
 _SHORT_S = 2e-3
 _HANDED_OVER = 0.25
 _MOST_HANDED_S = 5e-3
-"""A scheduler needs no longer to hand a task over: what takes longer is something else."""
+"""The longest that a scheduler takes to dispatch a task."""
 _MANY_TASKS = 1_000
 _MIN_TASKS = 50
 _WHOLE_S = 0.1
 _WHOLE_BYTES = 100e6
-"""How long a task should take, and how large a chunk should be: what the advice says."""
+"""How long a task should take, and how large a chunk should be, by the advice."""
 _NEARLY_ALL = 0.98
 _MAX_NAMED = 100
 """Most tasks that evidence names by their numbers in the graph."""
@@ -302,7 +302,7 @@ def _alone_s(part: Part) -> NDArray[np.float64]:
     schedule = part.schedule
     if not schedule.load.shares_interpreter:
         return schedule.seconds
-    # Where most tasks of a prefix always had a core, one that had none was held up by those that hand over.
+    # Where most tasks of a prefix always had a core, one without a core waited for the scheduler.
     cpu_s, prefix = on_core_s(schedule.seconds, schedule.cpu_s), schedule.prefix
     had_core = np.bincount(prefix, cpu_s >= 0.7 * schedule.seconds) / np.maximum(np.bincount(prefix), 1)
     return np.where(had_core[prefix] >= 0.5, cpu_s, schedule.seconds)
@@ -379,7 +379,7 @@ def _why_late(part: Part, late: NDArray[np.int64]) -> tuple[str, str]:
 
 
 def idle(part: Part) -> Iterator[Finding]:
-    """Find that workers had nothing to do for lack of tasks that could run: why, by what ran meanwhile."""
+    """Find that workers were idle for lack of ready tasks, and the shape of the graph that caused it."""
     schedule = part.schedule
     begin, end = schedule.start[:1], schedule.stop.max(keepdims=True)
     in_tasks_s = int(end[0] - begin[0]) / 1e9

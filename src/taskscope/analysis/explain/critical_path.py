@@ -45,12 +45,12 @@ WaitCause: TypeAlias = Literal[
 ]
 """Why nothing on the path ran.
 
-``client``: no compute ran, the program did something else. ``graph``: a compute had been asked for, and no
+``client``: no compute ran. ``graph``: a compute had been started, and no
 task of it had begun: its graph was built, sent, or put in order. ``no-worker``: the cluster had no worker.
-``dispatch``: the scheduler had to take in a result and hand over the next task. ``queue``: all workers were
+``dispatch``: the scheduler received a result and sent the next task. ``queue``: all workers were
 busy. ``results``: all tasks had ended, and the compute had not. ``failed-attempt``: a task with retries was
-tried in vain. The others are what a worker of a cluster did for the task. ``unknown``: the recording does not
-have what it was.
+tried in vain. The others are activities of a worker of a cluster for the task. ``unknown``: not
+recorded.
 """
 
 _CAUSES: tuple[WaitCause, ...] = get_args(WaitCause)
@@ -104,7 +104,7 @@ class CriticalPath(Result):
     `run` is its compute; None for all of them. `steps_ns` is how long each step took, in whole nanoseconds,
     which add up to `makespan_ns` exactly. `slack_s` has a value for each row of the table ``tasks``: how much
     later it could have ended without its compute ending later; NaN for rows of other computes. `reason` is
-    why there is no path, `notes` are what the path does not know.
+    why there is no path, `notes` are the limits of the path.
 
     Notes
     -----
@@ -196,7 +196,7 @@ class CriticalPath(Result):
                 yield PathStep("wait", run, start_s, duration_s, cause=_CAUSES[what])
 
     def _tasks(self) -> Iterator[tuple[str, str, int, int, str | None]]:
-        """Yield key, prefix, lane, row and what came before of each task, the earliest first."""
+        """Yield key, prefix, lane, row and the reason of its wait of each task, the earliest first."""
         keys = {
             run: iter(key_texts(self._schedules[0].recording, run, numbers))
             for run, numbers in self.tasks().items()
@@ -206,7 +206,7 @@ class CriticalPath(Result):
             yield next(keys[run]), self._schedules[0].names[prefix], lane, row, _VIA[via]
 
     def table(self) -> dict[str, list[object]]:
-        """Return the steps as columns, those of `PathStep`."""
+        """Return the steps as columns with the names of `PathStep`."""
         return columns_of(self.steps, *PathStep.__slots__)
 
     def to_dict(self) -> dict[str, object]:
@@ -446,7 +446,7 @@ class _Walk:
 def _split(
     start: int, stop: int, cause: int, did: Sequence[tuple[int, int, int]]
 ) -> list[tuple[int, int, int]]:
-    """Return the parts of a wait with their causes: what a worker did for the task goes before the rest."""
+    """Return the parts of a wait with their causes; activities of a worker for the task go first."""
     if not did or stop <= start:
         return [(start, stop, cause)]
     bounds = {start, stop, *(t for one in did for t in one[:2] if start < t < stop)}

@@ -1,4 +1,4 @@
-"""What `explain` returns, and the prepared computes in which it looks for causes."""
+"""The result of `explain`, and the prepared computes in which it searches for causes."""
 
 from __future__ import annotations
 
@@ -66,21 +66,9 @@ BAND = 0.25
 class Finding:
     """One cause, and how many seconds it cost.
 
-    Parameters
-    ----------
-    cause
-        Its name.
-    worth_s, low_s, high_s
-        How many seconds of the makespan would be saved without it, an estimate, and between which it lies.
-        Findings may overlap: they do not add up.
-    text
-        What happened, in a sentence.
-    advice
-        What to do about it.
-    evidence
-        The numbers behind it, with units in their names.
-    code
-        The user's own functions that its tasks call, and the lines that computed; None where unknown.
+    Without it `worth_s` of the makespan would be saved, an estimate between `low_s` and `high_s`. Findings
+    may overlap: they do not add up. `text` is what happened, `advice` the cure, and `evidence` has the
+    numbers behind it, with units in their names.
     """
 
     cause: Cause
@@ -103,18 +91,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation(Result):
-    """What was found, the most worth first: a sequence of findings that is true if there is any.
+    """A sequence of findings, the most worth first, which is true if there is any.
 
-    Parameters
-    ----------
-    findings
-        The causes that cost at least 5 % of the makespan and 50 ms.
-    makespan_s
-        The makespan that is explained, in seconds.
-    reason
-        Why nothing can be said; None where something can.
-    verdict
-        One sentence where nothing was found, or of a busy machine; None where there is nothing to say.
+    Findings cost at least 5 % of `makespan_s` and 50 ms. `reason` is why there is no answer. `verdict` is one
+    sentence where nothing was found, or on a busy machine.
     """
 
     findings: tuple[Finding, ...]
@@ -161,12 +141,12 @@ class Explanation(Result):
 
 
 def measured(cause: Cause, worth_s: float, text: str, advice: str, evidence: Mapping[str, object]) -> Finding:
-    """Return a finding whose price is what was measured."""
+    """Return a finding with a measured price."""
     return Finding(cause, worth_s, worth_s * (1 - BAND), worth_s * (1 + BAND), text, advice, evidence)
 
 
 def at_most(cause: Cause, worth_s: float, text: str, advice: str, evidence: Mapping[str, object]) -> Finding:
-    """Return a finding of which only the most that it can have cost is known."""
+    """Return a finding of whose price only an upper bound is known."""
     return Finding(cause, worth_s, 0.0, worth_s, text, advice, evidence)
 
 
@@ -225,15 +205,15 @@ class Part:
 
     @classmethod
     def of(cls, whole: Whole, schedule: Schedule) -> Part:
-        """Return them with what is needed to look for causes."""
+        """Return them prepared for the search for causes."""
         kind = kinds_of(schedule)
         usual_s, is_late = schedule.seconds.copy(), np.zeros(len(kind), bool)
         for number in np.flatnonzero(np.bincount(kind, minlength=1) >= _MIN_LIKE).tolist():
             mine = np.flatnonzero(kind == number)
             usual_s[mine] = float(np.median(schedule.seconds[mine]))
-            # Not those that only had to wait longer for a core.
+            # Tasks that only waited longer for a core are not late.
             is_late[mine] = _few_late(schedule.seconds[mine]) & _few_late(schedule.takes_s[mine])
-            # Nor those that had to wait for threads of their own, which others kept from a core.
+            # Nor are tasks that waited for threads of their own, which lacked a core.
             if schedule.load.is_crowded or schedule.load.beside_share >= _BESIDE:
                 own_s = np.nan_to_num(schedule.cpu_s[mine])
                 later_s = schedule.seconds[mine] - usual_s[mine]
@@ -258,7 +238,7 @@ class Part:
         return {one: sorted(set(number[run == one].tolist())) for one in np.unique(run).tolist()}
 
     def most(self, chosen: NDArray[np.bool_] | NDArray[np.integer]) -> list[str]:
-        """Return up to three prefixes of these tasks, those with the most time."""
+        """Return up to three prefixes of these tasks, the longest first."""
         return self.whole.most(self.schedule.prefix[chosen], self.schedule.seconds[chosen])
 
     def saved_s(self, seconds: NDArray[np.float64]) -> float:
@@ -296,7 +276,7 @@ def kinds_of(schedule: Schedule) -> NDArray[np.int64]:
 
 
 def _mixed(place: NDArray[np.int64], group: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Return a number for each place that stands for the set of groups at it."""
+    """Return a hash of the set of groups at each place."""
     pairs = np.unique(np.stack((place, group)), axis=1)
     # Sums of large odd multiples differ for different sets, but for once in 2⁶⁴.
     mixed = (pairs[1].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -320,7 +300,7 @@ _SHUFFLE = re.compile(r"p2p|(^|-)(shuffle|barrier|transfer|unpack)(-|$)")
 
 
 def is_of_shuffle(prefix: str) -> bool:
-    """Return whether tasks of a prefix are those of distributed's shuffle, which wait for each other."""
+    """Return whether tasks of a prefix belong to distributed's shuffle, which wait for each other."""
     return _SHUFFLE.search(prefix) is not None
 
 

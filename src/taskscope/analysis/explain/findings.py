@@ -20,7 +20,7 @@ from taskscope.model.recording import RecordedData
 
 _LEAST_SHARE = 0.05
 _LEAST_S = 0.05
-"""What costs less of the makespan, or less than this, is not said: single turns at a core cost as much."""
+"""A smaller share of the makespan, or less time, is left out: single turns at a core cost as much."""
 _BUSY = 0.25
 _WELL_USED = 0.7
 _MOSTLY = 0.5
@@ -55,7 +55,7 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
     -------
     Explanation
         Findings that are worth at least 5 % of the makespan and 50 ms, each with what it is worth in
-        seconds, an estimate, and what to do; or why nothing can be said. It prints as text.
+        seconds, an estimate, and a cure; or the reason why there is no answer. It prints as text.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
 
     Notes
     -----
-    Looked for are `taskscope.analysis.explain.finding.Cause`. What a finding is worth is the
+    The causes are those of `taskscope.analysis.explain.finding.Cause`. The worth of a finding is the
     difference of two replays (see `what_if`), or time measured on the critical path. Findings may
     overlap.
     """

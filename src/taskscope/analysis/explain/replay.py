@@ -13,7 +13,7 @@ from taskscope.analysis.quantities import format_count, format_percent, plural
 from taskscope.model.recording import RecordedData
 
 _COUNTING = 0.1
-"""Where counting lines took a larger part of the tasks' time, what they lacked may have been its doing."""
+"""Counting lines that took a larger part of the tasks' time may be the reason of what they lacked."""
 
 
 def replayed_s(

@@ -27,7 +27,7 @@ NONE = -1
 """The place of no task."""
 
 BY_NOTHING, BY_DEPENDENCY, BY_LANE = 0, 1, 2
-"""What a task waited for last: nothing that is recorded, a task that it needs, the one before in its lane."""
+"""The last wait of a task: for nothing recorded, for a task that it needs, for the one before in its lane."""
 
 _MAX_S = 4e9
 _MOST_CACHED = 100_000
@@ -60,7 +60,7 @@ def cached(function: OfComputes[_T_co]) -> OfComputes[_T_co]:
 
 
 def to_ns(seconds: NDArray[np.float64] | float) -> NDArray[np.int64]:
-    """Return seconds as whole nanoseconds, in which sums are exact; those of a century at most."""
+    """Return seconds, up to a century, as whole nanoseconds, in which sums are exact."""
     known = np.nan_to_num(np.asarray(seconds, np.float64), nan=0.0)
     return np.rint(np.clip(known, -_MAX_S, _MAX_S) * 1e9).astype(np.int64)
 
@@ -232,14 +232,14 @@ class Schedule:
         bound_to, start = self.bound_to, self.start
         first = int(start[0]) if len(self) else self.begin
         lag = np.maximum(start - np.where(bound_to == NONE, first, self.stop[bound_to]), 0)
-        # A wait for a worker comes about by itself when it is run again.
+        # A replay makes waits for a worker anew.
         lag[2 * busy_ns(self, start - lag, start, least=self.n_workers) >= lag] = 0
         arrivals = []
         for run in self.runs:
             late = int(to_ns(run.asked_s - self.recording.zero_s)) - (first if len(self) else 0)
             if late > 0 and len(self.runs) > 1:
                 mine = np.flatnonzero(self.run == run.run)
-                # Until it was asked for, nothing of it waited.
+                # Its tasks did not wait before it was started.
                 lag[mine] = np.minimum(lag[mine], np.maximum(start[mine] - first - late, 0))
                 arrivals.append((late / 1e9, mine.tolist()))
         return lag / 1e9, arrivals
@@ -251,7 +251,7 @@ class Schedule:
 
     @property
     def arrivals(self) -> list[tuple[float, list[int]]]:
-        """When later computes were asked for, after the first task began, and their tasks."""
+        """When later computes were started, in seconds after the first task, and their tasks."""
         return self._lags[1]
 
     @cached_property
@@ -305,13 +305,13 @@ class Schedule:
 
 @cached
 def schedules_of(recording: RecordedData, run: int | None = None) -> tuple[Schedule, ...]:
-    """Return a compute as it ran, or all of them: those that overlap together, the earliest first."""
+    """Return one compute, or all, prepared; computes that overlap are one, the earliest first."""
     runs = own_runs(recording, run)
     return tuple(_scheduled(recording, part) for part in _overlapping(recording, runs))
 
 
 def _overlapping(recording: RecordedData, runs: Sequence[Run]) -> list[list[Run]]:
-    """Return computes that are not inside of a task of another, those that overlap in time together."""
+    """Return groups of computes that overlap in time, without computes within a task of another."""
     parts: list[list[Run]] = []
     until_s = 0.0
     for one in sorted(runs, key=lambda one: (one.asked_s, -stop_of(recording, one))):
@@ -457,7 +457,7 @@ class _Keys:
             is_here[self.task[self.first[run] + np.concatenate((graph.data, graph.skipped))]] = True
         is_partial = np.zeros(n, bool)
         is_partial[by[~is_here[key]]] = True
-        # What began after it, by the clocks of a cluster or in a crafted file, cannot be what it waited for.
+        # A task that began later, by the clocks of a cluster, is none that it waited for.
         kept = (found != NONE) & (found < by)
         return np.bincount(by[kept], minlength=n), found[kept], is_partial
 
@@ -659,7 +659,7 @@ def load_of(schedule: Schedule) -> Load:
 
 
 def _lock_share(schedule: Schedule) -> float | None:
-    """Return the mean of what was measured of the computes, each for as long as it took."""
+    """Return the mean over the computes, weighted by their durations."""
     known = [(run.lock_share, run) for run in schedule.runs if run.lock_share is not None]
     seconds = [max(stop_of(schedule.recording, run) - run.start_s, _LEAST_S) for _, run in known]
     return float(np.average([share for share, _ in known], weights=seconds)) if known else None

@@ -31,7 +31,7 @@ KINDS: dict[Kind, str] = {
     "result": "results of other computations",
     "event": "other threads",
 }
-"""What tasks may wait for."""
+"""The kinds of waits, in words."""
 
 _CALLS: tuple[tuple[Kind, str], ...] = (
     # A `with` statement that calls nothing and takes time waits for a lock.
@@ -63,9 +63,9 @@ _ON_CPU = 0.5
 _NEXT_TO_NONE = 0.1
 """A line that reads like a wait is one only with less CPU time than this part of its time."""
 _AT_LOCK = 0.3
-"""The same of a line that takes a lock: it is seen there with the CPU time of what it did before."""
+"""The same for a line that takes a lock, whose samples contain CPU time from before it."""
 _ANYWHERE: frozenset[Kind] = frozenset({"lock", "sleep"})
-"""What the text of a library's line shows: what reads like a file there may be threads that compute."""
+"""Waits that the text of a library's line shows; a call of a file may hide threads that compute."""
 
 
 class CodePlace(NamedTuple):
@@ -73,13 +73,13 @@ class CodePlace(NamedTuple):
 
     share: float
     kind: Kind | None
-    """What was waited for; None: computing, or a wait that is not recognized."""
+    """The kind of wait; None for computing, or a wait that is not recognized."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """An innermost call: what it waits for, the function to name, and whether its own lines decide."""
+    """An innermost call: its kind of wait, the function to name, and whether its own lines decide."""
 
     kind: Kind | None
     function: int
@@ -123,7 +123,7 @@ class Stacks:
         return self._found[prefix]
 
     def waiting(self, prefix: str) -> dict[Kind, float]:
-        """Return which part of the samples of a prefix saw a wait, by what was waited for, most first."""
+        """Return the part of the samples of a prefix in each kind of wait, most first."""
         parts: defaultdict[Kind, float] = defaultdict(float)
         for place in self.places(prefix):
             if place.kind is not None:
@@ -155,7 +155,7 @@ class Stacks:
             yield CodePlace(seconds / whole_s, kind, text)
 
     def _of_call(self, prefix: str, call: _Call) -> Iterator[tuple[Kind | None, str, float]]:
-        """Yield what the time of an innermost call is, and where."""
+        """Yield the kind, place and part of the time of an innermost call."""
         function = self._stacks.functions[call.function]
         lines = self._lines.part(
             (self._lines.function == call.function)
@@ -191,7 +191,7 @@ class Stacks:
         return cpu_share is not None and cpu_share <= min(most, _ON_CPU / self._stretch)
 
     def _wait_of_text(self, text: str, cpu_share: float | None, function: Function) -> Kind | None:
-        """Return what a line waits for that runs no Python but its own."""
+        """Return the kind of wait of a line that calls no Python."""
         kind = _kind_of_text(text)
         if not self._is_off(cpu_share, _AT_LOCK if kind == "lock" else _NEXT_TO_NONE):
             kind = None
@@ -217,7 +217,7 @@ def _kind_of_calls(functions: Sequence[Function]) -> Kind | None:
         kind = next((k for k, files in _OF_FILE if any(f"/{part}" in file for part in files.split())), None)
         if kind == "event" and function.name in _LOCKED:
             kind = "lock"
-        # The caller says what an event of `threading` is for.
+        # The caller decides the kind of an event of `threading`.
         if kind is not None and (found is None or found == "event"):
             found = kind
     return found

@@ -41,7 +41,7 @@ _RERUN = 0.05
 _MIN_SAMPLES = 5
 """Durations of a prefix with fewer tasks are not drawn again."""
 _NO_ANSWER = 4.0
-"""A band whose ends are this factor apart says nothing."""
+"""A band whose ends are this factor apart is no answer."""
 _CONTENDED = 0.85
 _CPU_HEAVY = 0.3
 _PARTLY = (0.15, 0.85)
@@ -49,30 +49,15 @@ _PARTLY = (0.15, 0.85)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WhatIf(Result):
-    """What the makespan would have been.
+    """A makespan under other conditions, in seconds.
 
-    Parameters
-    ----------
-    workers
-        How many there are; None for as many as there were.
-    recorded_s
-        The makespan of the recording, in seconds.
-    makespan_s, low_s, high_s
-        The estimate for a machine that is as busy with other programs as it was, and between which it lies if
-        durations scatter as they did (four times in five); None where nothing can be said.
-    quiet_s
-        The estimate for a machine without other programs; None where none used its cores, or nobody counted.
-    chain_s, work_s
-        Bounds, in seconds: the longest chain of tasks that need each other, and all task time over the
-        workers; of several computes the sums.
-    limited_by
-        What keeps it from being shorter; see `Limit`.
-    n_replays
-        From how many replays the band is.
-    reason
-        Why nothing can be said.
-    notes
-        What it takes for granted.
+    `workers` is None for as many as there were; `recorded_s` is the makespan of the recording. `makespan_s`
+    is the estimate for a machine that is as busy with other programs as it was, `low_s` and `high_s` between
+    which it lies if durations scatter as they did (four times in five), `quiet_s` the estimate for a machine
+    without other programs, None where none used its cores. Bounds are `chain_s`, the longest chain of tasks
+    that need each other, and `work_s`, all task time over the workers; of several computes the sums.
+    `limited_by` keeps it from being shorter, see `Limit`. The band is from `n_replays` replays. `reason` is
+    why there is no answer, `notes` are assumptions.
     """
 
     workers: int | None
@@ -90,7 +75,7 @@ class WhatIf(Result):
 
     @classmethod
     def unknown(cls, workers: int | None, recorded_s: float, reason: str) -> WhatIf:
-        """Return that nothing can be said, and why."""
+        """Return the reason why there is no answer."""
         return cls(workers, recorded_s, None, None, None, None, None, None, None, 0, reason)
 
     def table(self) -> dict[str, list[object]]:
@@ -98,7 +83,7 @@ class WhatIf(Result):
         return {name: [value] for name, value in self.to_dict().items() if name != "notes"}
 
     def sections(self) -> Iterator[Section]:
-        """Yield the answer, and below it what it takes for granted."""
+        """Yield the answer, and its assumptions below it."""
         yield Section(self._answer(), notes=self.notes)
 
     def _answer(self) -> str:
@@ -139,8 +124,8 @@ def what_if(
     Returns
     -------
     WhatIf
-        An estimate with a band, in seconds, bounds, and what limits it; or why nothing can be said. It
-        prints as text.
+        An estimate with a band, in seconds, bounds, and what limits it; or the reason why there is no answer.
+        It prints as text.
 
     Raises
     ------
@@ -231,7 +216,7 @@ def _band_s(
         for _ in range(n_replays)
     ]
     low_s, high_s = (float(q) for q in np.quantile(drawn_s, (0.1, 0.9)))
-    # How far a replay of what was recorded is from it, is how far this one may be.
+    # The error of a replay of the recorded computes is the least error of this one.
     recorded_s = sum(case.schedule.recorded_s for case in cases)
     error = abs(sum(replayed_s(case.schedule) for case in cases) - recorded_s) / max(recorded_s, 1e-9)
     error = min(error + (_RERUN if any(case.is_other for case in cases) else 0.0), 1.0)
@@ -341,7 +326,7 @@ class _Case:
         return self.load.is_lock_bound or (self.load.cpu_rate or 0.0) >= _CONTENDED * capacity
 
     def makespan_s(self, seconds: NDArray[np.float64], drawn: NDArray[np.int64] | None = None) -> float:
-        """Return how long it takes if tasks take so long, or as long as those that were drawn for them."""
+        """Return the makespan with these durations, or with the durations of drawn tasks."""
         bound_s, lag_s = 0.0, self.lag_s
         if self.is_other or self.is_quiet:
             bound_s = max(self.cpu_bound_s(), self.load.lock_s) + self.schedule.outside_s
@@ -350,7 +335,7 @@ class _Case:
         return max(self._replayed_s(seconds, lag_s), bound_s)
 
     def doubt(self) -> str | None:
-        """Return what is not known and decides how long tasks take on more workers."""
+        """Return the unknown that decides how long tasks take on more workers."""
         load, cores = self.load, self.load.n_cores or 1
         if not self.is_other or self.n_workers <= load.concurrency or self._is_contended(cores):
             return None
