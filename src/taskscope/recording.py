@@ -35,13 +35,13 @@ __all__ = ["Comparison", "Recording", "compare", "load", "recorded"]
 
 
 class Completion(Protocol):
-    """What completes a recording of computes that go on in the background."""
+    """The block that completes a recording whose computes go on in the background."""
 
     def wait(self, timeout: float | None = None) -> Recording:
         """Return the complete recording."""
 
     def then(self, callback: Callable[[Recording], None]) -> None:
-        """Have `callback` called with the complete recording, at once if it is."""
+        """Call `callback` with the complete recording, at once if it is complete."""
 
     def fill(self, due: Recording) -> None:
         """Return once there is something in a recording that was `due`."""
@@ -58,7 +58,7 @@ class Recording(RecordedData):
     """
 
     completion: Completion | None = None
-    """What completes it, where a cluster went on with some of it; None where it is complete."""
+    """The block that completes it, if computes went on after its end; None where it is complete."""
 
     @classmethod
     def of(cls, data: RecordedData) -> Self:
@@ -73,7 +73,7 @@ class Recording(RecordedData):
         return recording
 
     def take(self, other: Recording) -> None:
-        """Have what another recording has; for one that was `due`."""
+        """Set the fields of another recording; for one that was `due`."""
         # `completion` is the last field: until it is another, all can be filled again.
         for field in fields(Recording):
             object.__setattr__(self, field.name, getattr(other, field.name))
@@ -103,7 +103,7 @@ class Recording(RecordedData):
         Raises
         ------
         StillRunningError
-            If it is not over by then; at once on the thread of a scheduler's event loop
+            If it is not over after that time; at once on the thread of a scheduler's event loop
             (``Client(asynchronous=True)``): ``await asyncio.to_thread(recording.wait)`` there.
         OptionError
             If `timeout` is no number of seconds.
@@ -240,8 +240,8 @@ def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | N
     partial
         Return the part before the damage of a damaged file, instead of raising.
     max_bytes
-        Most bytes that may be made of the file, by default 64 MiB and 256 times its size; what is more is
-        refused before it is unpacked.
+        Most bytes that may be made of the file, by default 64 MiB and 256 times its size; larger files are
+        refused before they are unpacked.
 
     Raises
     ------
@@ -252,8 +252,8 @@ def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | N
 
     Notes
     -----
-    A file that ends early, because its process was killed or because a copy was cut off, is no error: what
-    it holds is returned, with ``metadata["truncated"]`` and a message that says so. What is returned with
+    A file that ends early, because its process was killed or because a copy was cut off, is no error: what it
+    holds is returned, with ``metadata["truncated"]`` and a message that says so. A recording returned with
     `partial` is marked in the same way.
     """
     return Recording.of(load_data(path, partial=partial, max_bytes=max_bytes))

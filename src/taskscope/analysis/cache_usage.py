@@ -59,7 +59,7 @@ def _run_rows(recording: RecordedData, run: Run, graph: GraphColumns, bins: Time
 def _events(recording: RecordedData, run: int, graph: GraphColumns, stop: float) -> CacheEvents:
     enter, leave = graph.enter_times(), graph.exit_times(stop)
     came = np.flatnonzero(~np.isnan(enter))
-    # What leaves at the end leaves with `close`; of a compute that goes on, it stays.
+    # Results that stay to the end leave with `close`; of a compute that goes on, it stays.
     went = np.flatnonzero(leave < stop)
     keys = np.concatenate([came, went])
     times = np.concatenate([enter[came], leave[went]])

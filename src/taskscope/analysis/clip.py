@@ -36,7 +36,7 @@ def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> R
         elif block.run in earlier:
             stop = block.start + block.duration
             part = block.part((stop > known_s[block.run]) | (stop >= last_s.get(block.run, np.inf)))
-            # What failed and ran again is one task.
+            # A task that failed and ran again counts once.
             n_before[block.run] += len(np.setdiff1d(block.task, part.task))
             if len(part):
                 blocks.append(part)

@@ -22,7 +22,7 @@ _MAX_SPANS = 40
 _NAME_WIDTH = 24
 _SPAN_WIDTH = 60
 _WITHIN = " / "
-"""What separates a span from one within it."""
+"""The separator between the names of nested spans."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What changed from one recording to another: per prefix and in total, as values and as text."""
+"""The differences of two recordings: per prefix and in total, as values and as text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What changed for the tasks of one prefix.
+    """The differences of the tasks of one prefix.
 
     `mean_ratio` is the mean duration after over that before, `low` and `high` its interval of 95 %
     confidence by bootstrap; None unless both recordings have tasks, two or more for the interval. `kind` is

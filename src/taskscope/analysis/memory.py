@@ -54,8 +54,8 @@ class AllocatedLine:
 class Allocations(Result):
     """Allocations (``malloc``, ``mmap``) that were not yet freed when their sum was largest, measured.
 
-    `lines` are by task and source line, the largest first; those of no task are the last. The memory of the
-    process is another number.
+    `lines` are by task and source line, the largest first; the rows without a task are the last. The memory
+    of the process is another number.
     """
 
     lines: tuple[AllocatedLine, ...]

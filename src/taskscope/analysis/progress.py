@@ -148,7 +148,7 @@ def _drawn_s(
     random: np.random.Generator,
     n_replay: int,
 ) -> NDArray[np.float64]:
-    """Return how long the tasks ahead of a prefix take in a replay, those in flight first."""
+    """Return the drawn durations of a prefix's remaining tasks, the running ones first."""
     sample = samples[row.prefix]
     if n_replay % 3:
         late = sample[-max(_LATE, len(sample) // 4) :]
@@ -280,7 +280,7 @@ class Estimates:
         )
 
     def _graph(self, run: int, rows: Sequence[PrefixProgress], in_flight: Sequence[int]) -> _LeftGraph | None:
-        """Return the graph of the tasks that are left; those in flight are the first."""
+        """Return the graph of the tasks that are left; the running ones are the first."""
         ended = self._recorder.ended(run)
         n_keys = sum(row.total + row.skipped for row in rows)
         shape = None if ended is None else self._shape(run, max(int(ended.max(initial=-1)) + 1, n_keys))
@@ -300,7 +300,8 @@ class Estimates:
             ready[int(shape.group[task])].append(task)
         # Which of the ready tasks of a group is in flight makes no difference.
         begun = [ready[group].pop() for group in in_flight if ready[group]]
-        # What became ready last runs first: tasks whose dependencies have ended, before those without any.
+        # The task that became ready last runs first: tasks whose dependencies have ended, before those
+        # without any.
         others = np.setdiff1d(left, begun)
         others = others[np.argsort(shape.n_dependencies[others] == 0, kind="stable")]
         order = np.concatenate([np.array(begun, np.int64), others])
@@ -345,8 +346,9 @@ class Progress:
     which at least one compute ran; `left` is the estimate of the seconds that are left, None without evidence
     and when nothing runs. `prefixes` have the same counts, by first appearance. `scheduled` is the state of
     tasks without a worker as a cluster's scheduler reported it. `skipped` tasks do not have to run and are in
-    no other number. `starting` says of a pool of processes that runs no task yet "starting 2 processes,
-    3.3 s". With `is_on_cluster` running tasks were given to workers, which may not have begun them.
+    no other number. `starting` is the text for a pool of processes before its first task: "starting 2
+    processes, 3.3 s". With `is_on_cluster` running tasks were given to workers, which may not have begun
+    them.
     """
 
     total: int

@@ -48,7 +48,7 @@ _HOLDS: Mapping[str, Literal["name", "remark", "address", "public"]] = {
     "cell": "public",
     "scheduler": "public",
 }
-"""What columns of text hold; a column that is not here, of any table, holds names."""
+"""The kinds of text in columns; a column that is not here, of any table, holds names."""
 
 
 @cache
@@ -61,7 +61,7 @@ def _texts(table: type) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What becomes of each kind of text that leaves the machine; equal texts become equal ones.
+    """The replacement of each kind of text in a redacted recording; equal texts become equal ones.
 
     `name` replaces names of keys, groups, labels and functions, and `remark` errors and messages; with
     `hides_host` host and threads lose their names.
@@ -140,8 +140,8 @@ def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData
     """Return the recording as it may leave the machine; credentials in URLs are always hidden.
 
     With True names of keys, groups, labels, functions and their files become ``name-1``, ``name-2``…, of
-    errors and messages only the beginning is left, and host and threads lose their names. A function gives
-    each of these texts (but those of threads) its replacement.
+    errors and messages only the beginning is left, and host and threads lose their names. A function returns
+    the replacement of each of these texts, but for threads.
     """
     redaction = Redaction.of(redact)
     sources = tuple(map(redaction.source, recording.activities.sources))

@@ -90,7 +90,7 @@ def _printed(text: str) -> str:
 
 
 class Result:
-    """What an analysis of a recording returns; subclasses are frozen dataclasses with ``repr=False``.
+    """The base of the results of analyses; subclasses are frozen dataclasses with ``repr=False``.
 
     It prints as text, and a notebook shows it as a table.
     """

@@ -154,7 +154,7 @@ def _needs(graph: GraphColumns, is_task: NDArray[np.bool_]) -> Mapping[int, Sequ
 def _layers(groups: Sequence[int], needs: Mapping[int, Sequence[int]]) -> dict[int, int]:
     """Return the layer of each group, dependencies first.
 
-    Of groups whose tasks need each other's, the one that needs the fewest that are left comes first.
+    In a circle of groups, the one with the fewest remaining dependencies is first.
     """
     left = {group: set(needs.get(group, ())) for group in groups}
     dependents: defaultdict[int, list[int]] = defaultdict(list)

@@ -118,7 +118,7 @@ _BOKEHS_INK = "#444444"
 
 
 def darken(plot: figure) -> None:
-    """Give a figure that was drawn for a light ground a dark one, and text that can be read there.
+    """Set the colours of a figure for a dark background.
 
     Set on the figure itself, because a theme belongs to the document that a figure is put into.
     """
@@ -196,7 +196,7 @@ def _pixels(coverage: Coverage, colours: NDArray[np.uint8]) -> NDArray[np.uint32
 
 
 def html_document(layout: LayoutDOM, title: str, mode: str | None = None) -> str:
-    """Return a page with the figure; `mode`: where Bokeh's scripts come from, by default the page."""
+    """Return a page with the figure; `mode`: the source of Bokeh's scripts, by default the page."""
     try:
         resources = Resources(mode=mode or "inline")  # type: ignore[arg-type]  # Bokeh checks it
     except ValueError as error:

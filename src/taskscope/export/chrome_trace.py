@@ -1,7 +1,7 @@
 """A recording in the Trace Event Format, which Perfetto and ``chrome://tracing`` show.
 
-A worker is a process, a lane a thread, a task a slice; computes and what workers did besides are spans, CPU,
-memory and what the scheduler held are counters, and dependencies are arrows.
+A worker is a process, a lane a thread, a task a slice; computes and other activities of workers are spans,
+CPU, memory and cache usage are counters, and dependencies are arrows.
 
 Events are written as text, column by column: a million tasks make several million events, and making objects
 of these first takes four times as long. Times are whole nanoseconds until they are written, in microseconds.

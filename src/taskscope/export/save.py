@@ -108,7 +108,7 @@ def to_chrome_trace(
 ) -> None:
     """Write a JSON trace that Perfetto (ui.perfetto.dev) and ``chrome://tracing`` open.
 
-    Lanes are threads; CPU, memory and what the scheduler held are counters; dependencies are arrows.
+    Lanes are threads; CPU, memory and cache usage are counters; dependencies are arrows.
     Parameters and errors are those of `save`.
     """
     _write(recording, Path(path).expanduser(), write_chrome_trace, overwrite=overwrite, redact=redact)

@@ -1,6 +1,6 @@
 """The call stacks of a recording in the format of speedscope (speedscope.app).
 
-The types say what of its JSON schema is used, ``file-format-schema.json``. One profile is one worker; where
+The types are the used part of its JSON schema, ``file-format-schema.json``. One profile is one worker; where
 source lines are known, another one has them, without what they called.
 """
 
@@ -28,7 +28,7 @@ class Frame(TypedDict):
 
 
 class Shared(TypedDict):
-    """What all profiles refer to."""
+    """The frames that all profiles refer to."""
 
     frames: list[Frame]
 

@@ -116,7 +116,7 @@ def to_csv(
     """Write every table as a CSV file of its name into a directory, which is made if need be.
 
     Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
-    errors are those of `save`. What is unknown is left empty, and text that a spreadsheet would take for
+    errors are those of `save`. Unknown values are empty, and text that a spreadsheet would take for
     a formula gets an apostrophe in front.
     """
     _write(redacted(recording, redact=redact), directory, ".csv", write_csv, overwrite=overwrite)

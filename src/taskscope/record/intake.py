@@ -19,7 +19,7 @@ _MAX_RUNS = 10_000
 
 
 class Intake:
-    """Admits runs that have begun, and folds the rows of those that go on."""
+    """Adds started runs to the recorder in their order, and appends the new rows of running ones."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Intake:
         return self.is_empty() and self.looks.is_empty()
 
     def admit(self) -> None:
-        """Let the runs in that have begun; the oldest that are over make room."""
+        """Add the started runs; the oldest that are over make room."""
         while self._arrived:
             state = RunState(
                 self._arrived.popleft(),

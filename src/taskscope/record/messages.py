@@ -58,7 +58,7 @@ class MessageLog:
         self._seen[Message(time_s, level, text, worker, event)] = _Seen(time_s, time_s, 1)
 
     def fault(self, where: str, error: BaseException) -> None:
-        """Add a fault of our own; the first of a kind is logged with its traceback."""
+        """Add a fault of taskscope; the first of a kind is logged with its traceback."""
         text = f"taskscope failed in {where}: {describe(error)}; the computation was not affected"
         if self.add("warning", text):
             _log.warning(text, exc_info=error)

@@ -1,4 +1,4 @@
-"""The one thread that folds what was recorded and calls its subscribers, ten times a second."""
+"""The thread that folds new rows and calls its subscribers, ten times a second."""
 
 from __future__ import annotations
 
@@ -34,14 +34,11 @@ class Pump:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stop = threading.Event()
-        """These two are the thread's own: what is asked of one is nothing to the next."""
+        """These two are the thread's own: they are not shared with the next thread."""
         self._thread: threading.Thread | None = None
 
     def subscribe(self, subscriber: Callable[[Tick], None]) -> Callable[[], None]:
-        """Have `subscriber` called on every tick, on the pump's thread; return what ends that.
-
-        An error in it is counted as a fault of ours and harms nobody.
-        """
+        """Call `subscriber` on every tick, on the pump's thread, until the returned function is called."""
         self._subscribers[subscriber] = None
         return lambda: self.unsubscribe(subscriber)
 
@@ -53,7 +50,7 @@ class Pump:
         """Make the thread beat within a tick, and start it if it is not there."""
         with self._lock:
             self._wake.set()
-            # An interrupt may have come before it was started.
+            # It may not have been started, after an interrupt.
             if self._thread is None or not self._thread.is_alive():
                 self._stop.set()
                 self._wake, self._stop = threading.Event(), threading.Event()
@@ -63,11 +60,11 @@ class Pump:
                 self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and wait for it; what wakes the pump meanwhile starts another."""
+        """End the thread and wait for it; `wake` during that starts another."""
         self.wait_for(self.tell_to_stop())
 
     def tell_to_stop(self) -> threading.Thread | None:
-        """Have the thread end, and return it; what wakes the pump from now on starts another."""
+        """Stop the thread, and return it; a later `wake` starts another."""
         with self._lock:
             self._stop.set()
             self._wake.set()
@@ -75,7 +72,7 @@ class Pump:
             return thread
 
     def wait_for(self, thread: threading.Thread | None) -> None:
-        """Wait until a thread that was asked to has ended."""
+        """Wait for the end of a stopped thread."""
         if thread is not None and thread.ident not in {None, threading.get_ident()}:
             thread.join(_JOIN_S)
 

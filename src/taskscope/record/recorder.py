@@ -134,7 +134,7 @@ class Recorder:
         self._intake.put(log)
 
     def fault(self, where: str, error: BaseException) -> None:
-        """Count an error of our own, which the user's computation must never see."""
+        """Count a fault of taskscope, which the user's computation must never see."""
         try:
             self.messages_log.fault(where, error)
         except Exception:  # noqa: BLE001 - the stack is full, or a handler of the user's loggers raises
@@ -149,7 +149,7 @@ class Recorder:
         self.messages_log.add("warning", text)
 
     def note_fused(self, fused: Mapping[str, str]) -> None:
-        """Note which groups are fused into the tasks of groups that were not seen yet, by their names."""
+        """Record which groups are fused into the tasks of new groups, by their names."""
         self._groups.note_fused(fused)
 
     def note_holdings(self, run: int, time_s: float, holdings: Sequence[Holding]) -> None:
@@ -280,7 +280,7 @@ class Recorder:
         return self._tasks.metered
 
     def newly_metered(self, reader: Reader[RowNumbers]) -> tuple[NDArray[np.int64], list[RowBlock]]:
-        """Return the rows of these that a reader has not read, ascending, with their tasks."""
+        """Return the unread rows of these tasks, ascending, with their tasks."""
         with self._lock:
             rows = np.sort(reader.next()[1].row)
             rows = rows[rows >= self._tasks.dropped]

@@ -119,7 +119,7 @@ def prefix_progress(
     if log is None or log.stop is not None or not log.scheduled:
         return ordered
     scheduled = log.scheduled
-    # Tasks that ended after the scheduler's answer do not wait any more.
+    # Tasks that ended after the scheduler's answer no longer wait.
     return [replace(row, scheduled=scheduled.get(row.prefix) if row.ahead else None) for row in ordered]
 
 
@@ -205,7 +205,7 @@ def without_ended(running: Sequence[RowBlock], ended: Sequence[RowBlock], now_s:
 def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:
     """Return how many tasks of each group of a run are in flight, by the group's id.
 
-    Of a cluster with very many of them the number is that of the last poll.
+    On a cluster with very many tasks the number is from the last poll.
     """
     if log is None:
         return Counter()

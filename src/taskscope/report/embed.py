@@ -1,4 +1,4 @@
-"""What an offline page carries: data, dependencies, and the script that draws them; keys stay text."""
+"""The data of an offline page: data, dependencies, and the script that draws them; keys stay text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from taskscope.analysis.summary import MAX_EXPLAINED
 from taskscope.model.recording import RecordedData, count_tasks
 
 TICK_S = 1e-6
-"""What times are rounded to, but for long tasks in large numbers."""
+"""The step to which times are rounded, but for many long tasks."""
 
 _MANY_TASKS = 250_000
 _TICKS_PER_TASK = 500
@@ -127,7 +127,7 @@ class PackedLinks(TypedDict):
 
 def pack_links(recording: RecordedData, max_bytes: int) -> PackedLinks | None:
     """Return the dependencies of a recording's rows; None where they take more than `max_bytes`."""
-    # What does not shrink to a fortieth would be too much, whatever it is.
+    # A page that does not shrink to a fortieth is too large in any case.
     n_edges = sum(len(graph.edges) for graph in recording.graphs.values())
     if 4 * n_edges > _MAX_RATIO * max_bytes:
         return None

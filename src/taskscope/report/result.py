@@ -1,4 +1,4 @@
-"""What stays under a cell: text, and HTML with a picture that an interactive chart covers where it may."""
+"""The static result under a cell: text, and HTML with a picture below an interactive chart."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def remarks_html(recording: RecordedData, summary: Summary) -> str:
 
 
 def prefix_table_html(summary: Summary, *, more_charts: bool = False) -> str:
-    """Return one row per prefix, folded away; with it the charts above unfold where `more_charts`."""
+    """Return the folded table with a row per prefix; with `more_charts` it unfolds the charts above, too."""
     n = len(summary.totals.prefixes)
     if not n:
         return ""

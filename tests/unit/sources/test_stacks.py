@@ -137,7 +137,7 @@ def test_a_compute_that_is_over_at_once_says_why_there_are_no_samples(run: tasks
     note = run.recording.profile().note
     assert (
         note
-        == "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for"
+        == "no sample was taken: without the option `lines`, sampling begins 0.1 s after the first compute"
     )
 
 

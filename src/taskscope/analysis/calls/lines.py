@@ -45,10 +45,10 @@ _MOST_KNOWN = 20
 class Line:
     """One source line, as samples saw it (`hits` is None), or counted and timed.
 
-    `source` is None where the file is not here, or has changed since. `seconds` contain what the line called;
-    `seconds_error` is their standard error, 0 where they were timed. `self_seconds` are those in which the
-    line itself ran, or C code that it called (NaN where timed). `cpu_share` is the part of the time in which
-    its thread had a core, NaN where unknown.
+    `source` is None where the file is not here, or has changed since. `seconds` contain the line's calls;
+    `seconds_error` is their standard error, 0 where they were timed. `self_seconds` only the line itself and
+    the C code that it called (NaN where timed). `cpu_share` is the part of the time in which its thread had a
+    core, NaN where unknown.
     """
 
     number: int
@@ -65,7 +65,8 @@ class Line:
 class FunctionLines:
     """The lines of one function that samples saw, or that ran, by number.
 
-    `seconds` are those in which it was on a stack, an estimate; the sum of its lines where they were timed.
+    `seconds` are the time in which it was on a stack, an estimate; the sum of its lines where they were
+    timed.
     """
 
     function: Function
@@ -202,12 +203,12 @@ def lines(
     >>> with taskscope.profile(display=False) as run:
     ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
     >>> run.recording.lines()
-    no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for
+    no sample was taken: without the option `lines`, sampling begins 0.1 s after the first compute
 
     Notes
     -----
     For tasks in threads of this process, in local process pools, and on clusters where lines were
-    asked for. A line has the time of what it calls, too. Source text is left out where its file
+    asked for. The time of a line includes its calls. Source text is left out where its file
     has changed since. Sampled lines shorter than a few hundredths of a second are hardly met, and
     without ``lines`` the first tenth of a second is not sampled. Counting is exact, needs Python 3.12
     or later, and costs one to three microseconds a line.

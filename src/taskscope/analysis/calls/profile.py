@@ -1,4 +1,4 @@
-"""What worker threads were doing, as a tree of calls with the time they took: a statistical profile."""
+"""The sampled calls of worker threads, as a tree with their times: a statistical profile."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Profile(Result):
 
     Notes
     -----
-    Seconds are estimates: each sample stands for the time since the one before. A share of ``p`` in ``n``
+    Seconds are estimates: each sample counts for the time since the one before. A share of ``p`` in ``n``
     samples has a standard error of about ``sqrt(p (1 - p) / n)``, which the table has as ``share_error``.
     """
 
@@ -221,7 +221,7 @@ def _tree(stacks: StackColumns, rows: StackRows) -> CallNode:
 
 def _prefix_tree(stacks: StackColumns, rows: StackRows, prefix: str) -> CallNode:
     n = len(stacks.parent)
-    # The last place is that of samples that saw no call, whose node is -1.
+    # The last place is for samples without a call, whose node is -1.
     count = np.bincount(rows.node % (n + 1), rows.count, n + 1).astype(np.int64)
     seconds = np.bincount(rows.node % (n + 1), rows.seconds, n + 1)
     below: defaultdict[int, list[CallNode]] = defaultdict(list)
@@ -284,7 +284,7 @@ def _why_empty(recording: RecordedData, unseen: Sequence[str]) -> str:
         return "nothing was sampled: profile with stacks=True"
     if recording.runs and unseen:
         return f"tasks of the scheduler {', '.join(unseen)} run where taskscope does not sample"
-    return "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for"
+    return "no sample was taken: without the option `lines`, sampling begins 0.1 s after the first compute"
 
 
 _MAX_BINS = 120
@@ -394,7 +394,7 @@ def _factors(
     seconds: NDArray[np.float64],
     measured_s: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return what to multiply rows by; 1 for those not chosen, or of whose tasks nothing is known."""
+    """Return the factor of each row; 1 for those not chosen, or of whose tasks nothing is known."""
     sampled_s = np.bincount(prefix[chosen], seconds[chosen], len(measured_s))
     is_known = (sampled_s > 0) & (measured_s > 0)
     factor = np.where(is_known, measured_s / np.where(is_known, sampled_s, 1.0), 1.0)

@@ -1,1 +1,1 @@
-"""What pages and pictures show of a recording: tables of a page, coverage, colours, what lanes are called."""
+"""The values that pages and pictures show: tables of a page, coverage, colours, names of lanes."""

@@ -16,7 +16,7 @@ PALETTE: tuple[str, ...] = (
 )
 """Given by first appearance; far apart for colour-blind eyes, on light and on dark.
 
-Reds come last, for red is what failed.
+Reds are last, because red marks failed tasks.
 """
 
 N_COLOURS = len(PALETTE)
@@ -41,7 +41,7 @@ def rgb(colour: str) -> tuple[int, int, int]:
 
 
 def prefix_colours(recording: RecordedData) -> dict[str, int]:
-    """Return the number of each prefix's colour, that of the live views, by when its first task began."""
+    """Return the number of each prefix's colour, as in live views: by the start of its first task."""
     numbers = colours_of(recording.groups)
     return {row.prefix: numbers[row.prefix] for row in prefix_progress(recording)}
 

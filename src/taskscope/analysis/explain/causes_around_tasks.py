@@ -304,7 +304,7 @@ def _was_in_vain(schedule: Schedule) -> NDArray[np.bool_]:
 
 
 def _ran_before(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return which executions came after another of the same task."""
+    """Return which executions repeat an earlier one of the same task."""
     n = len(schedule)
     first = np.full(int(schedule.task.max(initial=-1)) + 1, n, np.int64)
     np.minimum.at(first, schedule.task, np.arange(n))

@@ -72,7 +72,7 @@ def interpreter_lock(part: Part) -> Iterator[Finding]:
 
 
 def lock(part: Part) -> Iterator[Finding]:
-    """Find that tasks took turns at a lock of the user's own, for which more workers do not help."""
+    """Find tasks that took turns at a lock of the user's own, where more workers do not help."""
     schedule = part.schedule
     at_lock = schedule.seconds * schedule.at_lock
     names = [
@@ -364,7 +364,7 @@ def stragglers(part: Part) -> Iterator[Finding]:
 
 
 def _why_late(part: Part, late: NDArray[np.int64]) -> tuple[str, str]:
-    """Return by how much more data late tasks worked on, and what to do."""
+    """Return how much larger the inputs of late tasks were, and the advice."""
     schedule = part.schedule
     like = np.isin(part.kind, part.kind[late]) & ~part.is_late
     for sizes, what in ((schedule.input_bytes, "inputs"), (schedule.nbytes, "results")):

@@ -63,7 +63,7 @@ class PathStep:
     """A task or a wait on a critical path; each begins where the one before it ended.
 
     `run` is None between computes. `start_s` is in seconds after `Recording.started_at`. A task has its key,
-    prefix, lane and row in the table ``tasks``, and in `after` what it waited for last: ``"dependency"``,
+    prefix, lane and row in the table ``tasks``, and in `after` its last predecessor: ``"dependency"``,
     ``"lane"`` (the task before in its lane), or nothing. A wait has its `cause`, see `WaitCause`.
     """
 
@@ -99,7 +99,7 @@ _Steps: TypeAlias = list[NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CriticalPath(Result):
-    """What set the makespan: tasks, and waits in between, that follow each other without a gap.
+    """The critical path: tasks, and waits in between, that follow each other without a gap.
 
     `run` is its compute; None for all of them. `steps_ns` is how long each step took, in whole nanoseconds,
     which add up to `makespan_ns` exactly. `slack_s` has a value for each row of the table ``tasks``: how much
@@ -165,7 +165,7 @@ class CriticalPath(Result):
         return {one: number[run == one] for one in np.unique(run).tolist()}
 
     def waits_s(self, *causes: WaitCause) -> list[tuple[float, float]]:
-        """Return when its waits of these causes began and ended, the earliest first."""
+        """Return start and stop of its waits of these causes, the earliest first."""
         found = np.isin(self._columns.what, [_CAUSES.index(cause) for cause in causes])
         start, stop = self._columns.start[found] / 1e9, self._columns.stop[found] / 1e9
         return list(zip(start.tolist(), stop.tolist(), strict=True))
@@ -367,7 +367,8 @@ class _Walk:
         places = np.array(path)
         start, run = schedule.start[places], schedule.run[places]
         stop = np.minimum(schedule.stop[places], np.concatenate(([cursor], start[:-1])))
-        # The wait before each: since what it waited for ended, or since the first task or attempt began.
+        # The wait before each: since the end of its predecessor on the path, or since the first task or
+        # attempt began.
         first = min(int(schedule.start[0]), self._first_attempt(), int(start[-1]))
         since = np.concatenate((stop[1:], [first]))
         causes = self._causes(places, since, start)
@@ -417,7 +418,8 @@ class _Walk:
     def _activities(self, places: NDArray[np.int64]) -> dict[int, list[tuple[int, int, int]]]:
         """Return start, stop and cause of what workers did for the tasks at these places.
 
-        An attempt that failed had its lane to itself: the next task in it waited for it, whosever it was.
+        A failed attempt blocked its lane: the next task in that lane waited for it, also if it is another
+        task.
         """
         schedule = self._schedule
         rows = schedule.recording.activities.rows

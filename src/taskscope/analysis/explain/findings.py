@@ -86,7 +86,7 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
     found = [replace(finding, code=_code(recording, run, finding)) for finding in found]
     others_s, note = _waited_for_others(recording, run, makespan_s)
     if others_s >= _MOSTLY * makespan_s:
-        # What its own tasks did has little to do with how long it took.
+        # Its own tasks have little influence on its duration.
         return Explanation((), makespan_s, None, note)
     notes = [*([note] if note else []), *_verdict(whole, found)]
     return Explanation(tuple(found), makespan_s, None, ". ".join(notes) or None)

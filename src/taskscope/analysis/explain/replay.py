@@ -13,7 +13,7 @@ from taskscope.analysis.quantities import format_count, format_percent, plural
 from taskscope.model.recording import RecordedData
 
 _COUNTING = 0.1
-"""Counting lines that took a larger part of the tasks' time may be the reason of what they lacked."""
+"""A larger share of the tasks' time for counting lines makes other findings unreliable."""
 
 
 def replayed_s(

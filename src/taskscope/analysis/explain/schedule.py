@@ -1,4 +1,4 @@
-"""Computes as they ran, prepared once: tasks by start, what each waited for, how busy workers were.
+"""Computes as they ran, prepared once: tasks by start, the predecessor of each, and the load of workers.
 
 Computes that overlap in time are one graph: tasks of the same key are one task, and a task may need the
 result of another compute.
@@ -82,7 +82,7 @@ def makespan_of(recording: RecordedData, run: int | None) -> float:
 
 
 def key_texts(recording: RecordedData, run: int, tasks: NDArray[np.integer] | None = None) -> list[str]:
-    """Return the keys of a compute's graph as text, of these tasks or of all."""
+    """Return the keys of these tasks, or of all, of a compute's graph as text."""
     graph = recording.graphs[run]
     numbers = np.arange(len(graph.group)) if tasks is None else tasks
     names = [recording.groups[group].name for group in graph.group[numbers].tolist()]
@@ -353,7 +353,7 @@ def _scheduled(recording: RecordedData, runs: Sequence[Run]) -> Schedule:
     lane = _joined([b.lane for b, _ in blocks], np.int64)
     order = np.lexsort((stop, start))
     if len(runs) > 1:
-        # What two clients' computes have in common is in the rows of both.
+        # The common tasks of two clients' computes are in the rows of both.
         order = order[_is_first(keys.task[place][order], start[order], lane[order])]
     place, start, stop, lane = place[order], start[order], stop[order], lane[order]
     task = keys.task[place]

@@ -131,7 +131,7 @@ class Stacks:
         return dict(sorted(parts.items(), key=lambda part: -part[1]))
 
     def words(self, prefixes: Sequence[str], kinds: Collection[Kind | None] | None = None) -> str:
-        """Return the place where most samples saw tasks of these prefixes; empty where there is none."""
+        """Return the source line with most samples of these prefixes; empty where there is none."""
         for prefix in prefixes:
             for place in self.places(prefix):
                 if kinds is None or place.kind in kinds:
@@ -199,7 +199,7 @@ class Stacks:
 
 
 def _call_of(stacks: StackColumns, node: int) -> _Call:
-    """Return what an innermost call is, by it and by the calls that led to it."""
+    """Classify the innermost call of a stack, by it and by its callers."""
     path: list[int] = []
     while node >= 0 and len(path) < _MOST_CALLERS:
         path.append(int(stacks.function[node]))

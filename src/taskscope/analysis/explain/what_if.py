@@ -19,7 +19,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import number_prefixes
 
 Limit: TypeAlias = Literal["chain", "workers", "cores", "interpreter-lock", "lock", "outside"]
-"""What keeps a makespan from being shorter: the longest chain of tasks that need each other, the number of
+"""The limit of a makespan: the longest chain of tasks that need each other, the number of
 workers, that of cores, that threads take turns in running Python, or at a lock of the user's own, or what is
 outside of tasks."""
 
@@ -108,7 +108,7 @@ def what_if(
     *,
     run: int | None = None,
 ) -> WhatIf:
-    """Return what the makespan would have been with other workers, or with other durations.
+    """Estimate the makespan with other workers, or with other durations.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def what_if(
     The recorded graph is run again in Dask's order: with its own schedulers the task runs first
     that became ready last; on a cluster tasks keep their workers where the number is the same.
     Waits that were not for a worker stay. The band is from durations drawn again within prefixes
-    (up to 200 times; seeded), and wider by as much as a replay of what was recorded is off. Tasks
+    (up to 200 times; seeded), and wider by the error of a replay of the recording itself. Tasks
     that burn CPU get no faster by workers beyond the cores, nor, where they were seen to take
     turns, beyond the interpreter's lock; where that is not known the upper end allows for it.
     Memory and disks are taken to be no limit.
@@ -352,7 +352,7 @@ class _Case:
         return max(self.schedule.recorded_s - guess_s, 0.0) if self.doubt() else 0.0
 
     def notes(self) -> Iterator[str]:
-        """Yield what an estimate for more or fewer workers takes for granted."""
+        """Yield the assumptions of an estimate for more or fewer workers."""
         if self.is_other:
             yield from self._notes_of_cores()
             if self.schedule.at_lock.any():

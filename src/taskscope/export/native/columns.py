@@ -213,7 +213,7 @@ def is_sorted(run: NDArray[np.int32]) -> bool:
 
 
 def _distinct(run: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the numbers that occur, some of them maybe more than once."""
+    """Return the numbers that occur; neighbouring equal ones once."""
     return run[np.concatenate(([True], run[1:] != run[:-1]))] if len(run) else run
 
 

@@ -42,7 +42,7 @@ class CacheRows(Rows):
     ]
 
     def until(self, end: float) -> _Floats:
-        """Return until when each row is true: the next one of its run and group, or `end`."""
+        """Return when each row is replaced by the next row of its run and group; `end` for the last ones."""
         order = np.lexsort((self.time, self.group, self.run))
         run, group, time = self.run[order], self.group[order], self.time[order]
         is_last = np.ones(len(self), np.bool_)

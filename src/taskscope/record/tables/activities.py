@@ -21,7 +21,7 @@ _MAX_TRANSFERS = 200_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewActivities:
-    """Activities that a reader has not read."""
+    """The unread activities of a reader."""
 
     first: int
     rows: ActivityRows
@@ -89,7 +89,7 @@ class ActivityLog(Log[ActivityRows]):
         self.completed.append(RowNumbers(np.array(completed, np.int64)))
 
     def news(self, new: Reader[ActivityRows], completed: Reader[RowNumbers], n_sources: int) -> NewActivities:
-        """Return the activities that these readers have not read, and new bytes of those before them."""
+        """Return the unread activities of these readers, and new byte counts of earlier ones."""
         n_read = new.cursor
         first, rows = new.next()
         late = np.unique(completed.next()[1].row)

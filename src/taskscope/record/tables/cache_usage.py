@@ -18,7 +18,7 @@ _PAUSE_S = 0.09
 
 
 def metric_name(metric: Callable[[object], object]) -> str:
-    """Return what to call a cache metric of the user's."""
+    """Return the name of a user's cache metric."""
     return str(getattr(metric, "__name__", type(metric).__name__))
 
 
@@ -109,7 +109,7 @@ class Occupancy:
     def _free(
         self, tasks: NDArray[np.int32], steps: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the keys that these landings free, and by which of them."""
+        """Return the keys that these landings free, and for each the landing that freed it."""
         assert self._needed is not None, "advance begins first"
         first, last = self._offset[tasks], self._offset[tasks + 1]
         counts = last - first

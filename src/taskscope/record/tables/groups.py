@@ -21,7 +21,7 @@ class GroupTable:
     def __init__(self) -> None:
         self.groups: list[Group] = []
         self._fused: dict[str, str] = {}
-        """The groups that are fused into the tasks of groups that come, by their names."""
+        """The groups that are fused into the tasks of later groups, by their names."""
         self._ids: dict[object, int] = {}
         self._variants: dict[tuple[int, str | None, str | None], int] = {}
         self._has_functions = False
@@ -86,7 +86,7 @@ class GroupTable:
         return len(self.groups) - 1
 
     def note_fused(self, fused: Mapping[str, str]) -> None:
-        """Note which groups are fused into the tasks of groups that come, by their names."""
+        """Record which groups are fused into the tasks of later groups, by their names."""
         self._fused |= {name: of for name, of in fused.items() if of and name not in self._ids}
 
     def add(self, group_id: int, sums: GroupSums) -> None:

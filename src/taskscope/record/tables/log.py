@@ -187,7 +187,7 @@ class TaskLog(Log[RowBlock]):
         cpu: NDArray[np.float32],
         is_shared: NDArray[np.bool_],
     ) -> NDArray[np.int64]:
-        """Set the CPU time of rows, known by task and start; return those that are left, ascending.
+        """Set the CPU time of rows, known by task and start; return the remaining ones, ascending.
 
         Blocks are replaced: recordings that were taken before keep theirs.
         """

@@ -25,7 +25,7 @@ class RecentLog(Generic[_T]):
 
     @property
     def cursor(self) -> int:
-        """The number of the next record after those that are left; 0 where none is."""
+        """The number of the next record; 0 where none is."""
         try:
             return self._held[-1][0] + 1
         except IndexError:
@@ -33,7 +33,7 @@ class RecentLog(Generic[_T]):
 
     @property
     def dropped(self) -> int:
-        """How many of them are no longer kept, always the oldest."""
+        """How many records were dropped, the oldest first."""
         kept = self._held.copy()
         return kept[0][0] if kept else 0
 

@@ -269,7 +269,7 @@ class StackLog:
                 function=np.array(self._function[at.nodes :], np.int32),
                 prefixes=list(self._prefixes)[at.prefixes :],
                 workers=list(self._workers)[at.workers :],
-                # What clients do between computes is in no chart.
+                # Charts leave out clients' work between computes.
                 rows=rows.part(rows.run >= 0),
                 open_rows=open_rows.part(open_rows.run >= 0),
             )

@@ -163,7 +163,7 @@ def _take_reported(batches: list[ReportedTasks]) -> list[ReportedTasks]:
 
 
 def n_takes(batches: Sequence[ReportedTasks]) -> float:
-    """Return an upper bound of how often rows are taken of these batches: two in a row are many rows."""
+    """Return an upper bound of the number of reads of these batches: two in a row are many rows."""
     return 2 * sum(map(len, batches)) / MAX_ROWS
 
 

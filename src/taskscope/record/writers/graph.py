@@ -52,7 +52,7 @@ class ResultEvent:
 
 
 class LandingLog:
-    """Keeps nothing itself: each reader's queue has what that reader has not taken."""
+    """Keeps nothing itself: each reader's queue has its unread rows."""
 
     def __init__(self) -> None:
         self._readers: list[deque[ResultEvent]] = []
@@ -317,7 +317,7 @@ class GraphBuilder:
         return np.array(list(sizes), np.int32), possible_sizes(np.array(list(sizes.values()), np.float64))
 
     def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
-        """Return group ids and keys of these tasks, which may be unprocessed."""
+        """Return group ids and keys of these tasks, also of unprocessed ones."""
         keys = [self._keys[i] for i in tasks.tolist()]
         return self.groups(tasks, keys), key_block(keys)
 

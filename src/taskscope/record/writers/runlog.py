@@ -51,7 +51,7 @@ class Lines(Protocol):
     """The part of `taskscope.sources.local.lines.LineSource` that a run's tasks use."""
 
     def begin(self) -> tuple[Any, Any] | None:
-        """Begin to measure this thread; None where that is not possible."""
+        """Start measuring this thread; None where that is not possible."""
 
     def end(self, measuring: tuple[Any, Any], run: int, key: object) -> None:
         """Record the lines of this thread's task."""
@@ -148,7 +148,7 @@ class RunLog:
         self.thread = threading.get_ident()
         """The thread that began it."""
         self.execution: str | None = None
-        """The id of the request by which the kernel ran the cell that began it."""
+        """The id of the kernel's request that ran its cell."""
         self.scheduler: str | None = None
         self.n_workers: int | None = None
         self.n_tasks = 0
@@ -209,7 +209,7 @@ class RunLog:
         self.lines: Lines | None = None
         """The meter of lines of functions in its tasks; None where none are measured."""
         self.memory: Memory | None = None
-        """What records which task allocates memory; None where nothing does."""
+        """The recorder of allocations by task; None where nothing does."""
         self.lock_looks = (0, 0)
         """How often a sampler wanted the interpreter's lock of its tasks, and how often a thread had it."""
         self.trusts_workers = True

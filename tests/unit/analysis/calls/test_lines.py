@@ -252,7 +252,7 @@ def test_a_cell_of_this_notebook_has_its_source(sampled: Sampled, path: Path) ->
 
 @pytest.mark.parametrize("scheduler", ["processes", "threads"])
 def test_why_there_are_none_is_said_whatever_is_asked_for(sampled: Sampled, scheduler: str) -> None:
-    why = "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for"
+    why = "no sample was taken: without the option `lines`, sampling begins 0.1 s after the first compute"
     recording = sampled(scheduler=scheduler)
     assert [str(recording.lines()), str(recording.lines(function="load"))] == [why, why]
     assert len(replace(recording, stacks=NO_STACKS).lines().table()["line"]) == 0

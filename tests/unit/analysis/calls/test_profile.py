@@ -121,7 +121,7 @@ def test_without_samples_it_is_empty_and_says_why() -> None:
     assert note(recording_of([])) == "nothing was sampled: profile with stacks=True"
     assert (
         note(nothing)
-        == "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for"
+        == "no sample was taken: without the option `lines`, sampling begins 0.1 s after the first compute"
     )
     elsewhere = replace(nothing, runs=(replace(run_of(n_tasks=1), scheduler="MPIPoolExecutor"),))
     assert note(elsewhere) == "tasks of the scheduler MPIPoolExecutor run where taskscope does not sample"
