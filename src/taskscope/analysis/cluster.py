@@ -279,24 +279,6 @@ def _span(span: str, sums: NDArray[np.float64]) -> SpanTotal:
     return SpanTotal(span, int(n), int(n_erred), task_s, own_task_s, cpu_s if n_cpu else None, int(n - n_cpu))
 
 
-@dataclass(frozen=True, slots=True)
-class ExecuteTotals:
-    """Where the time of executing tasks went, as a cluster's workers metered it.
-
-    `cpu_s` and `off_cpu_s` are on and off the CPU of the tasks' threads; `others` are activities and their
-    seconds, most first.
-    """
-
-    cpu_s: float
-    off_cpu_s: float
-    others: tuple[tuple[str, float], ...]
-
-    @property
-    def seconds(self) -> float:
-        """All of it."""
-        return self.cpu_s + self.off_cpu_s + sum(seconds for _, seconds in self.others)
-
-
 def seconds_by_prefix(recording: RecordedData) -> list[PrefixSeconds]:
     """Return the seconds of each activity of executing tasks, by compute and prefix, of all workers."""
     seconds: defaultdict[tuple[int, str, str], float] = defaultdict(float)
@@ -312,19 +294,6 @@ def cpu_by_prefix(recording: RecordedData) -> dict[str, float]:
     for metric in recording.metrics:
         seconds[metric.prefix] += metric.seconds if is_on_cpu(metric.activity) else 0.0
     return dict(seconds)
-
-
-def measure_executing(recording: RecordedData) -> ExecuteTotals | None:
-    """Return where the time of executing tasks went; None where no worker metered it."""
-    if not recording.metrics:
-        return None
-    seconds: defaultdict[str | bool, float] = defaultdict(float)
-    for metric in recording.metrics:
-        on_cpu = is_on_cpu(metric.activity)
-        seconds[metric.activity if on_cpu is None else on_cpu] += metric.seconds
-    cpu_s, off_cpu_s = seconds.pop(True, 0.0), seconds.pop(False, 0.0)
-    others = [(str(name), of) for name, of in seconds.items() if of]
-    return ExecuteTotals(cpu_s, off_cpu_s, tuple(sorted(others, key=lambda item: -item[1])))
 
 
 _ENDS = {"retired", "left", "killed", "timed out", "died"}

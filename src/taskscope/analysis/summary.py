@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from taskscope.analysis.cluster import cpu_by_prefix, measure_executing
+from taskscope.analysis.cluster import cpu_by_prefix
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.memory import allocations, memory_peak
 from taskscope.analysis.quantities import (
@@ -170,18 +170,14 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
 
 
 def _cpu(recording: RecordedData, totals: Totals) -> str:
-    """Return the CPU time of tasks; on a cluster also where the rest of executing them went."""
-    text = format_duration(totals.cpu_s)
-    executing = measure_executing(recording)
-    if totals.n_cpu_unknown and executing is not None and totals.schedulers == (CLUSTER,):
-        text = f"{format_duration(executing.cpu_s)} in tasks that finished"
-    elif totals.cpu_s is not None and totals.n_cpu_unknown:
-        text += f" ({_counted(totals.n_cpu_unknown, 'task')} unknown)"
-    if executing is None:
-        return text
-    large = [(name, seconds) for name, seconds in executing.others if seconds >= executing.seconds / 100]
-    rest = [("off CPU", executing.off_cpu_s), *large]
-    return f"{text}; " + ", ".join(f"{format_duration(s)} {printable(name, _NAME_WIDTH)}" for name, s in rest)
+    """Return the CPU time of tasks; on a cluster the metered time where that of some tasks is unknown."""
+    if not totals.n_cpu_unknown:
+        return format_duration(totals.cpu_s)
+    metered = cpu_by_prefix(recording)
+    if metered and totals.schedulers == (CLUSTER,):
+        return f"{format_duration(sum(metered.values()))} in tasks that finished"
+    unknown = f" ({_counted(totals.n_cpu_unknown, 'task')} unknown)"
+    return format_duration(totals.cpu_s) + ("" if totals.cpu_s is None else unknown)
 
 
 def _peak_memory(recording: RecordedData, totals: Totals) -> str:
