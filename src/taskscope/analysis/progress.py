@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from taskscope.analysis.explain.replay import run_again_s
 from taskscope.analysis.quantities import format_duration, plural
 from taskscope.analysis.totals import State, state_of, union_s
-from taskscope.model.tables.records import Estimate, PrefixProgress, Run
+from taskscope.model.tables.records import Estimate, PrefixProgress, Run, join_progress
 from taskscope.model.tables.workers import Scheduled, sum_scheduled
 from taskscope.record import Recorder
 from taskscope.record.writers.graph import GraphShape
@@ -326,19 +326,6 @@ class Estimates:
 
 
 @dataclass(frozen=True, slots=True)
-class PrefixCount:
-    """How many tasks of one prefix are in which state; `skipped` ones, see `Progress`, are not in `total`."""
-
-    prefix: str
-    total: int
-    finished: int
-    running: int
-    erred: int
-    scheduled: Scheduled | None = None
-    skipped: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Progress:
     """How far the computes of a window are.
 
@@ -360,7 +347,7 @@ class Progress:
     elapsed_s: float
     left: TimeLeft | None
     state: State
-    prefixes: tuple[PrefixCount, ...]
+    prefixes: tuple[PrefixProgress, ...]
     scheduled: Scheduled | None = None
     skipped: int = 0
     is_on_cluster: bool = False
@@ -431,22 +418,15 @@ def _elapsed_s(runs: Sequence[Run], now_s: float) -> float:
     return union_s(starts, stops)
 
 
-def _by_prefix(rows: Sequence[PrefixProgress]) -> tuple[PrefixCount, ...]:
-    same: dict[str, list[PrefixProgress]] = {}
+def _by_prefix(rows: Sequence[PrefixProgress]) -> tuple[PrefixProgress, ...]:
+    same: defaultdict[str, list[PrefixProgress]] = defaultdict(list)
     for row in rows:
-        same.setdefault(row.prefix, []).append(row)
+        same[row.prefix].append(row)
     return tuple(
-        PrefixCount(
-            prefix,
-            total=sum(row.total for row in parts),
-            finished=sum(row.finished for row in parts),
-            running=sum(row.running for row in parts),
-            erred=sum(row.erred for row in parts),
-            scheduled=_scheduled(parts),
-            skipped=sum(row.skipped for row in parts),
-        )
-        for prefix, parts in same.items()
-        if any(row.total for row in parts)
+        replace(whole, scheduled=_scheduled(parts))
+        for parts in same.values()
+        for whole in join_progress(parts)
+        if whole.total
     )
 
 

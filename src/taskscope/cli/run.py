@@ -34,8 +34,9 @@ def progress_line(progress: Progress, width: int) -> str:
 
     Examples
     --------
-    >>> from taskscope.analysis.progress import PrefixCount
-    >>> done = Progress(10, 5, 1, 0, 0, 0.5, 2.0, None, "running", (PrefixCount("inc", 10, 5, 1, 0),))
+    >>> from taskscope.model.tables.records import PrefixProgress
+    >>> inc = PrefixProgress(0, "inc", 10, 5, 0, 1, 0, 0.0)
+    >>> done = Progress(10, 5, 1, 0, 0, 0.5, 2.0, None, "running", (inc,))
     >>> progress_line(done, 80)
     '##########---------- 50% · 5 / 10 tasks · too early to estimate · inc 5/10'
     """

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from taskscope.analysis.display.colours import DARK, LIGHT, PALETTE, colours_of
-from taskscope.analysis.progress import PrefixCount, Progress
+from taskscope.analysis.progress import Progress
 from taskscope.analysis.quantities import format_duration, format_left, format_percent, printable
 from taskscope.analysis.summary import state_word
-from taskscope.model.tables.records import Group, RunningTask
+from taskscope.model.tables.records import Group, PrefixProgress, RunningTask
 
 _WIDTH_PX = 640
 _ROW_PX = 20
@@ -91,7 +91,7 @@ def _svg(progress: Progress, colours: Mapping[str, int]) -> str:
     )
 
 
-def _row(prefix: PrefixCount, colour: str) -> tuple[str, str, int, int, int]:
+def _row(prefix: PrefixProgress, colour: str) -> tuple[str, str, int, int, int]:
     return prefix.prefix, colour, prefix.finished, prefix.running, prefix.total
 
 

@@ -4,15 +4,24 @@ import re
 from base64 import b64decode
 
 from taskscope.analysis.display.colours import PALETTE
-from taskscope.analysis.progress import PrefixCount, Progress, TimeLeft
-from taskscope.model.tables.records import Group, RunningTask
+from taskscope.analysis.progress import Progress, TimeLeft
+from taskscope.model.tables.records import Group, PrefixProgress, RunningTask
 from taskscope.model.tables.workers import Scheduled
 from taskscope.report import live_bundle
 
 
 def test_a_running_block_says_how_far_it_is_and_labels_its_estimate() -> None:
     progress = Progress(
-        10, 4, 2, 1, 0, 0.4, 2.0, TimeLeft(3.0, 2.2, 4.1), "running", (PrefixCount("<inc>", 10, 4, 2, 1),)
+        10,
+        4,
+        2,
+        1,
+        0,
+        0.4,
+        2.0,
+        TimeLeft(3.0, 2.2, 4.1),
+        "running",
+        (PrefixProgress(0, "<inc>", 10, 4, 1, 2, 0, 0.0),),
     )
     bundle = live_bundle(progress, [RunningTask(0, 0, 0, "<inc>", 1.0)], [Group(0, "<inc>", "<inc>", 0)])
     assert bundle["text/plain"] == (
@@ -51,7 +60,7 @@ def test_before_a_compute_it_waits() -> None:
 
 def test_a_task_type_has_the_colour_that_it_has_in_all_views_of_its_session() -> None:
     # The second one of this compute is the seventh of its session.
-    prefixes = (PrefixCount("inc", 10, 10, 0, 0), PrefixCount("dec", 10, 4, 2, 0))
+    prefixes = (PrefixProgress(0, "inc", 10, 10, 0, 0, 0, 0.0), PrefixProgress(0, "dec", 10, 4, 0, 2, 0, 0.0))
     progress = Progress(20, 14, 2, 0, 0, 0.7, 2.0, None, "running", prefixes)
     groups = [Group(0, "inc-1", "inc", 3), Group(1, "dec-1", "dec", 26), Group(2, "dec-2", "dec", 26)]
     data = re.search(r"base64,([^\"]+)", live_bundle(progress, [], groups)["text/html"])

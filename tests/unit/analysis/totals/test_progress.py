@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from taskscope.analysis.progress import PrefixCount, Progress, TimeLeft, headline, measure_progress
+from taskscope.analysis.progress import Progress, TimeLeft, headline, measure_progress
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run
 from taskscope.model.tables.workers import Scheduled
 
@@ -33,7 +33,7 @@ def test_a_running_compute_has_counts_and_the_time_that_is_left() -> None:
         elapsed_s=4.0,
         left=TimeLeft(6.0, 4.0, 11.0),
         state="running",
-        prefixes=(PrefixCount("inc", 6, 4, 2, 0), PrefixCount("add", 4, 0, 0, 0)),
+        prefixes=tuple(rows),
     )
 
 

@@ -4,8 +4,9 @@ import json
 import math
 from typing import Any
 
-from taskscope.analysis.progress import PrefixCount, Progress, TimeLeft
+from taskscope.analysis.progress import Progress, TimeLeft
 from taskscope.jupyter.widgets.values import progress_values
+from taskscope.model.tables.records import PrefixProgress
 
 
 def progress(**values: Any) -> Progress:
@@ -19,7 +20,7 @@ def progress(**values: Any) -> Progress:
         "elapsed_s": 2.0,
         "left": TimeLeft(3.0, 2.0, 5.0, 3),
         "state": "running",
-        "prefixes": (PrefixCount("inc", 4, 1, 2, 1),),
+        "prefixes": (PrefixProgress(0, "inc", 4, 1, 1, 2, 0, 0.0),),
     }
     return Progress(**{**fields, **values})
 
@@ -28,7 +29,7 @@ def test_unknown_numbers_are_none_and_any_text_can_be_sent() -> None:
     odd = progress(
         left=TimeLeft(math.inf, 0.0, math.inf),
         elapsed_s=math.nan,
-        prefixes=(PrefixCount("\ud800" + "x" * 10_000, 1, 0, 0, 0),),
+        prefixes=(PrefixProgress(0, "\ud800" + "x" * 10_000, 1, 0, 0, 0, 0, 0.0),),
     )
     values = progress_values(odd)
     json.dumps(values, allow_nan=False, ensure_ascii=False).encode("utf-8")
@@ -38,7 +39,7 @@ def test_unknown_numbers_are_none_and_any_text_can_be_sent() -> None:
 
 
 def test_at_most_two_hundred_groups_are_sent() -> None:
-    many = progress(prefixes=tuple(PrefixCount(str(i), 1, 0, 0, 0) for i in range(300)))
+    many = progress(prefixes=tuple(PrefixProgress(0, str(i), 1, 0, 0, 0, 0, 0.0) for i in range(300)))
     groups = progress_values(many)["groups"]
     assert isinstance(groups, list)
     assert [g["prefix"] for g in groups] == [str(i) for i in range(200)]
