@@ -18,10 +18,7 @@ from taskscope.sources.cluster.observer import News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Tasks
-from taskscope.sources.cluster.workers.activity import TransferLogs
-from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
-from taskscope.sources.cluster.workers.metrics import WorkerMetrics
-from taskscope.sources.cluster.workers.poll import WorkerPoll
+from taskscope.sources.cluster.workers import Watched, Workers, WorkerSampler
 
 _N_WORKERS = 1_000
 _N_THREADS = 4
@@ -154,12 +151,8 @@ class _Feeding:
         workers.update(
             {"workers": {a: {"name": i, "nthreads": _N_THREADS} for i, a in enumerate(_ADDRESSES)}}
         )
-        poll = WorkerPoll(link, workers, recorder)
-        transfers, metrics = TransferLogs(poll, recorder), WorkerMetrics(poll, recorder)
         watched = Watched(link, workers, recorder)
-        self._tasks = Tasks(
-            watched, Rows(watched, transfers, metrics), WorkerSampler(recorder), lambda _client: False
-        )
+        self._tasks = Tasks(watched, Rows(watched), WorkerSampler(recorder), lambda _client: False)
 
     def feed_graph(self) -> None:
         """Feed one compute, from its graph to its end."""

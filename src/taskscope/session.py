@@ -169,16 +169,17 @@ class Session:
         self.sampler.dt = min((o.dt for o in options if o.dt != "any"), default=DEFAULT_DT)
         self.recorder.max_tasks = max(o.max_tasks for o in options)
         sampled = [o for o in options if o.stacks]
-        self.cluster.wanted.samples = bool(sampled)
         self.sampler.interval_s = min((o.profile_interval for o in sampled), default=None)
         self.source.interval_s = self.sampler.interval_s
         wants_lines = [o.profile_interval for o in sampled if o.samples_at_once]
-        self.cluster.wanted.lines_s = min(wants_lines, default=None)
+        self.cluster.wanted.interval_s = min(wants_lines, default=self.sampler.interval_s)
+        self.cluster.wanted.has_lines = bool(wants_lines)
         self.sampler.is_at_once = any(o.samples_at_once for o in sampled)
         named = [each for o in options for each in functions_named(o.lines) or ()]
         self.source.lines.want(named)
         self.source.memory.want(sum(o.memory for o in options))
         self.cluster.wanted.sought = self.source.lines.sought if named else None
+        self.cluster.options_changed()
 
     def _compute_started(self, run: object) -> None:
         self.sampler.compute_started(run)

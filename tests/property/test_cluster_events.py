@@ -111,7 +111,7 @@ def _record(ran: Ran, now: float) -> dict[str, Any]:
     if ran.before is not None:
         steps.insert(0, {"action": ran.before, "start": now - 0.9, "stop": now - 0.6, "source": WORKERS[0]})
     record = {"key": ran.key, "worker": WORKERS[ran.worker], "thread": ran.thread, "nbytes": 8}
-    record |= {"status": "OK", "startstops": tuple(steps), "stimulus_id": f"task-finished-{now!r}"}
+    record |= {"status": "OK", "startstops": tuple(steps)}
     return record | ({"status": "error", "exception": "ValueError('no')"} if ran.error else {})
 
 

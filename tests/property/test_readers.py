@@ -29,9 +29,7 @@ from tests.support.wire_decoder import PageReader
 
 MAX_ROWS = 4
 ACTS = st.lists(
-    st.sampled_from(
-        ["task", "activity", "sample", "worker", "meter", "complete", "fold", "page", "file", "traits"]
-    ),
+    st.sampled_from(["task", "activity", "sample", "worker", "fold", "page", "file", "traits"]),
     max_size=40,
 )
 TIMES = {"tasks": "stop_s", "resources": "time_s", "activities": "start_s", "worker_samples": "time_s"}
@@ -52,11 +50,6 @@ class Written:
     def act(self, name: str) -> None:
         if name == "fold":
             self.fold()
-        elif name == "meter" and self.n["task"]:
-            last = self.n["task"] - 1
-            self.log.metered.extend((self.keys[last], self.recorder.origin + last, 0.25, False))
-        elif name == "complete" and self.n["activity"]:
-            self.log.activity_bytes.append((self.n["activity"] - 1, 8.0))
         elif name in self.n:
             self._append(name, self.n[name])
             self.n[name] += 1
@@ -67,7 +60,7 @@ class Written:
             report_task(self.log, self.keys[n], lane, start, start + 0.5)
         elif name == "activity":
             source = f"tcp://b:{n % 4}"
-            self.log.activities.append(LaneActivity(self.keys[n], lane, 0, start, start + 0.5, source, n))
+            self.log.activities.append(LaneActivity(self.keys[n], lane, 0, start, start + 0.5, source, 8.0))
         elif name == "worker":
             self.recorder.workers.append(WorkerSample(float(n), lane.worker, "a", 2, *[None] * N_UNKNOWN))
         else:

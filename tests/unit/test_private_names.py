@@ -241,11 +241,25 @@ NAMES = (
         for name in (
             "active_threads",
             "active_threads_lock",
-            "profile_keys",
-            "profile_keys_history",
+            "batched_stream",
+            "scheduler_delay",
             "transfer_incoming_log",
             "transfer_outgoing_log",
         )
+    ),
+    Name("distributed.metrics:context_meter._callbacks", "the callbacks of a context", is_a(ContextVar)),
+    Name(
+        "distributed.worker_state_machine:BaseWorker._finish_async_instruction",
+        'ledger.record(key="async-instruction") around the transitions of an ended task',
+        calls("record"),
+        used_as="_callbacks",
+    ),
+    Name(
+        "distributed.metrics:DelayedMetricsLedger",
+        "func, start and metrics, set when it is made, and _callback, a method",
+        lambda kind: [*sorted(vars(kind())), kind()._callback.__self__.metrics],
+        ["func", "metrics", "start", []],
+        used_as="_callbacks",
     ),
     # ipykernel
     Name(

@@ -117,7 +117,6 @@ class Intake:
                 gone = self._tasks.append(block)
                 self._runs.dropped(count_by_run(gone))
                 came = True
-            state.take_metered(self._tasks)
             state.take_activities(self._lanes.id, self._activities)
             waiting -= 1
             if now() >= deadline:

@@ -335,41 +335,17 @@ class RunState:
             self.groups.add(group_id, sums)
         return block
 
-    def take_metered(self, tasks: TaskLog) -> None:
-        """Fold a bounded part of the CPU time that became known of rows that were folded before."""
-        log, builder = self.log, self.graph.builder
-        if log is None or builder is None or not log.metered or log.reported:
-            return
-        metered = take(log.metered, RunLog.METERED_WIDTH)
-        keys, start, seconds, is_shared = (
-            metered[i :: RunLog.METERED_WIDTH] for i in range(RunLog.METERED_WIDTH)
-        )
-        numbers = builder.numbers(keys)
-        starts = whole_ticks(np.array(start, np.float64) - self.origin)
-        cpu = whole_ticks(np.array(seconds, np.float64)).astype(np.float32)
-        rows = tasks.meter(log.run, numbers, starts, cpu, np.array(is_shared, np.bool_))
-        for block in tasks.at(rows):
-            for group_id, sums in sum_by_group(block, builder.groups(block.task)):
-                late = replace(GroupSums.zero(), cpu_s=sums.cpu_s)
-                self.ended[group_id].add(late)
-                self.groups.add(group_id, late)
-
     def take_activities(self, lane_id: Callable[[LaneKey], int], into: ActivityLog) -> None:
         log, builder = self.log, self.graph.builder
-        if log is None or builder is None or not (log.activities or log.activity_bytes):
+        if log is None or builder is None or not log.activities:
             return
-        n_sizes, n_activities = len(log.activity_bytes), len(log.activities)
         activities = take(log.activities, 1)
-        # Bytes are reported after their activity; those of a waiting activity wait with it.
-        reported = take(log.activity_bytes, 1, n_sizes) if len(activities) == n_activities else []
         self._grow(log, builder)
-        if activities:
-            keys = [a.key for a in activities]
-            tasks = builder.numbers(keys)
-            lanes = [lane_id(a.lane) for a in activities]
-            groups = builder.groups(tasks, keys)
-            into.add(log.run, tasks, groups, lanes, activities, self.origin)
-        into.complete(reported)
+        keys = [a.key for a in activities]
+        tasks = builder.numbers(keys)
+        lanes = [lane_id(a.lane) for a in activities]
+        groups = builder.groups(tasks, keys)
+        into.add(log.run, tasks, groups, lanes, activities, self.origin)
 
     @property
     def graph(self) -> RunGraph:
@@ -462,12 +438,10 @@ class RunState:
             len(log.values) / (2 * _MAX_LANDED),
             len(log.remote) / (RunLog.REMOTE_WIDTH * MAX_ROWS),
             n_takes(log.reported),
-            len(log.metered) / (RunLog.METERED_WIDTH * MAX_ROWS),
             len(log.failed) / MAX_ROWS,
             len(log.unseen) / MAX_ROWS,
             len(log.graph_growth) / MAX_ROWS,
             len(log.activities) / MAX_ROWS,
-            len(log.activity_bytes) / MAX_ROWS,
             *(len(lane) / (LaneBuffer.WIDTH * MAX_ROWS) for lane in list(log.lanes.values())),
         ]
         return math.ceil(max(sizes))

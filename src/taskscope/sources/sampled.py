@@ -66,6 +66,8 @@ def counted_cycles(
     run: int,
     prefix: str,
     worker: str,
+    *,
+    has_lines: bool = True,
 ) -> dict[float, list[CountedCalls]]:
     """Return samples of tasks of one prefix by the start of their cycle, on the sampling process's clock.
 
@@ -81,7 +83,7 @@ def counted_cycles(
             tuple(known[place] for place, _ in reversed(calls)),
             int(n),
             float(seconds),
-            tuple(int(line) for _, line in reversed(calls)),
+            tuple(int(line) for _, line in reversed(calls)) if has_lines else None,
             float(squares),
             float(cpu_s),
             float(cpu_known_s),

@@ -14,17 +14,14 @@ from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Tasks
-from taskscope.sources.cluster.workers.activity import TransferLogs
-from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
-from taskscope.sources.cluster.workers.metrics import WorkerMetrics
-from taskscope.sources.cluster.workers.poll import WorkerPoll
+from taskscope.sources.cluster.workers import Watched, Workers, WorkerSampler
 
 SCHEDULER = "tcp://10.0.0.1:8786"
 HERE, THERE = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"
 OURS, THEIRS = "Client-ours", "Client-theirs"
 
 
-def record(start: float, stop: float, reported: float, **others: object) -> dict[str, Any]:
+def record(start: float, stop: float, **others: object) -> dict[str, Any]:
     """Return what a scheduler says of a task that ended."""
     return {
         "key": "x-1",
@@ -33,7 +30,6 @@ def record(start: float, stop: float, reported: float, **others: object) -> dict
         "status": "OK",
         "nbytes": 80,
         "startstops": ({"action": "compute", "start": start, "stop": stop},),
-        "stimulus_id": f"task-finished-{reported!r}",
         **others,
     }
 
@@ -49,10 +45,7 @@ class World:
         self.workers.update({"workers": facts})
         self.link = link or Link(SCHEDULER, {})
         self.watched = Watched(self.link, self.workers, self.recorder)
-        poll = WorkerPoll(self.link, self.workers, self.recorder)
-        self.metrics = WorkerMetrics(poll, self.recorder)
-        rows = Rows(self.watched, TransferLogs(poll, self.recorder), self.metrics)
-        self.tasks = Tasks(self.watched, rows, WorkerSampler(self.recorder), OURS.__eq__)
+        self.tasks = Tasks(self.watched, Rows(self.watched), WorkerSampler(self.recorder), OURS.__eq__)
         self.tasks.opened = clock.perf_counter()
         self.n_events = 0
 
@@ -102,7 +95,7 @@ class World:
         """Return that a task has ended now."""
         now = self.clock.time()
         failed = {} if error is None else {"status": "error", "exception_text": error}
-        return ("end", record(now - 0.5, now, now, key=key, worker=worker, **failed))
+        return ("end", record(now - 0.5, now, key=key, worker=worker, **failed))
 
     def lose(self, key: Hashable, worker: str = HERE, *, expected: bool = False) -> Event:
         """Return that a task went down with its worker."""

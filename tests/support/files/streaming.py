@@ -81,7 +81,7 @@ def streamed(clock: FakeClock, *, redact: Redact = False) -> tuple[bytes, Record
         log.values.extend((KEYS[0], 1.5, KEYS[1], 2.5))
         sample(recorder, log, 1)
         log.activities.append(
-            LaneActivity(KEYS[2], lane_of(log).key, 0, log.start + 1.5, log.start + 2.0, "tcp://a:1", token=7)
+            LaneActivity(KEYS[2], lane_of(log).key, 0, log.start + 1.5, log.start + 2.0, "tcp://a:1", 512.0)
         )
         clock.advance(3.0)
         recorder.resources.append(ResourceRows.of([(recorder.now_s(), 150.0, 7e6, 1, False)]))
@@ -91,7 +91,6 @@ def streamed(clock: FakeClock, *, redact: Redact = False) -> tuple[bytes, Record
         recorder.warn(f"something to know: {SECRET}")
         recorder.stacks.end_cycle()
         sample(recorder, log, 2)
-        log.activity_bytes.append((7, 512.0))
         clock.advance(1.5)
         file.flush()
         recording = recorder.snapshot()

@@ -8,7 +8,6 @@ import pytest
 from distributed import Client, LocalCluster
 
 from taskscope.sources.cluster import link, scheduler, source
-from taskscope.sources.cluster.workers import poll
 from tests.support.waiting import PATIENCE_S
 
 # As in distributed's own tests: workers are forked from one process that has imported it, in no time.
@@ -23,8 +22,7 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "SETTLE_S", PATIENCE_S)
     monkeypatch.setattr(link, "_CONNECT_S", PATIENCE_S)
     monkeypatch.setattr(link, "_JOIN_S", PATIENCE_S)
-    monkeypatch.setattr(poll, "_PATIENCE_S", PATIENCE_S)
-    monkeypatch.setattr(scheduler, "_WORKERS_S", PATIENCE_S)
+    monkeypatch.setattr(scheduler, "_FLUSH_S", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")

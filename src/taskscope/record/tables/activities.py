@@ -1,8 +1,8 @@
-"""Activities of a cluster's workers as they are appended: bounded, and completed as more is known."""
+"""Activities of a cluster's workers as they are appended: bounded."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +38,6 @@ class ActivityLog(Log[ActivityRows]):
         self.completed = Log(RowNumbers, _MAX_ROWS)
         """The rows whose bytes became known after they were appended."""
         self._sources: dict[str, int] = {"": 0}
-        self._places: dict[int, int] = {}
         self.logged: RecentLog[Transfer] = RecentLog(_MAX_TRANSFERS)
         """Transfers in the workers' own logs."""
 
@@ -57,12 +56,9 @@ class ActivityLog(Log[ActivityRows]):
         origin: float,
     ) -> None:
         """Append activities of one run; only the one reader that folds may."""
-        for place, activity in enumerate(activities):
-            if activity.token is not None:
-                self._places[activity.token] = self.cursor + place
         start = whole_ticks(np.array([a.start - origin for a in activities], np.float64))
         stop = whole_ticks(np.array([a.stop - origin for a in activities], np.float64))
-        gone = self.append(
+        self.append(
             ActivityRows(
                 run=np.full(len(activities), run, np.int32),
                 task=tasks,
@@ -75,18 +71,6 @@ class ActivityLog(Log[ActivityRows]):
                 group=groups,
             )
         )
-        if gone:
-            self._forget_dropped()
-
-    def complete(self, reported: Sequence[tuple[int, float]]) -> None:
-        completed = []
-        for token, nbytes in reported:
-            row = self._places.pop(token, -1)
-            if row >= self.dropped:
-                first, rows = self._block_of(row)
-                rows.nbytes[row - first] = nbytes
-                completed.append(row)
-        self.completed.append(RowNumbers(np.array(completed, np.int64)))
 
     def news(self, new: Reader[ActivityRows], completed: Reader[RowNumbers], n_sources: int) -> NewActivities:
         """Return the unread activities of these readers, and new byte counts of earlier ones."""
@@ -124,12 +108,7 @@ class ActivityLog(Log[ActivityRows]):
     def clear(self) -> None:
         """Forget all of it; the cursor goes on."""
         super().clear()
-        self._forget_dropped()
         self.logged.clear()
 
     def _source(self, address: str) -> int:
         return self._sources.setdefault(address, len(self._sources))
-
-    def _forget_dropped(self) -> None:
-        dropped = self.dropped
-        self._places = {token: row for token, row in self._places.items() if row >= dropped}

@@ -5,14 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.tables.columns import RowBlock
-from taskscope.model.tables.records import flag_of
 from taskscope.schema import About, Rows
 
 _R = TypeVar("_R", bound=Rows)
@@ -178,43 +177,6 @@ class TaskLog(Log[RowBlock]):
         super().__init__(RowBlock, max_rows)
         self.metered = Log(RowNumbers, max_rows)
         """The rows whose CPU time became known after they were appended."""
-
-    def meter(
-        self,
-        run: int,
-        tasks: NDArray[np.int32],
-        start: NDArray[np.float64],
-        cpu: NDArray[np.float32],
-        is_shared: NDArray[np.bool_],
-    ) -> NDArray[np.int64]:
-        """Set the CPU time of rows, known by task and start; return the remaining ones, ascending.
-
-        Blocks are replaced: recordings that were taken before keep theirs.
-        """
-        found: list[NDArray[np.int64]] = []
-        # A task that ran again has several rows.
-        places = {name: place for place, name in enumerate(zip(tasks.tolist(), start.tolist(), strict=True))}
-        blocks = self.blocks()
-        # It became known soon after they were appended.
-        for number, (first, block) in reversed(list(enumerate(blocks))):
-            if not places:
-                break
-            if block.run != run:
-                continue
-            near = np.flatnonzero(np.isin(block.task, tasks))
-            names = zip(block.task[near].tolist(), block.start[near].tolist(), strict=True)
-            of = np.array([places.pop(name, -1) for name in names], np.int64)
-            rows, of = near[of >= 0], of[of >= 0]
-            known, flags = block.cpu_s.copy(), block.flags.copy()
-            known[rows] = np.clip(cpu[of], 0.0, block.duration[rows])
-            flags[rows] |= np.where(is_shared[of], flag_of("cpu_from", "shared"), 0).astype(np.uint8)
-            blocks[number] = (first, replace(block, cpu_s=known, flags=flags))
-            found.append(rows + first)
-        self._blocks = blocks
-        numbers = np.sort(np.concatenate([np.empty(0, np.int64), *found]))
-        self.metered.max_rows = self.max_rows
-        self.metered.append(RowNumbers(numbers))
-        return numbers
 
     def at(self, rows: NDArray[np.int64]) -> list[RowBlock]:
         """Return these rows, which are ascending and were not dropped, by block."""

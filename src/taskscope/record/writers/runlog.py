@@ -79,7 +79,6 @@ class RunLog:
     __slots__ = (
         "__weakref__",
         "activities",
-        "activity_bytes",
         "argument",
         "array",
         "before",
@@ -102,7 +101,6 @@ class RunLog:
         "lines",
         "lock_looks",
         "memory",
-        "metered",
         "metric",
         "n_tasks",
         "n_workers",
@@ -130,7 +128,6 @@ class RunLog:
         "values",
     )
     REMOTE_WIDTH = 5 + len(MEASURED)
-    METERED_WIDTH = 4
 
     def __init__(  # noqa: PLR0915 - an attribute a line
         self, run: int, clock: Clock, fault: Callable[[str, BaseException], None]
@@ -174,17 +171,12 @@ class RunLog:
         self.landed: list[object] = []
         """Flat: key, time at which its result entered the scheduler's cache."""
         self.activities: list[LaneActivity] = []
-        self.activity_bytes: list[tuple[int, float]] = []
-        """Tokens of activities that were appended before, and how many bytes they moved."""
         self.values: list[object] = []
         """Flat: key, value of the user's cache metric."""
         self.remote: list[object] = []
         """Rows from other processes, flat: key, pid, thread, start, stop, and the values of `MEASURED`."""
         self.reported: list[ReportedTasks] = []
         """Tasks that a cluster's workers finished."""
-        self.metered: list[object] = []
-        """CPU time that became known after a task's row was reported, flat: key, start, seconds, and whether
-        it is a share of what several took."""
         self.skipped: list[object] = []
         """Flat: key, whether it does not have to run; the last value of a key counts."""
         self.superseded: list[object] = []
@@ -298,7 +290,7 @@ class RunLog:
         return keys[: self.n_workers] if "pool_start_s" in self.before else []
 
     def discard(self) -> None:
-        noted = (self.landed, self.values, self.skipped, self.superseded, self.metered)
+        noted = (self.landed, self.values, self.skipped, self.superseded)
         for rows in (*noted, self.remote, *self.lanes.values()):
             rows.clear()
         self.reported.clear()
@@ -400,5 +392,4 @@ class LaneActivity:
     start: float
     stop: float
     source: str = ""
-    token: int | None = None
     nbytes: float = math.nan

@@ -14,7 +14,7 @@ from taskscope.record import Holding
 from taskscope.sources.cluster.link import try_ask
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Tasks
-from taskscope.sources.cluster.workers.known import Watched
+from taskscope.sources.cluster.workers import Watched
 
 _EVERY_S = 0.5
 _SHARE = 0.05

@@ -1,13 +1,8 @@
 """Make rows of runs from ended tasks, many at once, with times on the recorder's axis.
 
 A worker corrects its times by its clock's difference to the scheduler's: one unfiltered measurement per
-heartbeat, which on a busy machine is off by tens of milliseconds. That correction is taken out, and a
-measured one (`ClockProbe`) put in; for workers on the scheduler's host it is 0.
-
-A worker's report of a task has the moment of the report by its own clock, uncorrected, right after the task's
-stop. A report may be late and is never early, so the difference is the correction, or more. It is the same
-for all tasks between two heartbeats, so reports in time show which were late. Nor is it so much that a task
-would have begun before the end of the one before it on its thread.
+heartbeat, which on a busy machine is off by tens of milliseconds. The worker's plugin sends the correction
+with each task; it is taken out, and the measured one (`taskscope.sources.cluster.clocks`) put in.
 """
 
 from __future__ import annotations
@@ -18,21 +13,20 @@ import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.errortext import MAX_ERROR_TEXT
 from taskscope.model.guard import Guard
+from taskscope.model.keys import key_text, split_key
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.model.tables.columns import possible_sizes
 from taskscope.record import LaneActivity, LaneKey, RunLog
 from taskscope.record.writers.runlog import FailedTask, ReportedTasks
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.workers.activity import TransferLogs
-from taskscope.sources.cluster.workers.known import DAY_S, Watched, thread_id
-from taskscope.sources.cluster.workers.metrics import Ended, WorkerMetrics
+from taskscope.sources.cluster.workers import DAY_S, Watched, amount, thread_id
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\((.*?),?\)", re.DOTALL)
 _Record: TypeAlias = Mapping[str, Any]
@@ -55,6 +49,8 @@ class Steps:
     start: _Floats
     stop: _Floats
     source: list[str | None]
+    nbytes: _Floats
+    """The bytes of transfers, NaN where unknown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +62,11 @@ class Executions:
     threads: list[int]
     errors: dict[int, str]
     nbytes: _Floats
-    reported: _Floats
+    correction: _Floats
+    """The correction in the times of each task; NaN where it is not known."""
+    cpu: _Floats
+    metered: list[Sequence[tuple[str, str, float]]]
+    """Activity, unit and amount of what each task was metered; empty where that is not known."""
     steps: Steps
     computed: NDArray[np.int64]
     computed_stop: _Floats
@@ -101,6 +101,15 @@ def _read(records: Sequence[_Record]) -> Executions:
     all_steps = [record["startstops"] for record in records]
     steps, stepped = _read_steps([_bounded(steps) for steps in all_steps])
     computed, computed_stop = _computing(steps, len(records))
+    measured = [_read_measured(record) for record in records]
+    for place, (first, (_, sizes, _)) in enumerate(zip(_firsts(steps, len(records)), measured, strict=True)):
+        for step, size in sizes:
+            if steps.owner[min(first + step, len(steps.owner) - 1)] == place:
+                steps.nbytes[first + step] = size
+    metered = [
+        _metered(float(total_s), entries, is_failed="exception_text" in record)
+        for record, (_, _, (total_s, entries)) in zip(records, measured, strict=True)
+    ]
     return Executions(
         keys=[record["key"] for record in records],
         workers=[str(record["worker"]) for record in records],
@@ -110,13 +119,58 @@ def _read(records: Sequence[_Record]) -> Executions:
             for place in failed
         },
         nbytes=possible_sizes(nbytes),
-        reported=_plausible([reported_at(record) for record in records], steps, computed),
+        correction=np.array([correction for correction, _, _ in measured], np.float64),
+        cpu=np.minimum(
+            np.array([_cpu_s(entries) for _, _, (_, entries) in measured], np.float64),
+            steps.stop[computed] - steps.start[computed],
+        ),
+        metered=metered,
         steps=steps,
         computed=computed,
         computed_stop=computed_stop,
         stepped=sorted(set(steps.owner[stepped].tolist())),
         n_cut=sum(len(steps) > _MAX_STEPS for steps in all_steps),
     )
+
+
+_Entries: TypeAlias = Sequence[tuple[str, str, float]]
+
+
+def _read_measured(record: _Record) -> tuple[float, list[tuple[int, float]], tuple[float, _Entries]]:
+    """Return a task's correction, bytes of its transfers by step, and what it was metered."""
+    correction, sizes = math.nan, list[tuple[int, float]]()
+    metered: tuple[float, _Entries] = math.nan, ()
+    for place, value in record.get("measured") or ():
+        if not isinstance(value, list | tuple):
+            sizes.append((int(place), amount(value)))
+            continue
+        delay_s, total_s, entries = value
+        correction = math.nan if delay_s is None or not abs(delay_s) < DAY_S else float(delay_s)
+        metered = amount(total_s), [(key_text(name), str(unit), amount(n)) for name, unit, n in entries]
+    return correction, sizes, metered
+
+
+def _cpu_s(entries: _Entries) -> float:
+    """Return the CPU time of a task in a thread; NaN where it ran elsewhere, or nothing was metered."""
+    seconds = {name: value for name, unit, value in entries if unit == "seconds"}
+    if "thread-cpu" not in seconds:
+        return math.nan
+    return sum(value for name, value in seconds.items() if name.endswith("-cpu"))
+
+
+def _metered(total_s: float, entries: _Entries, *, is_failed: bool) -> _Entries:
+    """Return the entries as distributed books them: with the rest, or with all of a failed task's time."""
+    if math.isnan(total_s):
+        return ()
+    if is_failed:
+        return [*(entry for entry in entries if entry[1] != "seconds"), ("failed", "seconds", total_s)]
+    rest_s = total_s - sum(value for _, unit, value in entries if unit == "seconds")
+    return [*entries, ("other", "seconds", max(rest_s, 0.0))]
+
+
+def _firsts(steps: Steps, n: int) -> list[int]:
+    """Return the place of the first step of each execution."""
+    return list(map(int, np.searchsorted(steps.owner, np.arange(n))))
 
 
 def _read_steps(all_steps: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Steps, NDArray[np.intp]]:
@@ -136,6 +190,7 @@ def _read_steps(all_steps: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Steps
         start,
         np.maximum(start, stop),
         [None if source is None else str(source) for source in sources],
+        np.full(len(flat), np.nan),
     )
     return steps, np.flatnonzero(stop < start)
 
@@ -148,13 +203,6 @@ def _bounded(steps: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     return [*steps[: _MAX_STEPS - 1], *computed[-1:]]
 
 
-def _plausible(reported: Sequence[float], steps: Steps, computed: NDArray[np.int64]) -> _Floats:
-    """Return when tasks were reported, NaN where that is a day or more from when they ran."""
-    moments = np.array(reported, np.float64)
-    moments[np.abs(moments - steps.stop[computed]) > DAY_S] = math.nan
-    return moments
-
-
 def _computing(steps: Steps, n: int) -> tuple[NDArray[np.int64], _Floats]:
     """Return the last computing step of each execution, or its last step, and when computing stopped."""
     last = np.searchsorted(steps.owner, np.arange(n), side="right") - 1
@@ -164,15 +212,6 @@ def _computing(steps: Steps, n: int) -> tuple[NDArray[np.int64], _Floats]:
     stop = np.full(n, np.nan)
     np.fmax.at(stop, steps.owner[is_computing], steps.stop[is_computing])
     return np.where(latest < 0, last, latest), stop
-
-
-def reported_at(record: _Record) -> float:
-    """Return when a worker reported a task, by its own clock and uncorrected; NaN where that is missing."""
-    try:
-        moment = float(str(record.get("stimulus_id")).rpartition("-")[2])
-    except ValueError:
-        return math.nan
-    return moment if math.isfinite(moment) else math.nan
 
 
 def error_text(shown: str) -> str:
@@ -195,119 +234,9 @@ def error_text(shown: str) -> str:
 
 UNCORRECTED = (ACTIVITIES.index("disk-read"), ACTIVITIES.index("disk-write"))
 """The kinds of steps to which workers add nothing."""
-_NEIGHBOURS = 8
-_NEAR_S = 0.2
-_NEXT = 3
-_NEXT_S = 0.05
-"""A heartbeat, of which there is one in half a second at most, hardly ever changes it within this time."""
-_Numbers: TypeAlias = NDArray[np.int64]
-
-
-class _Reports(NamedTuple):
-    """Reports of tasks, a column each; `added` is the correction that was found in their times."""
-
-    worker: _Numbers
-    thread: _Numbers
-    start: _Floats
-    stop: _Floats
-    reported: _Floats
-    added: _Floats
-
-    def part(self, rows: NDArray[np.bool_] | _Numbers) -> _Reports:
-        return _Reports._make(column[rows] for column in self)
-
-    def and_then(self, later: _Reports) -> _Reports:
-        return _Reports._make(np.concatenate(both) for both in zip(self, later, strict=True))
-
-
-class Corrections:
-    """The corrections of the workers of one cluster; their last reports are compared with new ones."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        nothing = np.empty(0)
-        self._last = _Reports(nothing.astype(np.int64), nothing.astype(np.int64), *(nothing,) * 4)
-
-    def applied(self, batch: Executions) -> _Floats:
-        """Return the correction in the times of each task, NaN where it is not known.
-
-        The difference seems too small at times, for some tasks, and changes with a heartbeat. So the
-        correction is the difference or, if that is more, the lesser of the largest right before and the
-        largest right after. Where one side has none, the nearest of the other side count, as far as no task
-        begins before the last one of its thread.
-        """
-        numbers = self._numbers
-        new = _Reports(
-            np.array([numbers.setdefault(address, len(numbers)) for address in batch.workers], np.int64),
-            np.array(batch.threads, np.int64),
-            batch.steps.start[batch.computed],
-            batch.computed_stop,
-            batch.reported,
-            np.full(len(batch), np.nan),
-        )
-        before = self._last.part(self._last.reported < self._of_each(np.fmin, np.inf, new)[self._last.worker])
-        reports = before.and_then(new)
-        order = np.argsort(reports.worker, kind="stable")
-        seen = reports.stop - reports.reported
-        found = np.empty_like(seen)
-        found[order] = _by_neighbours(reports.worker[order], reports.stop[order], seen[order])
-        found[: len(before.added)] = before.added
-        found = _by_threads(reports, seen, found)[len(before.added) :]
-        self._remember(new._replace(added=found))
-        return found
-
-    def _of_each(self, least: np.ufunc, nothing: float, reports: _Reports) -> _Floats:
-        """Return when each worker's first (`np.fmin`) or last (`np.fmax`) of some reports was made."""
-        moments = np.full(len(self._numbers), nothing)
-        least.at(moments, reports.worker, reports.reported)
-        return moments
-
-    def _remember(self, new: _Reports) -> None:
-        """Keep the last reports of each worker; one that is read again is recognised."""
-        known = self._of_each(np.fmax, -np.inf, self._last)[new.worker]
-        reports = self._last.and_then(new.part((new.reported > known) & ~np.isnan(new.added)))
-        order = np.argsort(reports.worker, kind="stable")
-        worker = reports.worker[order]
-        n_later = np.searchsorted(worker, worker, side="right") - 1 - np.arange(len(worker))
-        self._last = reports.part(order[n_later < _NEIGHBOURS])
-
-
-def _by_neighbours(worker: _Numbers, stop: _Floats, seen: _Floats) -> _Floats:
-    """Return the corrections of tasks in order of worker and time, as their neighbours show."""
-    sides = np.full((2, len(seen)), np.nan)
-    next_to = sides.copy()
-    for distance in range(1, min(_NEIGHBOURS, len(seen) - 1) + 1):
-        apart_s = np.abs(stop[distance:] - stop[:-distance])
-        is_near = (worker[distance:] == worker[:-distance]) & (apart_s <= _NEAR_S)
-        near = np.where(is_near, (seen[:-distance], seen[distance:]), np.nan)
-        _most(sides, near, distance)
-        if distance <= _NEXT:
-            _most(next_to, np.where(apart_s <= _NEXT_S, near, np.nan), distance)
-    both = np.minimum(*sides)
-    found: _Floats = np.fmax(seen, np.where(np.isnan(both), np.fmax(*next_to), both))
-    return found
-
-
-def _most(sides: _Floats, near: _Floats, distance: int) -> None:
-    """Take the corrections of tasks so many places before and after, where larger."""
-    sides[0, distance:] = np.fmax(sides[0, distance:], near[0])
-    sides[1, :-distance] = np.fmax(sides[1, :-distance], near[1])
-
-
-def _by_threads(reports: _Reports, seen: _Floats, found: _Floats) -> _Floats:
-    """Return the corrections, smaller where a task would have begun before its thread was free."""
-    order = np.lexsort((reports.thread, reports.worker))
-    before, after = order[:-1], order[1:]
-    is_next = (reports.worker[before] == reports.worker[after]) & (
-        reports.thread[before] == reports.thread[after]
-    )
-    free = reports.stop[before] - found[before]
-    most = np.full_like(found, np.nan)
-    most[after[is_next]] = (reports.start[after] - free)[is_next]
-    return np.where(np.isnan(found), found, np.fmax(seen, np.fmin(found, most)))
-
 
 _STEP_S = 0.1
+_LATEST = 9
 _MAX_AT_ONCE = 10_000
 """As many rows as the recorder folds at once."""
 _MAX_TEXT = 300
@@ -327,12 +256,9 @@ class TimedExecutions:
 class Rows:
     """Turns records of ended tasks into rows of runs."""
 
-    def __init__(self, watched: Watched, transfers: TransferLogs, metrics: WorkerMetrics) -> None:
+    def __init__(self, watched: Watched) -> None:
         self._workers = watched.workers
         self._recorder = watched.recorder
-        self._transfers = transfers
-        self._metrics = metrics
-        self._corrections = Corrections()
         self._shift_s = math.nan
         self._texts: set[str] = set()
 
@@ -363,12 +289,12 @@ class Rows:
         timed = self.timed(executions, coroutines)
         impossible = self._record_impossible(timed, runs)
         runs = [None if place in impossible else run for place, run in enumerate(runs)]
-        self._meter(timed, runs, coroutines)
+        self._meter(executions, runs)
         for run, all_places in places.items():
             mine = [place for place in all_places if place not in impossible]
             if run is not None and mine:
                 self._warn_of_clocks(timed, mine)
-                record_executions(run, timed, mine, self._transfers)
+                record_executions(run, timed, mine)
 
     def _record_impossible(self, timed: TimedExecutions, runs: Sequence[TrackedRun | None]) -> set[int]:
         """Record tasks with impossible times by the scheduler's own events; return their places."""
@@ -396,22 +322,19 @@ class Rows:
                 run.failed[key] = error
         return set(found)
 
-    def _meter(
-        self, timed: TimedExecutions, runs: Sequence[TrackedRun | None], coroutines: Collection[int]
-    ) -> None:
-        executions = timed.executions
-        start = timed.start[executions.computed]
-        seconds = timed.stop[executions.computed] - start
-        logs = [None if run is None else run.log for run in runs]
-        columns = (logs, executions.keys, start.tolist(), seconds.tolist(), executions.reported.tolist())
-        tasks = map(Ended, *columns)
-        if not (executions.errors or coroutines):
-            self._metrics.end(executions.workers, tasks)
-            return
-        apart = executions.errors.keys() | coroutines
-        mine = [place for place in range(len(executions)) if place not in apart]
-        found = list(tasks)
-        self._metrics.end([executions.workers[place] for place in mine], [found[place] for place in mine])
+    def _meter(self, executions: Executions, runs: Sequence[TrackedRun | None]) -> None:
+        sums: dict[tuple[int, str, str, str, str], float] = {}
+        for key, worker, run, metered in zip(
+            executions.keys, executions.workers, runs, executions.metered, strict=True
+        ):
+            if run is None or not metered:
+                continue
+            prefix = split_key(key)[1]
+            for activity, unit, value in metered:
+                name = run.log.run, worker, prefix, activity, unit
+                sums[name] = sums.get(name, 0.0) + value
+        for name, value in sums.items():
+            self._recorder.metered.add(*name, value)
 
     def _warn_of_clocks(self, timed: TimedExecutions, places: Sequence[int]) -> None:
         for place in set(timed.executions.stepped).intersection(places):
@@ -432,7 +355,7 @@ class Rows:
             run = run_of(key)
             if run is None:
                 continue
-            _record_activities(run.log, timed, {place}, self._transfers)
+            _record_activities(run.log, timed, {place})
             run.n_attempts[key] += 1
             text = f"{self._text(executions.errors[place])} (attempt {run.n_attempts[key]})"
             step, lane = int(executions.computed[place]), timed.lanes[place]
@@ -453,11 +376,10 @@ class Rows:
         numbers: dict[str, int] = {}
         worker = np.array([numbers.setdefault(a, len(numbers)) for a in executions.workers], np.int64)
         workers = [self._workers.get(address) for address in numbers]
-        corrections = self._corrections.applied(executions)
-        known = np.flatnonzero(~np.isnan(corrections))
-        stops, found = executions.computed_stop[known].tolist(), corrections[known].tolist()
-        for number, stop, correction in zip(worker[known].tolist(), stops, found, strict=True):
-            workers[number].clock.note(stop, correction)
+        corrections = executions.correction
+        for number, known in enumerate(workers):
+            mine = corrections[(worker == number) & ~np.isnan(corrections)]
+            known.clock.note(mine[-_LATEST:].tolist())
         ahead_s = np.array([w.clock.ahead_s for w in workers])
         unknown_s = np.array([w.clock.shift_s(math.nan) for w in workers])
         steps = executions.steps
@@ -496,9 +418,7 @@ def _coroutines(executions: Executions, places: Mapping[TrackedRun | None, Seque
     }
 
 
-def record_executions(
-    run: TrackedRun, timed: TimedExecutions, places: Sequence[int], transfers: TransferLogs
-) -> None:
+def record_executions(run: TrackedRun, timed: TimedExecutions, places: Sequence[int]) -> None:
     """Record the executions at some places, which are all of one run."""
     executions, log = timed.executions, run.log
     keys = [executions.keys[place] for place in places]
@@ -508,7 +428,7 @@ def record_executions(
     run.need(keys)
     _returned(log, keys)
     run.last_stop = max(run.last_stop, float(timed.stop[executions.computed[list(places)]].max()))
-    _record_activities(log, timed, set(places), transfers)
+    _record_activities(log, timed, set(places))
     if executions.errors or run.failed:
         for place, key in zip(places, keys, strict=True):
             run.failed.pop(key, None)
@@ -533,7 +453,8 @@ def _record_failed(log: RunLog, timed: TimedExecutions, places: Sequence[int]) -
     for place in places:
         key, error, step = executions.keys[place], executions.errors[place], int(executions.computed[place])
         start, stop = float(timed.start[step]), float(timed.stop[step])
-        log.failed.append(FailedTask(key, timed.lanes[place], start, stop, math.nan, False, error))
+        cpu_s = float(executions.cpu[place])
+        log.failed.append(FailedTask(key, timed.lanes[place], start, stop, cpu_s, False, error))
 
 
 def _record_finished(run: TrackedRun, timed: TimedExecutions, places: Sequence[int]) -> None:
@@ -552,22 +473,16 @@ def _record_finished(run: TrackedRun, timed: TimedExecutions, places: Sequence[i
         del run.given_back[key]
     log.landed.extend(chain.from_iterable(landed.items()))
     lanes = [timed.lanes[place] for place in places]
-    log.reported.append(ReportedTasks([*keys], lanes, start, stop, {"nbytes": size}))
+    measured = {"cpu_s": executions.cpu[list(places)], "nbytes": size}
+    log.reported.append(ReportedTasks([*keys], lanes, start, stop, measured))
 
 
-def _record_activities(
-    log: RunLog, timed: TimedExecutions, places: set[int], transfers: TransferLogs
-) -> None:
+def _record_activities(log: RunLog, timed: TimedExecutions, places: set[int]) -> None:
     executions, steps = timed.executions, timed.executions.steps
     for step in np.flatnonzero(steps.kind != COMPUTE).tolist():
         place = int(steps.owner[step])
         if place not in places or not abs(timed.start[step] - timed.stop[executions.computed[place]]) < DAY_S:
             continue
-        sized: tuple[int | None, float] = (None, math.nan)
-        source = steps.source[step]
-        if source is not None:
-            start, stop = float(steps.start[step]), float(steps.stop[step])
-            sized = transfers.expect(log, executions.workers[place], source, start, stop)
         log.activities.append(
             LaneActivity(
                 executions.keys[place],
@@ -575,7 +490,7 @@ def _record_activities(
                 int(steps.kind[step]),
                 float(timed.start[step]),
                 float(timed.stop[step]),
-                source or "",
-                *sized,
+                steps.source[step] or "",
+                float(steps.nbytes[step]),
             )
         )

@@ -6,9 +6,9 @@ import asyncio
 import math
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -17,26 +17,23 @@ from taskscope.model.guard import Guard
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
+from taskscope.sources.cluster.clocks import SchedulerClock
 from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.link import ClientRefs, Link, LoopThread, RateLimiter, ThreadSafeEvent, try_ask
-from taskscope.sources.cluster.observer import Observer
+from taskscope.sources.cluster.observer import Observer, packed
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
 from taskscope.sources.cluster.tasks import TO_RUN, Tasks
-from taskscope.sources.cluster.workers.activity import Executing, TransferLogs
-from taskscope.sources.cluster.workers.clock_probe import ClockProbe
-from taskscope.sources.cluster.workers.counted import WorkerCounts
-from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
-from taskscope.sources.cluster.workers.metrics import WorkerMetrics
-from taskscope.sources.cluster.workers.poll import Wanted, WorkerPoll
-from taskscope.sources.cluster.workers.samples import WorkerLines, WorkerProfiles
+from taskscope.sources.cluster.workers import Watched, Workers, WorkerSampler
+from taskscope.sources.line_meter import HAS_LOCAL_EVENTS, Sought
 
 READY_S = 2.0
 """How long the first submission to a scheduler waits until that keeps records."""
-_SAMPLES_S = 1.0
-"""How long after the last run its last samples are read, if no block's end reads them before."""
-_WORKERS_S = 1.7
-"""How long workers are waited for at an end: less than a block's end waits for everything."""
+_FLUSH_S = 0.5
+"""How long the end of a compute waits for workers' last messages."""
+_LONG_S = 0.1
+"""Of a shorter compute there is nothing in them."""
+_CYCLE_S = 1.0
 _AT_ONCE = 200
 """How many released tasks are checked together: one that is needed keeps its run going."""
 _COMING_S = 0.5
@@ -45,9 +42,20 @@ _HEARD_S = 0.05
 """Longer than a client buffers messages before it sends them."""
 
 
-def patience_ends() -> float:
-    """Return until when workers are waited for in this poll, by the event loop's clock."""
-    return asyncio.get_running_loop().time() + _WORKERS_S
+@dataclass(slots=True)
+class Wanted:
+    """Options of the session, which schedulers and workers record by."""
+
+    interval_s: float | None = None
+    """Seconds between samples of workers' stacks; None: no samples."""
+    has_lines: bool = False
+    sought: Sought | None = None
+    """Functions whose lines are to be counted."""
+
+    def packed(self) -> bytes:
+        """Return the options as workers read them."""
+        sought = self.sought if HAS_LOCAL_EVENTS else None
+        return packed({"interval_s": self.interval_s, "has_lines": self.has_lines, "sought": sought})
 
 
 class WatchedScheduler:
@@ -94,22 +102,14 @@ class WatchedScheduler:
         self._stepping = asyncio.Lock()
         self._or_lost = Guard(address, lambda _address, error: self._lose(error))
         """Ends the recording of a scheduler that is gone, or sends an odd answer."""
-        self._poll = poll = WorkerPoll(link, self.workers, recorder, wanted.avoided)
-        self._transfers = TransferLogs(poll, recorder)
-        self._metrics = WorkerMetrics(poll, recorder)
         watched = Watched(link, self.workers, recorder)
-        rows = Rows(watched, self._transfers, self._metrics)
-        self._tasks = Tasks(watched, rows, samples, client_refs.have)
+        self._tasks = Tasks(watched, Rows(watched), samples, client_refs.have)
         self._observer = Observer(link, recorder)
-        self._executing = Executing(poll, recorder)
-        self._probe = ClockProbe(link, poll, recorder, self._observer.clock_op)
+        self._clock = SchedulerClock(link, self.workers.clocks, recorder, self._observer.clock_op)
         self._holdings = Holdings(watched, self._tasks)
-        # Sampled lines contain all that workers' own profiles do.
-        self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples and wanted.lines_s is None)
-        self._lines = WorkerLines(poll, recorder, lambda: wanted.lines_s)
-        self._counts = WorkerCounts(poll, recorder, lambda: wanted.sought, self._knows_all)
-        self._was_too_long = False
-        """Whether the last poll stopped to wait for workers."""
+        self._wanted = wanted
+        self.owes_news = False
+        """Whether workers may have unsent records of runs that are over."""
         self._read_at = -math.inf
         """When events were last read."""
         self._is_fresh = False
@@ -118,11 +118,6 @@ class WatchedScheduler:
     @property
     def has_runs(self) -> bool:
         return bool(self._incoming or self._runs)
-
-    @property
-    def owes_samples(self) -> bool:
-        """Whether workers have unread samples of runs that are over."""
-        return not self.broken and (self._profiles.owes or self._lines.owes or self._counts.owes)
 
     def serves(self, client: object) -> bool:
         """Return whether this client joined its clients; called with the lock of `client_refs`."""
@@ -169,15 +164,14 @@ class WatchedScheduler:
         if self.ready.is_set() and not self.broken:
             with self._or_lost:
                 async with self._stepping:
-                    await self._counts.begin(self._limiter)
+                    await self._flush()
             self._event.set_here()
 
-    async def step(self) -> bool:
-        """Read all that is new, end runs that are over; return whether workers answered in time."""
+    async def step(self) -> None:
+        """Read all that is new, and end runs that are over."""
         if not self.broken:
             with self._or_lost:
                 await self._step(at_end=True)
-        return not (self.workers.silent or self._was_too_long)
 
     async def _serve(self) -> None:
         self._event.open()
@@ -205,36 +199,33 @@ class WatchedScheduler:
 
     async def _open(self) -> None:
         """Install the observer, and list the workers."""
-        await self._observer.open(self.client_refs.ids)
+        await self._observer.open(self.client_refs.ids, self._options())
         self._tasks.opened = self._recorder.clock.perf_counter()
         self._is_fresh = self._tasks.cursor == 0
         await self._list_workers()
         await self._holdings.open()
-        await self._metrics.open(self._limiter)
-        await self._counts.begin(self._limiter)
+        if self._wanted.sought is not None:
+            await self._flush()
 
     def _close(self) -> None:
         self._holdings.close()
-        about_workers = (self._executing, self._transfers, self._metrics, self._profiles)
-        about_lines = (self._lines, self._counts)
-        for requests in (self._probe, self._observer, *about_workers, *about_lines, self._poll):
-            requests.close()
+        self._clock.close()
+        self._observer.close()
 
     def _has_work(self) -> bool:
-        return self.has_runs or self._counts.is_wanted
+        return self.has_runs or (HAS_LOCAL_EVENTS and self._wanted.sought is not None)
 
     async def _let_rest(self) -> None:
         """Have the observer keep few events while there is no run."""
-        await self._observe(is_last=True)
+        if self.owes_news:
+            await self._flush()
+        await self._observe(may_rest=True)
         self._fold()
+        self.owes_news = False
 
     async def _rest(self) -> None:
         """Wait for work, and poll results of earlier work that are still in memory."""
-        if self.owes_samples and not await self._event.wait(_SAMPLES_S):
-            async with self._stepping:
-                await self._finish_samples(patience_ends())
-            self._on_change()
-        elif not self._holdings.has_left:
+        if not self._holdings.has_left:
             await self._event.wait(None)
         elif not await self._event.wait(self._holdings.pause_s()):
             async with self._stepping:
@@ -248,66 +239,56 @@ class WatchedScheduler:
             self._computes.look(self._runs)
             await self._end_released(at_end=at_end)
             over = [run for run in self._runs if run.over is not None]
-            until = patience_ends()
-            await self._poll_once(over, at_end=at_end, until=until)
+            await self._poll_once(over, at_end=at_end)
             for run in over:
                 if not self._is_coming(run):
                     self._end(run)
-            if at_end:
-                await self._finish_samples(until)
+                    self.owes_news |= not self._is_long(run)
+            self.owes_news &= not at_end
 
-    async def _poll_once(self, over: Sequence[TrackedRun], *, at_end: bool, until: float) -> None:
-        """Read events, and send the requests to workers that are due, until a moment."""
-        self._was_too_long = False
+    async def _poll_once(self, over: Sequence[TrackedRun], *, at_end: bool) -> None:
+        """Read events, the last ones of workers where runs are over, and what workers have in memory."""
         if not self.client_refs.have_left:
-            await self._probe.look(self._limiter)
+            await self._clock.look(self._limiter)
         with self._limiter:
             at_once = bool(over)
             # Between two polls a worker may have died and others done its tasks.
             if self._limiter.is_identity_due() or at_once:
                 await self._list_workers()
+            if at_end or any(self._is_long(run) for run in over):
+                await self._flush()
             await self._read()
             while at_end and any(map(self._is_coming, over)):
                 await asyncio.sleep(_HEARD_S)
                 await self._read()
-            # They go with the last client, and a scheduler logs each that does not answer any more.
+            # They go with the last client.
             if not self.client_refs.have_left:
-                await self._executing.ask(self._limiter, self._tasks.processing)
-                async with self._waiting(until):
-                    await self._transfers.ask(self._limiter, at_once=at_once)
-                    await self._metrics.ask(self._limiter, self._runs, at_once=at_once)
-                    await self._profiles.look(self._limiter, [run.log for run in self._runs])
-                    await self._lines.look(self._limiter, [run.log for run in self._runs])
-                    await self._counts.look(self._limiter, self._runs)
                 await self._holdings.ask(at_end=at_once)
 
-    async def _finish_samples(self, until: float) -> None:
-        """Read the last samples of runs that are over; those of runs that go on are read again."""
-        if not self.client_refs.have_left:
-            async with self._waiting(until):
-                await self._profiles.finish(self._limiter, [run.log for run in self._runs])
-                await self._lines.finish(self._limiter, [run.log for run in self._runs])
-                await self._counts.finish(self._limiter, self._runs)
+    def _is_long(self, run: TrackedRun) -> bool:
+        return (
+            self._recorder.clock.perf_counter() if run.over is None else run.over
+        ) - run.log.start > _LONG_S
 
-    @asynccontextmanager
-    async def _waiting(self, until: float) -> AsyncIterator[None]:
-        """Wait for workers until then; warn of what may be missing after that."""
-        waiting = asyncio.timeout_at(until)
-        try:
-            async with waiting:
-                yield
-        except TimeoutError:
-            if not waiting.expired():
-                raise
-            self._was_too_long = True
+    async def _flush(self) -> None:
+        """Have workers send what they have, and warn of workers that do not in time."""
+        for address in await self._observer.flush(self._options(), _FLUSH_S):
             self._recorder.warn(
-                "workers did not answer in time: bytes of transfers, CPU time and samples may be missing"
+                f"{self.workers.get(address).label} did not answer in time: samples of its tasks and "
+                "transfers may be missing"
             )
+
+    def _options(self) -> bytes:
+        """Return what workers are to record, packed."""
+        if self._wanted.interval_s is not None:
+            self._recorder.stacks.note(self._wanted.interval_s, _CYCLE_S)
+        return self._wanted.packed()
 
     async def _list_workers(self) -> None:
         with self._limiter.limited("identity"):
             identity = await self._link.ask("identity", **adapter.all_workers())
         self.workers.update(identity)
+        self._tasks.news.forget(self.workers.present)
         for run in self._runs:
             run.log.n_workers = max(run.log.n_workers or 0, self.workers.n_threads)
 
@@ -320,13 +301,14 @@ class WatchedScheduler:
         self._admit()
         self._fold()
 
-    async def _observe(self, *, is_last: bool = False) -> None:
+    async def _observe(self, *, may_rest: bool = False) -> None:
         """Read all events that there are."""
-        news = await self._observer.read(self._tasks.cursor, is_last=is_last)
+        wanted = self._options(), self.client_refs.ids
+        news = await self._observer.read(self._tasks.cursor, *wanted, may_rest=may_rest)
         n = news.n
         self._tasks.take(news)
         while self._tasks.cursor < n and news.events:
-            news = await self._observer.read(self._tasks.cursor, is_last=is_last)
+            news = await self._observer.read(self._tasks.cursor, *wanted, may_rest=may_rest)
             self._tasks.take(news)
 
     def _fold(self) -> None:
@@ -446,6 +428,8 @@ class Schedulers:
         self._recorder = recorder
         self._computes = computes
         self._wanted = wanted
+        self.owes_news = False
+        """Whether workers may have unsent records of runs that are over."""
         self._on_change = on_change
         self._thread = LoopThread()
         self._lock = threading.Lock()
@@ -519,18 +503,12 @@ class Schedulers:
         """Whether the caller runs on the thread that polls them."""
         return self._thread.is_current
 
-    def step(self, *, briefly: bool) -> Future[list[bool]] | None:
-        """Poll all that may have news; None if there are none; with `briefly`, only schedulers with runs.
-
-        The results are whether all workers answered.
-        """
+    def step(self) -> Future[list[None]] | None:
+        """Poll all that have runs, or had until just now; None if there are none."""
         # With the lock taken, the thread cannot end before this is on it.
         with self._lock:
-            busy = self._with_news(briefly=briefly)
+            busy = [s for s in self._known.values() if s.has_runs or s.owes_news]
             return self._thread.submit(lambda: _all(s.step() for s in busy)) if busy else None
-
-    def _with_news(self, *, briefly: bool) -> list[WatchedScheduler]:
-        return [s for s in self._known.values() if s.has_runs or (not briefly and s.owes_samples)]
 
     def begin_wanted(self, schedulers: Iterable[WatchedScheduler]) -> Future[list[None]]:
         """Have workers of these count lines: see `WatchedScheduler.begin_wanted`."""

@@ -17,8 +17,7 @@ from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
 from taskscope.sources.cluster.runs import Computes, Origin
-from taskscope.sources.cluster.scheduler import READY_S, Schedulers, WatchedScheduler
-from taskscope.sources.cluster.workers.poll import Wanted
+from taskscope.sources.cluster.scheduler import READY_S, Schedulers, Wanted, WatchedScheduler
 
 CLIENTS = "distributed.client"
 """The module that is there where there may be clients."""
@@ -99,6 +98,11 @@ class ClusterSource:
             if scheduler is not None:
                 self._begin_wanted([scheduler])
 
+    def options_changed(self) -> None:
+        """Have workers record by the session's options from the next task on."""
+        for scheduler in self.schedulers.all():
+            scheduler.wake()
+
     def begin_counting(self) -> None:
         """Have workers count the lines that are wanted; waits for them, two seconds at most."""
         self._begin_wanted(self.schedulers.all())
@@ -141,8 +145,7 @@ class ClusterSource:
         if self.schedulers.are_asked_here:
             return
         patience_s = self.patience_s
-        # Workers may live in this very event loop, too: their last samples are not waited for.
-        stepping = self.schedulers.step(briefly=patience_s is not None)
+        stepping = self.schedulers.step()
         if stepping is not None:
             timeout_s = SETTLE_S if patience_s is None else patience_s
             wait_for({stepping}, timeout_s)
@@ -157,7 +160,7 @@ class ClusterSource:
         while True:
             for loop in self.schedulers.loops():
                 _turns(loop, math.inf)
-            stepping = self.schedulers.step(briefly=False)
+            stepping = self.schedulers.step()
             if stepping is None:
                 return
             wait_for({stepping}, SETTLE_S)
@@ -167,7 +170,7 @@ class ClusterSource:
             stepping.cancel()
 
     async def settled(self) -> None:
-        stepping = self.schedulers.step(briefly=False)
+        stepping = self.schedulers.step()
         if stepping is not None:
             waiting = asyncio.wrap_future(stepping)
             await asyncio.wait({waiting}, timeout=SETTLE_S)
@@ -195,7 +198,7 @@ class ClusterSource:
     @property
     def owes_answers(self) -> bool:
         """Whether `settle` would have to wait."""
-        return any(scheduler.has_runs or scheduler.owes_samples for scheduler in self.schedulers.all())
+        return any(scheduler.has_runs or scheduler.owes_news for scheduler in self.schedulers.all())
 
     @property
     def patience_s(self) -> float | None:

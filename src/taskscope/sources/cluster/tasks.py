@@ -13,10 +13,11 @@ from taskscope.model.keys import key_text, split_key
 from taskscope.model.tables.activities import Steal
 from taskscope.model.tables.workers import Scheduled
 from taskscope.sources.cluster.adapter import Submission
+from taskscope.sources.cluster.news import WorkerNews
 from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.workers.known import DAY_S, Watched, WorkerSampler, WorkersLife, is_possible
+from taskscope.sources.cluster.workers import DAY_S, Watched, WorkerSampler, WorkersLife, is_possible
 
 _WAITING = ("queued", "waiting", "no-worker")
 TO_RUN = frozenset((*_WAITING, "processing"))
@@ -76,6 +77,7 @@ class Tasks:
         self._recorder = watched.recorder
         self._workers = watched.workers
         self._rows = rows
+        self.news = WorkerNews(watched, self.run_of, lambda: list(self._runs))
         self._is_ours = is_ours
         self._tasks: dict[Hashable, _Task] = {}
         self._runs: dict[TrackedRun, None] = {}
@@ -282,6 +284,8 @@ class Tasks:
                 self._lose(key, str(worker), float(moment), is_expected=bool(expected))
             case "steal" | "life":
                 (self._steal if kind == "steal" else self._live)(*details)
+            case "news" | "refused":
+                (self.news.take if kind == "news" else self.news.refuse)(*details)
             case "early":
                 client, keys, n_tasks = details
                 self._graph = _Graph(None, frozenset(keys), int(n_tasks), early=str(client))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import subprocess
 import sys
 import time
+import uuid
+from types import SimpleNamespace
 from typing import Any
 
 import dask
@@ -16,7 +19,7 @@ from distributed import Client, Event, LocalCluster, wait
 import taskscope
 from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster import observer
 from taskscope.sources.cluster.observer import Observer
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import what_is_there
@@ -58,7 +61,7 @@ def test_nothing_is_left_on_the_scheduler(end: str) -> None:
                 process.stdin.close()
         added = {kind: set(during[kind]) - set(before[kind]) for kind in ("plugins", "handlers")}
         (name,) = added["plugins"]
-        assert added["handlers"] == {name, f"{name}-clock"}
+        assert added["handlers"] == {name, f"{name}-clock", f"{name}-flush"}
         assert [name.partition("-")[0] for name in added["plugins"]] == ["taskscope"]
         until(lambda: client.run_on_scheduler(what_is_there) == before)
 
@@ -185,7 +188,7 @@ def test_tasks_that_an_idle_worker_stole_have_a_row_with_what_the_scheduler_expe
 def test_a_scheduler_that_gave_an_odd_answer_is_asked_again_by_the_next_block(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def odd(_observer: Observer, _cursor: int, **_options: Any) -> Any:
+    async def odd(_observer: Observer, *_arguments: Any, **_options: Any) -> Any:
         raise ValueError("odd")
 
     current().hold("the extension")
@@ -203,33 +206,40 @@ def test_a_scheduler_that_gave_an_odd_answer_is_asked_again_by_the_next_block(
         current().release("the extension")
 
 
-@pytest.mark.parametrize(
-    ("python", "is_there"),
-    [
-        (sys.version.partition(" ")[0], True),
-        ("3.99.1", False),
-    ],
-)
-def test_no_code_is_sent_to_another_python(
-    client: Client, monkeypatch: pytest.MonkeyPatch, python: str, *, is_there: bool
+def test_a_worker_that_cannot_run_the_plugin_works_and_that_is_said(
+    client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask = Link.ask
-
-    async def asked(link: Link, op: str, **arguments: Any) -> Any:
-        return {"host": {"python": python}} if op == "versions" else await ask(link, op, **arguments)
-
-    monkeypatch.setattr(Link, "ask", asked)
-    # That of an earlier block is gone within a second.
+    plugin = observer.worker_plugin
+    with monkeypatch.context() as other:
+        other.setattr(observer, "_sources", lambda: ("raise SyntaxError('another Python')", ""))
+        broken = plugin("taskscope-broken")
+    # The plugin is for whatever scheduler is observed next.
+    monkeypatch.setattr(uuid, "uuid4", lambda: SimpleNamespace(hex="broken"))
+    monkeypatch.setattr(observer, "worker_plugin", lambda _name: broken)
     until(lambda: client.run_on_scheduler(n_observers) == 0)
+    before = client.run(on_worker)
     with taskscope.profile(display=False) as run:
-        assert client.submit(abs, -1, key="abs-1").result() == 1
-        assert client.run_on_scheduler(n_observers) == is_there
-    recorded = [("abs-1", "finished")] if is_there else []
-    assert rows(run.recording, "tasks", "key", "status") == recorded
-    here = f"{sys.version_info.major}.{sys.version_info.minor}"
-    why = f"does not let itself be observed (RuntimeError: it runs Python 3.99.1, and this is {here})"
-    texts = [text for (text,) in rows(run.recording, "messages", "text")]
-    assert [why in text for text in texts] == ([] if is_there else [True])
+        assert client.gather(client.map(abs, range(-4, 0), key=[f"abs-{n}" for n in range(4)])) == [
+            4,
+            3,
+            2,
+            1,
+        ]
+    assert sorted(rows(run.recording, "tasks", "key", "status")) == [
+        (f"abs-{n}", "finished") for n in range(4)
+    ]
+    assert all(math.isnan(cpu_s) for (cpu_s,) in rows(run.recording, "tasks", "cpu_s"))
+    assert sorted(text for (text,) in rows(run.recording, "messages", "text")) == [
+        f"worker {n} does not run taskscope's plugin (SyntaxError: another Python): "
+        "CPU time, bytes of transfers and samples of its tasks are not known"
+        for n in range(2)
+    ]
+    until(lambda: client.run(on_worker) == before)
+
+
+def on_worker(dask_worker: Any) -> list[str]:
+    """Run on a worker: return what plugins put there."""
+    return sorted([*dask_worker.plugins, *dask_worker.stream_handlers])
 
 
 def n_observers(dask_scheduler: Any) -> int:

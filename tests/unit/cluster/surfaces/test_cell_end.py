@@ -40,9 +40,9 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]:
     """Come when the test says so."""
     answers, step = Answers(), WatchedScheduler.step
 
-    async def step_later(scheduler: WatchedScheduler) -> bool:
+    async def step_later(scheduler: WatchedScheduler) -> None:
         await answers.wait()
-        return await step(scheduler)
+        await step(scheduler)
 
     monkeypatch.setattr(WatchedScheduler, "step", step_later)
     yield answers

@@ -5,14 +5,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import dask
 import pytest
 from dask import delayed
 from distributed import Client, LocalCluster
 
 import taskscope
 from taskscope.diagnostics import performance_report
-from taskscope.sources.cluster.workers.samples import own_calls, sampling_interval_s
 from tests.support.clusters.tasks import spend
 from tests.support.waiting import until
 
@@ -84,52 +82,3 @@ def test_an_asynchronous_client_is_reported(cluster: LocalCluster, tmp_path: Pat
 
     asyncio.run(block())
     assert "spend" in profiled((tmp_path / "a.html").read_text(encoding="utf-8"))
-
-
-def call(name: str, count: int, *children: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "identifier": f"{name};{name}.py;7",
-        "description": {"filename": f"{name}.py", "name": name, "line_number": 9, "line": "..."},
-        "count": count,
-        "children": {child["identifier"]: child for child in children},
-    }
-
-
-def samples_of(tree: dict[str, Any]) -> list[tuple[tuple[str, ...], int]]:
-    """Return calls from the outermost on, and samples."""
-    return sorted((tuple(call.name for call in calls), count) for calls, count in own_calls(tree))
-
-
-def test_samples_of_the_clusters_profiler_end_in_a_call() -> None:
-    assert samples_of(call("root", 5, call("f", 4, call("g", 4)))) == [((), 1), (("f", "g"), 4)]
-    assert samples_of(call("root", 2, call("f", 2))) == [(("f",), 2)]
-
-
-def test_where_workers_count_all_but_the_innermost_call_it_is_put_back() -> None:
-    inner = call("f", 4, call("g", 0))
-    assert samples_of(call("root", 5, inner)) == [(("f",), 1), (("f", "g"), 4)]
-    assert samples_of(call("root", 4, call("f", 0))) == [(("f",), 4)]
-    # Which of several it was is not told, and nothing is made up.
-    shared = call("root", 5, call("f", 5, call("g", 0), call("h", 0)))
-    assert samples_of(shared) == [(("f", "not told apart by distributed"), 5)]
-    nested = call("root", 5, call("f", 5, call("g", 2, call("i", 0)), call("h", 0)))
-    assert samples_of(nested) == [
-        (("f", "g", "i"), 2),
-        (("f", "not told apart by distributed"), 3),
-    ]
-
-
-def test_calls_by_which_dask_runs_a_task_are_left_out() -> None:
-    plumbing = call("__call__", 4, call("f", 0)) | {
-        "description": {"filename": "/x/dask/_task_spec.py", "name": "__call__", "line_number": 1, "line": ""}
-    }
-    assert samples_of(call("root", 4, plumbing)) == [(("f",), 4)]
-
-
-def test_a_cluster_that_saw_nothing_gives_no_samples() -> None:
-    assert samples_of({"identifier": "root", "description": "root", "count": 0, "children": {}}) == []
-
-
-def test_the_interval_is_that_of_distributeds_configuration() -> None:
-    with dask.config.set({"distributed.worker.profile.interval": "20ms"}):
-        assert sampling_interval_s() == 0.02

@@ -19,8 +19,7 @@ from taskscope.recording import Recording
 from taskscope.sources.cluster import scheduler, source
 from taskscope.sources.cluster.link import ClientRefs
 from taskscope.sources.cluster.runs import Computes
-from taskscope.sources.cluster.scheduler import WatchedScheduler
-from taskscope.sources.cluster.workers.poll import Wanted
+from taskscope.sources.cluster.scheduler import Wanted, WatchedScheduler
 from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import PATIENCE_S, records_are_kept
 

@@ -13,7 +13,6 @@ from distributed import Client, wait
 import taskscope
 from taskscope.analysis.totals import measure_totals
 from taskscope.recording import Recording
-from taskscope.sources.cluster.workers import poll
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import Done, attempt, read_truth
 from tests.support.waiting import until
@@ -22,11 +21,6 @@ from tests.support.waiting import until
 @pytest.fixture(autouse=True)
 def _done(truth: Path) -> None:
     (truth / "done").mkdir()
-
-
-@pytest.fixture(autouse=True)
-def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poll, "_EVERY_S", 0.0)
 
 
 def failed_attempts(recording: Recording) -> list[tuple[str, str]]:

@@ -121,9 +121,9 @@ def test_reading_and_writing_on_disk_are_activities(tmp_path: Path) -> None:
     )
 
 
-def test_workers_that_do_not_give_out_their_logs_leave_bytes_unknown_and_said() -> None:
+def test_workers_that_run_no_plugins_leave_bytes_and_cpu_time_unknown_and_that_is_said() -> None:
     with (
-        dask.config.set({"distributed.worker.blocked-handlers": ["run"]}),
+        dask.config.set({"distributed.worker.blocked-handlers": ["plugin-add"]}),
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
         ) as cluster,
@@ -132,11 +132,12 @@ def test_workers_that_do_not_give_out_their_logs_leave_bytes_unknown_and_said() 
     ):
         assert two_sides(cluster, client, 3).result() == 3 * _BYTES
     recording = run.recording
+    assert len(rows(recording, "tasks", "key")) == 4
     found = rows(recording, "transfers", "direction", "nbytes", "n_keys")
     assert found
     assert {(d, str(nbytes), n) for d, nbytes, n in found} == {("incoming", "nan", 0)}
-    logs, metrics, profiles = sorted(str(text) for (text,) in rows(recording, "messages", "text"))
-    assert logs.startswith("workers do not give out their logs of transfers (")
-    assert profiles.startswith("workers do not send their profiles (")
-    assert metrics.startswith("workers do not report their metrics (")
+    texts = sorted(text for (text,) in rows(recording, "messages", "text"))
+    assert [text.partition(" (")[0] for text in texts] == [
+        f"worker {n} does not run taskscope's plugin" for n in range(2)
+    ]
     assert len(recording.stacks.of_tasks.rows) == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +44,7 @@ def left_behind(dask_worker: Any = None) -> list[str]:
 
     tools = getattr(sys, "monitoring", None)
     used = [f"tool {n}" for n in (2, 3, 4, 5) if tools is not None and tools.get_tool(n) is not None]
-    threads = [thread.name for thread in threading.enumerate() if thread.name == "taskscope-counts"]
-    return [*used, *threads, *vars(sys.modules["distributed.worker"]).get("taskscope_counters_1", {})]
+    return [*used, *map(str, vars(sys.modules["distributed.worker"]).get("taskscope_counters", {}))]
 
 
 def has_nothing_left(client: Client) -> bool:

@@ -7,9 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,9 +25,8 @@ def burn(seconds: float) -> float:
 
 
 def is_sampling(dask_worker: Any = None) -> bool:
-    import threading
 
-    return any(thread.name == "taskscope-lines" for thread in threading.enumerate())
+    return any(thread.name == "taskscope-samples" for thread in threading.enumerate())
 
 
 def has_ended(client: Client) -> bool:
@@ -55,12 +52,9 @@ def test_lines_of_tasks_on_workers_are_known_where_they_are_asked_for(client: Cl
     until(lambda: has_ended(client))
 
 
-def test_where_nobody_asks_for_lines_nothing_of_ours_samples_and_it_is_said_what_to_add(
-    client: Client,
-) -> None:
+def test_without_lines_it_is_said_what_to_add(client: Client) -> None:
     with taskscope.profile(display=False) as run:
         client.gather(client.map(burn, [0.2] * 2, key=["plain-1", "plain-2"]))
-    assert has_ended(client)
     assert run.recording.lines().note == (
         "no lines of tasks on the cluster: workers sample lines where they are asked for, with "
         "%%profile --lines or profile(lines=True)"
@@ -93,15 +87,3 @@ def test_a_kernel_that_is_killed_leaves_no_sampler_behind(client: Client, tmp_pa
         kernel.wait(PATIENCE_S)
     until(lambda: has_ended(client))
     (tmp_path / "end").touch()
-
-
-# ------------------------------------------------------------------------------- the sampler of one worker
-
-
-@pytest.fixture
-def worker() -> Iterator[Any]:
-    before_s = sys.getswitchinterval()
-    worker = SimpleNamespace(active_threads={}, active_threads_lock=threading.Lock())
-    yield worker
-    until(lambda: not is_sampling())
-    assert sys.getswitchinterval() == before_s

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import threading
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +16,8 @@ from distributed import Client
 import taskscope
 from taskscope.model.tables.stacks import StackColumns
 from taskscope.session import current
-from taskscope.sources.cluster.workers import samples
 from tests.support.clusters.tasks import spend
 from tests.support.waiting import until
-
-
-def is_sampled(client: Client, prefix: str) -> bool:
-    return bool(client.profile(key=prefix)["count"] >= 20)
 
 
 def samples_of(prefix: str) -> StackColumns:
@@ -29,13 +28,10 @@ def samples_of(prefix: str) -> StackColumns:
     return stacks
 
 
-def test_what_workers_do_is_known_while_they_do_it_each_sample_once(
-    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(samples, "_EVERY_S", 0.1)
+def test_samples_are_known_while_tasks_run(client: Client, tmp_path: Path) -> None:
     with taskscope.profile(display=False) as run:
         futures = client.map(spend, [tmp_path / "end"] * 8, key=[f"live-{i}" for i in range(8)])
-        # Several looks at cycles of a second.
+        # Of several cycles of a second.
         until(lambda: len(np.unique(samples_of("live").rows.start)) >= 2)
         assert not any(future.done() for future in futures)
         (tmp_path / "end").touch()
@@ -43,17 +39,50 @@ def test_what_workers_do_is_known_while_they_do_it_each_sample_once(
     profile = run.recording.profile()
     (prefix,) = profile.root.children
     assert (prefix.name, max(prefix.children, key=lambda node: node.seconds).name) == ("live", "spend")
-    # All that the workers counted, and nothing twice.
-    assert profile.n_samples == client.profile(key="live")["count"]
     tasks = run.recording.tasks
     assert profile.root.seconds == pytest.approx(float((tasks.stop - tasks.start).sum()))
+
+
+OTHERS = """
+import sys, time
+from pathlib import Path
+from distributed import Client
+
+def rest(end):
+    while not Path(end).exists():
+        time.sleep(0.01)
+
+with Client(sys.argv[1]) as client:
+    future = client.submit(rest, sys.argv[2], key="same-2")
+    print("there", flush=True)
+    future.result()
+"""
+
+
+def test_samples_of_another_client_s_task_of_the_same_prefix_are_left_out(
+    client: Client, tmp_path: Path
+) -> None:
+    address, end = client.scheduler_info()["address"], tmp_path / "end"
+    command = [sys.executable, "-c", OTHERS, address, str(end)]
+    with (
+        taskscope.profile(display=False) as run,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other,
+    ):
+        assert other.stdout is not None
+        assert other.stdout.readline() == "there\n"
+        future = client.submit(spend, end, key="same-1")
+        until(lambda: has_samples(run, "same") and run.recording.profile(prefix="same").n_samples >= 20)
+        end.touch()
+        future.result()
+    (prefix,) = run.recording.profile().root.children
+    assert {node.name for node in prefix.children} == {"spend"}
 
 
 def test_samples_have_their_worker_and_their_time(client: Client, tmp_path: Path) -> None:
     with taskscope.profile(display=False) as run:
         for name in ("first", "second"):
             future = client.submit(spend, tmp_path / name, key=f"{name}-1")
-            until(partial(is_sampled, client, name))
+            until(partial(has_samples, run, name))
             (tmp_path / name).touch()
             future.result()
     recording = run.recording
@@ -62,16 +91,24 @@ def test_samples_have_their_worker_and_their_time(client: Client, tmp_path: Path
     for key, lane in zip(table["key"], recording.tasks.lane.tolist(), strict=True):
         name = str(key).partition("-")[0]
         profile = recording.profile(prefix=name)
-        assert profile.n_samples == recording.profile(prefix=name, worker=of_lane[lane].worker).n_samples
-        assert profile.n_samples == client.profile(key=name)["count"]
+        assert profile.n_samples == recording.profile(prefix=name, worker=of_lane[lane].worker).n_samples > 0
     starts = recording.stacks.rows.start - recording.zero_s
     assert -1.0 <= float(starts.min()) <= float(starts.max()) <= max(map(float, table["stop_s"]))
 
 
-def test_where_nobody_wants_samples_workers_are_not_asked(client: Client, tmp_path: Path) -> None:
-    (tmp_path / "end").touch()
+def has_samples(run: Any, prefix: str) -> bool:
+    profile = run.recording.profile()
+    return any(node.name == prefix for node in profile.root.children)
+
+
+def n_samplers(dask_worker: Any = None) -> int:
+    return sum(thread.name == "taskscope-samples" for thread in threading.enumerate())
+
+
+def test_without_samples_no_stack_is_read(client: Client, tmp_path: Path) -> None:
     with taskscope.profile(display=False, stacks=False) as run:
-        client.submit(spend, tmp_path / "end", pure=False).result()
-        (scheduler,) = current().cluster.schedulers.all()
-        assert not scheduler.owes_samples
+        future = client.submit(spend, tmp_path / "end", pure=False)
+        until(lambda: sum(client.run(n_samplers).values()) == 1)
+        (tmp_path / "end").touch()
+        future.result()
     assert run.recording.profile().n_samples == 0

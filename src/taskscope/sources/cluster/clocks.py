@@ -8,14 +8,22 @@ of NTP (RFC 5905, section 10).
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
-from math import isnan, nan
+from math import isnan
 from statistics import median
+from typing import Any
 
-_REMEMBERED = 63
+from taskscope.model.errortext import describe
+from taskscope.model.guard import Guard
+from taskscope.record import Recorder
+from taskscope.sources.cluster.link import Link, RateLimiter
+
 _LATEST = 9
 
 
@@ -27,6 +35,8 @@ class HostClocks:
         self.may_differ = not _is_loopback(self._scheduler)
         """Whether the scheduler's address is one of another machine."""
         self._hosts: dict[str, ClockFilter] = {}
+        self.was_just_set = False
+        """Whether the scheduler's clock was found to be set at its last comparison."""
         self.scheduler = ClockFilter()
         """The scheduler's clock as seen from this machine."""
 
@@ -51,7 +61,6 @@ class WorkerClock:
     def __init__(self, hosts: HostClocks, address: str) -> None:
         self._hosts = hosts
         self._host = hosts.host(address)
-        self._noted: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
         self._latest: deque[float] = deque(maxlen=_LATEST)
 
     @property
@@ -69,14 +78,9 @@ class WorkerClock:
             return self._host.best.ahead_s
         return median(self._latest) if self._latest else 0.0
 
-    def note(self, stop: float, correction: float) -> None:
-        self._noted.append((stop, correction))
-        self._latest.append(correction)
-
-    def logged_shift_s(self, stop: float) -> float:
-        """Return what to add to times that a worker logged at some moment, with a correction of that time."""
-        near = min(self._noted, key=lambda known: abs(known[0] - stop), default=(stop, nan))
-        return self.shift_s(near[1])
+    def note(self, corrections: Iterable[float]) -> None:
+        """Register corrections that the worker added to its times."""
+        self._latest.extend(corrections)
 
     def shift_s(self, correction: float) -> float:
         """Return the seconds to add to times that the worker reported with this correction, or NaN."""
@@ -151,3 +155,71 @@ class ClockFilter:
     def forget(self) -> None:
         """Start over, because the requesting clock was set."""
         self.best = None
+
+
+_N_EXCHANGES = 8
+_SOON_S = 1.0
+_EVERY_S = 30.0
+_FIRST_S = 1.0
+_STEP_S = 0.1
+
+
+class SchedulerClock:
+    """Compares the scheduler's clock with this machine's now and then; `op` is answered with its time."""
+
+    def __init__(self, link: Link, clocks: HostClocks, recorder: Recorder, op: str) -> None:
+        self._link = link
+        self._op = op
+        self._clocks = clocks
+        self._recorder = recorder
+        self._pause_s = _SOON_S
+        self._comparing: asyncio.Task[None] | None = None
+        self._shift_s = recorder.clock.shift_s()
+        self._is_refused = False
+
+    async def look(self, limiter: RateLimiter) -> None:
+        """Compare if that is due; wait for the first time, a second at most."""
+        if self._is_refused or (self._comparing is not None and not self._comparing.done()):
+            return
+        before, self._shift_s = self._shift_s, self._recorder.clock.shift_s()
+        was_set = abs(self._shift_s - before) > _STEP_S
+        if was_set:
+            self._clocks.scheduler.forget()
+        if not (limiter.is_due("clocks", self._pause_s) or was_set):
+            return
+        # Often at first, for more exchanges have shorter ones among them.
+        self._pause_s = min(2 * self._pause_s, _EVERY_S)
+        self._comparing = asyncio.get_running_loop().create_task(self._compare())
+        if self._clocks.scheduler.best is None:
+            await asyncio.wait({self._comparing}, timeout=_FIRST_S)
+
+    def close(self) -> None:
+        if self._comparing is not None:
+            self._comparing.cancel()
+
+    async def _compare(self) -> None:
+        # Where the scheduler is gone, the next request for events fails, too.
+        with Guard("clocks", lambda _where, error: self._refuse(describe(error))), suppress(OSError):
+            clock, found = self._recorder.clock, list[Exchange]()
+            for _ in range(_N_EXCHANGES):
+                # In this order, so that a lost time slice in between makes it longer, never earlier.
+                began, at = clock.perf_counter(), clock.time()
+                there: Any = await self._link.ask(self._op)
+                exchange = Exchange(at, float(there), at + clock.perf_counter() - began)
+                if not math.isfinite(exchange.ahead_s):
+                    raise ValueError(f"a moment must be finite, got {there}")
+                found.append(exchange)
+            set_s = self._clocks.scheduler.note(found, clock.perf_counter())
+            self._clocks.was_just_set = set_s is not None
+            if set_s is not None:
+                self._recorder.warn(
+                    f"the clock of the scheduler's machine was set by {set_s:+.3f} s: "
+                    "times around that are uncertain"
+                )
+
+    def _refuse(self, why: str) -> None:
+        self._is_refused = True
+        if self._clocks.may_differ:
+            self._recorder.warn(
+                f"clocks cannot be compared ({why}): times are as the workers' own correction has them"
+            )

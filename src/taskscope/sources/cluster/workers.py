@@ -20,8 +20,8 @@ from typing import Any, Literal, TypeVar
 from taskscope.model.tables.records import WorkerEvent
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneKey, Recorder
+from taskscope.sources.cluster.clocks import HostClocks, WorkerClock
 from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.workers.clocks import HostClocks, WorkerClock
 
 DAY_S = 86_400.0
 _MOST = 2.0**53
@@ -110,8 +110,6 @@ class Workers:
         """The addresses in the scheduler's last answer."""
         self.n_threads = 0
         """How many tasks they run at a time."""
-        self.silent: frozenset[str] = frozenset()
-        """The addresses of workers that did not answer the last request in time."""
 
     def update(self, identity: Mapping[str, Any]) -> None:
         facts_of: Mapping[str, Any] = identity["workers"]
@@ -123,7 +121,6 @@ class Workers:
             self._seen(worker, facts)
         self._announced.update(map(str, facts_of))
         self.present = frozenset(map(str, facts_of))
-        self.silent &= self.present
         self.n_threads = sum(self._known[address].n_threads for address in self.present)
 
     def get(self, address: str) -> Worker:

@@ -1,0 +1,1048 @@
+"""Plugins that record what a scheduler and its workers do, and send it to one client.
+
+This module runs on the scheduler and on workers, where taskscope need not be installed: it is sent as source
+text (`taskscope.sources.cluster.observer`), and imports the standard library, msgpack and distributed only.
+
+`SchedulerObserver` keeps a bounded list of events in order of time, which the client reads. A later state of
+a task replaces its last event while that is unread, so a task that began and ended between two reads has one
+event, its end. Events are
+
+- ``graph``: client, requested keys, number of tasks, and the keys of the running tasks one of which
+  submitted it; ``tasks``: keys, how many dependencies each has,
+  those dependencies, states other than released by place, the places of coroutines, and of the first task of
+  each group the place and the span of the group;
+- ``early``: client, requested keys, number of tasks: the client's pending work when the observer began;
+- ``built``: of the graph before it, when the scheduler began with it, and how many seconds it took to make
+  its tasks, to put them in order and to add them;
+- ``state``: key, state, worker and moment where that is processing, and whether it was to run since;
+- ``end``: a record like those of the task stream, with the measurements of the worker's plugin;
+  ``attempt``: one of a failure that is tried again;
+- ``lost``: key, worker, moment, whether that was expected; ``workers``: one was added or removed;
+- ``steal``: key, moment, outcome, victim, thief, and where known its cost and the occupancy of both
+  (`taskscope.model.tables.activities.Steal`);
+- ``life``: worker, moment, event and details (`taskscope.sources.cluster.workers.WorkersLife`);
+- ``news``: worker, and what its plugin recorded since its last one, packed (`WorkerObserver.news`);
+  ``refused``: worker, and why it has no plugin.
+
+`WorkerObserver` writes measurements of a task into its last step, so that they travel in the worker's own
+message about that task. The rest is sent once a second, over the stream that workers have to the scheduler.
+Neither plugin raises into the scheduler or the worker; errors are counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+import zlib
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from inspect import iscoroutinefunction
+from time import perf_counter, thread_time
+from typing import Any
+
+import msgpack
+from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
+from distributed.metrics import context_meter, time
+
+TO_RUN = frozenset(("waiting", "queued", "no-worker", "processing"))
+OUTCOMES = {"confirm": "stolen", "already-computing": "refused", "reschedule": "rescheduled"}
+INSTALL_S = 0.5
+"""How long the first tasks wait until workers have the plugin."""
+GONE_S = 1.0
+
+
+def pack(value: object) -> bytes:
+    """Return plain values as bytes that any message can contain."""
+    return zlib.compress(msgpack.packb(value, default=str, unicode_errors="surrogatepass"), 1)
+
+
+def unpack(packed: bytes) -> Any:
+    """Return the options that the client packed."""
+    return msgpack.unpackb(
+        zlib.decompress(packed), use_list=False, strict_map_key=False, unicode_errors="surrogatepass"
+    )
+
+
+def plain(text: object, most: int) -> str:
+    """Return a text that any message can contain."""
+    return str(text)[:most].encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def bounded(steps: Any) -> Any:
+    """Return the steps of a task, of very many the first ones and the computing."""
+    if len(steps) <= 1_001:
+        return steps
+    # As many as show that some are missing, and the computing, which is what counts.
+    computed = [step for step in steps[1_000:] if step["action"] == "compute"]
+    return [*steps[:1_000], *(computed or steps)[-1:]]
+
+
+def host_of(address: str) -> str:
+    """Return the machine that an address is on: see `taskscope.sources.cluster.clocks.host_of`."""
+    scheme, _, rest = address.rpartition("://")
+    return rest.split("/", maxsplit=1)[0] if scheme == "inproc" else rest.rpartition(":")[0] or rest
+
+
+class TaskErred:
+    """Handles failures: notifies the observers of a scheduler, then calls the replaced handler."""
+
+    def __init__(self, handle: Any) -> None:
+        self.taskscope_observers: dict[str, Any] = {}
+        self.taskscope_handle = handle
+
+    def __call__(self, *args: Any, **details: Any) -> Any:
+        for failed in list(self.taskscope_observers.values()):
+            failed(dict(details))
+        return self.taskscope_handle(*args, **details)
+
+
+class SchedulerObserver(SchedulerPlugin):
+    """Records events of a scheduler, and those that its workers' plugins send."""
+
+    def __init__(self, scheduler: Any, name: str, most: int, worker_plugin: bytes) -> None:
+        self.scheduler = scheduler
+        self.name = name
+        self.most = most
+        self.worker_plugin = worker_plugin
+        self.events: deque[list[Any]] = deque()
+        self.n_events = 0
+        self.n_failed = 0
+        self.last: dict[Any, list[Any]] = {}
+        """The last event of a task, where that is a state and unread."""
+        self.stealing: dict[Any, list[float]] = {}
+        """Costs of requested steals, until these are settled."""
+        self.feed: Any = None
+        """The task that runs the coroutine ``feed`` of this observer."""
+        self.clients: frozenset[str] = frozenset()
+        """The clients whose tasks are recorded."""
+        self.options = b""
+        """What workers are to record besides tasks while there is work of these clients, packed."""
+        self.is_resting = True
+        self.known: dict[str, bool] = {}
+        """The workers with a plugin, and whether each compares its clock."""
+        self.installing: dict[str, asyncio.Task[None]] = {}
+        """Messages to workers that have not answered them."""
+        self.flushes: dict[asyncio.Event, set[str]] = {}
+        """The workers that have not answered a flush."""
+        self.late: set[str] = set()
+        """Workers that did not answer the last flush in time, and have sent nothing since."""
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception:  # noqa: BLE001 - runs on the scheduler, without a recorder; the count is read from there
+            self.n_failed += 1
+
+    async def begin(self, clients: Sequence[str], options: bytes) -> SchedulerObserver:
+        """Observe the scheduler, and put the plugin on its workers, half a second at most."""
+        scheduler = self.scheduler
+        self.clients, self.options, self.is_resting = frozenset(clients), options, not clients
+        for client in clients:
+            with suppress(Exception):
+                self.note_early(client)
+        for worker in scheduler.workers.values():
+            for task in worker.processing:
+                self.add(["state", task.key, "processing", worker.address, time(), True])
+        # The scheduler does not notify plugins of a failure that is tried again.
+        handle = scheduler.stream_handlers.get("task-erred")
+        if handle is not None and not iscoroutinefunction(handle):
+            if not hasattr(handle, "taskscope_observers"):
+                handle = scheduler.stream_handlers["task-erred"] = TaskErred(handle)
+            handle.taskscope_observers[self.name] = self.failed
+        scheduler.add_plugin(self, name=self.name)
+        scheduler.handlers[self.name] = self.read
+        scheduler.handlers[f"{self.name}-clock"] = self.clock
+        scheduler.handlers[f"{self.name}-flush"] = self.flush
+        scheduler.stream_handlers[self.name] = self.take
+        # Workers that register later have the plugin before their first task.
+        scheduler.worker_plugins[self.name] = self.worker_plugin
+        self.installing = {
+            worker: asyncio.ensure_future(self.install(worker)) for worker in scheduler.workers
+        }
+        if self.installing:
+            await asyncio.wait(self.installing.values(), timeout=INSTALL_S)
+        return self
+
+    def here(self) -> bool:
+        """Return True, what the scheduler writes to the client every second, and note where it runs."""
+        self.feed = asyncio.current_task()
+        return True
+
+    def end(self) -> None:
+        """Observe no more; called when the client's connection ends."""
+        scheduler, loop = self.scheduler, asyncio.get_running_loop()
+        scheduler.plugins.pop(self.name, None)
+        for handler in (self.name, f"{self.name}-clock", f"{self.name}-flush"):
+            scheduler.handlers.pop(handler, None)
+        handle = scheduler.stream_handlers.get("task-erred")
+        observers = getattr(handle, "taskscope_observers", None)
+        if observers is not None:
+            observers.pop(self.name, None)
+            if not observers:
+                scheduler.stream_handlers["task-erred"] = handle.taskscope_handle
+        for task in list(self.installing.values()):
+            task.cancel()
+        # A worker that is registering may be announced already, and needs the plugin to be stopped.
+        loop.call_later(GONE_S, scheduler.worker_plugins.pop, self.name, None)
+        for worker in self.known:
+            self.send(worker, what="stop")
+        self.events.clear()
+        self.last.clear()
+        self.check_stopped()
+
+    def check_stopped(self) -> None:
+        """Remove the handler of workers' messages once no worker sends any."""
+        self.known = {
+            worker: known for worker, known in self.known.items() if worker in self.scheduler.workers
+        }
+        if self.known:
+            asyncio.get_running_loop().call_later(GONE_S, self.check_stopped)
+        else:
+            self.scheduler.stream_handlers.pop(self.name, None)
+
+    # Events -------------------------------------------------------------------------------------------------
+
+    def add(self, event: list[Any]) -> None:
+        self.events.append(event)
+        self.n_events += 1
+        while len(self.events) > self.most:
+            gone = self.events.popleft()
+            if gone[0] == "state" and self.last.get(gone[1]) is gone:
+                del self.last[gone[1]]
+
+    def replace(self, key: Any, event: list[Any]) -> None:
+        known = self.last.pop(key, None)
+        if known is None:
+            self.add(event)
+        else:
+            known[:] = event
+
+    def transition(self, key: Any, start: Any, finish: Any, *_args: Any, **details: Any) -> None:
+        try:
+            if start == "processing" and finish in ("memory", "erred") and details.get("startstops"):
+                if finish == "erred":
+                    details.setdefault("exception_text", "unknown error")
+                else:
+                    details.pop("exception_text", None)
+                self.replace(key, ["end", self.record(key, details)])
+            else:
+                self.note(key, finish)
+        except Exception:  # noqa: BLE001 - runs for each transition, where a guard costs more
+            self.n_failed += 1
+
+    def record(self, key: Any, details: dict[str, Any]) -> dict[str, Any]:
+        steps = details["startstops"]
+        # The steps are in the hands of other plugins, too: they are left as distributed has them.
+        measured = [(place, step.pop(self.name)) for place, step in enumerate(steps) if self.name in step]
+        found = {
+            "key": key,
+            "worker": details.get("worker"),
+            "thread": details.get("thread"),
+            "status": "OK",
+            "nbytes": details.get("nbytes"),
+            "startstops": bounded(steps),
+            "measured": measured if len(steps) <= 1_001 else measured[-1:],
+        }
+        if "exception_text" in details:
+            found |= {"status": "error", "exception_text": str(details["exception_text"])[:10_000]}
+        return found
+
+    def note(self, key: Any, finish: str) -> None:
+        known = self.last.get(key)
+        # The event of a task that was processing keeps when that began.
+        if known is None or known[2] == "processing":
+            known = self.last[key] = ["state", key, finish, None, 0.0, False]
+            self.add(known)
+        known[2] = finish
+        known[5] |= finish in TO_RUN
+        if finish == "processing":
+            on = self.scheduler.tasks[key].processing_on
+            known[3], known[4] = None if on is None else on.address, time()
+
+    def update_graph(self, scheduler: Any, *, client: Any, keys: Any, tasks: Any, **_: Any) -> None:
+        with self.counted():
+            if self.is_resting and client in self.clients:
+                # Workers get this before the first of the tasks.
+                self.set_options(self.options, is_resting=False)
+            # Some tasks are futures that the graph only refers to; only the caller has the graph.
+            submitted = sys._getframe(1).f_locals
+            graph = submitted.get("dsk")
+            tasks = list(tasks) if graph is None else [key for key in tasks if key in graph]
+            parents = self.parents(str(client), submitted.get("submitting_task"))
+            self.add(["graph", client, list(keys), len(tasks), parents])
+            within, known = set(tasks), dict[int, bool]()
+            for first in range(0, len(tasks), 1_000):
+                self.note_tasks(tasks[first : first + 1_000], within, known)
+
+    def note_early(self, client: str) -> None:
+        """Note a client's pending tasks, with finished tasks that are part of the same work."""
+        state = self.scheduler.clients.get(client)
+        wanted = [] if state is None else list(state.wants_what)
+        found = {task: None for task in wanted if task.state in TO_RUN}
+        requested, walk = list(found), list(found)
+        while walk and len(found) <= self.most:
+            new = [task for task in walk.pop().dependencies if task not in found]
+            found.update(dict.fromkeys(new))
+            walk += new
+        groups = {task.group for task in found}
+        done = [task for task in wanted if task not in found and task.group in groups]
+        keys = [task.key for task in (*found, *done) if task.run_spec is not None]
+        if keys:
+            self.add(["early", client, [task.key for task in (*requested, *done)], len(keys)])
+            for first in range(0, len(keys), 1_000):
+                self.note_tasks(keys[first : first + 1_000], set(keys), {})
+
+    def parents(self, client: str, submitting: Any) -> list[Any]:
+        if submitting is not None or not client.startswith("Client-worker-"):
+            return [] if submitting is None else [submitting]
+        # Work that a task submits from an event loop, as joblib does, does not name the task.
+        running: list[Any] = []
+        for worker in self.scheduler.workers.values():
+            running += [task.key for task in worker.processing]
+            if len(running) > 1_000:
+                return []
+        return running
+
+    def note_tasks(self, keys: Any, within: Any, known: dict[int, bool]) -> None:
+        numbers, needed, outside = list[int](), list[Any](), list[tuple[int, Any]]()
+        states, coroutines = dict[int, str](), list[int]()
+        spans = dict[Any, tuple[int, Any]]()
+        for place, key in enumerate(keys):
+            self.last.pop(key, None)
+            task = self.scheduler.tasks[key]
+            if task.group not in spans:
+                spans[task.group] = place, self.span_of(task.group)
+            before = len(needed)
+            needed += [other.key for other in task.dependencies if other.key in within]
+            numbers.append(len(needed) - before)
+            if numbers[-1] < len(task.dependencies):
+                outside += [(place, d.key) for d in task.dependencies if d.key not in within]
+            if task.state != "released":
+                states[place] = task.state
+            function = getattr(task.run_spec, "func", None)
+            # Looked at once each: most tasks of a graph call one of few functions.
+            if id(function) not in known:
+                known[id(function)] = function is not None and bool(task.run_spec.is_coro)
+            if known[id(function)]:
+                coroutines.append(place)
+        details = list(states.items()), coroutines, list(spans.values()), outside
+        self.add(["tasks", list(keys), numbers, needed, *details])
+
+    def span_of(self, group: Any) -> Any:
+        # Annotations may be of any type, and a scheduler may have no spans.
+        with suppress(Exception):
+            name = self.scheduler.extensions["spans"].spans[group.span_id].name
+            if name != ("default",):
+                return " / ".join(map(str, name))[:1_000]
+        return None
+
+    def failed(self, details: dict[str, Any]) -> None:
+        """Record a failure, unless it is the last attempt, which is a transition."""
+        with self.counted():
+            key = details["key"]
+            task = self.scheduler.tasks.get(key)
+            is_it = task is not None and task.state == "processing" and task.run_id == details["run_id"]
+            if is_it and task.retries > 0 and details.get("startstops"):
+                details.setdefault("exception_text", "unknown error")
+                self.replace(key, ["attempt", self.record(key, details)])
+
+    def live(self, worker: Any, what: str, details: Any, moment: float | None = None) -> None:
+        self.add(["life", str(worker)[:1_000], time() if moment is None else moment, what, details])
+
+    def log_event(self, topic: Any, details: Any) -> None:
+        # Any client may log any event.
+        with suppress(Exception):
+            if topic == "stealing":
+                self.steal(*details)
+            elif topic == "worker-restart-memory":
+                self.live(details["worker"], "killed", float(details["rss"]))
+            elif topic == "scheduler" and details["action"] == "update-graph":
+                self.built(details["metrics"])
+            elif topic == "scheduler" and details["action"] == "worker-ttl-timed-out":
+                for worker in details["workers"]:
+                    self.live(worker, "timed out", float(details["ttl"]))
+            elif topic in self.scheduler.workers and details["action"] == "worker-status-change":
+                self.live(topic, "status", [str(details["prev-status"])[:99], str(details["status"])[:99]])
+            elif topic in self.scheduler.workers and details["action"] == "closing-worker":
+                self.live(topic, "closing", str(details["reason"])[:1_000])
+
+    def steal(self, what: str, *details: Any) -> None:
+        if what == "request":
+            for _, _, key, cost_s, _, from_s, _, to_s in details[0]:
+                self.stealing[key] = [float(cost_s), float(from_s), float(to_s)]
+            while len(self.stealing) > 10_000:
+                del self.stealing[next(iter(self.stealing))]
+        elif what in OUTCOMES:
+            key, _, victim, thief = details[-5:-1]
+            # A task that was stolen is in no other state, and with another worker.
+            if what == "confirm" and self.scheduler.tasks[key].state == "processing":
+                self.note(key, "processing")
+            between = [str(victim)[:1_000], str(thief)[:1_000]]
+            self.add(["steal", key, time(), OUTCOMES[what], *between, *self.stealing.pop(key, ())])
+
+    def built(self, metrics: Any) -> None:
+        # Of two the sign is wrong (distributed 2026.8).
+        steps = (
+            "materialization_duration_seconds",
+            "ordering_duration_seconds",
+            "state_initialization_duration_seconds",
+        )
+        took = [abs(float(metrics[step])) for step in steps]
+        self.add(["built", float(metrics["start_timestamp_seconds"]), *took])
+
+    def lose(self, key: Any, worker: Any, moment: float, expected: Any) -> None:
+        # Its transitions were recorded before this: they are repeated after it.
+        since = list(self.last.get(key, ()))
+        self.replace(key, ["lost", key, worker, moment, expected])
+        if since:
+            self.last[key] = since
+            self.add(since)
+
+    async def before_close(self) -> None:
+        # A feed that is cancelled is logged as an error; one whose connection breaks ends quietly.
+        waits: Any = None if self.feed is None else self.feed.get_coro()
+        while hasattr(getattr(waits, "cr_await", None), "cr_await"):
+            waits = waits.cr_await
+        if getattr(waits, "cr_code", None) is asyncio.sleep.__code__:
+            waits.cr_frame.f_locals["future"].set_exception(OSError("the scheduler closes"))
+
+    def read(
+        self, cursor: int, limit: int, options: bytes, clients: Sequence[str], most: int, *, may_rest: bool
+    ) -> dict[str, Any]:
+        """Return the next events after those that were read, which are dropped."""
+        while self.events and self.n_events - len(self.events) < cursor:
+            self.events.popleft()
+        self.last.clear()
+        self.most, self.clients = most, frozenset(clients)
+        # A graph may have arrived since the client found that it has no work.
+        self.set_options(options, is_resting=may_rest and not self.events)
+        first, events = self.n_events - len(self.events), []
+        for event in self.events:
+            if limit <= 0:
+                break
+            events.append(event)
+            limit -= len(event[1]) if event[0] == "tasks" else 1
+        return {"first": first, "n": self.n_events, "failed": self.n_failed, "events": events}
+
+    # Workers' plugins ---------------------------------------------------------------------------------------
+
+    async def install(self, address: str) -> None:
+        try:
+            add = getattr(self.scheduler.rpc(address), "plugin-add")
+            answer = await add(plugin=self.worker_plugin, name=self.name)
+        except OSError:
+            return
+        except Exception as error:  # noqa: BLE001 - a worker that blocks the message may raise anything
+            self.add(["refused", address, plain(error, 500)])
+            return
+        finally:
+            self.installing.pop(address, None)
+        if answer.get("status") == "OK":
+            self.launch(address)
+        else:
+            self.add(["refused", address, plain(answer.get("exception_text") or answer, 500)])
+
+    def launch(self, address: str) -> None:
+        """Have the plugin of a worker begin; one worker of each other machine compares its clock."""
+        if address in self.scheduler.workers:
+            self.known[address] = False
+            self.send(address, what="go", options=b"" if self.is_resting else self.options)
+            self.choose_clock(host_of(address))
+
+    def choose_clock(self, host: str) -> None:
+        mine = [address for address in self.known if host_of(address) == host]
+        if mine and host != host_of(self.scheduler.address) and not any(self.known[a] for a in mine):
+            self.known[mine[0]] = True
+            self.send(mine[0], what="compare")
+
+    def send(self, worker: str, **message: Any) -> None:
+        comm = self.scheduler.stream_comms.get(worker)
+        if comm is not None:
+            # Its connection may be closed, and the worker is removed then.
+            with suppress(Exception):
+                comm.send({"op": self.name, **message})
+
+    def clock(self) -> float:
+        return time()
+
+    def set_options(self, options: bytes, *, is_resting: bool) -> None:
+        before = b"" if self.is_resting else self.options
+        self.options, self.is_resting = options, is_resting
+        now = b"" if is_resting else options
+        if now != before:
+            for worker in self.known:
+                self.send(worker, what="options", options=now)
+
+    def take(self, worker: str, what: str, news: bytes = b"") -> None:
+        """Take a message of a worker's plugin."""
+        with self.counted():
+            self.late.discard(worker)
+            if what == "refused":
+                self.add(["refused", worker, news.decode("utf-8", "replace")])
+            elif news and not self.is_resting:
+                self.add(["news", worker, news])
+            if what == "end":
+                self.known.pop(worker, None)
+                if self.name not in self.scheduler.plugins:
+                    self.check_stopped()
+            if what != "news":
+                self.answered(worker)
+
+    def answered(self, worker: str) -> None:
+        for event, waiting in self.flushes.items():
+            waiting.discard(worker)
+            if not waiting:
+                event.set()
+
+    async def flush(self, options: bytes, within_s: float) -> list[str]:
+        """Have all workers send what they have recorded; return the workers that do not in time."""
+        self.set_options(options, is_resting=False)
+        waiting = self.known.keys() - self.late
+        answered = asyncio.Event()
+        self.flushes[answered] = set(waiting)
+        for worker in waiting:
+            self.send(worker, what="flush")
+        with suppress(TimeoutError, asyncio.TimeoutError):
+            if waiting:
+                await asyncio.wait_for(answered.wait(), within_s)
+        self.late |= self.flushes.pop(answered)
+        self.late &= self.known.keys()
+        return sorted(self.late | (self.installing.keys() & self.scheduler.workers.keys()))
+
+    def add_worker(self, scheduler: Any, worker: Any) -> None:
+        self.add(["workers"])
+        with suppress(Exception):
+            found = scheduler.workers[worker]
+            names = [str(found.name)[:1_000], str(found.nanny or "")[:1_000]]
+            self.live(worker, "came", [*names, int(found.nthreads)])
+        with self.counted():
+            self.launch(worker)
+
+    def remove_worker(self, scheduler: Any, worker: Any, **_: Any) -> None:
+        with self.counted():
+            self.add(["workers"])
+            for moment, event in reversed(scheduler.get_events(worker)):
+                if isinstance(event, dict) and event.get("action") == "remove-worker":
+                    self.live(worker, "gone", bool(event.get("expected")), moment)
+                    for key in event["processing-tasks"]:
+                        self.lose(key, worker, moment, bool(event.get("expected")))
+                    break
+        with self.counted():
+            self.late.discard(worker)
+            self.answered(worker)
+            if self.known.pop(worker, False):
+                self.choose_clock(host_of(worker))
+
+
+RUNNING = ("executing", "long-running")
+PUSH_S = 1.0
+LEASE_S = 10.0
+"""How long a plugin waits for its scheduler's first message before it removes itself."""
+CLOCKS_S = (1.0, 30.0)
+N_EXCHANGES = 8
+LONG_S = 1.0
+"""For how long a task runs before its thread is reported."""
+MOST_ENTRIES = 20_000
+RUNS_TASKS = "_run_task_simple"
+PLUMBING = ("dask/_task_spec.py", "dask/optimization.py", "dask/core.py")
+LOCK_S = 0.025
+HELD_S = 0.0002
+SOONER_S = 0.0005
+QUIET_S = 10.0
+
+
+class WorkerObserver(WorkerPlugin):
+    """Measures the tasks of a worker, and sends what else it records once a second."""
+
+    def __init__(self, name: str, meter: str) -> None:
+        self.name = name
+        self.meter = meter
+        """The source text of `taskscope.sources.line_meter`."""
+        self.options: dict[str, Any] = {}
+        self.n_failed = 0
+        self.delays: dict[Any, float] = {}
+        """The correction of times that each running task began with."""
+        self.received: dict[tuple[float, str], float] = {}
+        """Bytes of transfers that no ended task has claimed, by stop and source."""
+        self.transfers: list[Any] = []
+        self.last_logged: list[Any] = [None, None]
+        self.exchanges: list[Any] = []
+        self.clock: asyncio.Task[None] | None = None
+        self.clocks_s = 0.0
+        self.compared = perf_counter()
+        self.sent_running = False
+        self.timer: Any = None
+
+    def setup(self, worker: Any) -> None:
+        self.worker = worker
+        worker.stream_handlers[self.name] = self.take
+        self.sampler = Sampler(worker)
+        self.counts: LineCounts | None = None
+        self.timer = asyncio.get_running_loop().call_later(LEASE_S, self.remove)
+        for number, log in enumerate(self.logs()):
+            self.last_logged[number] = log[-1] if log else None
+
+    def teardown(self, worker: Any) -> None:
+        worker.stream_handlers.pop(self.name, None)
+        self.timer.cancel()
+        self.sampler.stop()
+        self.count_lines(None)
+        if self.clock is not None:
+            self.clock.cancel()
+
+    def remove(self) -> None:
+        self.worker.plugins.pop(self.name, None)
+        self.teardown(self.worker)
+
+    def take(self, what: str, options: bytes | None = None) -> None:
+        """Take a message of the scheduler's plugin."""
+        try:
+            if what == "go":
+                self.timer.cancel()
+                self.tick()
+            if options is not None:
+                self.set_options(unpack(options) if options else {})
+            if what == "compare":
+                self.clocks_s = CLOCKS_S[0]
+                self.compare_clocks()
+        except Exception:  # noqa: BLE001 - runs on a worker; the count is sent
+            self.n_failed += 1
+        if what == "stop":
+            self.remove()
+        if what in ("flush", "stop"):
+            self.send("end" if what == "stop" else what)
+
+    def set_options(self, options: dict[str, Any]) -> None:
+        if self.counts is not None and options.get("sought") != self.counts.sought:
+            # What was counted of other functions.
+            self.send("news")
+        self.options = options
+        self.sampler.set_options(options)
+        self.count_lines(options.get("sought"))
+
+    def count_lines(self, sought: Any) -> None:
+        """Count lines of these functions, of none with None."""
+        if self.counts is not None and sought != self.counts.sought:
+            self.counts.leave(self.worker)
+            self.counts = None
+        if self.counts is None and sought is not None:
+            self.counts = LineCounts.joined(self.worker, self.name, self.meter, sought)
+
+    # Tasks --------------------------------------------------------------------------------------------------
+
+    def transition(self, key: Any, start: Any, finish: Any, **_: Any) -> None:
+        try:
+            if finish == "executing":
+                self.delays[key] = self.worker.scheduler_delay
+                self.sampler.start()
+            elif start in RUNNING and finish not in RUNNING:
+                self.measure(key, self.delays.pop(key, None))
+            elif start == "flight":
+                self.read_logs()
+        except Exception:  # noqa: BLE001 - runs for each transition of a worker; the count is sent
+            self.n_failed += 1
+
+    def measure(self, key: Any, delay_s: float | None) -> None:
+        """Write the measurements of a task that has ended into its steps."""
+        task = self.worker.state.tasks[key]
+        if not task.startstops or task.startstops[-1]["action"] != "compute":
+            return
+        for step in task.startstops[:-1] if self.received else ():
+            if step["action"] == "transfer":
+                nbytes = self.received.pop((step["stop"], str(step.get("source"))), None)
+                if nbytes is not None:
+                    step[self.name] = nbytes
+        task.startstops[-1][self.name] = [delay_s, *self.metered()]
+
+    def metered(self) -> list[Any]:
+        """Return the seconds since the task was begun, and what was metered: label, unit, amount."""
+        callbacks = context_meter._callbacks.get()
+        # It is what distributed books as fine performance metrics right after this.
+        ledger: Any = getattr(callbacks["async-instruction"], "__self__")  # noqa: B009 - a function by its type
+        known: dict[tuple[str, str], float] = {}
+        for label, amount, unit in ledger.metrics:
+            name = plain(label, 500), plain(unit, 20)
+            if len(known) < 50 or name in known:
+                known[name] = known.get(name, 0.0) + float(amount)
+        return [ledger.func() - ledger.start, [[*name, amount] for name, amount in known.items()]]
+
+    # What is sent once a second -----------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        self.timer = asyncio.get_running_loop().call_later(PUSH_S, self.tick)
+        if self.clocks_s and perf_counter() - self.compared > self.clocks_s:
+            self.compare_clocks()
+        if self.options:
+            self.send("news")
+
+    def send(self, what: str) -> None:
+        try:
+            news = self.news() if self.options else {}
+            message = pack(news) if news else b""
+        except Exception:  # noqa: BLE001 - runs on a worker; the count is sent
+            self.n_failed += 1
+            message = b""
+        if message or what != "news":
+            # The worker may be closing, its stream with it.
+            with suppress(Exception):
+                self.worker.batched_stream.send({"op": self.name, "what": what, "news": message})
+
+    def news(self) -> dict[str, Any]:
+        """Return what was recorded since the last time, by kind."""
+        self.read_logs()
+        transfers, self.transfers = self.transfers, []
+        exchanges, self.exchanges = self.exchanges, []
+        n_failed, self.n_failed = self.n_failed, 0
+        running = self.running()
+        found = {
+            "transfers": transfers,
+            "clock": exchanges,
+            "n_failed": n_failed,
+            "lock": self.sampler.take_looks(),
+            "samples": self.sampler.take_samples(),
+            "lines": None if self.counts is None else self.counts.take(self.worker),
+        }
+        if running or self.sent_running:
+            found["running"] = running
+        self.sent_running = bool(running)
+        news = {kind: value for kind, value in found.items() if value or kind == "running"}
+        return news and {"at": time(), **news}
+
+    def logs(self) -> tuple[Any, Any]:
+        return self.worker.transfer_incoming_log, self.worker.transfer_outgoing_log
+
+    def read_logs(self) -> None:
+        """Read new entries of both logs, with the correction that is in their times."""
+        for number, log in enumerate(self.logs()):
+            last, new = self.last_logged[number], list[Any]()
+            for entry in reversed(log):
+                if entry is last or len(new) >= MOST_ENTRIES:
+                    break
+                new.append(entry)
+            if new:
+                self.last_logged[number] = new[0]
+            for entry in reversed(new):
+                self.read_entry(number, entry)
+
+    def read_entry(self, number: int, entry: Any) -> None:
+        try:
+            total = float(entry["total"])
+            if number == 0:
+                self.received[float(entry["stop"]), str(entry["who"])] = total
+                while len(self.received) > MOST_ENTRIES:
+                    del self.received[next(iter(self.received))]
+            if self.options and len(self.transfers) < MOST_ENTRIES:
+                delay_s = self.worker.scheduler_delay
+                times = [float(entry[at]) - delay_s for at in ("start", "stop")]
+                keys = [key if len(str(key)) <= 500 else str(key)[:500] for key in list(entry["keys"])[:8]]
+                sizes = [total, entry.get("compressed"), len(entry["keys"])]
+                self.transfers.append([number, *times, str(entry["who"] or ""), *sizes, keys])
+        except Exception:  # noqa: BLE001 - any code of a worker can append to its logs
+            self.n_failed += 1
+
+    def running(self) -> list[Any]:
+        """Return thread, key and start of the tasks that run for long, by the worker's own clock."""
+        with self.worker.active_threads_lock:
+            active = list(self.worker.active_threads.items())
+        tasks, now = self.worker.state.tasks, time()
+        begun = [(thread, key, getattr(tasks.get(key), "start_time", None)) for thread, key in active]
+        return [each for each in begun if each[2] is None or now - each[2] > LONG_S]
+
+    def compare_clocks(self) -> None:
+        self.compared = perf_counter()
+        # Often at first, for more exchanges have shorter ones among them.
+        self.clocks_s = min(2 * self.clocks_s, CLOCKS_S[1])
+        if self.clock is None or self.clock.done():
+            self.clock = asyncio.ensure_future(self.exchange())
+
+    async def exchange(self) -> None:
+        """Note when each request for the scheduler's time was sent, that time, and when it arrived."""
+        with suppress(Exception):
+            for _ in range(N_EXCHANGES):
+                began, at = perf_counter(), time()
+                there = await getattr(self.worker.scheduler, f"{self.name}-clock")()
+                self.exchanges.append((at, float(there), at + perf_counter() - began))
+            self.exchanges = [min(self.exchanges, key=lambda times: times[2] - times[0])]
+
+
+class Sampler:
+    """A thread that samples the threads of a worker while these run tasks.
+
+    It wakes up late by the time that it waited for the interpreter's lock, and for a core: the kernel counts
+    the latter, so the rest shows whether another thread had the lock.
+    """
+
+    def __init__(self, worker: Any) -> None:
+        self.worker = worker
+        self.lock = threading.Lock()
+        self.stopped = threading.Event()
+        self.thread: threading.Thread | None = None
+        self.looks: dict[int, list[int]] = {}
+        """How often it wanted the lock, and how often a thread had it, by quarters of a second."""
+        self.samples: dict[Any, Sequence[float]] = {}
+        self.is_on = False
+        self.interval_s: float | None = None
+        self.has_lines = False
+        self.calls: dict[Any, Any] = {}
+        self.cpu: dict[int, tuple[float, float]] = {}
+        self.switch_s = 0.0
+
+    def set_options(self, options: dict[str, Any]) -> None:
+        self.interval_s = options.get("interval_s")
+        self.has_lines = bool(options.get("has_lines"))
+        self.is_on = bool(options)
+        if self.worker.active_threads:
+            self.start()
+
+    def start(self) -> None:
+        if self.is_on and self.thread is None:
+            self.stopped.clear()
+            self.thread = threading.Thread(target=self.run, name="taskscope-samples", daemon=True)
+            self.thread.start()
+
+    def stop(self) -> None:
+        self.is_on = False
+        self.stopped.set()
+
+    def take_looks(self) -> list[Any]:
+        """Return how long ago it looked at the lock, how often, and how often a thread had it."""
+        with self.lock:
+            found, self.looks = self.looks, {}
+        return [(perf_counter() - (at + 0.5) / 4, n, held) for at, (n, held) in found.items()]
+
+    def take_samples(self) -> dict[str, Any]:
+        """Return functions, and samples by task, time and stack, whose calls refer to the functions."""
+        with self.lock:
+            found, self.samples = self.samples, {}
+        functions: dict[Any, int] = {}
+        stacks = [
+            (
+                key,
+                perf_counter() - at,
+                [(functions.setdefault(call[:3], len(functions)), call[3]) for call in calls],
+                *sums,
+            )
+            for (key, at, calls), sums in found.items()
+        ]
+        return {"functions": list(functions), "stacks": stacks, "has_lines": self.has_lines} if stacks else {}
+
+    def run(self) -> None:
+        account = None
+        with suppress(OSError):
+            account = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
+        try:
+            self.sample_on(account)
+        except Exception:  # noqa: BLE001 - the worker has nothing to do with it
+            self.is_on = False
+        finally:
+            if account is not None:
+                os.close(account)
+            self.switch(is_sooner=False)
+            self.calls.clear()
+            self.cpu.clear()
+            self.thread = None
+
+    def sample_on(self, account: int | None) -> None:
+        began = busy_at = perf_counter()
+        pause_s, queued_s, n = LOCK_S, None, 0
+        while not self.stopped.is_set() and began - busy_at < QUIET_S and self.is_on:
+            due = perf_counter() + pause_s
+            self.stopped.wait(pause_s)
+            now, busy_s = perf_counter(), thread_time()
+            active = bool(self.worker.active_threads)
+            busy_at = now if active else busy_at
+            if account is not None:
+                waited_s = int(os.pread(account, 64, 0).split()[1]) / 1e9
+                if active and queued_s is not None:
+                    self.look(due, is_held=now - due - (waited_s - queued_s) > HELD_S)
+                queued_s = waited_s
+            interval_s = self.interval_s
+            if interval_s is not None:
+                self.sample(now, now - began)
+            n, began = n + 1, now
+            # Never in lock-step with tasks, and two percent of a core at most.
+            spread = 1.0 if interval_s is None else 0.5 + n * 0.6180339887498949 % 1
+            pause_s = max((interval_s or LOCK_S) * spread, (thread_time() - busy_s) / 0.02)
+
+    def look(self, due: float, *, is_held: bool) -> None:
+        with self.lock:
+            look = self.looks.setdefault(int(due * 4), [0, 0])
+            look[0] += 1
+            look[1] += is_held
+            if len(self.looks) > 200:
+                del self.looks[min(self.looks)]
+
+    def sample(self, now: float, seconds: float) -> None:
+        with self.worker.active_threads_lock:
+            running = dict(self.worker.active_threads)
+        self.switch(is_sooner=self.has_lines and len(running) < 2)
+        frames: dict[int, Any] = sys._current_frames() if running else {}
+        for thread, key in running.items():
+            cpu_s, known_s = self.cpu_of(thread, now, seconds)
+            calls = self.calls_of(frames.pop(thread, None))
+            # The stack of a task that has just ended is not the task's.
+            if calls is None or self.worker.active_threads.get(thread) is not key:
+                continue
+            seen = key, now // 1.0, calls
+            new = (1, seconds, seconds * seconds, cpu_s, known_s)
+            with self.lock:
+                old = self.samples.get(seen)
+                if old is not None:
+                    self.samples[seen] = [a + b for a, b in zip(old, new, strict=True)]
+                elif len(self.samples) < MOST_ENTRIES:
+                    self.samples[seen] = new
+
+    def cpu_of(self, thread: int, now: float, seconds: float) -> tuple[float, float]:
+        """Return the CPU time of a thread since its last sample, and for how long that is known."""
+        native = getattr(threading._active.get(thread), "native_id", None)  # type: ignore[attr-defined] # not in typeshed
+        if native is None or not sys.platform.startswith("linux"):
+            return 0.0, 0.0
+        from time import clock_gettime
+
+        try:
+            cpu_s = clock_gettime((~native << 3) | 6)
+        except OSError:
+            return 0.0, 0.0
+        at, earlier_s = self.cpu.get(thread, (now, cpu_s))
+        self.cpu[thread] = now, cpu_s
+        return (min((cpu_s - earlier_s) / (now - at), 1.0) * seconds, seconds) if now > at else (0.0, 0.0)
+
+    def calls_of(self, frame: Any) -> Any:
+        """Return the calls of the task in a thread, innermost first; None where it runs none."""
+        stack = []
+        while frame is not None:
+            stack.append((frame.f_code, frame.f_lasti))
+            frame = frame.f_back
+        # The outermost: a task may compute something itself.
+        while stack and stack[-1][0].co_name != RUNS_TASKS:
+            stack.pop()
+        if not stack:
+            return None
+        stack.pop()
+        while stack and stack[-1][0].co_filename.replace("\\", "/").endswith(PLUMBING):
+            stack.pop()
+        return tuple(self.call(code, offset) for code, offset in stack[-256:])
+
+    def call(self, code: Any, offset: int) -> Any:
+        at = offset if self.has_lines else -1
+        known = self.calls.get((id(code), at))
+        if known is None:
+            lines = (line for first, stop, line in code.co_lines() if first <= offset < stop)
+            line = (next(lines, None) or code.co_firstlineno) if self.has_lines else 0
+            # Before Python 3.11 code has no qualified name.
+            called = getattr(code, "co_qualname", code.co_name), code.co_filename, code.co_firstlineno, line
+            # The code is kept, so that no other gets its identity.
+            known = self.calls[id(code), at] = code, called
+        return known[1]
+
+    def switch(self, *, is_sooner: bool) -> None:
+        # While one thread computes: it releases the lock that long after another thread requests it.
+        if is_sooner and not self.switch_s and sys.getswitchinterval() > SOONER_S:
+            self.switch_s = sys.getswitchinterval()
+            sys.setswitchinterval(SOONER_S)
+        elif not is_sooner and self.switch_s:
+            if sys.getswitchinterval() <= SOONER_S:
+                sys.setswitchinterval(self.switch_s)
+            self.switch_s = 0.0
+
+
+class LineCounts:
+    """Counts and times lines of named functions in the tasks of the workers of one process."""
+
+    PLACE = "taskscope_counters"
+    MOST_ROWS = 100_000
+
+    def __init__(self, name: str, source: str, sought: Any) -> None:
+        names: dict[str, Any] = {"__name__": "taskscope_line_meter"}
+        exec(compile(source, "taskscope/sources/line_meter.py", "exec"), names)  # noqa: S102 - taskscope's own source
+        self.task_lines = names["TaskLines"]
+        self.name = name
+        self.sought = sought
+        self.lock = threading.Lock()
+        self.workers: tuple[Any, ...] = ()
+        self.doing: dict[int, Any] = {}
+        self.ended: dict[str, list[Any]] = {}
+        self.n_rows = self.n_lost = 0
+        self.is_late = False
+        """Whether a worker was running tasks when counting began."""
+        self.fault: str | None = None
+        self.meter = names["LineMeter"](self.note, self)
+        self.refusal: str | None = self.meter.open()
+        if self.refusal is None:
+            self.meter.seek(sought)
+
+    @classmethod
+    def joined(cls, worker: Any, name: str, source: str, sought: Any) -> LineCounts:
+        """Return the counts of this process, which a worker joins."""
+        known: dict[Any, LineCounts] = vars(sys.modules["distributed.worker"]).setdefault(cls.PLACE, {})
+        counts = known.get((name, sought))
+        if counts is None:
+            counts = known[name, sought] = cls(name, source, sought)
+        counts.workers = (*counts.workers, worker)
+        counts.is_late |= bool(worker.active_threads)
+        return counts
+
+    def leave(self, worker: Any) -> None:
+        self.workers = tuple(other for other in self.workers if other is not worker)
+        if not self.workers:
+            self.meter.close()
+            there = vars(sys.modules["distributed.worker"])
+            there.get(self.PLACE, {}).pop((self.name, self.sought), None)
+            if not there.get(self.PLACE):
+                there.pop(self.PLACE, None)
+
+    def note(self, error: BaseException) -> None:
+        self.fault = f"{type(error).__name__}: {error}"[:500]
+
+    # Called by the meter for each line ----------------------------------------------------------------------
+
+    def get(self, thread: int) -> Any:
+        for worker in self.workers:
+            key = worker.active_threads.get(thread, self)
+            if key is not self:
+                break
+        else:
+            return None
+        known = self.doing.get(thread)
+        if known is not None and known[0] is key:
+            return known[2]
+        with self.lock:
+            self.put_away(self.doing.pop(thread, None))
+            self.doing[thread] = key, worker, self.task_lines()
+            return self.doing[thread][2]
+
+    def clear(self) -> None:
+        self.doing.clear()
+
+    def put_away(self, known: Any) -> None:
+        rows = known[2].rows() if known is not None else []
+        if rows and self.n_rows < self.MOST_ROWS:
+            self.n_rows += len(rows)
+            self.ended.setdefault(known[1].address, []).append((known[0], rows))
+        elif rows:
+            self.n_lost += 1
+
+    def take(self, worker: Any) -> dict[str, Any]:
+        """Return the sums of tasks of a worker that have ended, and what is wrong with them."""
+        with self.lock:
+            for thread, (key, other, _) in list(self.doing.items()):
+                if other is worker and worker.active_threads.get(thread, self) is not key:
+                    self.put_away(self.doing.pop(thread))
+            tasks = self.ended.pop(worker.address, [])
+            self.n_rows -= sum(len(rows) for _, rows in tasks)
+            wrong = {"is_late": self.is_late, "fault": self.fault, "refusal": self.refusal}
+            found = {"tasks": tasks, "n_lost": self.n_lost, **wrong}
+            self.n_lost, self.is_late, self.fault, self.refusal = 0, False, None, None
+            self.meter.forget_sent([lines for _, _, lines in self.doing.values()])
+        return {kind: value for kind, value in found.items() if value}
+
+
+def observe(
+    scheduler: Any, name: str, most: int, worker_plugin: bytes, clients: Sequence[str], options: bytes
+) -> Any:
+    """Return what installs an observer on a scheduler."""
+    return SchedulerObserver(scheduler, name, most, worker_plugin).begin(clients, options)

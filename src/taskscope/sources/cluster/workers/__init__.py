@@ -1,1 +1,0 @@
-"""The workers of a cluster: their names, clocks, and requests to them."""
