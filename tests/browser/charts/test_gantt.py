@@ -57,7 +57,7 @@ def press(lab: LabPage, *keys: str) -> None:
 
 def colour_of(lab: LabPage, prefix: str) -> tuple[int, int, int]:
     """Return the colour that the legend gives a prefix."""
-    swatch = chart(lab).get_by_role("button", name=prefix).locator(".tsk-gantt-swatch")
+    swatch = chart(lab).get_by_role("button", name=prefix).locator(".tsk-swatch")
     red, green, blue = map(int, re.findall(r"\d+", swatch.evaluate("el => el.style.background")))
     return red, green, blue
 

@@ -10,6 +10,7 @@ import type { TrackContext } from '../timeline/track';
 import type { ValuePlot } from '../timeline/value-track';
 import { ValueTrack } from '../timeline/value-track';
 import type { LegendEntry } from '../ui/export';
+import { LegendRow } from '../ui/legend';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { HeldSummary, Stack } from './summary';
@@ -222,14 +223,8 @@ export interface CacheEntry {
 
 export function CacheLegend({ entries }: { readonly entries: readonly CacheEntry[]; }): ComponentChildren {
   return (
-    <ul class="tsk-cache-legend" aria-label={trans.__('Task types at the peak')}>
-      {entries.slice(0, MAX_LEGEND).map(({ prefix, colour, amount }) => (
-        <li>
-          <span class="tsk-cache-swatch" style={{ background: colour }} />
-          <span class="tsk-cache-legend-name" title={printable(prefix)}>{printable(prefix, 60)}</span>
-          <span>{amount}</span>
-        </li>
-      ))}
+    <ul class="tsk-legend tsk-legend-plain tsk-cache-legend" aria-label={trans.__('Task types at the peak')}>
+      {entries.slice(0, MAX_LEGEND).map(({ prefix, colour, amount }) => <LegendRow name={prefix} look={{ background: colour }} amount={amount} />)}
       {entries.length > MAX_LEGEND && <li>{trans._n('%2 more task type', '%2 more task types', entries.length - MAX_LEGEND, formatCount(entries.length - MAX_LEGEND))}</li>}
     </ul>
   );
@@ -254,11 +249,4 @@ export const CACHE_CSS = `
 }
 .tsk-cache-measures { display: flex; flex-wrap: wrap; gap: 4px; }
 .tsk-cache .tsk-cache-peak { color: var(--tsk-ink); }
-.tsk-cache-legend {
-  display: flex; flex-wrap: wrap; gap: 3px 16px; margin: 4px 0 0; padding: 0; list-style: none;
-  max-height: 8.9em; overflow: auto;
-}
-.tsk-cache-legend li { display: flex; align-items: center; gap: 6px; min-width: 0; max-width: 100%; }
-.tsk-cache-legend-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 24ch; color: var(--tsk-ink); }
-.tsk-cache-swatch { display: inline-block; flex: none; width: 11px; height: 11px; border-radius: 2px; forced-color-adjust: none; }
 `;

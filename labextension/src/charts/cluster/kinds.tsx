@@ -7,6 +7,7 @@ import { trans } from '../../lib/translate';
 import type { ActivitySum, CoverageColumns, SecondsOfPrefix } from '../../store';
 import type { ActivityKind } from '../../wire';
 import { ACTIVITIES } from '../../wire';
+import { LegendRow } from '../ui/legend';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 
@@ -92,32 +93,18 @@ interface ActivityLegendProps {
 export function ActivityLegend({ sums, missing, hidden, theme, toggle }: ActivityLegendProps): ComponentChildren {
   const busy = trans.__('busy counts computing only');
   return (
-    <ul class="tsk-gantt-legend tsk-activities" aria-label={trans.__('Activities of workers: press one to hide or show it')} hidden={sums.length === 0}>
+    <ul class="tsk-legend tsk-gantt-legend tsk-activities" aria-label={trans.__('Activities of workers: press one to hide or show it')} hidden={sums.length === 0}>
       {sums.map(({ kind, n, seconds, nbytes }) => {
         const code = ACTIVITIES.indexOf(kind);
         const isShown = hidden[code] === 0;
-        const took = formatDuration(seconds);
-        return (
-          <li key={kind}>
-            <button
-              type="button" data-kind={kind} aria-pressed={isShown} onClick={() => { toggle(code); }}
-              title={isShown ? trans.__('%1: %2 in all; press to hide', nameOf(kind), took) : trans.__('%1: hidden, press to show', nameOf(kind))}
-            >
-              <Swatch kind={kind} theme={theme} />
-              <span class="tsk-gantt-legend-name">{nameOf(kind)}</span>
-              <span class="tsk-gantt-legend-count">{nbytes > 0 ? trans.__('%1 · %2', formatCount(n), formatBytes(nbytes)) : formatCount(n)}</span>
-            </button>
-          </li>
-        );
+        const amount = nbytes > 0 ? trans.__('%1 · %2', formatCount(n), formatBytes(nbytes)) : formatCount(n);
+        const title = isShown ? trans.__('%1: %2 in all; press to hide', nameOf(kind), formatDuration(seconds)) : trans.__('%1: hidden, press to show', nameOf(kind));
+        const look = swatchStyle(KIND_STYLES[kind], theme.dark, parseColour(theme.paper));
+        return <LegendRow key={kind} kind={kind} name={nameOf(kind)} look={look} amount={amount} title={title} isShown={isShown} press={() => { toggle(code); }} />;
       })}
-      <li key="/note" class="tsk-gantt-legend-statuses">{missing > 0 ? trans.__('%1; the longest are shown, %2 are not', busy, formatCount(missing)) : busy}</li>
+      <li key="/note" class="tsk-legend-note">{missing > 0 ? trans.__('%1; the longest are shown, %2 are not', busy, formatCount(missing)) : busy}</li>
     </ul>
   );
-}
-
-/** Of the colours that the chart has. */
-function Swatch({ kind, theme }: { readonly kind: ActivityKind; readonly theme: Theme }): ComponentChildren {
-  return <span class="tsk-gantt-swatch" style={swatchStyle(KIND_STYLES[kind], theme.dark, parseColour(theme.paper))} />;
 }
 
 /** The same as a table of text. */
@@ -262,11 +249,11 @@ export function Seconds({ prefixes, theme }: { readonly prefixes: readonly Secon
         </div>
       ))}
       {further > 0 && <div>{trans._n('%2 more task type is in the table', '%2 more task types are in the table', further, formatCount(further))}</div>}
-      <div class="tsk-seconds-legend">
+      <ul class="tsk-legend tsk-legend-plain tsk-seconds-legend">
         {PARTS.map((part, place) => (totals[place] as number) > 0 && (
-          <span key={part}><span class="tsk-gantt-swatch" style={styles[place]} />{trans.__('%1 %2', partName(part), formatDuration(totals[place] as number))}</span>
+          <LegendRow key={part} name={partName(part)} look={styles[place] ?? ''} amount={formatDuration(totals[place] as number)} />
         ))}
-      </div>
+      </ul>
     </div>
   );
 }

@@ -365,8 +365,5 @@ const WORKERS_CSS = `
 .tsk-seconds-bar { flex: 1 1 0; display: flex; min-width: 0; height: 12px; }
 .tsk-seconds-bar > span { flex: none; height: 100%; forced-color-adjust: none; }
 .tsk-seconds-total { flex: 0 0 8ch; text-align: end; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.tsk-seconds-legend { display: flex; flex-wrap: wrap; gap: 2px 14px; margin-top: 2px; }
-.tsk-seconds-legend > span { display: inline-flex; align-items: center; gap: 5px; }
-.tsk-seconds-legend .tsk-gantt-swatch { display: inline-block; flex: none; width: 11px; height: 11px; border-radius: 2px; forced-color-adjust: none; }
 .tsk-worker-picker select:focus-visible { outline: 2px solid var(--tsk-accent); }
 `;

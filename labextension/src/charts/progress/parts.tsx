@@ -257,7 +257,7 @@ export const PROGRESS_CSS = `
   list-style: none;
 }
 .tsk-progress-row { display: grid; grid-template-columns: 10px minmax(8ch, 3fr) minmax(16px, 2fr) auto; align-items: center; gap: 8px; }
-.tsk-swatch { width: 10px; height: 10px; border-radius: 1px; forced-color-adjust: none; }
+.tsk-progress-row .tsk-swatch { width: 10px; height: 10px; border-radius: 1px; forced-color-adjust: none; }
 .tsk-progress-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .tsk-progress-number { color: var(--tsk-faint); text-align: end; min-width: 9ch; }
 .tsk-progress .tsk-button {

@@ -2,6 +2,7 @@
 import { formatCount, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { PrefixProgress } from '../../wire';
+import { LegendRow, Swatch } from '../ui/legend';
 import { fold } from '../ui/tables';
 import type { ComponentChildren } from '../ui/render';
 import { Component } from '../ui/render';
@@ -143,10 +144,19 @@ export class Legend extends Component<LegendProps, { readonly open: boolean }> {
     const more = nMore > 0 ? trans._n('%2 more task type', '%2 more task types', nMore, formatCount(nMore)) : '';
     const statuses = this.#statuses();
     return (
-      <ul class="tsk-gantt-legend" aria-label={trans.__('Task types: press one to hide or show its tasks')}>
-        {shown.map(row => <Entry key={row.prefix} row={row} emphasis={emphasis} colour={colourOf(row.prefix)} />)}
-        <li key="/statuses" class="tsk-gantt-legend-statuses" hidden={statuses.length === 0}>
-          {statuses.map(({ status, text }) => <span><span class={`tsk-gantt-swatch tsk-${status}`} />{text}</span>)}
+      <ul class="tsk-legend tsk-gantt-legend" aria-label={trans.__('Task types: press one to hide or show its tasks')}>
+        {shown.map(({ prefix, total }) => {
+          const isShown = !emphasis.isHidden(prefix);
+          return (
+            <LegendRow
+              key={prefix} name={prefix} look={{ background: colourOf(prefix) }} amount={formatCount(total)} isShown={isShown}
+              title={isShown ? trans.__('%1: press to hide', printable(prefix)) : trans.__('%1: hidden, press to show', printable(prefix))}
+              press={() => { emphasis.toggle(prefix); }} point={isOn => { emphasis.focus(isOn ? prefix : null); }}
+            />
+          );
+        })}
+        <li key="/statuses" class="tsk-legend-note" hidden={statuses.length === 0}>
+          {statuses.map(({ status, text }) => <span><Swatch look={`tsk-${status}`} />{text}</span>)}
         </li>
         <li key="/more" hidden={nMore === 0 && !open}>
           <button type="button" title={trans.__('Show more or fewer task types (Dask: prefixes)')} aria-expanded={open} onClick={() => { this.setState({ open: !open }); }}>
@@ -171,29 +181,4 @@ export class Legend extends Component<LegendProps, { readonly open: boolean }> {
     ] as const;
     return counts.filter(([, , n]) => n > 0).map(([status, name, n]) => ({ status, text: `${name} ${formatCount(n)}` }));
   }
-}
-
-interface EntryProps {
-  readonly row: PrefixSummary;
-  readonly emphasis: Emphasis;
-  readonly colour: string;
-}
-
-function Entry({ row: { prefix, total }, emphasis, colour }: EntryProps): ComponentChildren {
-  const isShown = !emphasis.isHidden(prefix);
-  const enter = (): void => { emphasis.focus(prefix); };
-  const leave = (): void => { emphasis.focus(null); };
-  return (
-    <li>
-      <button
-        type="button" aria-pressed={isShown}
-        title={isShown ? trans.__('%1: press to hide', printable(prefix)) : trans.__('%1: hidden, press to show', printable(prefix))}
-        {...{ onpointerenter: enter, onpointerleave: leave }} onFocus={enter} onBlur={leave} onClick={() => { emphasis.toggle(prefix); }}
-      >
-        <span class="tsk-gantt-swatch" style={{ background: colour }} />
-        <span class="tsk-gantt-legend-name">{printable(prefix, 60)}</span>
-        <span class="tsk-gantt-legend-count">{formatCount(total)}</span>
-      </button>
-    </li>
-  );
 }

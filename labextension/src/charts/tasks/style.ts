@@ -10,32 +10,8 @@ export const TASKS_CSS = `
 }
 .tsk-gantt-worker:hover { background: color-mix(in srgb, var(--tsk-ink) 10%, transparent); }
 .tsk-gantt-worker:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: -2px; }
-.tsk-gantt-legend {
-  display: flex; flex-wrap: wrap; gap: 2px 6px;
-  margin: 6px 0 0; padding: 0 5px; list-style: none;
-  max-height: 166px; overflow: auto;
-}
-.tsk-gantt-legend li { display: flex; min-width: 0; max-width: 100%; }
-.tsk-gantt-legend button {
-  display: inline-flex; align-items: center; gap: 6px; min-width: 0; max-width: 100%; height: 22px; padding: 0 6px;
-  border: 1px solid transparent; border-radius: 3px; background: transparent; color: var(--tsk-ink); font: inherit; cursor: pointer;
-}
-.tsk-gantt-legend button:not([aria-pressed]) { border-color: var(--tsk-line); }
-.tsk-gantt-legend button:hover { background: color-mix(in srgb, var(--tsk-ink) 8%, transparent); }
-.tsk-gantt-legend button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: -1px; }
-.tsk-gantt-legend button[aria-pressed='false'] .tsk-gantt-legend-name { text-decoration: line-through; }
-.tsk-gantt-legend button[aria-pressed='false'] :is(.tsk-gantt-legend-name, .tsk-gantt-legend-count) { color: var(--tsk-faint); }
-.tsk-gantt-legend button[aria-pressed='false'] .tsk-gantt-swatch { background: transparent !important; box-shadow: inset 0 0 0 2px var(--tsk-faint); }
-.tsk-gantt-legend-statuses { align-items: center; gap: 14px; padding: 0 6px; }
-.tsk-gantt-legend-statuses > span { display: inline-flex; align-items: center; gap: 6px; }
 .tsk-activities { border-top: 1px solid var(--tsk-line); }
-.tsk-activities .tsk-gantt-legend-statuses { color: var(--tsk-faint); }
-.tsk-gantt-legend-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 24ch; }
-.tsk-gantt-legend-count { color: var(--tsk-faint); }
-.tsk-gantt-swatch { display: inline-block; flex: none; width: 11px; height: 11px; border-radius: 2px; forced-color-adjust: none; }
-.tsk-gantt-swatch.tsk-erred { background: repeating-linear-gradient(135deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
-.tsk-gantt-swatch.tsk-interrupted { background: repeating-linear-gradient(0deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
-.tsk-gantt-swatch.tsk-lost { background: repeating-conic-gradient(var(--tsk-error) 0 25%, #2a0000 0 50%) 0 0 / 5px 5px; }
+.tsk-activities .tsk-legend-note { color: var(--tsk-faint); }
 .tsk-gantt-find { padding: 0 12px 6px; }
 .tsk-gantt-find > span { color: var(--tsk-faint); }
 :is(.tsk-gantt-card, .tsk-gantt-range) { margin: 8px 12px 0; padding: 8px 10px; border: 1px solid var(--tsk-line); border-inline-start: 3px solid var(--tsk-accent); border-radius: 4px; }

@@ -56,7 +56,7 @@ export const TIMELINE_CSS = `
 .tsk-gantt-tip dl > div { display: contents; }
 :is(.tsk-gantt-tip, .tsk-gantt-card) dt { color: var(--tsk-faint); }
 :is(.tsk-gantt-tip, .tsk-gantt-card) dd { min-width: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
-:is(.tsk-gantt-tip, .tsk-gantt-card) dd .tsk-gantt-swatch { margin-inline-end: 6px; vertical-align: -1px; }
+:is(.tsk-gantt-tip, .tsk-gantt-card) dd .tsk-swatch { margin-inline-end: 6px; vertical-align: -1px; }
 .tsk-gantt-tip-note { margin: 5px 0 0; color: var(--tsk-faint); }
 @container (max-width: 520px) {
   .tsk-track-title { flex: 1 1 0; }

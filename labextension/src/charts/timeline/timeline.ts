@@ -8,6 +8,7 @@ import type { RunWindow, TaskStore } from '../../store';
 import type { Painted } from '../ui/frame-loop';
 import { FrameLoop } from '../ui/frame-loop';
 import type { Keeping } from '../ui/keeping';
+import { LEGEND_CSS } from '../ui/legend';
 import { SHARED_CSS, adoptStyles, followTheme, prefersStill, readTheme, watchSizes } from '../ui/theme';
 import { TOOLBAR_CSS } from '../ui/toolbar';
 import { Section } from './section';
@@ -133,7 +134,7 @@ export class Timeline implements TimelineChart, SectionHost {
   start(el: HTMLElement): void {
     const { signal } = this;
     const css = this.#sections.map(({ track }) => track?.css ?? '');
-    [SHARED_CSS, TOOLBAR_CSS, TIMELINE_CSS, ...css].forEach(rules => { adoptStyles(el, rules); });
+    [SHARED_CSS, TOOLBAR_CSS, LEGEND_CSS, TIMELINE_CSS, ...css].forEach(rules => { adoptStyles(el, rules); });
     el.append(...this.els);
     this.#sections.forEach(section => { section.start(); });
     followTheme(() => this.els[0], theme => {

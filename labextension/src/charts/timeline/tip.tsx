@@ -1,6 +1,7 @@
 /** What is said of a place, beside it. */
 import { clamp } from '../../lib/span';
 import type { CanvasPoint } from '../ui/dom';
+import { Swatch } from '../ui/legend';
 import type { ComponentChildren } from '../ui/render';
 import { Component } from '../ui/render';
 import type { Box, Room } from './drawing';
@@ -15,7 +16,7 @@ export function FactList({ facts: { key, rows }, colour }: { readonly facts: Fac
         {rows.map(([label, value], i) => (
           <div>
             <dt>{label}</dt>
-            <dd>{i === 0 && colour !== null && <span class="tsk-gantt-swatch" style={{ background: colour }} />}{value}</dd>
+            <dd>{i === 0 && colour !== null && <Swatch look={{ background: colour }} />}{value}</dd>
           </div>
         ))}
       </dl>

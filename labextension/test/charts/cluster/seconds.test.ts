@@ -36,7 +36,7 @@ const bars = (el: HTMLElement): unknown[] => [...el.querySelectorAll('.tsk-secon
   row.querySelector('.tsk-seconds-total')?.textContent
 ]);
 
-const legend = (el: HTMLElement): (string | null)[] => [...el.querySelectorAll('.tsk-seconds-legend > span')].map(entry => entry.textContent);
+const legend = (el: HTMLElement): (string | null)[] => [...el.querySelectorAll('.tsk-seconds-legend > li')].map(entry => entry.textContent);
 
 const table = (el: HTMLElement): (string | null)[][] => [...el.querySelectorAll('table')]
   .filter(found => found.caption?.textContent.startsWith('Where the seconds') === true)
@@ -52,7 +52,7 @@ it('each prefix has a bar of what its seconds went to, that of most seconds firs
     ['load', 'on the CPU 2 s, off the CPU 6 s', [['cpu', '25%'], ['off-cpu', '75%']], '8 s'],
     ['sum', 'on the CPU 3 s, read from disk 1 s, other 500 ms', [['cpu', '37.5%'], ['disk-read', '12.5%'], ['other', '6.25%']], '4.5 s']
   ]);
-  expect(legend(el)).toEqual(['on the CPU 5 s', 'off the CPU 6 s', 'read from disk 1 s', 'other 500 ms']);
+  expect(legend(el)).toEqual(['on the CPU5 s', 'off the CPU6 s', 'read from disk1 s', 'other500 ms']);
   expect(table(el)).toEqual([
     ['load', 'off the CPU', 'thread-noncpu', '6 s'],
     ['load', 'on the CPU', 'p2p-get-output-cpu', '1 s'],

@@ -50,7 +50,7 @@ it('shows the same computes in the colours of the session in both charts, progre
     'tsk-chart tsk-progress', 'tsk-chart tsk-gantt', 'tsk-chart tsk-series tsk-resources', 'tsk-chart tsk-series tsk-cache'
   ]);
   expect(coloured(el, '.tsk-progress-row', '.tsk-swatch', '.tsk-progress-name')).toEqual(expected);
-  expect(coloured(el, '.tsk-gantt-legend [aria-pressed]', '.tsk-gantt-swatch', '.tsk-gantt-legend-name')).toEqual(expected);
+  expect(coloured(el, '.tsk-gantt-legend [aria-pressed]', '.tsk-swatch', '.tsk-legend-name')).toEqual(expected);
 });
 
 it('names the prefixes once, in rows unless asked for the legend', () => {

@@ -126,7 +126,7 @@ describe('summary', () => {
     const { el, entries } = legendOf(prefixes);
     const table = document.createElement('div');
     render(h(Table, prefixTable(prefixes)), table);
-    expect([entries(), el.querySelector('.tsk-gantt-legend-statuses')?.textContent]).toEqual([[[`${evil}10`, 'true']], 'failed 1']);
+    expect([entries(), el.querySelector('.tsk-legend-note')?.textContent]).toEqual([[[`${evil}10`, 'true']], 'failed 1']);
     expect([...table.querySelectorAll('td')].map(cell => cell.textContent)).toEqual([evil, '10', '2', '1', '0', '0', '1 s']);
     expect([...el.querySelectorAll('img'), ...table.querySelectorAll('img')]).toEqual([]);
   });
@@ -166,7 +166,7 @@ describe('legend', () => {
 
   it('tells tasks that were lost from those that were interrupted', () => {
     const rows = summarise([smallProgress({ total: 9, erred: 1, interrupted: 5 })]);
-    const said = [5, 2, 0].map(nLost => legendOf(rows, nLost).el.querySelector('.tsk-gantt-legend-statuses')?.textContent);
+    const said = [5, 2, 0].map(nLost => legendOf(rows, nLost).el.querySelector('.tsk-legend-note')?.textContent);
     expect(said).toEqual(['failed 1lost 5', 'failed 1interrupted 3lost 2', 'failed 1interrupted 5']);
   });
 
