@@ -152,7 +152,7 @@ def page(use: Use) -> tuple[object, object]:
     recorded_by_a_block(use).to_html(path)
     text = path.read_text("utf-8")
     others = [name for name in USES if name != use.name and f"<td>{name}</td>" in text]
-    row = f"<td>{use.name}</td><td>4</td><td>{int(use.end == 'erred')}</td>"
+    row = f"<td>{use.name}</td><td>4</td>"
     return (text.count(row), others), (1, [])
 
 

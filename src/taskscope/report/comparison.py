@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from html import escape
 
 from taskscope.analysis.compare import ComparedData, compared
@@ -13,12 +12,12 @@ from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import RecordedData
-from taskscope.report.picture import picture_svg
+from taskscope.report.page import document
+from taskscope.report.picture import img_html, picture_svg
 from taskscope.report.table import rows_html
 
 _MAX_ROWS = 100
 _ROW = 'th scope="row"'
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
 def comparison_bundle(comparison: ComparedData) -> dict[str, str]:
@@ -30,14 +29,8 @@ def comparison_bundle(comparison: ComparedData) -> dict[str, str]:
 
 def comparison_page(comparison: ComparedData) -> str:
     """Return a whole document without scripts."""
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>taskscope · comparison</title><style>{_style()}</style></head>"
-        f"<body><h1>taskscope · comparison</h1>{_content(comparison)}</body></html>"
-    )
+    name = "taskscope · comparison"
+    return document(name, _style(), f"<h1>{name}</h1>{_content(comparison)}", None)
 
 
 def _content(comparison: ComparedData) -> str:
@@ -69,12 +62,9 @@ def _shared(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
 def _chart(which: str, recording: RecordedData, span_s: float, colours: dict[str, int]) -> str:
     totals = measure_totals(recording)
     svg = picture_svg(recording, totals.prefixes, span_s=span_s, colours=colours)
-    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
-    caption = escape(f"{which}: {title(recording, totals)}", quote=True)
-    return (
-        f'<figure><figcaption>{caption}</figcaption><img alt="Gantt chart, {caption}"'
-        f' src="data:image/svg+xml;base64,{data}"></figure>'
-    )
+    caption = f"{which}: {title(recording, totals)}"
+    image = img_html(svg, f"Gantt chart, {caption}")
+    return f"<figure><figcaption>{escape(caption)}</figcaption>{image}</figure>"
 
 
 def _prefixes(comparison: ComparedData) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from html import escape
 
@@ -11,6 +10,7 @@ from taskscope.analysis.progress import Progress
 from taskscope.analysis.quantities import format_duration, format_left, format_percent, printable
 from taskscope.analysis.summary import state_word
 from taskscope.model.tables.records import Group, PrefixProgress, RunningTask
+from taskscope.report.picture import img_html
 
 _WIDTH_PX = 640
 _ROW_PX = 20
@@ -29,15 +29,13 @@ def live_bundle(
     """Return a MIME bundle with the progress of the computes, and a hint how to see more."""
     line = _line(progress)
     svg = _svg(progress, colours_of(groups))
-    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+
     # An executed notebook, which may be read anywhere, keeps the last one.
     hint = hint if progress.state in {"waiting", "running"} else ""
     longest = f"<div>longest running: {escape(_longest(running))}</div>" if running else ""
     html = (
         f"<div><b>{escape(line)}</b></div>"
-        f'<img alt="{escape(line, quote=True)}" style="max-width:100%"'
-        f' src="data:image/svg+xml;base64,{data}">'
-        f"{longest}{f'<div><small>{hint}</small></div>' if hint else ''}"
+        f"{img_html(svg, line)}{longest}{f'<div><small>{hint}</small></div>' if hint else ''}"
     )
     return {"text/plain": line, "text/html": html}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -28,7 +27,7 @@ from taskscope.report.embed import (
     page_tick_s,
     report_script,
 )
-from taskscope.report.picture import picture_svg
+from taskscope.report.picture import img_html, picture_svg
 from taskscope.report.table import (
     facts_html,
     prefix_table_html,
@@ -46,7 +45,7 @@ def chart_page(recording: RecordedData, links: PackedLinks | None) -> str:
         ".taskscope-still{position:absolute;bottom:0;margin:4px}"
     )
     script = report_script(recording)
-    return _document("taskscope", style, _interactive(recording, links, script), script)
+    return document("taskscope", style, _interactive(recording, links, script), script)
 
 
 def page_html(recording: RecordedData, sections: str = "", profile: Profile | None = None) -> str:
@@ -68,19 +67,14 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
         f'{remarks_html(recording, summary)}<div class="taskscope-place"></div>{_picture(recording, summary)}'
         f"{_rounding(recording)}{left_out}{prefix_table_html(summary)}{flames}{sections}{chart}"
     )
-    return _document(name, _page_style(), body, script)
+    return document(name, _page_style(), body, script)
 
 
 def _picture(recording: RecordedData, summary: Summary) -> str:
     if not recording.runs:
         return ""
-    svg = picture_svg(recording, summary.totals.prefixes)
-    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
-    alt = escape(f"Gantt chart: {summary.title}", quote=True)
-    return (
-        '<details class="taskscope-picture" open><summary>Picture</summary>'
-        f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}"></details>'
-    )
+    picture = img_html(picture_svg(recording, summary.totals.prefixes), f"Gantt chart: {summary.title}")
+    return f'<details class="taskscope-picture" open><summary>Picture</summary>{picture}</details>'
 
 
 def _rounding(recording: RecordedData) -> str:
@@ -104,7 +98,8 @@ def _interactive(recording: RecordedData, links: PackedLinks | None, script: Pag
     return f"{element}{script.html}"
 
 
-def _document(name: str, style: str, body: str, script: PageScript | None) -> str:
+def document(name: str, style: str, body: str, script: PageScript | None) -> str:
+    """Return a whole document, in which nothing but `script` runs."""
     allowed = "'none'" if script is None else script.sources
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {allowed}"
     return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -71,6 +72,13 @@ def picture_svg(
         f'<rect class="paper" x="0.5" y="0.5" width="{WIDTH_PX - 1}" height="{height - 1}" rx="4"/>'
         f"{''.join(parts)}</svg>"
     )
+
+
+def img_html(svg: str, alt: str, style: str = "max-width:100%") -> str:
+    """Return an SVG document as an image, which needs no other file."""
+    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    alt = escape(alt, quote=True)
+    return f'<img alt="{alt}" style="{style}" src="data:image/svg+xml;base64,{data}">'
 
 
 def picture_height_px(n_lanes: int, n_prefixes: int, *, ended_badly: bool) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from html import escape
 
 from taskscope.analysis.redaction import redacted
@@ -17,7 +16,7 @@ from taskscope.report.embed import (
     report_script,
 )
 from taskscope.report.page import chart_page
-from taskscope.report.picture import picture_svg
+from taskscope.report.picture import img_html, picture_svg
 from taskscope.report.table import facts_html, prefix_table_html, remarks_html
 
 MAX_EMBEDDED_TASKS = 20_000
@@ -92,11 +91,8 @@ def _html(recording: RecordedData, summary: Summary, *, interactive: bool) -> st
 
 def _chart(recording: RecordedData, summary: Summary, *, interactive: bool) -> str:
     totals = summary.totals
-    svg = picture_svg(recording, totals.prefixes)
-    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     n_tasks = count_tasks(recording)
-    alt = escape(f"Gantt chart: {summary.title}", quote=True)
-    picture = f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}" style="max-width:100%">'
+    picture = img_html(picture_svg(recording, totals.prefixes), f"Gantt chart: {summary.title}")
     if not _has_frame(recording, interactive=interactive):
         if not interactive or n_tasks <= MAX_EMBEDDED_TASKS:
             return f"<div>{picture}</div>"
