@@ -139,7 +139,6 @@ def cases() -> dict[str, Any]:
         "a key without its text": (changed(whole, "keys", "dims", 0, 255), "a key that is text has one"),
         "rows that come again": (_shifted(killed, "tasks", -1), "rows come twice"),
         "rows that are missing": (_shifted(killed, "tasks", 1), "rows of tasks follow each other"),
-        "bytes of no activity": (changed(killed, "completed", "row", 0, 9), "bytes are of an activity"),
         "a column that must be there": (lacking(whole, "tasks", "status"), "tasks lacks status"),
         "metadata that are none": (changed(whole, "metadata", "text", 0, "{"), "its metadata are no JSON"),
         "a start that is no date": (
