@@ -237,7 +237,7 @@ _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 
 
 def _start_over() -> None:
-    """Begin anew in a forked child, which has neither the threads nor the holders of its parent."""
+    """Reset the session in a forked child, which has neither its parent's threads nor its holders."""
     registration.clear()
     clear_clients()
     for session in list(_sessions):

@@ -160,7 +160,7 @@ class HeldTotals:
         self._most = dict.fromkeys(_MEASURES, 0.0)
 
     def add(self, rows: CacheRows) -> None:
-        """Take further rows."""
+        """Add further rows to the sums."""
         first, last = self._runs
         rows = rows.part(np.flatnonzero((rows.run >= first) & (rows.run <= last)))
         order = np.argsort(rows.time, kind="stable")

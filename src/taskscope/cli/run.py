@@ -99,7 +99,7 @@ class TerminalProgress:
                 self._shown = True
 
     def close(self) -> None:
-        """Take the line away for good."""
+        """Remove the line, and draw no more."""
         while self._undo:
             self._undo.pop()()
         self._clear()

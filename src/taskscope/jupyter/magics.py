@@ -79,7 +79,7 @@ class CellStack:
             self.leave(result)
 
     def abandon(self) -> None:
-        """End everything that the cells of this thread began, as if they were over."""
+        """Call the endings of all running cells of this thread."""
         for _, endings in self._cells():
             for ending in endings:
                 ending(ExecutionResult(None))
@@ -429,7 +429,7 @@ class Extension:
             current_feed().announce()
 
     def unload(self) -> None:
-        """Take everything back."""
+        """Undo `load`."""
         shell = self._shell
         shell.events.unregister("pre_run_cell", self.cells.enter)
         shell.events.unregister("post_run_cell", self.cells.leave)
@@ -475,7 +475,7 @@ class _Extensions:
         self._loaded[shell].magics.begin(line)
 
     async def begin_in_loop(self, line: str) -> None:
-        """Begin where the event loop goes on while schedulers, which may live in it, are met."""
+        """Start profiling in a cell with ``await``; the event loop, maybe a scheduler's, runs on."""
         self.begin(line)
         await current_session().cluster.ready()
 

@@ -29,7 +29,7 @@ class ImportNotice(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Have the other finders find the module, and wrap its loader."""
+        """Find the module by the other finders, and wrap its loader."""
         if fullname != self._name:
             return None
         self.cancel()

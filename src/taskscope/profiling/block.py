@@ -287,7 +287,7 @@ class Block:
         return any(run.is_on_cluster for run in runs)
 
     def _keep(self, last_run: int) -> None:
-        """Go on holding the session, for computes up to this one."""
+        """Hold the session after the end of the block, for computes up to this one."""
         self.last_run = last_run
         for stream in self._streams:
             stream.last_run = last_run

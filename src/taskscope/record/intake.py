@@ -52,7 +52,7 @@ class Intake:
         self._active: list[RunState] = []
 
     def put(self, log: RunLog) -> None:
-        """Take a run that begins; safe from any thread."""
+        """Add a starting run to the queue; safe from any thread."""
         self._arrived.append(log)
 
     @property

@@ -409,7 +409,7 @@ class Recorder:
         return rows.part((rows.run >= first_run) & (rows.run <= last) & (rows.time <= until_s))
 
     def clear(self) -> None:
-        """Forget all rows and all runs that are over; ids and the cursor go on. Idempotent."""
+        """Drop all rows and all ended runs; ids and the cursor continue. Idempotent."""
         if not self._intake.is_folded():
             self.pull_all()
         with self._lock:

@@ -516,7 +516,7 @@ class RunTable(Mapping[int, RunState]):
         self.touch(state.run.run)
 
     def update(self, state: RunState) -> None:
-        """Describe a run anew, and remember if it changed."""
+        """Update the record of a run, and mark it as changed if it differs."""
         current = state.describe()
         if current != state.run:
             state.run = current

@@ -84,7 +84,7 @@ class Threads(Protocol):
         """Return a thread's task; None where it runs none."""
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Drop the counts of all threads."""
 
 
 def place_of(code: CodeType) -> Place:
@@ -191,7 +191,7 @@ class LineMeter:
             self._report(code, wanted=True)
 
     def forget_sent(self, going: Iterable[TaskLines]) -> None:
-        """Forget functions that were sent as code and that no running task uses, once there are many."""
+        """Drop functions that were sent as code and that no running task uses, once there are many."""
         measured = list(self._measured.values())
         sent = [code for code, _ in measured if code.co_filename == SENT_AS_CODE]
         if len(sent) > _MOST_SENT:
@@ -222,7 +222,7 @@ class LineMeter:
         return False
 
     def begin(self) -> TaskLines | None:
-        """Begin a task in this thread; return the one before, for `end`."""
+        """Start counting for a task of this thread; return the outer task's counts, for `end`."""
         ident = get_ident()
         before = self._begun.get(ident)
         self._begun[ident] = TaskLines()

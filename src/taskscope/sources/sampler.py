@@ -256,7 +256,7 @@ class _Resources:
         self.begin()
 
     def begin(self) -> None:
-        """Begin anew: the next sample has no rate, and no most memory since the one before."""
+        """Reset: the next sample has neither a rate nor a peak since the one before."""
         self._latest_s: float | None = None
         self._base: _Base | None = None
         self._base_before: _Base | None = None

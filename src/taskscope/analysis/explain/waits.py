@@ -98,7 +98,7 @@ class Stacks:
         cpu_shares: Mapping[str, float] | None = None,
         stretch: float = 1.0,
     ) -> None:
-        """Take the samples of computes, or of spans of them.
+        """Read the samples of computes, or of spans of them.
 
         `cpu_shares` is the CPU time of each prefix's tasks over their durations. `stretch` is how many times
         as long as they had a core threads wanted one: a part of the time without a core is a queue for it.

@@ -82,12 +82,12 @@ class IdleClock:
         return unwatch
 
     def cell_started(self, *_: object) -> None:
-        """Stand still."""
+        """Stop the clock, as a cell begins."""
         self._idle_s, self._idle_since_s = self(), None
         self.execution = current_execution()
 
     def cell_stopped(self, *_: object) -> None:
-        """Go on."""
+        """Continue the clock, as the cell has ended."""
         self._idle_since_s = self._clock()
         self.execution = None
 
@@ -249,7 +249,7 @@ _STEP_S = 0.01
 
 
 def delete_in_turn() -> Callable[[], None] | None:
-    """Take pages' requests; return the function that ends this, None without a kernel that has subshells."""
+    """Handle pages' requests; return the function that ends this, None without subshells."""
     kernel = this_kernel()
     if kernel is None or getattr(kernel, "shell_channel_thread", None) is None:
         return None

@@ -76,19 +76,19 @@ class Pages:
         page.renewed_s = self._now_s(page)
 
     def readmit(self, page: Page) -> None:
-        """Take back a page that had been dropped."""
+        """Add a dropped page again."""
         with self._lock:
             self._pages.setdefault(page.name, page)
 
     def drop(self, page: Page) -> None:
-        """Forget the page."""
+        """Drop the page, and release its resources."""
         with self._lock:
             if self._pages.get(page.name) is page:
                 del self._pages[page.name]
         page.end()
 
     def alive(self) -> list[Page]:
-        """Return the pages with a stream and a valid lease; forget the expired."""
+        """Return the pages with a stream and a valid lease; drop the expired ones."""
         with self._lock:
             expired = [self._pages.pop(name) for name in self._expired()]
             pages = list(self._pages.values())
@@ -100,7 +100,7 @@ class Pages:
         return [n for n, p in self._pages.items() if p.stream is not None and self._left_s(p) <= 0]
 
     def clear(self) -> list[Page]:
-        """Forget all pages and return them."""
+        """Drop all pages and return them."""
         with self._lock:
             pages = list(self._pages.values())
             self._pages = {}

@@ -84,7 +84,7 @@ class _Recordings:
         return model
 
     def release(self, user: object) -> None:
-        """Forget the recordings that are used nowhere else, here and in the browser."""
+        """Drop the recordings that no other widget uses, here and in the browser."""
         for key, (_, model, users) in list(self._shown.items()):
             users.discard(id(user))
             if not users:
@@ -352,7 +352,7 @@ class Following:
         self._widgets[id(widget)] = widget
 
     def discard(self, widget: RecorderWidget) -> None:
-        """Forget a widget that no longer does."""
+        """Remove a widget that is closed."""
         self._widgets.pop(id(widget), None)
 
     def close_all(self) -> None:

@@ -106,7 +106,7 @@ class ActivityLog(Log[ActivityRows]):
         return tuple(t for t in self.logged if t.stop_s >= start_s and t.start_s <= last)
 
     def clear(self) -> None:
-        """Forget all of it; the cursor goes on."""
+        """Drop all rows; the cursor continues."""
         super().clear()
         self.logged.clear()
 

@@ -54,7 +54,7 @@ class Occupancy:
         self._n_unvalued += len(tasks) * self._has_metric
 
     def note_values(self, count: int) -> None:
-        """Take word that the metric's values of `count` more landings are known."""
+        """Mark the metric's values of `count` more landings as known."""
         self._n_unvalued -= count
 
     def advance(self, now_s: float, *, over: bool) -> CacheRows:

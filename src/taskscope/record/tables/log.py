@@ -85,7 +85,7 @@ class Log(Generic[_R]):
         return gone
 
     def clear(self) -> None:
-        """Forget all rows; the cursor goes on."""
+        """Drop all rows; the cursor continues."""
         self._blocks = []
 
     def blocks(self) -> list[tuple[int, _R]]:

@@ -46,7 +46,7 @@ class RecentLog(Generic[_T]):
         return [record for part in parts for record in part]
 
     def clear(self) -> None:
-        """Forget all of them; the numbers go on."""
+        """Drop all records; their numbers continue."""
         self._held.clear()
 
     def __iter__(self) -> Iterator[_T]:

@@ -91,7 +91,7 @@ class StackLog:
         self.interval_s, self.cycle_s = interval_s, cycle_s
 
     def clear(self) -> None:
-        """Forget all samples, and the code that they are about."""
+        """Drop all samples, and their code objects."""
         with self._lock:
             self._functions: list[Function] = []
             self._places: dict[Function, int] = {}
@@ -139,7 +139,7 @@ class StackLog:
         self.add(-1 - next_run, CLIENT, worker, stack, seconds)
 
     def begin_client(self, next_run: int) -> None:
-        """Forget samples of a client before this run, in a block that is over."""
+        """Drop a client's samples from before this run, of an ended block."""
         of = -1 - next_run
         with self._lock:
             self._end_cycle()

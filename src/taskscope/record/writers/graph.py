@@ -58,7 +58,7 @@ class LandingLog:
         self._readers: list[deque[ResultEvent]] = []
 
     def append(self, landed: ResultEvent) -> None:
-        """Hand on; for the one thread that folds."""
+        """Move new rows to the readers' queues; called by the folding thread only."""
         for reader in self._readers:
             reader.append(landed)
 
@@ -416,7 +416,7 @@ class RunGraph:
     def begin(
         self, source: GraphSource, start: float, groups_of: Callable[[Sequence[object]], list[int]]
     ) -> GraphBuilder:
-        """Begin to read it, with the arguments of `GraphBuilder`."""
+        """Start reading a compute's graph; the arguments are those of `GraphBuilder`."""
         self.builder = GraphBuilder(source, start, groups_of)
         return self.builder
 
@@ -436,7 +436,7 @@ class RunGraph:
             self.builder = None
 
     def let_go(self) -> None:
-        """Forget all but the counts, once it is sealed."""
+        """Drop the graph of an ended compute, but for its counts."""
         if self._columns is not None:
             self._columns, self._let_go = None, True
 

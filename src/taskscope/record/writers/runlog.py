@@ -38,13 +38,13 @@ class Shipped(Protocol):
         """Read new rows of workers."""
 
     def landed(self, key: object) -> None:
-        """Take in the times of a task whose result is here."""
+        """Record the times of a task whose result has arrived."""
 
     def failed(self, key: object, text: str) -> None:
-        """Take in the times of a task whose result could not be sent."""
+        """Record the times of a task whose result could not be sent."""
 
     def close(self) -> None:
-        """Take in nothing more."""
+        """Stop reading times."""
 
 
 class Lines(Protocol):
@@ -60,7 +60,7 @@ class Lines(Protocol):
         """Warn why lines cannot be measured."""
 
     def add(self, run: int, key: object, worker: int | str, measured: Iterable[LineSums]) -> None:
-        """Take in what lines took in a task."""
+        """Record the line times of a task."""
 
 
 class Memory(Protocol):

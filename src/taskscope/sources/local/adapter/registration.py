@@ -108,7 +108,7 @@ def install(callback: CallbackTuple) -> None:
 
 
 def uninstall(callback: CallbackTuple) -> None:
-    """Take a callback out again; Dask is as it was once nothing is registered."""
+    """Remove a callback; with the last one Dask's own function is restored."""
     global _in_all  # noqa: PLW0603 - there is one dask.local per process
     with _lock:
         _in_all = tuple(c for c in _in_all if c is not callback)
@@ -154,7 +154,7 @@ def _uninstall() -> None:
 
 
 def clear() -> None:
-    """Take all callbacks out, in a forked child: they are its parent's, whose threads may hold the lock."""
+    """Remove all callbacks in a forked child; they belong to its parent, whose threads may hold the lock."""
     global _lock, _in_all
     _lock, _in_all = threading.Lock(), ()
     _registered.clear()
