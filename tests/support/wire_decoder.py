@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from taskscope.codec import BATCH, HEADER, CutOffError, Decoder, Section, budget_for, read_frames
+from taskscope.codec import BATCH, END, HEADER, CutOffError, Decoder, Section, budget_for, read_frames
 from taskscope.model.streams import PAGE, STOP_WAYS
 from taskscope.model.tables.records import FLAGS, OBSERVED_BY, STATUSES, Run
 from taskscope.schema import columns_of
@@ -37,6 +37,7 @@ class PageReader:
 
     names: list[str] = field(default_factory=list)
     header: dict[str, Any] = field(default_factory=dict)
+    keys: list[dict[str, Any]] = field(default_factory=list)
     _stream: bytes = b""
     _n_read: int = 0
 
@@ -53,7 +54,9 @@ class PageReader:
         sections = batches[-1]
         if "groups" in sections:
             self.names += sections["groups"].columns["name"]  # type: ignore[arg-type]  # texts
-        return told(sections, self._n_read - 1, self.header, self.names)
+        if "keys" in sections:
+            self.keys[sections["keys"].first :] = dicts(sections["keys"])
+        return told(sections, self._n_read - 1, self.header, self.names, self.keys)
 
     def _batches(self) -> Iterator[dict[str, Section]]:
         budget = budget_for(len(self._stream))
@@ -63,20 +66,31 @@ class PageReader:
                 if kind == HEADER:
                     self.header = decoder.header(content)
                 else:
-                    assert kind == BATCH
-                    yield decoder.batch(content)
+                    assert kind in {BATCH, END}
+                    batch = decoder.batch(content)
+                    yield {name: self._moved(name, section) for name, section in batch.items()}
         except CutOffError as error:
             assert "before part" in str(error)  # noqa: PT017 - a stream to a page has no end
 
+    def _moved(self, name: str, section: Section) -> Section:
+        """Return a section with times after the zero of the stream."""
+        times = [column.name for column in PAGE[name].columns if column.wire.startswith("time")]
+        moved = {time: np.asarray(section.columns[time]) - self.header["zero_s"] for time in times}
+        return Section(section.first, {**section.columns, **moved})
+
 
 def told(
-    sections: Mapping[str, Section], seq: int, header: Mapping[str, Any], names: Sequence[str]
+    sections: Mapping[str, Section],
+    seq: int,
+    header: Mapping[str, Any],
+    names: Sequence[str],
+    keys: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     """Return a batch as records."""
     state = dicts(sections["state"])[0]
     rows = {name: dicts(sections[name]) if name in sections else [] for name in PAGE}
     for table in ("tasks", "running"):
-        rows[table] = [rows["keys"][int(row["key"])] | row for row in rows[table]]
+        rows[table] = [keys[int(row["key"])] | row for row in rows[table]]
     tasks = sections.get("tasks")
     return {
         "recorder": header["recorder"],

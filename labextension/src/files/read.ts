@@ -1,6 +1,6 @@
 /** A `.taskscope` file, complete or not, as the frames of a page that it is; whatever it holds, nothing of it is run. */
-import { MAX_LINKS, PageStream, WireError, tableRows } from '../wire';
-import type { Batch, LinkRow, LinkRows } from '../wire';
+import { PageStream, WireError } from '../wire';
+import type { Batch } from '../wire';
 import { readHeader } from '../wire/codec';
 import { Budget, type Frame, HEAD_BYTES, crc32, readFrame, unpack } from '../wire/frames';
 import { FORMAT, LIMITS } from '../wire/tables';
@@ -30,8 +30,8 @@ export interface FileRecording {
   readonly problem: string | null;
   /** Everything there is to show, in order. */
   readonly batches: readonly Batch[];
-  /** What tells the neighbours of a row. */
-  readonly links: (row: number) => LinkRows | null;
+  /** The stream that they came in, which knows their keys. */
+  readonly stream: PageStream;
 }
 
 /**
@@ -60,7 +60,7 @@ export async function readRecording(file: Uint8Array, { partial = false, maxByte
     }
     problem = `this file is not complete: ${error.message}; what follows after that is missing`;
   }
-  return { startedAt: startedAt ?? '', metadata: metadataOf(batches), problem, batches, links: linksOf(batches, stream) };
+  return { startedAt: startedAt ?? '', metadata: metadataOf(batches), problem, batches, stream };
 }
 
 /** Have what a decoder complains about be damage of the file. */
@@ -161,41 +161,4 @@ function metadataOf(batches: readonly Batch[]): Readonly<Record<string, unknown>
     throw new DamagedFileError('metadata must be an object');
   }
   return value as Record<string, unknown>;
-}
-
-/** What tells what a row needs and what needs it; null: the file has no such row, or not all of its graph. */
-function linksOf(batches: readonly Batch[], stream: PageStream): (row: number) => LinkRows | null {
-  const [keyOf, rowOf, known] = [new Map<number, number>(), new Map<number, number>(), new Map<number, boolean>()];
-  for (const { tables } of batches) {
-    tableRows(tables, 'graphs').forEach(({ run, isKnown }) => known.set(run, isKnown === 1));
-  }
-  const note = ({ tables: { tasks: { first, n, columns: { key, run } } } }: Batch): void => {
-    for (let i = 0; i < n; i += 1) {
-      rowOf.set(key[i] as number, first + i);
-      if (known.get(run[i] as number) === true) {
-        keyOf.set(first + i, key[i] as number);
-      }
-    }
-  };
-  return row => {
-    if (rowOf.size === 0) {
-      batches.forEach(note);
-    }
-    const key = keyOf.get(row);
-    if (key === undefined) {
-      return null;
-    }
-    const [dependencies, dependents] = [new Array<number>(), new Array<number>()];
-    for (const { tables: { dependencies: { columns: { key: needing, dependency: needed } } } } of batches) {
-      for (let i = 0; i < needing.length; i += 1) {
-        if (needing[i] === key) {
-          dependencies.push(needed[i] as number);
-        } else if (needed[i] === key) {
-          dependents.push(needing[i] as number);
-        }
-      }
-    }
-    const ends = (keys: number[]): LinkRow[] => keys.sort((a, b) => a - b).slice(0, MAX_LINKS).map(other => ({ row: rowOf.get(other) ?? null, key: stream.keyText(other) }));
-    return { dependencies: ends(dependencies), nDependencies: dependencies.length, dependents: ends(dependents), nDependents: dependents.length };
-  };
 }

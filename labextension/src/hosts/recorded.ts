@@ -1,31 +1,42 @@
-/** A finished recording: the feed's messages, all at once, with their buffers. */
-import { type AskLinks, ClusterStore, TaskStore } from '../store';
-import { type Batch, Field, PageStream, type WireBuffer, WireError } from '../wire';
+/** A finished recording: the batches of a page, all at once, and what its tasks need. */
+import { ClusterStore, TaskStore } from '../store';
+import { type Batch, Field, PageStream, type WireBuffer, WireError, linksOf } from '../wire';
 
 /**
- * Make a store of a list of messages, which asks for dependencies by `ask`.
+ * Make a store of a list of messages.
  *
  * @throws WireError where the list is damaged; then there is no store at all.
  */
-export function storeOf(entries: unknown, ask: AskLinks): TaskStore {
-  const store = new TaskStore({ cluster: new ClusterStore(), ask });
+export function storeOf(entries: unknown): TaskStore {
   const stream = new PageStream();
-  for (const entry of new Field(entries, 'data').list()) {
+  const batches = new Field(entries, 'data').list().flatMap(entry => {
     const buffers = entry.at('buffers').list().map(({ value }) => value as WireBuffer);
-    appendAll(store, stream.take(entry.at('message').value, buffers), entry.path);
-  }
-  return store;
+    return stream.take(entry.at('message').value, buffers) ?? entry.fail('the next message');
+  });
+  return recordedStore(batches, stream, new ClusterStore());
 }
 
-/** Take over what somebody who reads a stream from its beginning is told; @throws WireError where messages are missing. */
-export function appendAll(store: TaskStore, batches: readonly Batch[] | null, path: string): void {
-  if (batches === null) {
-    throw new WireError(path, 'the next message', 'a later one');
-  }
+/**
+ * Make a store of all batches of a stream.
+ *
+ * @throws WireError where some are missing.
+ */
+export function recordedStore(batches: readonly Batch[], stream: PageStream, cluster: ClusterStore | null): TaskStore {
+  const links = linksOf(batches, stream);
+  const store: TaskStore = new TaskStore({
+    ...(cluster === null ? {} : { cluster }),
+    ask: row => {
+      queueMicrotask(() => {
+        store.answerLinks(store.epoch ?? '', { row, links: links?.(row) ?? null });
+      });
+      return links !== null;
+    }
+  });
   for (const batch of batches) {
     const appended = store.append(batch);
     if (appended.kind === 'gap') {
-      throw new WireError(path, 'the next message', appended.reason);
+      throw new WireError('data', 'the next message', appended.reason);
     }
   }
+  return store;
 }

@@ -212,7 +212,7 @@ interface Raw {
 const WHOLE = { u1: 1, u2: 2, u4: 4, u8: 8 } as const;
 
 /** Steps through the bytes of columns. */
-export class Bytes {
+class Bytes {
   /** Whether the bytes of a column are sorted by place: all lowest ones first. */
   hasPlanes = true;
   #at = 0;

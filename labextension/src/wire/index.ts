@@ -6,6 +6,6 @@ export type { CriticalPath, Explained, Explanation, Finding, KnownPath, PathStep
 export { decodeExplained, decodePath } from './explanation';
 export { Budget, bytesOf, bytesOfBase64, crc32, inflate } from './frames';
 export type { LinkRow, LinkRows, LinksAnswer } from './links';
-export { MAX_LINKS, decodeLinks } from './links';
+export { MAX_LINKS, decodeLinks, linksOf } from './links';
 export { pythonRepr, tupleKey } from './key';
 export * from './schema';

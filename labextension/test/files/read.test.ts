@@ -18,7 +18,7 @@ interface Cases {
 
 const cases = JSON.parse(readFileSync(join(import.meta.dirname, '../cases/files.json'), 'utf8')) as Cases;
 /** What a recording in Python cannot be without, and no view needs. */
-const UNSEEN = new Set(['a key of no graph', 'a graph of no run', 'bytes of no activity']);
+const UNSEEN = new Set(['a key of no graph', 'a graph of no run']);
 
 function tasksOf(store: TaskStore): object[] {
   return store.laneIds.flatMap(id => Array.from({ length: store.lane(id)?.n ?? 0 }, (_, i) => ({ lane: id, ...store.detail(id, i) })));
@@ -46,15 +46,6 @@ it('of a file whose process was killed, what it has is shown, and its computes e
   expect(store.tables.running.map(({ keyText, startS }) => [keyText, startS])).toEqual([["('add-2', 0, 5)", 4]]);
   expect(store.tables.runsIn(ALL_RUNS).map(({ status, stopS }) => [status, stopS])).toEqual([['interrupted', 4.5]]);
   expect(store.tables.progressIn(ALL_RUNS).map(({ prefix, finished, running, interrupted }) => [prefix, finished, running, interrupted])).toContainEqual(['add', 0, 0, 1]);
-});
-
-it('tells what a task needs and what needs it, as far as its graph is known', async () => {
-  const { links } = await readRecording(documentOf('busy'));
-  const found = links(0);
-  expect([found?.nDependencies, found?.nDependents].every(n => n !== undefined && n >= 0)).toBe(true);
-  const other = found?.dependents[0];
-  expect(links(other?.row ?? -1)?.dependencies.map(({ row }) => row)).toContain(0);
-  expect(links(1e6)).toBeNull();
 });
 
 describe('is refused', () => {

@@ -2,21 +2,30 @@
 import { expect, it } from 'vitest';
 
 import { storeOf } from '../../src/hosts/recorded';
-import { wireMessage } from '../wire/wire-fixture';
+import { TABLES, wireMessage } from '../wire/wire-fixture';
 
-const ENTRIES = [wireMessage([{ key: [0], stopUs: 1e6, durationS: 1 }, { key: [1], lane: 1, stopUs: 2e6, durationS: 1 }])];
+/** Two tasks, the second of which needs the first, and a key that did not run. */
+const entries = (isKnown: number): unknown => [wireMessage([{ key: [0], stopUs: 1e6, durationS: 1 }, { key: [1], lane: 1, stopUs: 2e6, durationS: 1 }], {
+  tables: {
+    ...TABLES,
+    graphs: [{ run: 0, start_s: 0, is_known: isKnown, is_valued: 0 }],
+    dependencies: [{ key: 1, dependency: 0 }, { key: 1, dependency: 2 }]
+  }
+})];
 
-it('asks for what a task needs and what needs it, once, and shows the answer', () => {
-  const asked: number[] = [];
-  const store = storeOf(ENTRIES, row => asked.push(row) > 0);
-  expect([store.links(1), store.links(1), asked]).toEqual([{ kind: 'asked', isLate: false }, { kind: 'asked', isLate: false }, [1]]);
-  const dependencies = [{ row: 0, key: "('sum-1a', 0)" }, { row: null, key: 'data' }];
-  store.answerLinks(store.epoch ?? '', { row: 1, links: { dependencies, nDependencies: 2, dependents: [], nDependents: 0 } });
-  expect(store.links(1)).toEqual({
+async function answered(isKnown: number): Promise<unknown> {
+  const store = storeOf(entries(isKnown));
+  expect(store.links(1)).toEqual({ kind: 'asked', isLate: false });
+  await Promise.resolve();
+  return store.links(1);
+}
+
+it('has what a task needs and what needs it', async () => {
+  expect(await answered(1)).toEqual({
     kind: 'known',
     dependencies: [
       { key: "('sum-1a', 0)", place: { lane: 0, row: 0, startS: 1 } },
-      { key: 'data', place: null }
+      { key: 'x', place: null }
     ],
     nDependencies: 2,
     dependents: [],
@@ -24,6 +33,10 @@ it('asks for what a task needs and what needs it, once, and shows the answer', (
   });
 });
 
-it('does not know them where nobody can be asked', () => {
-  expect(storeOf(ENTRIES, () => false).links(1)).toEqual({ kind: 'unknown' });
+it('does not know them where not all of a graph is known', async () => {
+  expect(await answered(0)).toEqual({ kind: 'unknown' });
+});
+
+it('does not know them where they were left out', () => {
+  expect(storeOf([wireMessage([{ key: [0] }])]).links(0)).toEqual({ kind: 'unknown' });
 });

@@ -11,13 +11,13 @@ from typing import BinaryIO, TypeAlias
 
 from taskscope.analysis.calls.lines import lines
 from taskscope.analysis.compare import ComparedData, compared
+from taskscope.analysis.display import page_tables
 from taskscope.analysis.redaction import Redact, redacted
 from taskscope.analysis.summary import summary_text
 from taskscope.errors import OptionError
 from taskscope.export import tabular
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.export.chrome_trace import write_chrome_trace
-from taskscope.export.native import writer
 from taskscope.export.speedscope import write_speedscope
 from taskscope.model.recording import RecordedData
 from taskscope.report import page_html
@@ -46,7 +46,7 @@ def write_comparison(comparison: ComparedData, file: BinaryIO) -> None:
 
 
 FORMATS: Mapping[str, Writer] = {
-    ".taskscope": writer.write,
+    ".taskscope": page_tables.write,
     ".html": write_html,
     ".txt": write_text,
     ".parquet": tabular.write_parquet,

@@ -7,7 +7,7 @@ import hashlib
 import json
 import zlib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from typing import TypedDict
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.display.page_explanation import path_for_page
-from taskscope.analysis.display.page_tables import RowLinks, recorded_frames
+from taskscope.analysis.display.page_tables import recorded_frames, rows_of
 from taskscope.analysis.explain.critical_path import critical_path
 from taskscope.analysis.quantities import format_count
 from taskscope.analysis.summary import MAX_EXPLAINED
@@ -84,17 +84,16 @@ def page_tick_s(recording: RecordedData) -> float:
     return float(next(step * power for step in _STEPS if step * power <= wanted))
 
 
-def data_json(
-    recording: RecordedData, links: PackedLinks | None = None, path: PackedPath | None = None
-) -> str:
+def data_json(recording: RecordedData, path: PackedPath | None = None, *, has_links: bool = True) -> str:
     """Return the recording as JSON for a ``<script type="application/json">``.
 
-    It holds the frames of a stream in one piece, deflated, in base64; `links` and `path`. ``<``, ``>`` and
-    ``&`` are escaped, so that no key can end the element.
+    It holds the frames of a stream in one piece, deflated, in base64, and `path`. ``<``, ``>`` and ``&`` are
+    escaped, so that no key can end the element.
     """
-    content = b"".join(recorded_frames(recording, page_tick_s(recording), planes=True))
+    frames = recorded_frames(recording, page_tick_s(recording), planes=True, has_links=has_links)
+    content = b"".join(frames)
     data = base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
-    return escaped_json({"bytes": len(content), "data": data, "links": links, "path": path})
+    return escaped_json({"bytes": len(content), "data": data, "path": path})
 
 
 def escaped_json(value: object) -> str:
@@ -113,38 +112,15 @@ _MAX_RATIO = 40
 _LINKS_LEVEL = 6
 
 
-class PackedLinks(TypedDict):
-    """Columns in base64, deflated, and how many `bytes` they are before that.
-
-    For each row: how many dependencies are rows, how many are not (2**32 - 1: nothing is known), and how many
-    dependents are not. For each dependency: how many rows before the row that needs it it is, zigzag. All
-    are u32, and in each column all low bytes come first.
-    """
-
-    bytes: int
-    data: str
-
-
-def pack_links(recording: RecordedData, max_bytes: int) -> PackedLinks | None:
-    """Return the dependencies of a recording's rows; None where they take more than `max_bytes`."""
-    # A page that does not shrink to a fortieth is too large in any case.
-    n_edges = sum(len(graph.edges) for graph in recording.graphs.values())
-    if 4 * n_edges > _MAX_RATIO * max_bytes:
-        return None
-    edges = RowLinks(recording).edges()
-    n_rows = len(edges.other_needs)
-    before = edges.source - edges.target
-    columns = [
-        np.bincount(edges.source, minlength=n_rows),
-        edges.other_needs & 0xFFFFFFFF,
-        edges.other_users,
-        (before << 1) ^ (before >> 63),
-    ]
-    content = b"".join(map(_column, columns))
-    packed = zlib.compress(content, _LINKS_LEVEL)
-    if len(packed) > max_bytes:
-        return None
-    return {"bytes": len(content), "data": base64.b64encode(packed).decode("ascii")}
+def links_fit(recording: RecordedData, max_bytes: int) -> bool:
+    """Return whether the dependencies of a recording take at most so many bytes."""
+    edges = [graph.edges for graph in recording.graphs.values()]
+    # What does not shrink to a fortieth would be too much, whatever it is.
+    if 4 * sum(map(len, edges)) > _MAX_RATIO * max_bytes:
+        return False
+    counts = [graph.n_dependencies.astype(np.uint8) for graph in recording.graphs.values()]
+    content = b"".join([*map(_column, edges), *(of.tobytes() for of in counts)])
+    return len(zlib.compress(content, _LINKS_LEVEL)) <= max_bytes
 
 
 MAX_PATH_BYTES = 50_000
@@ -170,7 +146,7 @@ def pack_path(recording: RecordedData) -> PackedPath:
         }
     if any(run.status == "running" for run in recording.runs):
         return {"reason": "these computes still ran"}
-    path = path_for_page(recording, critical_path(recording), RowLinks(recording).rows_of)
+    path = path_for_page(recording, critical_path(recording), partial(rows_of, recording))
     if "reason" in path:
         return {"reason": str(path["reason"])}
     content = json.dumps(path, allow_nan=False, separators=(",", ":")).encode()
@@ -180,15 +156,13 @@ def pack_path(recording: RecordedData) -> PackedPath:
     return {"bytes": len(content), "data": base64.b64encode(packed).decode("ascii")}
 
 
-def links_note(links: PackedLinks | None, max_bytes: int) -> str:
-    """Return a note in HTML on left out dependencies; empty where there are none."""
-    if links is not None:
-        return ""
+def links_note(max_bytes: int) -> str:
+    """Return a note in HTML on dependencies that are left out."""
     return (
         f"<p>Dependencies of tasks are left out here: they would take more than {max_bytes / 1e6:.3g} MB."
         " Widgets of the recording and its <code>.taskscope</code> file in JupyterLab show them.</p>"
     )
 
 
-def _column(values: NDArray[np.int64]) -> bytes:
+def _column(values: NDArray[np.int32]) -> bytes:
     return values.astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes()

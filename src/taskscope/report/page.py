@@ -18,11 +18,10 @@ from taskscope.model.recording import RecordedData
 from taskscope.report.embed import (
     MAX_PAGE_LINK_BYTES,
     TICK_S,
-    PackedLinks,
     PageScript,
     data_json,
+    links_fit,
     links_note,
-    pack_links,
     pack_path,
     page_tick_s,
     report_script,
@@ -38,14 +37,14 @@ from taskscope.report.table import (
 )
 
 
-def chart_page(recording: RecordedData, links: PackedLinks | None) -> str:
+def chart_page(recording: RecordedData, *, has_links: bool) -> str:
     """Return a document that is nothing but the interactive chart; see-through until its script has run."""
     style = (
         "html,body{margin:0;height:100%;font:13px system-ui,sans-serif}"
         ".taskscope-still{position:absolute;bottom:0;margin:4px}"
     )
     script = report_script(recording)
-    return document("taskscope", style, _interactive(recording, links, script), script)
+    return document("taskscope", style, _interactive(recording, script, has_links=has_links), script)
 
 
 def page_html(recording: RecordedData, sections: str = "", profile: Profile | None = None) -> str:
@@ -55,12 +54,12 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
     # picture's place.
     summary = Summary.of(recording)
     name = summary.title
-    links = pack_links(recording, MAX_PAGE_LINK_BYTES)
-    left_out = links_note(links, MAX_PAGE_LINK_BYTES)
+    has_links = links_fit(recording, MAX_PAGE_LINK_BYTES)
+    left_out = "" if has_links else links_note(MAX_PAGE_LINK_BYTES)
     profile = calls_of(recording) if profile is None else profile
     has_profile = profile.n_samples > 0
     script = report_script(recording, has_profile=has_profile) if recording.runs or has_profile else None
-    chart = _interactive(recording, links, script)
+    chart = _interactive(recording, script, has_links=has_links)
     flames = profile_html(recording, profile, interactive=script is not None) if has_profile else ""
     body = (
         f"<h1>{escape(name)}</h1>{facts_html(summary)}"
@@ -88,10 +87,10 @@ def _rounding(recording: RecordedData) -> str:
     )
 
 
-def _interactive(recording: RecordedData, links: PackedLinks | None, script: PageScript | None) -> str:
+def _interactive(recording: RecordedData, script: PageScript | None, *, has_links: bool) -> str:
     if script is None:
         return ""
-    data = data_json(recording, links, pack_path(recording)) if recording.runs else None
+    data = data_json(recording, pack_path(recording), has_links=has_links) if recording.runs else None
     element = (
         "" if data is None else f'<script type="application/json" class="taskscope-data">{data}</script>'
     )

@@ -10,9 +10,8 @@ from taskscope.analysis.totals import Totals
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.report.embed import (
     MAX_FRAME_LINK_BYTES,
-    PackedLinks,
+    links_fit,
     links_note,
-    pack_links,
     report_script,
 )
 from taskscope.report.page import chart_page
@@ -103,9 +102,10 @@ def _chart(recording: RecordedData, summary: Summary, *, interactive: bool) -> s
         return f"<div>{picture}</div><div>{note}</div>"
     brief_px, all_px = _chart_px(recording, totals)
     style = f"--taskscope-brief:{brief_px}px;--taskscope-all:{all_px}px"
-    links = pack_links(recording, MAX_FRAME_LINK_BYTES)
-    chart = f'<div class="taskscope-chart" style="{style}">{picture}{_frame(recording, links)}</div>'
-    return chart + links_note(links, MAX_FRAME_LINK_BYTES)
+    has_links = links_fit(recording, MAX_FRAME_LINK_BYTES)
+    frame = _frame(recording, has_links=has_links)
+    chart = f'<div class="taskscope-chart" style="{style}">{picture}{frame}</div>'
+    return chart if has_links else chart + links_note(MAX_FRAME_LINK_BYTES)
 
 
 def _has_frame(recording: RecordedData, *, interactive: bool) -> bool:
@@ -145,9 +145,9 @@ def lanes_px(n_rows: int, *, is_brief: bool = False) -> int:
     return min(max(n_rows * row_px, _MIN_LANES_PX), most_px)
 
 
-def _frame(recording: RecordedData, links: PackedLinks | None) -> str:
+def _frame(recording: RecordedData, *, has_links: bool) -> str:
     # Single quotes around the value: the page is full of double ones.
-    page = chart_page(recording, links).replace("&", "&amp;").replace("'", "&#39;")
+    page = chart_page(recording, has_links=has_links).replace("&", "&amp;").replace("'", "&#39;")
     return (
         '<iframe sandbox="allow-scripts" loading="lazy" title="Interactive Gantt chart"'
         f" srcdoc='{page}'></iframe>"

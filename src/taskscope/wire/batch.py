@@ -113,18 +113,9 @@ class PageEncoder:
     (1, 0)
     """
 
-    def __init__(
-        self,
-        recorder: str,
-        epoch: str,
-        tick_s: float = TICK_S,
-        *,
-        planes: bool = False,
-        stream: int | None = None,
-    ) -> None:
+    def __init__(self, recorder: str, epoch: str) -> None:
         header = {"recorder": recorder, "epoch": epoch, "zero_s": 0.0}
-        self._encoder = Encoder(PAGE, header, tick_s=tick_s, planes=planes, stream=stream)
-        self._tick_s = tick_s
+        self._encoder = Encoder(PAGE, header)
         self._begun = False
         self._names: list[str] = []
         self._ends = dict.fromkeys(PAGE, 0)
@@ -143,7 +134,7 @@ class PageEncoder:
         return [header + self._encoder.batch(first), *map(self._encoder.batch, others)], n_tasks
 
     def _sections(self, batch: Batch, n_tasks: int) -> dict[str, Section]:
-        tasks, errors = _task_columns(batch.tasks, n_tasks, self._tick_s)
+        tasks, errors = _task_columns(batch.tasks, n_tasks)
         found = {
             "state": Section(0, _state(batch)),
             "keys": Section(0, self._keys(batch, n_tasks)),
@@ -193,7 +184,7 @@ class PageEncoder:
         if isinstance(rows, ResourceRows):
             return _samples(rows)
         if isinstance(rows, ActivityRows):
-            return _activities(rows, self._tick_s)
+            return _activities(rows)
         return dict(rows) if isinstance(rows, Mapping) else _of_records(table, cast("Iterable[object]", rows))
 
     def _next(self, table: str, rows: Sequence[object], columns: _Columns | None = None) -> Section:
@@ -291,9 +282,9 @@ def key_columns(
     return columns
 
 
-def _task_columns(tasks: TaskBlock, n: int, tick_s: float) -> tuple[_Columns, list[str]]:
+def _task_columns(tasks: TaskBlock, n: int) -> tuple[_Columns, list[str]]:
     """Return the columns of the first `n` rows, and the errors that these refer to by place."""
-    start, stop = (_ticks(times[:n], tick_s) for times in (tasks.start, tasks.stop))
+    start, stop = (_ticks(times[:n]) for times in (tasks.start, tasks.stop))
     # Clocks that step back must not make a task end before it began.
     duration = np.maximum(stop - start, 0)
     error, errors = _errors(tasks, n)
@@ -305,17 +296,15 @@ def _task_columns(tasks: TaskBlock, n: int, tick_s: float) -> tuple[_Columns, li
         "duration_s": duration,
         "stop_s": stop,
         **{name: values[:n] for name, values in measured.items()},
-        "cpu_s": np.clip(measured["cpu_s"][:n], 0.0, duration * tick_s),
+        "cpu_s": np.clip(measured["cpu_s"][:n], 0.0, duration * TICK_S),
         "error": error,
     }
     return columns, errors
 
 
-def _ticks(times: NDArray[np.float64], tick_s: float) -> NDArray[np.int64]:
-    ticks: NDArray[np.int64] = np.rint(np.clip(times / tick_s, -LIMITS["value"], LIMITS["value"])).astype(
-        np.int64
-    )
-    return ticks
+def _ticks(times: NDArray[np.float64]) -> NDArray[np.int64]:
+    ticks = np.rint(np.clip(times / TICK_S, -LIMITS["value"], LIMITS["value"]))
+    return ticks.astype(np.int64)
 
 
 def _errors(tasks: TaskBlock, n: int) -> tuple[NDArray[np.int64], list[str]]:
@@ -353,8 +342,8 @@ def _samples(samples: ResourceRows) -> _Columns:
     }
 
 
-def _activities(rows: ActivityRows, tick_s: float) -> _Columns:
-    start = _ticks(rows.start, tick_s)
+def _activities(rows: ActivityRows) -> _Columns:
+    start = _ticks(rows.start)
     return {
         "run": rows.run,
         "lane": rows.lane,
@@ -362,7 +351,7 @@ def _activities(rows: ActivityRows, tick_s: float) -> _Columns:
         "activity": rows.kind,
         "source": rows.source.astype(np.int64) - (rows.source == 0),
         "start_s": start,
-        "duration_s": np.maximum(_ticks(rows.start + rows.duration, tick_s) - start, 0),
+        "duration_s": np.maximum(_ticks(rows.start + rows.duration) - start, 0),
         "nbytes": rows.nbytes,
     }
 

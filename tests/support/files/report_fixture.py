@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from taskscope.recording import Recording
-from taskscope.report.embed import MAX_PAGE_LINK_BYTES, data_json, pack_links, pack_path
+from taskscope.report.embed import data_json, pack_path
 from tests.support.recordings.spelled_out import recording_of
 from tests.support.recordings.task_blocks import Row
 from tests.support.wire_decoder import PageReader
@@ -47,15 +47,7 @@ def dense_recording() -> Recording:
 def dense_data() -> str:
     """Return these tasks as a page has them."""
     recording = dense_recording()
-    return data_json(recording, pack_links(recording, MAX_PAGE_LINK_BYTES), pack_path(recording))
-
-
-def links_of(text: str) -> bytes:
-    """Return the unpacked dependencies of embedded data."""
-    links = json.loads(text)["links"]
-    content = zlib.decompress(base64.b64decode(links["data"]))
-    assert len(content) == links["bytes"]
-    return content
+    return data_json(recording, pack_path(recording))
 
 
 def path_of(text: str) -> Any:

@@ -6,9 +6,9 @@ from io import BytesIO
 
 import numpy as np
 
+from taskscope.analysis.display.page_tables import write
 from taskscope.codec import budget_for
 from taskscope.export.native.reader import read
-from taskscope.export.native.writer import write
 from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
 from taskscope.recording import Recording

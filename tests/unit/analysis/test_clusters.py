@@ -19,7 +19,7 @@ def test_where_samples_of_workers_are_left_out_it_is_said_beside_the_chart() -> 
     many = replace(few, workers=tuple(replace(few.workers[0], time_s=few.zero_s + i) for i in range(n)))
     told = []
     for recording in (few, many):
-        told_first = PageReader().read([next(recorded_frames(recording))])
+        told_first = PageReader().read([recorded_frames(recording)[0]])
         said = [text for _, _, text in told_first["messages"]]
         page = unescape(remarks_html(recording, Summary.of(recording)))
         told.append((len(told_first["tables"]["worker_samples"]), said, page))
@@ -41,7 +41,7 @@ def test_a_result_says_where_the_seconds_of_each_prefix_went_on_all_workers_toge
         Metric(0, "tcp://a:1", "x", "disk-read", 0.25, 80.0, 1.0),
         Metric(0, "tcp://a:1", "x", "memory-read", 0.0, 80.0, 1.0),
     )
-    frame = next(recorded_frames(replace(cluster_recording(), metrics=metrics)))
+    frame = recorded_frames(replace(cluster_recording(), metrics=metrics))[0]
     assert PageReader().read([frame])["tables"]["seconds"] == [
         {"run": 0, "prefix": "x", "activity": "thread-cpu", "seconds": 2.0},
         {"run": 0, "prefix": "x", "activity": "disk-read", "seconds": 0.25},

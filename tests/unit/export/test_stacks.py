@@ -11,9 +11,9 @@ import pytest
 
 import taskscope
 from taskscope.errors import DamagedFileError
-from taskscope.export.native.writer import FileWriter
 from taskscope.model.tables.stacks import NO_STACKS, StackColumns
 from taskscope.recording import Recording
+from taskscope.wire.writer import FrameWriter
 from tests.support.files.cases import changed, tables_in, without
 from tests.support.recordings.spelled_out import recording_of
 from tests.support.recordings.stacks import Sample, stacks_of
@@ -110,7 +110,9 @@ def test_samples_without_how_they_were_taken_are_refused() -> None:
 def test_samples_that_are_told_anew_count_once(tmp_path: Path) -> None:
     file = BytesIO()
     recording = with_stacks()
-    writer = FileWriter(file, recording.started_at, recording.zero_s, now_s=recording.now_s, grows=True)
+    writer = FrameWriter.of_file(
+        file, recording.started_at, recording.zero_s, now_s=recording.now_s, grows=True
+    )
     writer.state["now_s"] = recording.now_s
     writer.add_stacks(stacks_of([Sample(("h",), 9, 9.0)]))
     writer.frame()

@@ -7,18 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from taskscope.recording import Recording
-from taskscope.report.embed import links_note, pack_links
+from taskscope.report.embed import data_json, links_fit, links_note
 from taskscope.report.page import page_html
 from taskscope.report.result import result_html
-from tests.support.files.report_fixture import dense_data, links_of
+from tests.support.files.report_fixture import content_of
 from tests.support.recordings.spelled_out import recording_of
 from tests.support.recordings.task_blocks import Row
 
 NOTE = "Dependencies of tasks are left out here: they would take more than"
-
-
-def planes(*values: int) -> bytes:
-    return np.array(values, "<u4").view("u1").reshape(-1, 4).T.tobytes()
 
 
 def scattered(n_edges: int) -> Recording:
@@ -30,21 +26,21 @@ def scattered(n_edges: int) -> Recording:
     return replace(recording, graphs={0: replace(recording.graphs[0], n_dependencies=needs, edges=edges)})
 
 
-def test_each_dependency_is_how_many_rows_before_it_is() -> None:
-    assert links_of(dense_data()) == b"".join(
-        [
-            planes(0, 0, 1, 2, 0, 1, 0),
-            planes(0, 0, 0, 0, 0, 0, 2**32 - 1),
-            planes(0, 0, 0, 0, 0, 0, 0),
-            planes(2, 4, 2, 2),
-        ]
-    )
+def test_a_page_has_all_dependencies_by_rows_of_its_keys_or_none() -> None:
+    recording = scattered(1000)
+    found = content_of(data_json(recording))["tables"]
+    assert [(row["key"], row["dependency"]) for row in found["dependencies"]] == [
+        *enumerate(recording.graphs[0].edges.tolist())
+    ]
+    assert (found["graphs"][-1]["run"], found["graphs"][-1]["is_known"]) == (0, 1)
+    left_out = content_of(data_json(recording, has_links=False))["tables"]
+    assert (left_out["dependencies"], left_out["graphs"]) == ([], [])
 
 
 def test_too_many_dependencies_are_left_out_and_the_page_says_so() -> None:
     few, many = scattered(1000), scattered(100_000)
-    assert [pack_links(few, 100_000) is None, pack_links(few, 1000) is None] == [False, True]
-    assert links_note(None, 100_000) == (
+    assert [links_fit(few, 100_000), links_fit(few, 1000)] == [True, False]
+    assert links_note(100_000) == (
         "<p>Dependencies of tasks are left out here: they would take more than 0.1 MB. Widgets of the"
         " recording and its <code>.taskscope</code> file in JupyterLab show them.</p>"
     )
@@ -53,4 +49,4 @@ def test_too_many_dependencies_are_left_out_and_the_page_says_so() -> None:
 
 
 def test_dependencies_that_could_not_shrink_enough_are_not_tried() -> None:
-    assert pack_links(scattered(100_000), 9000) is None
+    assert not links_fit(scattered(100_000), 9000)

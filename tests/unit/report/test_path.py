@@ -12,7 +12,6 @@ from tests.support.files.report_fixture import path_of
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
 
-# Rows of a page are sorted by their start: these are 2, 0 and 1 of it.
 ROWS = [
     Row(key="c-1", lane=1, start_s=2.5, stop_s=4.0),
     Row(key="a-1", start_s=1.0, stop_s=2.0),
@@ -27,13 +26,13 @@ def test_it_has_prefix_and_row_of_each_task_and_the_cause_of_each_wait() -> None
     recording = replace(
         recording, graphs={0: replace(recording.graphs[0], n_dependencies=needs, edges=edges)}
     )
-    assert path_of(data_json(recording, path=pack_path(recording))) == {
+    assert path_of(data_json(recording, pack_path(recording))) == {
         "start_s": 0.0,
         "steps": [
             [1.0, "graph"],
-            [2.25, "b", 1],
+            [2.25, "b", 2],
             [2.5, "dispatch"],
-            [4.0, "c", 2],
+            [4.0, "c", 0],
             [4.5, "results"],
         ],
     }

@@ -3,7 +3,6 @@ import { DOMWidgetModel, type IBackboneModelOptions, type ISerializers, WidgetMo
 import type { ObjectHash } from 'backbone';
 
 import type { TaskStore } from '../../store';
-import { decodeLinks } from '../../wire';
 import { storeOf } from '../recorded';
 import { MODULE_NAME, MODULE_VERSION, liveModels } from './live-models';
 
@@ -32,20 +31,7 @@ export class RecordingModel extends WidgetModel {
 
   /** Made of the messages when first asked for. */
   get store(): TaskStore {
-    return (this._store ??= this._newStore());
-  }
-
-  private _newStore(): TaskStore {
-    const store = storeOf(this.get('messages'), row => {
-      if (this.comm_live) {
-        this.send({ verb: 'dependencies', row }, this.callbacks());
-      }
-      return this.comm_live;
-    });
-    this.on('msg:custom', (answer: unknown) => {
-      store.answerLinks(store.epoch ?? '', decodeLinks(answer));
-    });
-    return store;
+    return (this._store ??= storeOf(this.get('messages')));
   }
 
   private _store: TaskStore | undefined;

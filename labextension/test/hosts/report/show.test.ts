@@ -77,10 +77,10 @@ it('tells what a task of the page needs and what needs it, where its graph is kn
       : links.kind;
   };
   expect([await ends(0), await ends(1), await ends(2), await ends(3), await ends(5)]).toEqual([
+    [[], 0, [1, 2], 2],
+    [[0], 1, [2], 1],
+    [[0, 1], 2, [], 0],
     [[], 0, [], 0],
-    [[], 0, [2, 3], 2],
-    [[1], 1, [3], 1],
-    [[1, 2], 2, [], 0],
     [[4], 1, [], 0]
   ]);
   expect(store.links(6)).toEqual({ kind: 'asked', isLate: false });
@@ -89,27 +89,11 @@ it('tells what a task of the page needs and what needs it, where its graph is kn
   });
 });
 
-it.each([
-  ['no base64', { bytes: 1, data: 7 }, 'WireError: data.links.data must be base64, got 7'],
-  ['too few', { bytes: 8, data: 'eJxjYIAAAAAIAAE=' }, 'WireError']
-])('dependencies that are damaged (%s) are unknown, and its console says so', async (_, links, error) => {
-  const reported = vi.fn();
-  vi.stubGlobal('reportError', reported);
-  const { store } = await storeFrom(changed(data => Object.assign(data, { links })));
-  expect(store.links(1)).toEqual({ kind: 'asked', isLate: false });
-  await vi.waitFor(() => {
-    expect(reported.mock.calls.map(([reason]) => String(reason).slice(0, error.length))).toEqual([error]);
-  });
-  await vi.waitFor(() => {
-    expect(store.links(1)).toEqual({ kind: 'unknown' });
-  });
-});
-
 it('reads the critical path of the page, tasks by their rows', async () => {
   const { path } = await storeFrom(JSON.stringify(fixture()));
   expect(path).toEqual({
     path: [
-      { kind: 'task', startS: 0, stopS: 1, prefix: 'add', row: 0 }, { kind: 'task', startS: 1, stopS: 1, prefix: 'b>ünï', row: 4 },
+      { kind: 'task', startS: 0, stopS: 1, prefix: 'add', row: 3 }, { kind: 'task', startS: 1, stopS: 1, prefix: 'b>ünï', row: 4 },
       { kind: 'task', startS: 1, stopS: 1, prefix: 'add', row: 5 }
     ]
   });
@@ -123,11 +107,6 @@ it('reads why there is no path, and where it is damaged its console says so', as
   expect([told, reported.mock.calls.map(([error]) => String(error))]).toEqual([
     [{ reason: 'too many' }, null, null], ['WireError: data.path.start_s must be a finite number, got undefined']
   ]);
-});
-
-it('of a page without dependencies they are unknown', async () => {
-  const { store } = await storeFrom(changed(data => Object.assign(data, { links: null })));
-  expect(store.links(1)).toEqual({ kind: 'unknown' });
 });
 
 it('shows hostile keys as text, in the place the page has for it, and folds the picture away', async () => {
@@ -159,7 +138,7 @@ it.each([
   ['fewer rows than it says', changed(d => Object.assign(d, { bytes: 1e5 })), 'WireError: frame must be 100000 bytes unpacked'],
   ['a frame that is cut off', packed(frames => frames.subarray(0, -1)), 'WireError: buffers must be whole frames'],
   ['a bit that flipped', packed(flipped), 'WireError: frame must be content with its checksum'],
-  ['a frame missing', packed(withoutFirst), 'WireError: data.data must be the next message']
+  ['a frame missing', packed(withoutFirst), 'WireError: data.data must be all frames of a stream']
 ])('leaves a page alone whose data has %s, and tells its console', async (_, text, error) => {
   const reported = vi.fn();
   vi.stubGlobal('reportError', reported);

@@ -1,9 +1,11 @@
-"""The tables of a recording for a page: few rows, ids that count from 0, times after its zero."""
+"""A finished recording as frames: of a file, and of an offline page, which has fewer rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,24 +13,17 @@ from numpy.typing import NDArray
 from taskscope.analysis.cache_usage import cache_metrics, cache_rows
 from taskscope.analysis.cluster import seconds_by_prefix
 from taskscope.analysis.totals import prefix_progress
-from taskscope.codec import TICK_S
+from taskscope.codec import TICK_S, Encoder
 from taskscope.model.recording import RecordedData
+from taskscope.model.streams import PAGE
 from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.cache_usage import CacheRows, TimeBins
-from taskscope.model.tables.columns import Link, TaskLinks, cut_links
+from taskscope.model.tables.columns import GraphColumns, RowBlock
 from taskscope.model.tables.process import ResourceRows
-from taskscope.model.tables.records import (
-    RUNNING,
-    Group,
-    Lane,
-    Message,
-    PrefixProgress,
-    Run,
-    RunningTask,
-    TaskBlock,
-)
+from taskscope.model.tables.records import RUNNING, Message, Run, flag_codes
 from taskscope.model.tables.workers import WorkerSample
-from taskscope.wire import Batch, PageEncoder, Rows, batch_message, worker_tables
+from taskscope.wire import batch_message, wire_text
+from taskscope.wire.writer import FrameWriter
 
 MAX_SAMPLES = 2_000
 """Samples sent of a recording, about 23 bytes each."""
@@ -70,82 +65,24 @@ def whole_fact(recording: RecordedData, name: str) -> int | None:
     return value if type(value) is int and value > 0 else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RowEdges:
-    """All dependencies between rows."""
+def rows_of(recording: RecordedData, run: int, tasks: NDArray[np.int32]) -> dict[int, int]:
+    """Return the rows of these tasks of a compute by their numbers; tasks without a row are left out."""
+    found: dict[int, int] = {}
+    first = 0
+    for block in map(_ended, recording.blocks):
+        if block.run == run:
+            places = np.flatnonzero(np.isin(block.task, tasks))
+            found |= dict(zip(block.task[places].tolist(), (first + places).tolist(), strict=True))
+        first += len(block)
+    return found
 
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    other_needs: NDArray[np.int64]
-    other_users: NDArray[np.int64]
+
+def _ended(block: RowBlock) -> RowBlock:
+    return block.part(flag_codes(block.flags, "status") != RUNNING)
 
 
-class RowLinks:
-    """Finds the neighbours of rows of the messages that `recorded_messages` makes of a recording."""
-
-    def __init__(self, recording: RecordedData) -> None:
-        tasks = recording.tasks
-        order = row_order(tasks)
-        ended = order[tasks.status[order] != RUNNING]
-        self._recording = recording
-        self._run = tasks.run[ended]
-        self._task = np.concatenate([np.empty(0, np.int32), *(b.task for b in recording.blocks)])[ended]
-
-    def of(self, row: int, limit: int) -> TaskLinks | None:
-        """Return up to `limit` dependencies and as many dependents of a row, in the graph's order.
-
-        None if there is no such row, or its graph is not known.
-        """
-        if row >= len(self._run):
-            return None
-        run = int(self._run[row])
-        graph = self._recording.graphs[run]
-        if not graph.known:
-            return None
-        row_of = np.full(len(graph.group), -1, np.int64)
-        rows = np.flatnonzero(self._run == run)
-        row_of[self._task[rows]] = rows
-
-        def name(shown: NDArray[np.int32]) -> list[Link]:
-            groups = [self._recording.groups[g].name for g in graph.group[shown].tolist()]
-            texts = graph.keys.take(shown).iter_text(groups)
-            ends = row_of[shown].tolist()
-            return [Link(end if end >= 0 else None, text) for end, text in zip(ends, texts, strict=True)]
-
-        return cut_links(graph.neighbours(int(self._task[row])), limit, name)
-
-    def rows_of(self, run: int, tasks: NDArray[np.int32]) -> dict[int, int]:
-        """Return the rows of these tasks of a compute by their numbers; tasks without a row are left out."""
-        rows = np.flatnonzero(self._run == run)
-        rows = rows[np.isin(self._task[rows], tasks)]
-        return dict(zip(self._task[rows].tolist(), rows.tolist(), strict=True))
-
-    def edges(self) -> RowEdges:
-        """Return all dependencies."""
-        other_needs = np.full(len(self._run), -1, np.int64)
-        other_users = np.zeros(len(self._run), np.int64)
-        sources, targets = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        by_run = np.argsort(self._run, kind="stable")
-        for run, graph in self._recording.graphs.items():
-            first, last = np.searchsorted(self._run, [run, run + 1], sorter=by_run)
-            rows = by_run[first:last]
-            if not graph.known or not len(rows):
-                continue
-            n_keys, tasks = len(graph.group), self._task[rows]
-            row_of = np.full(n_keys, -1, np.int64)
-            row_of[tasks] = rows
-            needing = graph.edge_sources()
-            source, target = row_of[needing], row_of[graph.edges]
-            # Of a task that was computed twice, only the last row is the end of a link.
-            last = row_of[tasks] == rows
-            other_needs[rows[last]] = np.bincount(needing[target < 0], minlength=n_keys)[tasks[last]]
-            other_users[rows[last]] = np.bincount(graph.edges[source < 0], minlength=n_keys)[tasks[last]]
-            between = (source >= 0) & (target >= 0)
-            sources.append(source[between])
-            targets.append(target[between])
-        source, target = np.concatenate(sources), np.concatenate(targets)
-        order = np.lexsort((target, source))
-        return RowEdges(source[order], target[order], other_needs, other_users)
+def _in_flight(block: RowBlock) -> RowBlock:
+    return block.part(flag_codes(block.flags, "status") == RUNNING)
 
 
 MAX_ACTIVITIES = 50_000
@@ -208,144 +145,72 @@ def few_samples(samples: Sequence[WorkerSample], limit: int = MAX_WORKER_SAMPLES
     return [samples[place] for place in sorted({*last.values(), *most.values(), *gone})]
 
 
-@dataclass(frozen=True, slots=True)
-class CompactTables:
-    """Tables in which groups and lanes are numbered from 0, and times count from the recording's zero."""
-
-    tasks: TaskBlock
-    groups: list[Group]
-    lanes: list[Lane]
-    runs: list[Run]
-    messages: list[Message]
-    running: list[RunningTask]
-    progress: list[PrefixProgress]
-    held: CacheRows
-    activities: ActivityRows
-    workers: Sequence[WorkerSample]
-
-
-def compact_tables(recording: RecordedData) -> CompactTables:
-    """Return the tables of this recording, tasks sorted by their start."""
-    tasks = recording.tasks
-    tasks = take_rows(tasks, row_order(tasks))
-    held = few_cache_rows(recording)
-    # Data and transferred keys may have no tasks.
-    of_activities = activity_groups(recording)
-    progress = prefix_progress(recording)
-    group_ids = np.unique(np.concatenate((tasks.group, held.group, of_activities)))
-    group_ids = np.union1d(group_ids, _groups_of_others(recording, group_ids, progress))
-    groups = [recording.groups[i] for i in group_ids.tolist()]
-    lane_ids = np.union1d(tasks.lane, recording.activities.rows.lane)
-    zero = recording.zero_s
-    tasks = replace(
-        tasks,
-        group=np.searchsorted(group_ids, tasks.group).astype(np.uint32),
-        lane=np.searchsorted(lane_ids, tasks.lane).astype(np.uint16),
+def _compact(recording: RecordedData) -> RecordedData:
+    """Return the recording with its own groups and lanes only, numbered from 0."""
+    activities, holdings = recording.activities.rows, recording.holdings
+    group_ids = np.unique(
+        np.concatenate(
+            [np.empty(0, np.uint32), holdings.group, *(g.group for g in recording.graphs.values())]
+        )
     )
-    in_flight = tasks.status == RUNNING
-    kept = _longest(recording.activities.rows)
-    activities = recording.activities.rows.part(kept)
-    workers = [replace(s, time_s=s.time_s - zero) for s in few_samples(recording.workers)]
-    return CompactTables(
-        tasks=take_rows(tasks, np.flatnonzero(~in_flight)),
-        running=_running(take_rows(tasks, np.flatnonzero(in_flight)), groups),
-        groups=[replace(group, id=i) for i, group in enumerate(groups)],
-        lanes=[replace(recording.lanes[n], id=i) for i, n in enumerate(lane_ids.tolist())],
-        runs=[
-            replace(run, start_s=run.start_s - zero, stop_s=None if run.stop_s is None else run.stop_s - zero)
-            for run in recording.runs
-        ],
-        progress=[
-            replace(row, first_s=None if row.first_s is None else row.first_s - zero) for row in progress
-        ],
-        messages=[replace(m, time_s=m.time_s - zero) for m in recording.messages]
-        + _thinned(recording, len(workers)),
-        held=replace(
-            held, group=np.searchsorted(group_ids, held.group).astype(np.uint32), time=held.time - zero
-        ),
-        activities=replace(
-            activities,
-            lane=np.searchsorted(lane_ids, activities.lane).astype(np.uint16),
-            start=activities.start - zero,
-            group=np.searchsorted(group_ids, of_activities[kept]).astype(np.uint32),
-        ),
+    lane_ids = np.unique(
+        np.concatenate([np.empty(0, np.uint16), activities.lane, *(b.lane for b in recording.blocks)])
+    )
+
+    def group(ids: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        return np.searchsorted(group_ids, ids).astype(np.uint32)
+
+    def lane(ids: NDArray[np.uint16]) -> NDArray[np.uint16]:
+        return np.searchsorted(lane_ids, ids).astype(np.uint16)
+
+    return replace(
+        recording,
+        groups=tuple(replace(recording.groups[n], id=i) for i, n in enumerate(group_ids.tolist())),
+        lanes=tuple(replace(recording.lanes[n], id=i) for i, n in enumerate(lane_ids.tolist())),
+        graphs={run: replace(graph, group=group(graph.group)) for run, graph in recording.graphs.items()},
+        blocks=tuple(replace(block, lane=lane(block.lane)) for block in recording.blocks),
+        holdings=replace(holdings, group=group(holdings.group)),
+        activities=replace(recording.activities, rows=replace(activities, lane=lane(activities.lane))),
+    )
+
+
+def _few(recording: RecordedData) -> RecordedData:
+    """Return the recording with as many samples and activities as a page shows, and what it leaves out."""
+    rows = recording.activities.rows
+    longest = rows.part(_longest(rows))
+    workers = tuple(few_samples(recording.workers))
+    note = thinned_note(recording, len(workers))
+    messages = () if note is None else (Message(recording.now_s, "info", note),)
+    dropped = recording.activities.dropped + len(rows) - len(longest)
+    return replace(
+        recording,
+        resources=thin_samples(recording.resources),
         workers=workers,
+        messages=(*recording.messages, *messages),
+        activities=replace(recording.activities, rows=longest, dropped=dropped),
+        dropped=0,
     )
-
-
-def _groups_of_others(
-    recording: RecordedData, group_ids: NDArray[np.uint32], progress: Sequence[PrefixProgress]
-) -> NDArray[np.uint32]:
-    """Return a group of each prefix that is in no other table: its tasks never ran, but it has a colour."""
-    known = {recording.groups[i].prefix for i in group_ids.tolist()}
-    missing = {row.prefix for row in progress} - known
-    first = {group.prefix: i for i, group in reversed(list(enumerate(recording.groups)))}
-    return np.array(sorted(first[prefix] for prefix in missing), np.uint32)
-
-
-def _thinned(recording: RecordedData, n_shown: int) -> list[Message]:
-    note = thinned_note(recording, n_shown)
-    return [] if note is None else [Message(recording.now_s - recording.zero_s, "info", note)]
-
-
-def row_order(tasks: TaskBlock) -> NDArray[np.int64]:
-    """Return the order of rows in which tables are compact: by their start."""
-    return np.lexsort((tasks.stop, tasks.start))
-
-
-def _running(tasks: TaskBlock, groups: list[Group]) -> list[RunningTask]:
-    names = [groups[g].name for g in tasks.group.tolist()]
-    columns = zip(
-        tasks.run.tolist(),
-        tasks.lane.tolist(),
-        tasks.group.tolist(),
-        tasks.keys.iter_text(names),
-        tasks.start.tolist(),
-        strict=True,
-    )
-    return [RunningTask(*row) for row in columns]
-
-
-def take_rows(tasks: TaskBlock, rows: NDArray[np.int64] | slice) -> TaskBlock:
-    """Return these rows of a block, keys and errors included."""
-    numbers = np.arange(len(tasks))[rows]
-    failed = np.flatnonzero(np.isin(numbers, list(tasks.errors)))
-    return TaskBlock(
-        run=tasks.run[rows],
-        group=tasks.group[rows],
-        lane=tasks.lane[rows],
-        start=tasks.start[rows],
-        stop=tasks.stop[rows],
-        flags=tasks.flags[rows],
-        keys=tasks.keys.take(numbers),
-        errors={i: tasks.errors[int(numbers[i])] for i in failed.tolist()},
-        **{name: values[rows] for name, values in tasks.arrays().items()},
-    )
-
-
-_ROWS_PER_MESSAGE = 100_000
 
 
 def recorded_frames(
-    recording: RecordedData, tick_s: float = TICK_S, *, planes: bool = False
-) -> Iterator[bytes]:
-    """Yield the frames that make up a recording, the first of them with the header; at least one.
+    recording: RecordedData, tick_s: float = TICK_S, *, planes: bool = False, has_links: bool = True
+) -> list[bytes]:
+    """Return the frames of an offline page; the first one begins with the header.
 
-    Groups and lanes are numbered from 0, times count from the recording's zero, and tasks are sorted by
-    their start.
+    Groups and lanes are numbered from 0. Without `has_links` dependencies are left out.
     """
-    compact = compact_tables(recording)
+    frames: list[bytes] = []
+    shown = _few(_compact(recording))
+    tables = PAGE if has_links else {n: t for n, t in PAGE.items() if n not in {"dependencies", "graphs"}}
+    header = {"recorder": "static", "epoch": "static-0", "zero_s": recording.zero_s}
     # The same recording is the same page each time.
-    encoder = PageEncoder("static", "static-0", tick_s, planes=planes, stream=0)
-    first = first_held = number = 0
-    while first < len(compact.tasks) or first_held < len(compact.held) or not number:
-        rows = take_rows(compact.tasks, slice(first, first + _ROWS_PER_MESSAGE))
-        held = compact.held.part(slice(first_held, first_held + _ROWS_PER_MESSAGE))
-        tables = {"cache": Rows(first_held, held)} | ({} if number else _head_tables(recording, compact))
-        batch = _batch(recording, compact, rows, tables, first=first, is_head=not number)
-        frames, n_tasks = encoder.frames(batch)
-        yield from frames
-        first, first_held, number = first + n_tasks, first_held + len(held), number + 1
+    encoder = partial(Encoder, planes=planes, stream=0)
+    first_rows = {"activities": shown.activities.dropped}
+    writer = FrameWriter(
+        frames.append, header, encoder, tables=tables, tick_s=tick_s, fit=wire_text, first_rows=first_rows
+    )
+    _write(shown, writer)
+    return [frames[0] + frames[1], *frames[2:]]
 
 
 def recorded_messages(recording: RecordedData) -> list[dict[str, object]]:
@@ -353,53 +218,76 @@ def recorded_messages(recording: RecordedData) -> list[dict[str, object]]:
     return [{"message": batch_message(), "buffers": [frames]} for frames in recorded_frames(recording)]
 
 
-def _n_activities_dropped(recording: RecordedData, compact: CompactTables) -> int:
-    columns = recording.activities
-    return columns.dropped + len(columns.rows) - len(compact.activities)
-
-
-def _head_tables(recording: RecordedData, compact: CompactTables) -> dict[str, Rows]:
-    """Return the tables that are in the first batch alone."""
-    samples = thin_samples(recording.resources)
-    return {
-        "resources": Rows(0, replace(samples, time=samples.time - recording.zero_s)),
-        "sources": Rows(0, recording.activities.sources[1:] if len(compact.activities) else ()),
-        "activities": Rows(_n_activities_dropped(recording, compact), compact.activities),
-        **worker_tables({}, compact.workers),
-        "seconds": Rows(0, seconds_by_prefix(recording)),
-    }
-
-
-def _batch(
-    recording: RecordedData,
-    compact: CompactTables,
-    rows: TaskBlock,
-    tables: Mapping[str, Rows],
-    *,
-    first: int,
-    is_head: bool,
-) -> Batch:
-    # The state and the running tasks are in every batch.
-    return Batch(
-        now_s=recording.now_s - recording.zero_s,
-        active=False,
-        final=True,
-        first=first,
-        cursor=len(compact.tasks),
-        dropped=0,
-        tasks=rows,
-        groups=compact.groups if is_head else (),
-        lanes=compact.lanes if is_head else (),
-        runs=compact.runs if is_head else (),
-        progress=compact.progress if is_head else (),
-        messages=compact.messages if is_head else (),
-        running=compact.running,
-        metrics=cache_metrics(recording),
-        state={
-            "n_activities_dropped": _n_activities_dropped(recording, compact),
-            "n_cores": whole_fact(recording, "n_cores"),
-            "limit_bytes": whole_fact(recording, "memory_limit_bytes"),
-            "cache_unknown": "cache" in recording.unknown,
-        },
-        tables=tables,
+def write(recording: RecordedData, file: BinaryIO) -> None:
+    """Write a recording as one complete file."""
+    writer = FrameWriter.of_file(
+        file,
+        recording.started_at,
+        recording.zero_s,
+        now_s=recording.now_s,
+        grows=False,
+        first_rows={"tasks": recording.dropped, "activities": recording.activities.dropped},
     )
+    _write(recording, writer)
+
+
+def _write(recording: RecordedData, writer: FrameWriter) -> None:
+    ended, in_flight = list(map(_ended, recording.blocks)), list(map(_in_flight, recording.blocks))
+    writer.state = {
+        "now_s": recording.now_s,
+        "n_tasks": recording.dropped + sum(map(len, ended)),
+        "n_dropped": recording.dropped,
+        "n_activities_dropped": recording.activities.dropped,
+        "n_cores": whole_fact(recording, "n_cores"),
+        "limit_bytes": whole_fact(recording, "memory_limit_bytes"),
+        "cache_unknown": "cache" in recording.unknown,
+    }
+    if recording.unknown:
+        writer.standing["unknown"] = {"name": sorted(recording.unknown)}
+    writer.add_metadata(recording.metadata)
+    writer.add_groups(recording.groups)
+    for table in ("messages", "lanes"):
+        writer.add_records(table, getattr(recording, table))
+    _add_runs(writer, recording)
+    for run, graph in recording.graphs.items():
+        _add_graph(writer, run, graph)
+    for block in ended:
+        writer.add_tasks(block, recording.graphs[block.run].errors)
+    writer.add_resources(recording.resources)
+    writer.add_stacks(recording.stacks)
+    if len(recording.activities.rows):
+        writer.add_sources(recording.activities.sources)
+        writer.add_activities(replace(recording.activities.rows, group=activity_groups(recording)))
+    writer.add_workers(recording.workers)
+    writer.add_transfers(recording.transfers)
+    for table in ("steals", "metrics", "measured_lines", "peak_lines", "totals"):
+        writer.add_records(table, getattr(recording, table))
+    writer.add_records("seconds", seconds_by_prefix(recording))
+    writer.add_progress(prefix_progress(recording))
+    writer.add_cache(few_cache_rows(recording))
+    writer.standing["running"] = writer.running_columns(in_flight)
+    writer.frame(is_last=True)
+
+
+def _add_runs(writer: FrameWriter, recording: RecordedData) -> None:
+    metrics = cache_metrics(recording)
+    names = [metrics.get(run.run) for run in recording.runs]
+    writer.add_runs(recording.runs, names)
+
+
+def _add_graph(writer: FrameWriter, run: int, graph: GraphColumns) -> None:
+    is_valued = graph.values is not None
+    writer.add_graph(run, graph.enter_zero, is_known=False, is_valued=is_valued)
+    writer.add_keys(run, graph.keys, graph.group)
+    writer.add_links(run, 0, graph.n_dependencies, graph.edges)
+    writer.add_by_key("kept", run, graph.kept)
+    writer.add_by_key("data", run, graph.data, nbytes=graph.data_sizes)
+    enter = graph.enter_times()
+    landed = np.flatnonzero(~np.isnan(enter))
+    writer.add_by_key("landed", run, landed, time_s=enter[landed])
+    if graph.values is not None:
+        valued = np.flatnonzero(~np.isnan(graph.values))
+        writer.add_by_key("valued", run, valued, value=graph.values[valued])
+    writer.add_by_key("skipped", run, graph.skipped, is_skipped=np.ones(len(graph.skipped), np.int64))
+    if graph.known:
+        writer.add_graph(run, graph.enter_zero, is_known=True, is_valued=is_valued)

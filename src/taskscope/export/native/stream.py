@@ -14,10 +14,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.quantities import format_duration
 from taskscope.analysis.redaction import Redact, Redaction, without_credentials
-from taskscope.export.native.writer import Columns, FileWriter, TooLongError, fitting, stack_columns
 from taskscope.model.forklock import ForkLock
-from taskscope.model.streams import FILE
 from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.records import Message, Run, flag_codes
@@ -29,7 +28,7 @@ from taskscope.record.pump import Tick
 from taskscope.record.tables.log import Reader
 from taskscope.record.tables.stacklog import StackPlace
 from taskscope.record.writers.graph import GraphPart, ResultEvent
-from taskscope.wire import record_columns
+from taskscope.wire.writer import Columns, FrameWriter, TooLongError, stack_columns
 
 _INTERVAL_S = 0.3
 """The pause between two writes: a row is in the file after this, a tick of the pump, and writing."""
@@ -105,8 +104,10 @@ class FileStream:
             try:
                 self._write(file)
             except TooLongError as error:
+                most = format_duration(error.args[0])
                 self._recorder.warn(
-                    f"{name} is not written any more while recording, only at the end: {error}"
+                    f"{name} is not written any more while recording, only at the end: its times end {most} "
+                    "after taskscope began to record"
                 )
 
     def _write(self, file: BinaryIO) -> None:
@@ -215,7 +216,7 @@ class Changes:
             self._new_metered,
         )
         started_at = recorder.started_at + timedelta(seconds=start_s)
-        self._writer = FileWriter(file, started_at, start_s, now_s=start_s, grows=True)
+        self._writer = FrameWriter.of_file(file, started_at, start_s, now_s=start_s, grows=True)
         self._writer.add_metadata(self._redaction.metadata(metadata))
 
     def close(self) -> None:
@@ -282,8 +283,7 @@ class Changes:
         messages = recorder.messages_log.messages(self._start_s)
         if messages != self._messages:
             self._messages = messages
-            rows = list(map(redaction.record, messages))
-            writer.replace("messages", record_columns(FILE["messages"], rows, fitting))
+            writer.replace_records("messages", list(map(redaction.record, messages)))
 
     def _graph(self, run: int, part: GraphPart) -> None:
         writer, place = self._writer, part.place

@@ -10,13 +10,11 @@ from typing import Any
 import traitlets
 from ipywidgets import DOMWidget, Widget, widget_serialization
 
-from taskscope.analysis.display.page_tables import RowLinks, recorded_messages
+from taskscope.analysis.display.page_tables import recorded_messages
 from taskscope.analysis.progress import Progress
 from taskscope.errors import OptionError
 from taskscope.jupyter.feed import Feed
 from taskscope.jupyter.feed import current as current_feed
-from taskscope.jupyter.feed.feed import MAX_LINKS
-from taskscope.jupyter.feed.requests import BadRequestError, parse_request
 from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
 from taskscope.jupyter.widgets.values import LIVE_TRAITS, Window, live_progress
 from taskscope.model.recording import RecordedData
@@ -27,14 +25,13 @@ from taskscope.report import live_bundle, result_bundle, still_bundle
 from taskscope.session import Session
 from taskscope.session import current as current_session
 from taskscope.sources.cell import in_kernel, show_error
-from taskscope.wire import encode_links
 
 MODULE_VERSION = "^0.1.0"
 """Which front end the widgets need."""
 
 
 class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
-    """A recording as messages of the feed; widgets refer to it, pages request dependencies of it."""
+    """A recording as messages of the feed, to which widgets refer."""
 
     _model_module = traitlets.Unicode("taskscope").tag(sync=True)
     _model_module_version = traitlets.Unicode(MODULE_VERSION).tag(sync=True)
@@ -46,27 +43,6 @@ class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
 
     def __init__(self, recording: RecordedData) -> None:
         super().__init__(messages=recorded_messages(recording))
-        self._recording = recording
-        self._links: RowLinks | None = None
-        self.on_msg(lambda _widget, asked, _buffers: self.send(self._answer(asked)))
-
-    def _answer(self, asked: object) -> dict[str, object]:
-        """Return the answer of a live recorder to a request for the dependencies of a row."""
-        try:
-            verb, fields = parse_request(asked)
-        except BadRequestError as bad:
-            return {"re": None, "error": str(bad)}
-        if verb != "dependencies":
-            return {"re": None, "error": "a finished recording only answers questions about dependencies"}
-        if self._links is None:
-            self._links = RowLinks(self._recording)
-        row = fields["row"]
-        links = self._links.of(row, MAX_LINKS)
-        return {
-            "re": "dependencies",
-            "row": row,
-            "links": None if links is None else encode_links(links),
-        }
 
 
 class _Recordings:

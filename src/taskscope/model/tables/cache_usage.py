@@ -160,7 +160,8 @@ class CacheSeries:
             group=group.astype(np.uint32),
             time=time,
             n_keys=count(states[:, 0]),
-            nbytes=states[:, 1],
+            # Sums of floats can end a little below 0.
+            nbytes=np.maximum(states[:, 1], 0.0),
             n_unsized=count(states[:, 2]),
             value=states[:, 3],
             n_unvalued=count(states[:, 4]),

@@ -4,8 +4,9 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.analysis.display.colours import colours_of, prefix_colours
-from taskscope.analysis.display.page_tables import compact_tables
+from taskscope.analysis.display.colours import prefix_colours
+from taskscope.analysis.display.page_tables import recorded_frames
+from tests.support.wire_decoder import PageReader
 
 
 def _fail(_: object) -> None:
@@ -17,7 +18,6 @@ def test_a_task_type_of_which_nothing_ran_has_its_colour_in_pages() -> None:
         dask.get({"page_first": (int, 1)}, "page_first")
         with pytest.raises(ValueError, match="no"):
             dask.get({"page_fails": (_fail, 1), "page_never": (_fail, "page_fails")}, "page_never")
-    tables = compact_tables(run.recording)
-    assert [row.prefix for row in tables.progress] == ["page_first", "page_fails", "page_never"]
-    assert colours_of(tables.groups) == prefix_colours(run.recording)
-    assert [group.id for group in tables.groups] == [0, 1, 2]
+    told = PageReader().read(recorded_frames(run.recording))["tables"]
+    assert [row["prefix"] for row in told["progress"]] == ["page_first", "page_fails", "page_never"]
+    assert {row["prefix"]: row["colour"] for row in told["groups"]} == prefix_colours(run.recording)

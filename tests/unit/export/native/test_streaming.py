@@ -14,9 +14,9 @@ import pytest
 import taskscope
 from taskscope.analysis.redaction import Redact, redacted
 from taskscope.codec import CutOffError, budget_for, read_frames
-from taskscope.export.native import writer
 from taskscope.model.recording import RecordedData
 from taskscope.record import Recorder
+from taskscope.wire import writer
 from tests.support.fakes.clock import FakeClock
 from tests.support.files.streaming import DATA, StreamedFile, streamed
 from tests.support.recordings.run_writing import begin_run, end_run, independent, write_task

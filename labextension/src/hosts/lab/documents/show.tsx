@@ -7,11 +7,12 @@ import { adoptStyles } from '../../../charts/ui/theme';
 import type { FileRecording } from '../../../files/read';
 import { DamagedFileError, inFile, readRecording } from '../../../files/read';
 import { printable } from '../../../lib/format';
-import { ALL_RUNS, ClusterStore, TaskStore } from '../../../store';
+import type { TaskStore } from '../../../store';
+import { ALL_RUNS, ClusterStore } from '../../../store';
 import type { Run } from '../../../wire';
 import { bytesOfBase64 } from '../../../wire';
 import { MOUNTS, recordedCharts } from '../../chart-host';
-import { appendAll } from '../../recorded';
+import { recordedStore } from '../../recorded';
 
 /**
  * Show a file in `el`, until `signal` aborts; resolves when it is there.
@@ -63,17 +64,8 @@ function showRecording(el: HTMLElement, recording: FileRecording, signal: AbortS
 }
 
 /** The store of a file's recording; computes that were cut off end where the file does. */
-export function storeOf({ batches, links, problem }: FileRecording): TaskStore {
-  const store: TaskStore = new TaskStore({
-    cluster: new ClusterStore(),
-    ask: row => {
-      queueMicrotask(() => {
-        store.answerLinks(store.epoch ?? '', { row, links: links(row) });
-      });
-      return true;
-    }
-  });
-  inFile(() => { appendAll(store, batches, 'file'); });
+export function storeOf({ batches, stream, problem }: FileRecording): TaskStore {
+  const store = inFile(() => recordedStore(batches, stream, new ClusterStore()));
   if (problem !== null) {
     store.end();
   }

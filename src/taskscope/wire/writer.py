@@ -1,36 +1,31 @@
-"""A ``.taskscope`` file as it is written: rows in, frames out, whether all at once or while recording."""
+"""Rows in, frames out: files, written while recording or at once, and offline pages."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, BinaryIO, TypeAlias
+from functools import partial
+from typing import Any, BinaryIO, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.cache_usage import cache_metrics
-from taskscope.analysis.cluster import seconds_by_prefix
-from taskscope.analysis.display.page_tables import activity_groups, few_cache_rows, whole_fact
-from taskscope.analysis.quantities import format_duration
-from taskscope.analysis.totals import prefix_progress
 from taskscope.codec import LIMITS, Encoder, Section, Values
 from taskscope.model.clock import TICK_S
 from taskscope.model.keys import KeyBlock
-from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE
 from taskscope.model.tables.activities import ActivityRows, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
-from taskscope.model.tables.columns import GraphColumns, RowBlock
+from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.process import ResourceRows
-from taskscope.model.tables.records import RUNNING, Group, PrefixProgress, flag_codes, split_flags
+from taskscope.model.tables.records import Group, PrefixProgress, Run, flag_codes, split_flags
 from taskscope.model.tables.stacks import Function, StackColumns, StackRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.model.version import __version__
-from taskscope.wire import (
+from taskscope.schema import Table
+from taskscope.wire.batch import (
     PART_ROWS,
     changed_workers,
     cuts,
@@ -53,7 +48,7 @@ _MAX_FACT = 2**16
 
 
 class TooLongError(ValueError):
-    """A recorder has become older than times of its file can be."""
+    """A recorder has become older than the latest time that its file can have, in seconds."""
 
 
 def tick_for(now_s: float) -> float:
@@ -68,31 +63,25 @@ def tick_for(now_s: float) -> float:
     return tick_s
 
 
-class FileWriter:
+class FrameWriter:
     """Writes rows in frames of bounded size; a row has to be added before rows that refer to it."""
 
     def __init__(
         self,
-        file: BinaryIO,
-        started_at: datetime,
-        zero_s: float,
+        put: Callable[[bytes], object],
+        header: Mapping[str, object],
+        encoder: Callable[..., Encoder],
         *,
-        now_s: float,
-        grows: bool,
+        tables: Mapping[str, Table] = FILE,
+        tick_s: float,
+        fit: Callable[[str], str] | None = None,
         first_rows: Mapping[str, int] | None = None,
     ) -> None:
-        self._file = file
-        self._tick_s = tick_for(now_s)
-        header = {
-            "made_by": f"taskscope {__version__}",
-            # A page reads it like any stream of a recorder.
-            "recorder": "file",
-            "epoch": "file-0",
-            "started_at": started_at.isoformat(),
-            "zero_s": zero_s,
-            "grows": grows,
-        }
-        self._encoder = Encoder(FILE, header, tick_s=self._tick_s, level=_LEVEL)
+        self._put = put
+        self._tables = tables
+        self._tick_s = tick_s
+        self._fit = fit or fitting
+        self._encoder = encoder(tables, header, tick_s=tick_s)
         self._added = dict.fromkeys(FILE, 0) | dict(first_rows or {})
         self._places: defaultdict[str, dict[Hashable, int]] = defaultdict(dict)
         """The rows of functions, and of names that samples refer to."""
@@ -107,6 +96,36 @@ class FileWriter:
         self.standing: dict[str, Columns] = {}
         """Tables that are in every frame."""
         self._put(self._encoder.header())
+
+    @classmethod
+    def of_file(
+        cls,
+        file: BinaryIO,
+        started_at: datetime,
+        zero_s: float,
+        *,
+        now_s: float,
+        grows: bool,
+        first_rows: Mapping[str, int] | None = None,
+    ) -> Self:
+        """Return the writer of a file."""
+        header = {
+            "made_by": f"taskscope {__version__}",
+            # A page reads it like any stream of a recorder.
+            "recorder": "file",
+            "epoch": "file-0",
+            "started_at": started_at.isoformat(),
+            "zero_s": zero_s,
+            "grows": grows,
+        }
+
+        def put(frame: bytes) -> None:
+            # In one call, so that a kill between two leaves whole frames more often.
+            file.write(frame)
+            file.flush()
+
+        encoder = partial(Encoder, level=_LEVEL)
+        return cls(put, header, encoder, tick_s=tick_for(now_s), first_rows=first_rows)
 
     def frame(self, *, is_last: bool = False) -> None:
         """Write the waiting rows, and the state."""
@@ -128,21 +147,18 @@ class FileWriter:
         batch["state"] = Section(0, {name: [value] for name, value in state.items()})
         most_s = LIMITS["value"] * self._tick_s
         if (state["now_s"] or 0.0) >= most_s:
-            raise TooLongError(f"its times end {format_duration(most_s)} after taskscope began to record")
+            raise TooLongError(most_s)
         self._waiting, self._n_bytes = {}, 0
         self._put(self._encoder.batch(batch, is_last=is_last))
-
-    def _put(self, frame: bytes) -> None:
-        # In one call, so that a kill between two leaves whole frames more often.
-        self._file.write(frame)
-        self._file.flush()
 
     def n_added(self, table: str) -> int:
         """Return how many rows of a table were added."""
         return self._added[table]
 
     def add(self, table: str, columns: Columns) -> None:
-        """Add rows to the next frame, or to as many as they need."""
+        """Add rows to the next frame, or to as many as they need, if the stream has such a table."""
+        if table not in self._tables:
+            return
         n = _length(columns)
         first = 0
         for last in cuts(columns, n):
@@ -162,7 +178,17 @@ class FileWriter:
         """Add records whose fields are the columns of the table."""
         records = list(records)
         if records:
-            self.add(table, record_columns(FILE[table], records, fitting))
+            self.add(table, record_columns(FILE[table], records, self._fit))
+
+    def add_runs(self, runs: Sequence[Run], metrics: Sequence[str | None]) -> None:
+        """Add computes, each with the name of the user's cache metric."""
+        if runs:
+            columns = record_columns(FILE["runs"], runs, self._fit)
+            self.add("runs", columns | {"metric": [None if m is None else self._fit(m) for m in metrics]})
+
+    def replace_records(self, table: str, records: Sequence[object]) -> None:
+        """Add records instead of all that were added before."""
+        self.replace(table, record_columns(FILE[table], records, self._fit))
 
     def replace(self, table: str, columns: Columns) -> None:
         """Add rows instead of all that were added before."""
@@ -192,7 +218,7 @@ class FileWriter:
         n = len(keys)
         if n:
             self._keys.setdefault(run, _KeyRows()).append(self._added["keys"], n)
-            columns = key_columns(keys, group, n, self._group_names, fitting)
+            columns = key_columns(keys, group, n, self._group_names, self._fit)
             self.add("keys", {"run": np.full(n, run), "group": group, "key_text": np.full(n, -1), **columns})
 
     def n_keys(self, run: int) -> int:
@@ -250,7 +276,7 @@ class FileWriter:
         for place, task in zip(failed.tolist(), tasks[failed].tolist(), strict=True):
             if task not in errors:
                 continue
-            text = fitting(errors[task])
+            text = self._fit(errors[task])
             if text not in self._errors:
                 if len(self._errors) >= _MAX_ERRORS:
                     self._errors.clear()
@@ -300,7 +326,7 @@ class FileWriter:
 
     def _add_texts(self, table: str, texts: Sequence[str], column: str = "name") -> None:
         if texts:
-            self.add(table, {column: list(map(fitting, texts))})
+            self.add(table, {column: list(map(self._fit, texts))})
 
     def add_resources(self, samples: ResourceRows) -> None:
         """Add samples of this process."""
@@ -315,7 +341,7 @@ class FileWriter:
     def add_progress(self, rows: Sequence[PrefixProgress]) -> None:
         """Add progress that is new or has changed."""
         if rows:
-            self.add("progress", progress_columns(rows, fitting))
+            self.add("progress", progress_columns(rows, self._fit))
 
     def add_workers(self, samples: Sequence[WorkerSample]) -> None:
         """Add samples of workers."""
@@ -324,18 +350,19 @@ class FileWriter:
         changed = changed_workers(self._workers, samples)
         if changed:
             number, address, name, n_threads = zip(*changed, strict=True)
-            texts = {"address": list(map(fitting, address)), "name": list(map(fitting, name))}
+            texts = {"address": list(map(self._fit, address)), "name": list(map(self._fit, name))}
             self.add("workers", {"worker": list(number), **texts, "n_threads": list(n_threads)})
         numbers = [self._workers[sample.worker][0] for sample in samples]
         self.add(
-            "worker_samples", {**record_columns(FILE["worker_samples"], samples, fitting), "worker": numbers}
+            "worker_samples",
+            {**record_columns(FILE["worker_samples"], samples, self._fit), "worker": numbers},
         )
 
     def add_transfers(self, transfers: Sequence[Transfer]) -> None:
         """Add transfers, and the keys of their results."""
         first = self._added["transfers"]
         self.add_records("transfers", transfers)
-        keys = [(first + i, fitting(key)) for i, t in enumerate(transfers) for key in t.keys]
+        keys = [(first + i, self._fit(key)) for i, t in enumerate(transfers) for key in t.keys]
         if keys:
             self.add("transfer_keys", {"transfer": [n for n, _ in keys], "text": [t for _, t in keys]})
 
@@ -500,77 +527,3 @@ def _concatenated(values: Sequence[Values]) -> Values:
         # A part without any text is an array.
         return [v for part in values for v in (part if isinstance(part, list) else [None] * len(part))]
     return np.concatenate([np.asarray(part) for part in values])
-
-
-def write(recording: RecordedData, file: BinaryIO) -> None:
-    """Write a recording as one complete file."""
-    in_flight = [block.part(flag_codes(block.flags, "status") == RUNNING) for block in recording.blocks]
-    ended = [block.part(flag_codes(block.flags, "status") != RUNNING) for block in recording.blocks]
-    writer = FileWriter(
-        file,
-        recording.started_at,
-        recording.zero_s,
-        now_s=recording.now_s,
-        grows=False,
-        first_rows={"tasks": recording.dropped, "activities": recording.activities.dropped},
-    )
-    writer.state = {
-        "now_s": recording.now_s,
-        "n_tasks": recording.dropped + sum(map(len, ended)),
-        "n_dropped": recording.dropped,
-        "n_activities_dropped": recording.activities.dropped,
-        "n_cores": whole_fact(recording, "n_cores"),
-        "limit_bytes": whole_fact(recording, "memory_limit_bytes"),
-        "cache_unknown": "cache" in recording.unknown,
-    }
-    if recording.unknown:
-        writer.standing["unknown"] = {"name": sorted(recording.unknown)}
-    writer.add_metadata(recording.metadata)
-    writer.add_groups(recording.groups)
-    for table in ("messages", "lanes"):
-        writer.add_records(table, getattr(recording, table))
-    _add_runs(writer, recording)
-    for run, graph in recording.graphs.items():
-        _add_graph(writer, run, graph)
-    for block in ended:
-        writer.add_tasks(block, recording.graphs[block.run].errors)
-    writer.add_resources(recording.resources)
-    writer.add_stacks(recording.stacks)
-    if len(recording.activities.rows):
-        writer.add_sources(recording.activities.sources)
-        writer.add_activities(replace(recording.activities.rows, group=activity_groups(recording)))
-    writer.add_workers(recording.workers)
-    writer.add_transfers(recording.transfers)
-    for table in ("steals", "metrics", "measured_lines", "peak_lines", "totals"):
-        writer.add_records(table, getattr(recording, table))
-    writer.add_records("seconds", seconds_by_prefix(recording))
-    writer.add_progress(prefix_progress(recording))
-    writer.add_cache(few_cache_rows(recording))
-    writer.standing["running"] = writer.running_columns(in_flight)
-    writer.frame(is_last=True)
-
-
-def _add_runs(writer: FileWriter, recording: RecordedData) -> None:
-    metrics = cache_metrics(recording)
-    names = [metrics.get(run.run) for run in recording.runs]
-    if names:
-        columns = record_columns(FILE["runs"], recording.runs, fitting)
-        writer.add("runs", columns | {"metric": [None if name is None else fitting(name) for name in names]})
-
-
-def _add_graph(writer: FileWriter, run: int, graph: GraphColumns) -> None:
-    is_valued = graph.values is not None
-    writer.add_graph(run, graph.enter_zero, is_known=False, is_valued=is_valued)
-    writer.add_keys(run, graph.keys, graph.group)
-    writer.add_links(run, 0, graph.n_dependencies, graph.edges)
-    writer.add_by_key("kept", run, graph.kept)
-    writer.add_by_key("data", run, graph.data, nbytes=graph.data_sizes)
-    enter = graph.enter_times()
-    landed = np.flatnonzero(~np.isnan(enter))
-    writer.add_by_key("landed", run, landed, time_s=enter[landed])
-    if graph.values is not None:
-        valued = np.flatnonzero(~np.isnan(graph.values))
-        writer.add_by_key("valued", run, valued, value=graph.values[valued])
-    writer.add_by_key("skipped", run, graph.skipped, is_skipped=np.ones(len(graph.skipped), np.int64))
-    if graph.known:
-        writer.add_graph(run, graph.enter_zero, is_known=True, is_valued=is_valued)
