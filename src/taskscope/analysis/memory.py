@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData, key_sizes
 from taskscope.model.source_lines import place_text, source_of
-from taskscope.model.tables.process import PeakLine
+from taskscope.model.tables.process import PeakLine, ResourceRows
 from taskscope.model.tables.records import number_prefixes
 from taskscope.model.tables.workers import WorkerSample
 
@@ -222,20 +222,6 @@ class MemoryPeak(Result):
             yield from self.allocated.sections()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Process:
-    """Samples of one process and the results it held."""
-
-    time: NDArray[np.float64]
-    rss: NDArray[np.float64]
-    peak: NDArray[np.float64]
-    """The kernel's mark since the sample before; NaN: unknown."""
-    held: NDArray[np.float64]
-    """Bytes of results at each sample, as Dask measures them."""
-    first_s: float
-    """When the first task began."""
-
-
 def memory_peak(recording: RecordedData, worker: str | None = None) -> MemoryPeak:
     """Return the most memory in use and its parts: results, memory before the first task, the rest.
 
@@ -276,11 +262,14 @@ def _memory_peak(recording: RecordedData, worker: str | None) -> MemoryPeak:
     place = samples.peak_place()
     if place is None:
         return MemoryPeak(None, math.nan, math.nan, False, (), {}, "no sample of memory was taken", ())
-    held = _held(recording)
-    process = _Process(
-        samples.time, samples.rss_bytes, samples.peak_bytes, held.at(samples.time), _first_s(recording, None)
-    )
-    return _parts(recording, process, place, held.by_prefix(float(samples.time[place])), held.n_unsized)
+    stays = list(_stays(recording))
+
+    def held(sample: int) -> dict[str | None, float]:
+        return _results_at(recording, stays, float(samples.time[sample]))
+
+    n_unsized = sum(int(np.isnan(sizes).sum()) for *_, sizes in stays)
+    first = _first_sample(recording, samples.time, None)
+    return _parts(recording, samples, place, first, held, n_unsized)
 
 
 def _of_workers(recording: RecordedData, worker: str | None) -> MemoryPeak:
@@ -296,54 +285,30 @@ def _of_workers(recording: RecordedData, worker: str | None) -> MemoryPeak:
         return MemoryPeak(None, math.nan, math.nan, False, (), {}, "no worker reported its memory", ())
     name = next(iter(peaks)) if worker is None else worker
     of_worker = sorted(samples[name], key=lambda sample: sample.time_s)
-    time, rss, held = (
-        np.array([getattr(sample, of) or 0.0 for sample in of_worker])
-        for of in ("time_s", "rss_bytes", "managed_bytes")
-    )
-    process = _Process(time, rss, np.full(len(time), np.nan), held, _first_s(recording, name))
-    place = int(np.argmax(rss))
-    return replace(_parts(recording, process, place, {None: float(held[place])}), worker=name, workers=peaks)
+    rows = ResourceRows.of([(s.time_s, math.nan, s.rss_bytes or 0.0, 1, 0) for s in of_worker])
+
+    def held(sample: int) -> dict[str | None, float]:
+        return {None: of_worker[sample].managed_bytes or 0.0}
+
+    place, first = int(np.argmax(rows.rss_bytes)), _first_sample(recording, rows.time, name)
+    return replace(_parts(recording, rows, place, first, held), worker=name, workers=peaks)
 
 
-def _first_s(recording: RecordedData, worker: str | None) -> float:
-    """Return when the first task of this process, or of a worker, began; infinity where none did."""
+def _first_sample(recording: RecordedData, time: NDArray[np.float64], worker: str | None) -> int | None:
+    """Return the last sample before the first task of this process, or of a worker."""
     lanes = [lane.id for lane in recording.lanes if worker in {None, lane.worker}]
     starts = [block.start[np.isin(block.lane, lanes)] for block in recording.blocks]
-    return float(np.concatenate([np.array([math.inf]), *starts]).min())
+    before = np.flatnonzero(time <= np.concatenate([np.array([math.inf]), *starts]).min())
+    return int(before[-1]) if len(before) else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Held:
-    """Results of Dask's own schedulers: when each entered memory, when it left, its size and prefix."""
-
-    prefixes: tuple[str, ...]
-    prefix: NDArray[np.int64]
-    enter: NDArray[np.float64]
-    leave: NDArray[np.float64]
-    nbytes: NDArray[np.float64]
-    n_unsized: int
-
-    def at(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the bytes of all results at each time."""
-        time = np.concatenate([self.enter, self.leave])
-        order = np.argsort(time, kind="stable")
-        sums = np.cumsum(np.concatenate([[0.0], np.concatenate([self.nbytes, -self.nbytes])[order]]))
-        found: NDArray[np.float64] = np.maximum(sums[np.searchsorted(time[order], times, side="right")], 0.0)
-        return found
-
-    def by_prefix(self, time_s: float) -> dict[str | None, float]:
-        """Return the bytes of results of each prefix at a time, the most first."""
-        is_held = (self.enter <= time_s) & (time_s < self.leave)
-        sums = np.bincount(self.prefix[is_held], self.nbytes[is_held], len(self.prefixes))
-        order = np.argsort(-sums, kind="stable").tolist()
-        return {self.prefixes[i]: float(sums[i]) for i in order if sums[i]}
+_Stay: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""Results of a compute: places of their prefixes, when each entered and left memory, and sizes."""
 
 
-def _held(recording: RecordedData) -> _Held:
-    """Return the results; after a compute they are the caller's until the next compute begins."""
-    prefixes, place_of = number_prefixes(recording.groups)
-    parts: list[tuple[NDArray[Any], ...]] = []
-    n_unsized = 0
+def _stays(recording: RecordedData) -> Iterator[_Stay]:
+    """Yield the results of each compute; after it they are the caller's until the next compute begins."""
+    place_of = number_prefixes(recording.groups)[1]
     for run in recording.runs:
         graph = recording.graphs.get(run.run)
         if graph is None:
@@ -353,31 +318,37 @@ def _held(recording: RecordedData) -> _Held:
         enter, leave = graph.enter_times(), graph.exit_times(min(later, default=math.inf))
         # Data that a graph carries had been in memory before the compute.
         enter[graph.data] = run.start_s
-        sizes = key_sizes(recording, run.run, graph)
-        is_held = ~np.isnan(enter) & ~np.isnan(sizes)
-        n_unsized += int((~np.isnan(enter) & np.isnan(sizes)).sum())
-        parts.append((place_of[graph.group[is_held]], enter[is_held], leave[is_held], sizes[is_held]))
-    empty = (np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
-    prefix, enter, leave, nbytes = (np.concatenate(column) for column in zip(empty, *parts, strict=True))
-    return _Held(prefixes, prefix, enter, leave, nbytes, n_unsized)
+        has = ~np.isnan(enter)
+        yield place_of[graph.group[has]], enter[has], leave[has], key_sizes(recording, run.run, graph)[has]
+
+
+def _results_at(recording: RecordedData, stays: Iterable[_Stay], time_s: float) -> dict[str | None, float]:
+    """Return the bytes of results of each prefix at a time, the most first."""
+    names = number_prefixes(recording.groups)[0]
+    sums = np.zeros(len(names))
+    for prefix, enter, leave, sizes in stays:
+        is_held = (enter <= time_s) & (time_s < leave) & ~np.isnan(sizes)
+        sums += np.bincount(prefix[is_held], sizes[is_held], len(names))
+    return {names[i]: float(sums[i]) for i in np.argsort(-sums, kind="stable").tolist() if sums[i]}
 
 
 def _parts(
     recording: RecordedData,
-    process: _Process,
+    samples: ResourceRows,
     place: int,
-    results: Mapping[str | None, float],
+    first: int | None,
+    held_at: Callable[[int], Mapping[str | None, float]],
     n_unsized: int = 0,
 ) -> MemoryPeak:
-    peak = float(np.fmax(process.rss, process.peak)[place])
-    before = np.flatnonzero(process.time <= process.first_s)
-    base = float(process.rss[before[-1]] - process.held[before[-1]]) if len(before) else math.nan
+    """Return the peak at a sample; `first` is the last sample before the first task."""
+    peak, results = float(samples.most_bytes()[place]), held_at(place)
+    base = 0.0 if first is None else float(samples.rss_bytes[first]) - sum(held_at(first).values())
     # Results that share memory, or that are in another process, are measured larger than the process.
     held = sum(results.values())
     of_results = min(held, peak)
-    of_base = min(max(base, 0.0), peak - of_results) if len(before) else 0.0
+    of_base = min(max(base, 0.0), peak - of_results)
     notes = []
-    if not len(before):
+    if first is None:
         notes.append("no sample is from before the first task: that memory is part of the rest")
     if held > peak - max(base, 0.0):
         notes.append("results are measured larger than the process: some share memory, or are not in it")
@@ -385,9 +356,9 @@ def _parts(
         notes.append(f"{format_count(n_unsized)} {plural('result', n_unsized)} of unknown size: in the rest")
     parts = [
         *(PeakPart("results", name, n * of_results / held) for name, n in results.items() if n),
-        *([PeakPart("base", None, of_base)] if len(before) else []),
+        *([PeakPart("base", None, of_base)] if first is not None else []),
         PeakPart("rest", None, max(peak - of_results - of_base, 0.0)),
     ]
-    is_exact = not np.isnan(process.peak[place])
-    time_s = float(process.time[place]) - recording.zero_s
+    is_exact = not np.isnan(samples.peak_bytes[place])
+    time_s = float(samples.time[place]) - recording.zero_s
     return MemoryPeak(None, peak, time_s, is_exact, tuple(parts), {}, None, tuple(notes))
