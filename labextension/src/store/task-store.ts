@@ -1,4 +1,5 @@
 /** Everything a page knows of one recorder; any number of views share it. */
+import { Listeners } from '../lib/listeners';
 import { paletteColour } from '../lib/palette';
 import type { Batch, LinksAnswer, Numbers, TableRow } from '../wire';
 import { tableRows } from '../wire';
@@ -50,7 +51,7 @@ export class TaskStore {
   readonly #clockMs: () => number;
   readonly #ask: AskLinks;
   #maxTasks: number;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
 
   constructor(options: TaskStoreOptions = {}) {
     this.#clockMs = options.clockMs ?? (() => performance.now());
@@ -141,11 +142,7 @@ export class TaskStore {
 
   /** Tell `listener` about every change until `signal` aborts. It must be quick; painting is for later. */
   subscribe(listener: () => void, signal: AbortSignal): void {
-    if (signal.aborted) {
-      return;
-    }
-    this.#listeners.add(listener);
-    signal.addEventListener('abort', () => this.#listeners.delete(listener), { once: true });
+    this.#listeners.add(listener, signal);
   }
 
   /** Hold at most so many tasks, as of the next batch. */
@@ -179,11 +176,6 @@ export class TaskStore {
   /** The key of a row where it is text; null: it is a name and integers. */
   textKey(row: number): string | null {
     return this.#tasks.textKey(row);
-  }
-
-  /** The same in UTF-8. */
-  textKeyBytes(row: number): Uint8Array | null {
-    return this.#tasks.textKeyBytes(row);
   }
 
   /** The `i`-th task of a lane. */
@@ -256,9 +248,7 @@ export class TaskStore {
 
   #changed(): void {
     this.#version += 1;
-    for (const listener of [...this.#listeners]) {
-      listener();
-    }
+    this.#listeners.call();
   }
 }
 

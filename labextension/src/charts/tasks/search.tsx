@@ -1,5 +1,4 @@
 /** The field to find tasks by key or prefix: next, previous, and how many there are. */
-import { asciiBytes, asciiIncludes } from '../../lib/ascii';
 import { formatCount } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { RunRange, TaskRef, TaskStore } from '../../store';
@@ -170,16 +169,13 @@ export class TaskSearch implements Matches {
   readonly #lanes: LaneHits[] = [];
   readonly #byLane = new Map<number, LaneHits>();
   readonly #verdicts: (GroupVerdict | undefined)[] = [];
-  readonly #wanted: Uint8Array | null;
 
   constructor(
     private readonly store: TaskStore,
     private readonly query: Query,
     private readonly runs: RunRange,
     private readonly filter: PrefixFilter
-  ) {
-    this.#wanted = query.contains === null ? null : asciiBytes(query.contains);
-  }
+  ) {}
 
   /** Matches so far. */
   get count(): number {
@@ -272,12 +268,8 @@ export class TaskSearch implements Matches {
   }
 
   #textMatches(row: number): boolean {
-    const bytes = this.store.textKeyBytes(row);
-    if (bytes === null) {
-      return false;
-    }
-    const found = this.#wanted === null ? null : asciiIncludes(bytes, this.#wanted);
-    return found ?? this.query.ofKey(this.store.textKey(row) ?? '');
+    const key = this.store.textKey(row);
+    return key !== null && this.query.ofKey(key);
   }
 
   #verdict(group: number): GroupVerdict {
@@ -327,8 +319,6 @@ export type GroupVerdict = 'all' | 'none' | 'text' | 'key';
 
 export interface Query {
   ofGroup(name: string, prefix: string): GroupVerdict;
-  /** A text that matching keys contain, whatever its case, and others do not; null: only `ofKey` tells. */
-  readonly contains: string | null;
   /** For groups that answered `text` (only keys that are text are asked) or `key`. */
   ofKey(key: string): boolean;
 }
@@ -347,7 +337,6 @@ export function textQuery(text: string): Query {
     const ints = (tuple[2] ?? '').split(',').map(Number).join(', ');
     const begins = new RegExp(`^\\([^,]*, ${ints}(?![0-9])`);
     return {
-      contains: null,
       ofGroup: (group, prefix) => (group.toLowerCase().startsWith(name) || prefix.toLowerCase() === name ? 'key' : 'text'),
       ofKey: key => begins.test(key) || key.toLowerCase().includes(wanted)
     };
@@ -355,7 +344,6 @@ export function textQuery(text: string): Query {
   const name = wanted.replace(/^\(?['"]?/, '').replace(/['"]$/, '');
   const isIn = (where: string): boolean => name !== '' && where.toLowerCase().includes(name);
   return {
-    contains: wanted,
     ofGroup: (group, prefix) => (isIn(group) || isIn(prefix) ? 'all' : 'text'),
     ofKey: key => key.toLowerCase().includes(wanted)
   };
@@ -364,7 +352,6 @@ export function textQuery(text: string): Query {
 /** The one task of this key. */
 export function exactQuery(key: string): Query {
   return {
-    contains: null,
     ofGroup: group => (key.startsWith(`('${group}'`) || key.startsWith(`("${group}"`) || /['"\\]/.test(group) ? 'key' : 'text'),
     ofKey: other => other === key
   };

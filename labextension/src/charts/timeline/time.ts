@@ -1,4 +1,5 @@
 /** Which part of time a chart of some computes shows. */
+import { Listeners } from '../../lib/listeners';
 import type { Span } from '../../lib/span';
 import { MIN_SPAN_S, clamp, padded, pan, timeAt, widthS, within, zoom } from '../../lib/span';
 import type { RunWindow, TaskStore } from '../../store';
@@ -105,8 +106,6 @@ export function lastStretch(runs: readonly Run[], nowS: number): Span {
   return { startS, stopS };
 }
 
-type Listener = () => void;
-
 export class TimeAxis {
   #view: View;
   #cursorS: number | null = null;
@@ -115,7 +114,7 @@ export class TimeAxis {
   #chosen: number | 'all' | null = null;
   #range: Span | null = null;
   readonly #gutters = new Map<object, number>();
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Listeners();
 
   constructor(follow: boolean) {
     this.#view = follow ? { kind: 'follow', widthS: null } : { kind: 'fit' };
@@ -198,12 +197,8 @@ export class TimeAxis {
   }
 
   /** Tell `listener` of every change until `signal` aborts; it must not change anything itself. */
-  subscribe(listener: Listener, signal: AbortSignal): void {
-    if (signal.aborted) {
-      return;
-    }
-    this.#listeners.add(listener);
-    signal.addEventListener('abort', () => this.#listeners.delete(listener), { once: true });
+  subscribe(listener: () => void, signal: AbortSignal): void {
+    this.#listeners.add(listener, signal);
   }
 
   #widest(): number {
@@ -211,9 +206,7 @@ export class TimeAxis {
   }
 
   #changed(): void {
-    for (const listener of [...this.#listeners]) {
-      listener();
-    }
+    this.#listeners.call();
   }
 }
 

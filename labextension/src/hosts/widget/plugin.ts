@@ -6,6 +6,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { setTranslator } from '../../lib/translate';
+import { withEach } from '../lab/application';
 import { ICells } from '../lab/cells/cells';
 import { IFeeds } from '../lab/feed/feeds';
 import { IPanels } from '../lab/panels/panels';
@@ -30,10 +31,8 @@ export const plugin: JupyterFrontEndPlugin<void> = {
   ): void => {
     setTranslator((translator ?? nullTranslator).load('taskscope'));
     const render = ({ rendermime }: { readonly rendermime: Renderers }): void => { addOutputRenderer(rendermime, liveModels); };
-    notebooks?.forEach(({ content }) => { render(content); });
-    notebooks?.widgetAdded.connect((_, { content }) => { render(content); });
-    consoles?.forEach(({ console }) => { render(console); });
-    consoles?.widgetAdded.connect((_, { console }) => { render(console); });
+    withEach(notebooks, ({ content }) => { render(content); });
+    withEach(consoles, ({ console }) => { render(console); });
     registry.registerWidget({
       name: MODULE_NAME,
       version: MODULE_VERSION,

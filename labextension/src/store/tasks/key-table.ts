@@ -106,16 +106,6 @@ export class KeyTable {
     return this.#decoder.decode(this.#text.subarray(at.byte, at.byte + length));
   }
 
-  /** The key of a row where it is text, in UTF-8; null: it is a name and integers. */
-  bytes(absolute: number): Uint8Array | null {
-    const row = absolute - this.#first;
-    if (this.#dims[row] !== TEXT_KEY) {
-      return null;
-    }
-    const { length, byte } = this.#at(row);
-    return this.#text.subarray(byte, byte + (this.#lengths[length] ?? 0));
-  }
-
   #at(row: number): Place {
     const first = row - (row % STRIDE);
     const { row: last, place } = this.#last;

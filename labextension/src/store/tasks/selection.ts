@@ -1,4 +1,5 @@
 /** The task that a person looks at, shared by all views of a recorder. */
+import { Listeners } from '../../lib/listeners';
 
 /** One ended task, by its row in the store, which does not change when others come. */
 export interface TaskRef {
@@ -13,12 +14,9 @@ export interface Selected {
   readonly ref: TaskRef | null;
 }
 
-/** @param teller who changed it, so that nobody answers himself */
-type Listener = (selected: Selected | null, teller: unknown) => void;
-
 export class Selection {
   #current: Selected | null = null;
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Listeners<[selected: Selected | null, teller: unknown]>();
 
   get current(): Selected | null {
     return this.#current;
@@ -31,17 +29,11 @@ export class Selection {
       return;
     }
     this.#current = selected;
-    for (const listener of [...this.#listeners]) {
-      listener(selected, teller);
-    }
+    this.#listeners.call(selected, teller);
   }
 
-  /** Tell `listener` of every change until `signal` aborts. */
-  subscribe(listener: Listener, signal: AbortSignal): void {
-    if (signal.aborted) {
-      return;
-    }
-    this.#listeners.add(listener);
-    signal.addEventListener('abort', () => this.#listeners.delete(listener), { once: true });
+  /** Call `listener` with every change, and with the object that made it, until `signal` aborts. */
+  subscribe(listener: (selected: Selected | null, teller: unknown) => void, signal: AbortSignal): void {
+    this.#listeners.add(listener, signal);
   }
 }

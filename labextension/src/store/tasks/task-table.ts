@@ -151,11 +151,6 @@ export class TaskTable {
     return typeof parts === 'string' ? parts : null;
   }
 
-  /** The same in UTF-8. */
-  textKeyBytes(row: number): Uint8Array | null {
-    return this.#keys.bytes(row);
-  }
-
   /** The `i`-th task of a lane. */
   detail(laneId: number, i: number): TaskDetail | null {
     const lane = this.#lanes[laneId];

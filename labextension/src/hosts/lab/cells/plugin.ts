@@ -1,10 +1,11 @@
 /** Binds computes and cells: badges at cells, and ways from charts to cells. */
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IConsoleTracker } from '@jupyterlab/console';
-import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { setTranslator } from '../../../lib/translate';
+import { withEach } from '../application';
 import { IFeeds } from '../feed/feeds';
 import { Cells, ICells } from './cells';
 import { NotebookBadges } from './notebook-badges';
@@ -24,13 +25,7 @@ export const plugin: JupyterFrontEndPlugin<ICells> = {
     translator: ITranslator | null
   ): ICells => {
     setTranslator((translator ?? nullTranslator).load('taskscope'));
-    const badge = (panel: NotebookPanel): void => {
-      new NotebookBadges(panel, feeds);
-    };
-    notebooks?.forEach(badge);
-    notebooks?.widgetAdded.connect((_, panel) => {
-      badge(panel);
-    });
+    withEach(notebooks, panel => { new NotebookBadges(panel, feeds); });
     return new Cells(app.shell, notebooks, consoles);
   }
 };

@@ -9,7 +9,7 @@ import { Widget } from '@lumino/widgets';
 import { LabIcon } from '@jupyterlab/ui-components';
 
 import { setTranslator, trans } from '../../../lib/translate';
-import { lateService } from '../late-service';
+import { lateService } from '../application';
 
 const OPEN = 'docmanager:open';
 

@@ -3,6 +3,7 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import { IConsoleTracker } from '@jupyterlab/console';
 import { INotebookTracker } from '@jupyterlab/notebook';
 
+import { withEach } from '../application';
 import { watchSession } from '../kernel/messages';
 import { Feeds, IFeeds } from './feeds';
 
@@ -18,18 +19,8 @@ export const plugin: JupyterFrontEndPlugin<IFeeds> = {
     consoles: IConsoleTracker | null
   ): IFeeds => {
     const feeds = new Feeds(app.serviceManager.kernels);
-    notebooks?.forEach(panel => {
-      watchSession(panel.sessionContext, feeds);
-    });
-    notebooks?.widgetAdded.connect((_, panel) => {
-      watchSession(panel.sessionContext, feeds);
-    });
-    consoles?.forEach(panel => {
-      watchSession(panel.sessionContext, feeds);
-    });
-    consoles?.widgetAdded.connect((_, panel) => {
-      watchSession(panel.sessionContext, feeds);
-    });
+    withEach(notebooks, ({ sessionContext }) => { watchSession(sessionContext, feeds); });
+    withEach(consoles, ({ sessionContext }) => { watchSession(sessionContext, feeds); });
     // Each reload would leave a subshell behind in the kernel.
     window.addEventListener('pagehide', ({ persisted }) => {
       if (persisted) {

@@ -11,7 +11,7 @@ import type { ILauncher } from '@jupyterlab/launcher';
 import { setTranslator, trans } from '../../../lib/translate';
 import { ICells } from '../cells/cells';
 import { IFeeds } from '../feed/feeds';
-import { lateService } from '../late-service';
+import { lateService } from '../application';
 import { CHARTS, chartOf, dashboardIcon } from './charts';
 import { Memory } from './memory';
 import { type OwnerTracker, Owners } from './owners';
