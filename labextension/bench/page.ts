@@ -69,7 +69,7 @@ class Bench {
 
   /** Have everything measured anew `count` times, as one prefix after another stands out: each time's longest frame and sum, ms. */
   async anew(count: number): Promise<{ longest: number; sum: number }[]> {
-    const names = [...document.querySelectorAll('.tsk-gantt-legend-name')];
+    const names = [...document.querySelectorAll('.tsk-legend-name')];
     const took: { longest: number; sum: number }[] = [];
     for (let i = 0; i < count; i += 1) {
       const name = names[i % names.length]?.parentElement;
