@@ -1,5 +1,5 @@
 /** The keys of all rows, kept as the columns they came in; text is made when somebody asks. */
-import type { Columns } from '../../wire';
+import type { Columns, Numbers } from '../../wire';
 import { TEXT_KEY, tupleKey } from '../../wire';
 import { roomFor, withoutFirst } from '../columns';
 
@@ -60,12 +60,17 @@ export class KeyTable {
   /** Append all rows but the first `skip`. */
   append({ dims, keyText, i0, i1, i2, i3, i4, i5, i6, i7 }: KeyColumns, skip: number): void {
     const columns = [i0, i1, i2, i3, i4, i5, i6, i7];
-    const n = dims.length - skip;
-    this.#dims = roomFor(this.#dims, this.#n + n);
-    let { int, length, byte } = this.#end;
+    const n = Math.max(dims.length - skip, 0);
+    let nInts = 0;
     for (let i = skip; i < dims.length; i += 1) {
+      nInts += dims[i] === TEXT_KEY ? 0 : (dims[i] as number);
+    }
+    const ownDims = (this.#dims = roomFor(this.#dims, this.#n + n));
+    const ints = (this.#ints = roomFor(this.#ints, this.#end.int + nInts));
+    let { int, length, byte } = this.#end;
+    for (let i = skip, at = this.#n; i < dims.length; i += 1, at += 1) {
       const kind = dims[i] as number;
-      this.#dims[this.#n + i - skip] = kind;
+      ownDims[at] = kind;
       if (kind === TEXT_KEY) {
         const text = this.#encoder.encode(keyText[i] ?? '');
         this.#lengths = roomFor(this.#lengths, length + 1);
@@ -74,11 +79,10 @@ export class KeyTable {
         this.#text = roomFor(this.#text, byte + text.length);
         this.#text.set(text, byte);
         byte += text.length;
-      } else {
-        this.#ints = roomFor(this.#ints, int + kind);
-        for (let k = 0; k < kind; k += 1, int += 1) {
-          this.#ints[int] = columns[k]?.[i] as number;
-        }
+        continue;
+      }
+      for (let k = 0; k < kind; k += 1, int += 1) {
+        ints[int] = (columns[k] as Numbers)[i] as number;
       }
     }
     this.#mark(this.#n + n);

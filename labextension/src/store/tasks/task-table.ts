@@ -204,7 +204,7 @@ export class TaskTable {
   #noteFailures({ tasks: { n, columns: tasks }, errors }: Pick<PageTables, 'tasks' | 'errors'>, skip: number, base: number): void {
     const texts = errors.columns.text;
     for (let i = skip; i < n; i += 1) {
-      const status = STATUSES[tasks.status[i] as number];
+      const status = tasks.status[i] === 0 ? 'finished' : STATUSES[tasks.status[i] as number];
       if (status === undefined || status === 'finished') {
         continue;
       }
