@@ -128,13 +128,11 @@ def show_presence() -> Callable[[], None] | None:
     if kernel is None:
         return None
     handlers = kernel.control_handlers
-    theirs, ours = handlers[_INFO_REQUEST], _answer(kernel)
-    handlers[_INFO_REQUEST] = ours
+    original = handlers[_INFO_REQUEST]
+    handlers[_INFO_REQUEST] = _answer(kernel)
 
     def end() -> None:
-        # Another tool may have wrapped it since; that still works.
-        if handlers.get(_INFO_REQUEST) is ours:
-            handlers[_INFO_REQUEST] = theirs
+        handlers[_INFO_REQUEST] = original
 
     return end
 
@@ -194,10 +192,8 @@ class _Quiet:
         return self._end
 
     def _end(self) -> None:
-        for name, method in self._mine.items():
-            # Another tool may have wrapped it since; that still works.
-            if vars(self._kernel).get(name) is method:
-                delattr(self._kernel, name)
+        for name in self._mine:
+            delattr(self._kernel, name)
 
     def _set_parent(self, ident: object, parent: _Message, channel: str = "shell") -> None:
         if channel != "shell" or not _is_ours(parent):
@@ -254,11 +250,10 @@ def delete_in_turn() -> Callable[[], None] | None:
     if kernel is None or getattr(kernel, "shell_channel_thread", None) is None:
         return None
     handlers = kernel.shell_handlers
-    ours = handlers[_DELETE_REQUEST] = _handler(kernel)
+    handlers[_DELETE_REQUEST] = _handler(kernel)
 
     def end() -> None:
-        if handlers.get(_DELETE_REQUEST) is ours:
-            del handlers[_DELETE_REQUEST]
+        handlers.pop(_DELETE_REQUEST, None)
 
     return end
 

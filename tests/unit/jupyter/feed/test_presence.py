@@ -8,17 +8,6 @@ from taskscope.jupyter.adapter.kernel import FEATURE, show_presence
 from tests.support.kernel import Kernel
 
 SHOW = "from taskscope.jupyter.adapter.kernel import show_presence; end = show_presence()"
-OVERLAID = """
-handlers = get_ipython().kernel.control_handlers
-bare = get_ipython().kernel.kernel_info_request
-ours = handlers["kernel_info_request"]
-async def theirs(*values):
-    await ours(*values)
-handlers["kernel_info_request"] = theirs
-end()
-found = handlers["kernel_info_request"] is theirs
-handlers["kernel_info_request"] = bare
-"""
 
 
 def description(kernel: Kernel) -> dict[str, Any]:
@@ -33,12 +22,6 @@ def test_the_kernel_describes_itself_as_ever_and_names_us(kernel: Kernel) -> Non
     assert description(kernel) == {**before, "supported_features": [*before["supported_features"], FEATURE]}
     kernel.run("end()")
     assert description(kernel) == before
-
-
-def test_what_another_tool_has_put_over_ours_stays(kernel: Kernel) -> None:
-    kernel.run(SHOW)
-    kernel.run(OVERLAID)
-    assert kernel.run("found").text() == "True"
 
 
 def test_the_extension_is_seen_from_loading_to_unloading(kernel: Kernel) -> None:

@@ -121,23 +121,5 @@ def test_the_kernel_is_as_it_was_afterwards(kernel: Kernel) -> None:
     assert kernel.run(names).text() == "[]"
 
 
-OVERLAID = """
-undo = suppress_status()
-kernel = get_ipython().kernel
-ours = kernel._publish_status
-def theirs(*values):
-    ours(*values)
-kernel._publish_status = theirs
-undo()
-found = kernel._publish_status is theirs
-del kernel._publish_status
-"""
-
-
-def test_what_another_tool_has_put_over_ours_stays(kernel: Kernel) -> None:
-    kernel.run(SETUP + OVERLAID)
-    assert kernel.run("found").text() == "True"
-
-
 def test_outside_of_a_kernel_there_is_nothing_to_do() -> None:
     assert suppress_status() is None
