@@ -229,6 +229,7 @@ class Block:
             finally:
                 self._close_window()
             self.result = self._saved(self.result)
+            self._is_over.set()
         return self.result
 
     def show(self, recording: Recording) -> None:

@@ -196,3 +196,10 @@ def test_a_block_as_a_value_is_its_result_or_says_that_there_is_none_yet() -> No
     assert shown == ["taskscope.profile: not started yet"] * 2 + ["taskscope.profile: not finished yet"] * 2
     assert str(block) == repr(block) == block.recording.summary()
     assert block._repr_mimebundle_() == block.recording._repr_mimebundle_()
+
+
+def test_a_block_that_has_ended_is_not_waited_for() -> None:
+    with taskscope.profile() as run:
+        dask.delayed(len)("ab").compute()
+    assert run.wait(PATIENCE_S) is run.recording
+    assert run.recording.table("tasks")["prefix"].tolist() == ["len"]
