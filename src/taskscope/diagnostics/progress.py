@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import dask.diagnostics
 from dask.utils import format_time
@@ -33,14 +33,6 @@ _Counts: TypeAlias = Callable[[], tuple[int, int]]
 _OPTIONS = Options(dt="any", metric="any")
 _MAX_WIDTH = 1_000
 _log = logging.getLogger("taskscope")
-
-
-class TextOut(Protocol):
-    """A stream that a bar is written to."""
-
-    def write(self, text: str, /) -> object: ...
-
-    def flush(self) -> object: ...
 
 
 class ProgressBar(Callback, dask.diagnostics.ProgressBar):
@@ -78,9 +70,7 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
     # Dask's own flushes at each task.
     _pretask = None  # type: ignore[assignment]  # no hook
 
-    def __init__(
-        self, minimum: float = 0, width: int = 40, dt: float = 0.1, out: TextOut | None = None
-    ) -> None:
+    def __init__(self, minimum: float = 0, width: int = 40, dt: float = 0.1, out: Any = None) -> None:
         if type(width) is not int or not 0 <= width <= _MAX_WIDTH:
             raise OptionError(f"width must be a number of characters from 0 to {_MAX_WIDTH:,}, got {width!r}")
         self._minimum = _checked("minimum", minimum, lowest=0.0)
@@ -192,9 +182,7 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
 class _TextBar:
     """Draws on a terminal every `dt` seconds while computes last, and at their end."""
 
-    def __init__(
-        self, out: TextOut | None, text: Callable[..., str], visible_from_s: float, dt: float
-    ) -> None:
+    def __init__(self, out: Any, text: Callable[..., str], visible_from_s: float, dt: float) -> None:
         # Without a console, as in a window application on Windows, there is no stdout.
         self._out, self._text, self._visible_from_s, self._dt = out, text, visible_from_s, dt
         self._length = 0

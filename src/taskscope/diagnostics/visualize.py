@@ -62,13 +62,9 @@ def visualize(
     Raises
     ------
     FileError
-        If the file cannot be written, or exists; this is found out before anything is drawn.
-    AttributeError
-        If Bokeh's figures have no attribute of the name of an option.
-    MissingDependencyError
-        If Bokeh is not installed.
-    OptionError
-        If there is no profiler, or the palette or the mode is not known.
+        Before anything is drawn, if the file cannot be written, or exists.
+    AttributeError, OptionError
+        If Bokeh's figures have no attribute of the name of an option, or an option has a wrong value.
 
     Notes
     -----
@@ -113,16 +109,15 @@ def _draw(profilers: Sequence[Any], options: dict[str, Any]) -> LayoutDOM:
         return figures[0] if len(figures) == 1 else stacked(figures)
     starts, stops = zip(*(profiler.span() for profiler in recorded), strict=True)
     numbers = {prefix: n for p in recorded for prefix, n in prefix_colours(p.recording).items()}
-    shared: dict[str, Any] = {"scheme": Scheme.of(numbers, options.get("palette")), "legend": True}
+    scheme = Scheme.of(numbers, options.get("palette"))
+    with_legend = next((profiler for profiler in recorded if profiler.has_prefixes), None)
     figures = []
     for profiler in profilers:
         if profiler not in recorded:
             figures.append(profiler._plot(**options))
-        elif profiler.has_prefixes:
-            figures.append(profiler.draw(min(starts), max(stops), **{**options, **shared}))
-            shared["legend"] = False
-        else:
-            figures.append(profiler.draw(min(starts), max(stops), **options))
+            continue
+        shared = {"scheme": scheme, "legend": profiler is with_legend} if profiler.has_prefixes else {}
+        figures.append(profiler.draw(min(starts), max(stops), **{**options, **shared}))
     return stacked(figures)
 
 
