@@ -24,7 +24,6 @@ from taskscope.errors import OptionError, unknown_name
 DEFAULT_DT = 0.25
 DEFAULT_MAX_TASKS = 1_000_000
 DEFAULT_INTERVAL_S = 0.01
-DEFAULT_CYCLE_S = 1.0
 
 MetricOption: TypeAlias = Literal["nbytes", "count"] | Callable[[Any], object]
 Named: TypeAlias = str | Callable[..., object]
@@ -95,10 +94,10 @@ class Options:
         "",
         Argument(("--dt",), "SECONDS", in_run=True),
     )
-    # The latest wins; "any" has no say.
+    # The latest wins; "any" is ignored.
     metric: MetricOption | Literal["any"] = option(
         "nbytes",
-        'What results in memory are measured in: ``"nbytes"``, ``"count"``, or a function of a result.',
+        'The measure of results in memory: ``"nbytes"``, ``"count"``, or a function of a result.',
         "",
         Argument(("--metric",), "NAME"),
     )
@@ -124,7 +123,7 @@ class Options:
         False,
         "Show at the end in which source lines tasks spent their time: each line of these functions counted "
         "and timed or, without a name, the sampled lines of the functions that took longest.",
-        "A function, its name, or several; True for those that took longest. To count and time takes one to "
+        "A function, its name, or several; True for the longest functions. To count and time takes one to "
         "three microseconds for each line that these functions run; other functions are as fast as before. "
         "Before Python 3.12 their lines are sampled. Before a script names end at ``--``.",
         Argument(("--lines",), "FUNC", in_run=True, takes_more=True),
@@ -199,14 +198,14 @@ class ProfileOptions(Options):
         False,
         "Leave names of keys, groups, labels and functions out of these files.",
         "They are not in a file while it is being written either; a function gives each its replacement; see"
-        " `Recording.save`. Credentials in URLs never are.",
+        " `Recording.save`. Credentials in URLs are always left out.",
         Argument(("--redact",), in_run=True),
     )
     stacks: bool = option(
         True,
-        "Sample what tasks are doing, here and in a process pool, for `Recording.profile`.",
+        "Sample the call stacks of tasks, here and in a process pool, for `Recording.profile`.",
         "",
-        Argument(("--no-stacks",), const=False, help="take no samples of what the threads are doing"),
+        Argument(("--no-stacks",), const=False, help="take no samples of call stacks"),
     )
 
     def __post_init__(self) -> None:
@@ -251,7 +250,7 @@ def functions_named(given: object) -> tuple[Named, ...] | None:
             raise OptionError(f"lines must be True, False, or functions or their names, got {each!r:.80}")
         if code_of(each) is None:
             raise OptionError(
-                f"lines must name Python functions, got {each!r:.80}: what is written in C, and classes, "
+                f"lines must name Python functions, got {each!r:.80}: functions written in C, and classes, "
                 "have no lines; of a class name the method"
             )
     return tuple(several)

@@ -112,7 +112,7 @@ def test_what_is_no_function_is_not_shown(given: Any) -> None:
 
 @pytest.mark.parametrize("given", [len, str, ProfileOptions, ["f", max]])
 def test_what_has_no_lines_is_refused_before_anything_runs(given: Any) -> None:
-    with pytest.raises(OptionError, match=r"what is written in C, and classes, have no lines; of a class"):
+    with pytest.raises(OptionError, match=r"functions written in C, and classes, have no lines; of a class"):
         taskscope.profile(lines=given)
 
 

@@ -90,7 +90,7 @@ def test_an_interrupt_is_never_held_back(shell: Shell) -> None:
         ("--dt soon", "dt must be a positive number of seconds, got 'soon'"),
         ("--lable x", "unknown option '--lable'; did you mean '--label'?"),
         ("run", "unknown option 'run'"),
-        ("--lines len", "what is written in C, and classes, have no lines"),
+        ("--lines len", "functions written in C, and classes, have no lines"),
         ("--metric nbyte", "unknown metric 'nbyte'; did you mean 'nbytes'?"),
         ("-D /no/such/a.txt", "the directory '/no/such' does not exist; make it first"),
         ("-D a.htm", "did you mean '.html'?"),
