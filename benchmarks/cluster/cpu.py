@@ -60,18 +60,16 @@ def measure_cpu(rounds: int) -> Table:
             "tasks",
             "CPU time",
             "recorded of it",
-            "measured alone",
             "a task's error at the 90th percentile",
         ),
         _rows(rounds),
         "The truth is `time.thread_time` inside of the tasks; what calls them, and measures their results, "
-        "is in what workers meter. Of tasks that end together each has a share by its duration, so the error "
-        "of a task is also how unlike they are: two of four threads at a time had a core.",
+        "is in what workers meter.",
     )
 
 
 def _rows(rounds: int) -> Iterator[tuple[str, ...]]:
-    found: dict[str, list[tuple[float, float, float, float]]] = {kind.name: [] for kind in _KINDS}
+    found: dict[str, list[tuple[float, float, float]]] = {kind.name: [] for kind in _KINDS}
     with (
         LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
         Client(cluster) as client,
@@ -80,18 +78,17 @@ def _rows(rounds: int) -> Iterator[tuple[str, ...]]:
             for name, figures in _measure(client).items():
                 found[name].append(figures)
     for kind in _KINDS:
-        truth, ratio, alone, error = (np.array(column) for column in zip(*found[kind.name], strict=True))
+        truth, ratio, error = (np.array(column) for column in zip(*found[kind.name], strict=True))
         yield (
             kind.name,
             str(kind.n),
             f"{np.median(truth):.3f} s",
             spread(list(100 * ratio), "{:.2f} %"),
-            spread(list(100 * alone), "{:.0f} %"),
             spread(list(100 * error), "{:.1f} %"),
         )
 
 
-def _measure(client: Client) -> dict[str, tuple[float, float, float, float]]:
+def _measure(client: Client) -> dict[str, tuple[float, float, float]]:
     with taskscope.profile(display=False) as run:
         futures = {
             kind.name: client.map(
@@ -117,7 +114,6 @@ def _measure(client: Client) -> dict[str, tuple[float, float, float, float]]:
         figures[name] = (
             all_s,
             float(cpu_s.sum()) / all_s,
-            float((mine.cpu_from == "measured").mean()),
             float(np.quantile(error, 0.9)),
         )
     return figures

@@ -39,7 +39,7 @@ export class TaskMaker {
     const tasks = {
       ...sectionOf('tasks').columns,
       run: new Int32Array(count), lane: new Int32Array(count), group: new Int32Array(count), status: new Int32Array(count),
-      observedBy: new Int32Array(count), cpuFrom: new Int32Array(count), durationS: new Float64Array(count), stopS: new Float64Array(count),
+      observedBy: new Int32Array(count), durationS: new Float64Array(count), stopS: new Float64Array(count),
       cpuS: new Float64Array(count).fill(0.001), nbytes: new Float64Array(count).fill(1e6), error: new Float64Array(count).fill(NaN),
       dims: new Int32Array(count).fill(2), i0: new Int32Array(count), i1: new Int32Array(count)
     };

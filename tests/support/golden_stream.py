@@ -86,8 +86,9 @@ def crafted() -> dict[str, bytes]:
     def errors(*column: Any, n: Any = 1, first: Any = 0) -> list[Any]:
         return ["errors", first, n, [["text", *column]]]
 
-    def completed(*column: Any, n: int = 1) -> list[Any]:
-        return ["completed", 0, n, [["row", *column], ["nbytes", "one", 1]]]
+    def estimates(*column: Any, n: int = 1) -> list[Any]:
+        times = [[name, "one", 1] for name in ("stop_s", "earliest_s", "latest_s", "n_unseen")]
+        return ["estimates", 0, n, [["run", *column], *times]]
 
     group = ["groups", 0, 1, [["name", "one", "g"], ["prefix", "one", "p"]]]
     error = errors("one", "e")
@@ -114,11 +115,11 @@ def crafted() -> dict[str, bytes]:
         "a text that is too long": batch(errors("text", 4097, "one", 4097), data=b"e" * 4097),
         "texts of another length": batch(errors("text", 2, "one", 1), data=b"ee"),
         "a length below 0": batch(errors("text", 0, "one", -2)),
-        "a number that must be known": batch(completed("one", None)),
-        "a number that is a text": batch(completed("one", "7")),
-        "a number that is half": batch(completed("one", 0.5)),
-        "a base that is too large": batch(completed("u1", 2**53), data=b"\0"),
-        "a number that is too large": batch(completed("u8", 0), data=b"\xff" * 8),
+        "a number that must be known": batch(estimates("one", None)),
+        "a number that is a text": batch(estimates("one", "7")),
+        "a number that is half": batch(estimates("one", 0.5)),
+        "a base that is too large": batch(estimates("u1", 2**53), data=b"\0"),
+        "a number that is too large": batch(estimates("u8", 0), data=b"\xff" * 8),
         "a row that comes before all": batch(["tasks", -5, 1, [["key", "one", 0]]]),
     }
 

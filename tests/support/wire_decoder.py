@@ -12,7 +12,7 @@ import numpy as np
 
 from taskscope.codec import BATCH, END, HEADER, CutOffError, Decoder, Section, budget_for, read_frames
 from taskscope.model.streams import PAGE, STOP_WAYS
-from taskscope.model.tables.records import FLAGS, OBSERVED_BY, STATUSES, Run
+from taskscope.model.tables.records import OBSERVED_BY, STATUSES, Run
 from taskscope.schema import columns_of
 
 
@@ -27,7 +27,6 @@ class DecodedRow:
     size_bytes: float | None
     status: str
     observed_by: str
-    cpu_from: str
     error: str | None = None
 
 
@@ -168,6 +167,5 @@ def _rows(
             size_bytes=row["nbytes"],
             status=STATUSES[row["status"]],
             observed_by=OBSERVED_BY[row["observed_by"]],
-            cpu_from=FLAGS["cpu_from"].choices[int(row["cpu_from"])],
             error=None if row["error"] is None else errors[int(row["error"])],
         )

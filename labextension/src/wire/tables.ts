@@ -179,20 +179,11 @@ export const TABLES = {
       lane: 'int of lanes',
       status: 'int < 4',
       observed_by: 'int < 2',
-      cpu_from: 'int? < 2',
       duration_s: 'duration',
       stop_s: 'time',
       cpu_s: 'duration?',
       nbytes: 'int?',
       error: 'int? of errors'
-    }
-  },
-  metered: {
-    mode: 'whole',
-    columns: {
-      row: 'int',
-      cpu_s: 'duration?',
-      cpu_from: 'int? < 2'
     }
   },
   cache: {
@@ -234,13 +225,6 @@ export const TABLES = {
       source: 'int? of sources',
       start_s: 'time',
       duration_s: 'duration',
-      nbytes: 'int?'
-    }
-  },
-  completed: {
-    mode: 'whole',
-    columns: {
-      row: 'int',
       nbytes: 'int?'
     }
   },
@@ -300,11 +284,7 @@ export const CHOICES = {
   },
   tasks: {
     status: ['finished', 'erred', 'interrupted', 'lost'],
-    observed_by: ['worker', 'scheduler'],
-    cpu_from: ['measured', 'shared']
-  },
-  metered: {
-    cpu_from: ['measured', 'shared']
+    observed_by: ['worker', 'scheduler']
   },
   activities: {
     activity: ['transfer', 'disk-read', 'disk-write', 'deserialize', 'serialize', 'other', 'failed-attempt']

@@ -23,7 +23,6 @@ export interface SmallBatch {
   errors: readonly string[];
   seconds: readonly PrefixSeconds[];
   tasks: PageTables['tasks'];
-  metered: PageTables['metered'];
   resources: PageTables['resources'] & { nCores?: number | null; limitBytes?: number | null };
   held: PageTables['cache'] & { metrics?: ReadonlyMap<number, string>; isUnknown?: boolean };
   /** Sections of other tables. */
@@ -64,7 +63,7 @@ export function sectionsOf(tables: Partial<PageTables> = {}): PageTables {
 }
 
 export function smallBatch(batch: Partial<SmallBatch> = {}): Batch {
-  const { epoch = 'r-1', seq = 0, nowS = 0, active = true, dropped = 0, groups = [], lanes = [], resources, held, tasks, metered } = batch;
+  const { epoch = 'r-1', seq = 0, nowS = 0, active = true, dropped = 0, groups = [], lanes = [], resources, held, tasks } = batch;
   const state = { nowS, active, nDropped: dropped, nCores: resources?.nCores, limitBytes: resources?.limitBytes, cacheUnknown: held?.isUnknown };
   const tables = sectionsOf({
     state: sectionOf('state', [state]),
@@ -78,7 +77,7 @@ export function smallBatch(batch: Partial<SmallBatch> = {}): Batch {
     messages: sectionOf('messages', batch.remarks, seq === 0 ? 0 : 1),
     errors: sectionOf('errors', batch.errors?.map(text => ({ text }))),
     seconds: sectionOf('seconds', batch.seconds),
-    ...(tasks && { tasks }), ...(metered && { metered }), ...(resources && { resources }), ...(held && { cache: held }),
+    ...(tasks && { tasks }), ...(resources && { resources }), ...(held && { cache: held }),
     ...batch.tables
   });
   return { recorder: 'r', epoch, seq, tables };

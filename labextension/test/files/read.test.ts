@@ -27,9 +27,9 @@ function tasksOf(store: TaskStore): object[] {
 it('a whole file is shown as it was recorded', async () => {
   const store = await documentStore('v1-whole');
   expect(tasksOf(store)).toEqual([
-    { lane: 0, key: "('inc-1', 0, 7)", group: 'inc-1', prefix: 'inc', run: 0, startS: 0, stopS: 1, cpuS: 0.5, cpuFrom: 'measured', sizeBytes: 8, status: 'finished', observedBy: 'worker', error: null },
-    { lane: 0, key: "('add-1',)", group: 'add-1', prefix: 'add', run: 1, startS: 1, stopS: 1.5, cpuS: null, cpuFrom: 'measured', sizeBytes: null, status: 'finished', observedBy: 'scheduler', error: null },
-    { lane: 1, key: '<b>ünï', group: 'b>ünï', prefix: 'b>ünï', run: 0, startS: 0, stopS: 0.5, cpuS: null, cpuFrom: 'measured', sizeBytes: 5e9, status: 'erred', observedBy: 'worker', error: 'ValueError: no' }
+    { lane: 0, key: "('inc-1', 0, 7)", group: 'inc-1', prefix: 'inc', run: 0, startS: 0, stopS: 1, cpuS: 0.5, sizeBytes: 8, status: 'finished', observedBy: 'worker', error: null },
+    { lane: 0, key: "('add-1',)", group: 'add-1', prefix: 'add', run: 1, startS: 1, stopS: 1.5, cpuS: null, sizeBytes: null, status: 'finished', observedBy: 'scheduler', error: null },
+    { lane: 1, key: '<b>ünï', group: 'b>ünï', prefix: 'b>ünï', run: 0, startS: 0, stopS: 0.5, cpuS: null, sizeBytes: 5e9, status: 'erred', observedBy: 'worker', error: 'ValueError: no' }
   ]);
   expect(store.tables.progressIn(ALL_RUNS).map(({ run, prefix, total, finished, erred }) => [run, prefix, total, finished, erred])).toEqual([
     [0, 'inc', 1, 1, 0], [0, 'b>ünï', 1, 0, 1], [1, 'add', 1, 1, 0]

@@ -13,7 +13,6 @@ export interface Row {
   scheduler?: boolean;
   run?: number;
   cpuS?: number;
-  isCpuShared?: boolean;
   nbytes?: number;
   key?: number[] | string;
   error?: string;
@@ -31,7 +30,7 @@ export function keyOf(key: readonly number[] | string): object {
 export function batchOf(rows: readonly Row[], { first = 0, ...batch }: Partial<SmallBatch> & { first?: number } = {}): Batch {
   const errors = [...new Set(rows.flatMap(row => row.error ?? []))];
   const tasks = rows.map(row => ({
-    run: row.run, lane: row.lane, group: row.group, status: row.status, observedBy: row.scheduler, cpuFrom: row.isCpuShared ?? false,
+    run: row.run, lane: row.lane, group: row.group, status: row.status, observedBy: row.scheduler,
     durationS: row.stop - row.start, stopS: row.stop, cpuS: row.cpuS, nbytes: row.nbytes,
     error: row.error === undefined ? null : errors.indexOf(row.error), ...keyOf(row.key ?? [])
   }));

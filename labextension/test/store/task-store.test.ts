@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { ALL_RUNS, TaskStore } from '../../src/store';
 import type { SmallBatch } from '../charts/small-batch';
-import { sectionOf, smallProgress, smallRun } from '../charts/small-batch';
+import { smallProgress, smallRun } from '../charts/small-batch';
 import { batchOf } from './rows';
 import type { Row } from './rows';
 
@@ -21,33 +21,21 @@ describe('rows', () => {
   it('a task says all that is known of it', () => {
     const store = new TaskStore();
     store.append(batchOf([
-      { start: 1, stop: 3, lane: 1, group: 2, status: 1, scheduler: true, run: 4, cpuS: 1, isCpuShared: true, nbytes: 123_456_789_012, key: [7, -1], error: 'ValueError: no' },
+      { start: 1, stop: 3, lane: 1, group: 2, status: 1, scheduler: true, run: 4, cpuS: 1, nbytes: 123_456_789_012, key: [7, -1], error: 'ValueError: no' },
       { start: 4, stop: 4, lane: 1, key: 'text' }
     ]));
     expect([store.detail(1, 0), store.detail(1, 1), store.detail(1, 2), store.detail(0, 0)]).toEqual([
       {
         key: "('sum-1', 7, -1)", group: 'sum-1', prefix: 'sum', run: 4, startS: 1, stopS: 3,
-        cpuS: 1, cpuFrom: 'shared', sizeBytes: Math.fround(123_456_789_012), status: 'erred', observedBy: 'scheduler', error: 'ValueError: no'
+        cpuS: 1, sizeBytes: Math.fround(123_456_789_012), status: 'erred', observedBy: 'scheduler', error: 'ValueError: no'
       },
       {
         key: 'text', group: 'inc-1', prefix: 'inc', run: 0, startS: 4, stopS: 4,
-        cpuS: null, cpuFrom: 'measured', sizeBytes: null, status: 'finished', observedBy: 'worker', error: null
+        cpuS: null, sizeBytes: null, status: 'finished', observedBy: 'worker', error: null
       },
       null,
       null
     ]);
-  });
-
-  it('are given the CPU time that becomes known later, by their numbers, as far as they are here', () => {
-    const store = new TaskStore();
-    const metered = (...rows: [row: number, cpuS: number, cpuFrom: number][]): Partial<SmallBatch> =>
-      ({ metered: sectionOf('metered', rows.map(([row, cpuS, cpuFrom]) => ({ row, cpuS, cpuFrom }))) });
-    const known = (): unknown => [0, 1, 2].map(i => [store.detail(0, i)?.cpuS, store.detail(0, i)?.cpuFrom]);
-    // Rows 0 to 4 were dropped before they came.
-    store.append(batchOf([task(0), task(1)], { first: 5, dropped: 5, ...metered([5, 0.25, 1], [7, 0.125, 0], [4, 0.5, 0]) }));
-    expect(known()).toEqual([[0.25, 'shared'], [null, 'measured'], [undefined, undefined]]);
-    store.append(batchOf([task(2)], { seq: 1, first: 7, dropped: 5, ...metered([6, 0.5, 0]) }));
-    expect(known()).toEqual([[0.25, 'shared'], [0.5, 'measured'], [null, 'measured']]);
   });
 
   it('are sorted by start in each lane, though they come by their end', () => {

@@ -22,8 +22,8 @@ function keys(n: number): Record<string, (number | null)[]> {
 
 /** The numbers of a column that is described so. */
 function numbers(how: readonly unknown[], bytes: readonly number[], n: number, planes = false): number[] {
-  const content = described([['completed', 0, n, [['row', ...how], ['nbytes', 'one', 1]]]], bytes, planes);
-  return [...reader().read(Uint8Array.from(content), new Budget(0)).completed.columns.row];
+  const content = described([['stops', 0, n, [['run', ...how], ['way', 'one', 1]]]], bytes, planes);
+  return [...reader().read(Uint8Array.from(content), new Budget(0)).stops.columns.run];
 }
 
 describe('frames', () => {
@@ -183,7 +183,7 @@ describe('batches', () => {
       tasks: {
         first: 40,
         columns: {
-          key: [0, 1], lane: [0, 0], status: [0, 1], observed_by: [0, 1], cpu_from: [0, 1], stop_s: [20_000_000, 25_000_000],
+          key: [0, 1], lane: [0, 0], status: [0, 1], observed_by: [0, 1], stop_s: [20_000_000, 25_000_000],
           duration_s: [10_000_000, 5_000_000], cpu_s: [null, 2_500_000], nbytes: [null, 2 ** 40], error: [null, 0]
         }
       },
@@ -199,8 +199,8 @@ describe('batches', () => {
       first: 40,
       n: 2,
       rows: [
-        { key: 0, lane: 0, status: 0, observedBy: 0, cpuFrom: 0, stopS: 102, durationS: 1, cpuS: null, nbytes: null, error: null },
-        { key: 1, lane: 0, status: 1, observedBy: 1, cpuFrom: 1, stopS: 102.5, durationS: 0.5, cpuS: 0.25, nbytes: 2 ** 40, error: 0 }
+        { key: 0, lane: 0, status: 0, observedBy: 0, stopS: 102, durationS: 1, cpuS: null, nbytes: null, error: null },
+        { key: 1, lane: 0, status: 1, observedBy: 1, stopS: 102.5, durationS: 0.5, cpuS: 0.25, nbytes: 2 ** 40, error: 0 }
       ]
     });
   });
@@ -256,7 +256,7 @@ describe('batches', () => {
     const stream = reader();
     const tables = { groups: { columns: { name: ['g'], prefix: ['g'] } }, lanes: { columns: lane }, keys: { columns: keys(1) } };
     const failed = (first: number): Record<string, { first: number; columns: Record<string, (number | null)[]> }> => ({
-      tasks: { first, columns: { key: [0], lane: [0], status: [1], observed_by: [0], cpu_from: [0], stop_s: [1], duration_s: [1], cpu_s: [null], nbytes: [null], error: [0] } }
+      tasks: { first, columns: { key: [0], lane: [0], status: [1], observed_by: [0], stop_s: [1], duration_s: [1], cpu_s: [null], nbytes: [null], error: [0] } }
     });
     stream.read(Uint8Array.from(batchBytes({ ...tables, errors: { columns: { text: ['E', 'E'] } } })), new Budget(0));
     const again = { ...failed(0), errors: { columns: { text: ['F'] } } };
@@ -279,7 +279,7 @@ describe('batches', () => {
       keys: { columns: keys(3) },
       tasks: {
         columns: {
-          key: [0, 1, 2], lane: [0, 1, 0], status: [0, 0, 0], observed_by: [0, 0, 0], cpu_from: [0, 0, 0], stop_s: [100, 200, 3e9],
+          key: [0, 1, 2], lane: [0, 1, 0], status: [0, 0, 0], observed_by: [0, 0, 0], stop_s: [100, 200, 3e9],
           duration_s: [1, 2, 3], cpu_s: [null, 1, 2], nbytes: [5, null, 2 ** 40], error: [null, null, null]
         }
       },

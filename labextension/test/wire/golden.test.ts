@@ -11,7 +11,7 @@ import { PageStream, STATUSES } from '../../src/wire';
 interface Golden {
   message: Record<string, unknown>;
   buffers: string[];
-  expect: Record<'keys' | 'prefixes' | 'observed' | 'cpu_from', string[]> &
+  expect: Record<'keys' | 'prefixes' | 'observed', string[]> &
     Record<'start_s' | 'stop_s' | 'status' | 'lanes' | 'runs', number[]> &
     Record<'errors', (string | null)[]> &
     Record<'cpu_s' | 'size_bytes', (number | null)[]> &
@@ -58,7 +58,6 @@ describe.each(readdirSync(FOLDER).filter(name => name.endsWith('.json')))('%s', 
       prefixes: rows.map(({ task }) => task.prefix),
       errors: rows.map(({ task }) => task.error),
       observed: rows.map(({ task }) => task.observedBy),
-      cpu_from: rows.map(({ task }) => task.cpuFrom),
       status: rows.map(({ task }) => STATUSES.indexOf(task.status)),
       lanes: rows.map(({ lane }) => lane),
       runs: rows.map(({ task }) => task.run),

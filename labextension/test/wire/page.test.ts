@@ -12,7 +12,7 @@ import { RUN, TABLES, wireMessage } from './wire-fixture';
 const ROWS: FixtureRow[] = [
   { lane: 1, status: 1, stopUs: 2_000_000, durationS: 0.5, cpuS: 0.5, nbytes: 1, key: [3, -4], error: 'ValueError: no' },
   { lane: 0, status: 3, scheduler: true, group: 1, key: 'é' },
-  { durationS: 1, stopUs: 1_000_000, cpuS: 2, isCpuShared: true, nbytes: 2 ** 40 }
+  { durationS: 1, stopUs: 1_000_000, cpuS: 2, nbytes: 2 ** 40 }
 ];
 
 function read(rows: FixtureRow[], batch: FixtureBatch = {}): Batch {
@@ -43,7 +43,7 @@ it('a message becomes its tables, whole and converted', () => {
     {
       first: 0, n: 3,
       columns: {
-        key: [0, 1, 2], run: [0, 0, 0], lane: [1, 0, 0], group: [0, 1, 0], status: [1, 3, 0], observedBy: [0, 1, 0], cpuFrom: [0, 0, 1], durationS: [0.5, 0, 1], stopS: [3, 1, 2],
+        key: [0, 1, 2], run: [0, 0, 0], lane: [1, 0, 0], group: [0, 1, 0], status: [1, 3, 0], observedBy: [0, 1, 0], durationS: [0.5, 0, 1], stopS: [3, 1, 2],
         cpuS: [0.5, NaN, 2], nbytes: [1, NaN, 2 ** 40], error: [0, NaN, NaN],
         dims: [2, 255, 0], i0: [3, 0, 0], i1: [-4, 0, 0], ...Object.fromEntries([2, 3, 4, 5, 6, 7].map(i => [`i${i}`, [0, 0, 0]])), keyText: [null, 'é', null]
       }

@@ -7,7 +7,6 @@ export interface FixtureRow {
   lane?: number;
   status?: number;
   scheduler?: boolean;
-  isCpuShared?: boolean;
   group?: number;
   stopUs?: number;
   durationS?: number;
@@ -91,7 +90,7 @@ export function wireMessage(rows: readonly FixtureRow[], batch: FixtureBatch = {
       n_activities_dropped: 0, n_cores: null, limit_bytes: null, cache_unknown: 0
     }],
     tasks: rows.map((row, i) => ({
-      key: i, lane: row.lane ?? 0, status: row.status ?? 0, observed_by: row.scheduler === true ? 1 : 0, cpu_from: row.isCpuShared === true ? 1 : 0,
+      key: i, lane: row.lane ?? 0, status: row.status ?? 0, observed_by: row.scheduler === true ? 1 : 0,
       duration_s: Math.round((row.durationS ?? 0) * SECOND), stop_s: Math.round((1 + (row.stopUs ?? 0) / 1e6) * SECOND),
       cpu_s: row.cpuS === undefined ? null : Math.round(row.cpuS * SECOND), nbytes: row.nbytes ?? null,
       error: row.error === undefined ? null : errors.indexOf(row.error)

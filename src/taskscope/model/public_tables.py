@@ -37,7 +37,7 @@ _MEASURED = {column.name: column for column in columns_of(Measured)}
 _MEASURED["nbytes"] = replace(
     _MEASURED["nbytes"], name="result_bytes", kind="number", meaning="How large its result is."
 )
-_FIRST = ("cpu_s", "cpu_from", "status", "observed_by", "nbytes")
+_FIRST = ("cpu_s", "status", "observed_by", "nbytes")
 _OF_TASKS = tuple(
     column
     for _, column in sorted(

@@ -180,7 +180,6 @@ def _tasks(recording: RecordedData) -> Columns:
         "stop_s": np.where(tasks.status == RUNNING, np.nan, tasks.stop),
         **{{"nbytes": "result_bytes"}.get(name, name): values for name, values in tasks.measured().items()},
         **flags,
-        "cpu_from": np.where(np.isnan(tasks.cpu_s), text_column([None] * len(tasks)), flags["cpu_from"]),
         "error": _errors(tasks),
     }
 

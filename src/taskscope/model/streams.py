@@ -235,12 +235,6 @@ _DECLARED = (
         ),
     ),
     Table(
-        name="metered",
-        meaning="CPU time of tasks that became known after their rows had been written.",
-        mode="whole",
-        columns=(_whole("row", "The number of the task."), shown(Measured, "cpu_s"), FLAGS["cpu_from"]),
-    ),
-    Table(
         name="cache",
         meaning="Results in memory of each group, from a moment on.",
         columns=(
@@ -283,12 +277,6 @@ _DECLARED = (
             shown(ActivityRows, "duration", name="duration_s"),
             shown(ActivityRows, "nbytes"),
         ),
-    ),
-    Table(
-        name="completed",
-        meaning="Bytes of activities that became known after their rows had been written.",
-        mode="whole",
-        columns=(_whole("row", "The number of the activity."), shown(ActivityRows, "nbytes")),
     ),
     Table(
         name="workers",

@@ -18,7 +18,7 @@ from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock, whole_ticks
 from taskscope.model.guard import Guard
 from taskscope.model.recording import RecordedData, join_rows
-from taskscope.model.tables.activities import ActivityRows, Steal
+from taskscope.model.tables.activities import Steal
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import GraphColumns, RowBlock, TaskLinks
 from taskscope.model.tables.process import ResourceLimits, ResourceRows
@@ -46,10 +46,10 @@ from taskscope.record.run import (
     tasks_in_flight,
     without_ended,
 )
-from taskscope.record.tables.activities import ActivityLog, NewActivities
+from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.cache_usage import Holding
 from taskscope.record.tables.groups import GroupTable, LaneTable
-from taskscope.record.tables.log import Log, Reader, RowNumbers, TaskLog
+from taskscope.record.tables.log import Log, TaskLog
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
 from taskscope.record.tables.sums import MeasuredLineLog, MetricLog, PeakLineLog
@@ -275,29 +275,11 @@ class Recorder:
                 [(b, runs[b.run].graph.identify, runs[b.run].graph.errors) for b in parts]
             )
 
-    @property
-    def metered_rows(self) -> Log[RowNumbers]:
-        return self._tasks.metered
-
-    def newly_metered(self, reader: Reader[RowNumbers]) -> tuple[NDArray[np.int64], list[RowBlock]]:
-        """Return the unread rows of these tasks, ascending, with their tasks."""
-        with self._lock:
-            rows = np.sort(reader.next()[1].row)
-            rows = rows[rows >= self._tasks.dropped]
-            return rows, self._tasks.at(rows)
-
     def follow(self, first_run: int) -> Follower:
         """Return a reader that gets all there is of the runs from `first_run` on, at its own pace."""
         with self._lock:
             landings = self._intake.landings
             return Follower(first_run, self._lock, self._runs, self._tasks, landings, self._lanes, self.now_s)
-
-    def new_activities(
-        self, new: Reader[ActivityRows], completed: Reader[RowNumbers], n_sources: int
-    ) -> NewActivities:
-        """Return the new activities; see `ActivityLog.news`."""
-        with self._lock:
-            return self.activities.news(new, completed, n_sources)
 
     def links(self, row: int, limit: int) -> TaskLinks | None:
         """Return up to `limit` dependencies and as many dependents of a task; None if it was dropped."""

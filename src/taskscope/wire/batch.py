@@ -437,8 +437,7 @@ def in_parts(sections: Mapping[str, Section]) -> list[dict[str, Section]]:
 
 
 def _can_go_ahead(name: str) -> bool:
-    # Tables that are sent whole are in one frame; rows of these two are independent.
-    return name in {"completed", "metered"} or (PAGE[name].mode != "whole" and name not in _WITH_TASKS)
+    return PAGE[name].mode != "whole" and name not in _WITH_TASKS
 
 
 def _parts(sections: Mapping[str, Section]) -> Iterator[tuple[str, Section]]:

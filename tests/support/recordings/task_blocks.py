@@ -27,7 +27,6 @@ class Row:
     size_bytes: float = math.nan
     status: str = "finished"
     observed_by: str = "worker"
-    cpu_from: str = "measured"
     error: str | None = None
 
 

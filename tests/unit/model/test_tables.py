@@ -20,7 +20,7 @@ DESIGNED = {
     "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error send_s"
     " received_s materialize_s order_s initialize_s pool_start_s lock_share graph_bytes"
     " largest_argument largest_argument_bytes called_from",
-    "tasks": "run key prefix group span function lane worker thread start_s stop_s cpu_s cpu_from status"
+    "tasks": "run key prefix group span function lane worker thread start_s stop_s cpu_s status"
     " observed_by result_bytes error",
     "activities": "run key lane activity start_s stop_s source nbytes error",
     "transfers": "worker peer direction start_s stop_s nbytes compressed_bytes n_keys keys",
@@ -99,21 +99,21 @@ def test_tasks_say_what_was_measured_and_leave_out_what_was_not(recording: Recor
             "run": 0, "key": "('load-1', 0)", "prefix": "load", "group": "load-1", "span": None,
             "function": None,
             "lane": 0, "worker": own, "thread": 7, "start_s": 0.5, "stop_s": 1.0, "cpu_s": 0.25,
-            "status": "finished", "observed_by": "worker", "cpu_from": "measured", "result_bytes": 800.0,
+            "status": "finished", "observed_by": "worker", "result_bytes": 800.0,
             "error": None,
         },
         {
             "run": 0, "key": "total-ab12", "prefix": "total", "group": "total", "span": None,
             "function": None,
             "lane": 0, "worker": own, "thread": 7, "start_s": 1.0, "stop_s": 1.5, "cpu_s": 0.125,
-            "status": "erred", "observed_by": "worker", "cpu_from": "measured", "result_bytes": None,
+            "status": "erred", "observed_by": "worker", "result_bytes": None,
             "error": "ValueError: no",
         },
         {
             "run": 0, "key": "('load-1', 1)", "prefix": "load", "group": "load-1", "span": None,
             "function": None,
             "lane": 1, "worker": own, "thread": -1, "start_s": 0.25, "stop_s": 2.0, "cpu_s": None,
-            "status": "lost", "observed_by": "scheduler", "cpu_from": None, "result_bytes": None,
+            "status": "lost", "observed_by": "scheduler", "result_bytes": None,
             "error": None,
         },
     ]  # fmt: skip

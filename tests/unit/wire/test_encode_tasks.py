@@ -61,9 +61,7 @@ def test_a_task_decodes_to_what_was_recorded() -> None:
         observed_by="scheduler",
     )
     assert decoded([row]) == [
-        DecodedRow(
-            "('sum-1', 2, -3)", 8190, 7, 2.5, 3.0, 0.25, 1023.0, "interrupted", "scheduler", "measured"
-        )
+        DecodedRow("('sum-1', 2, -3)", 8190, 7, 2.5, 3.0, 0.25, 1023.0, "interrupted", "scheduler")
     ]
 
 

@@ -55,7 +55,7 @@ CASES: dict[str, list[Row]] = {
         Row(key=("sum-1a2b", 0, 0), start_s=0.5, stop_s=1.5, cpu_s=0.5, size_bytes=8.0),
         Row(key=("sum-1a2b", 0, -1), start_s=0.75, stop_s=1.25, lane=1, cpu_s=0.5, size_bytes=0.0),
         Row(key=("it's-\"é\\", 2147483647), start_s=1.5, stop_s=1.5, group=1, cpu_s=0.0, size_bytes=1e9),
-        Row(key=("sum-1a2b",), start_s=2.0, stop_s=2.000001, cpu_s=1.0, cpu_from="shared", size_bytes=8e12),
+        Row(key=("sum-1a2b",), start_s=2.0, stop_s=2.000001, cpu_s=1.0, size_bytes=8e12),
     ],
     "text_keys": [
         Row(key="inc", group=2, start_s=0.0, stop_s=0.001, cpu_s=0.001, size_bytes=28.0),
@@ -184,7 +184,6 @@ def fixture_of(name: str, rows: list[Row]) -> dict[str, Any]:
             "lanes": [row.lane for row in rows],
             "prefixes": [GROUPS[row.group].prefix for row in rows],
             "observed": [row.observed_by for row in rows],
-            "cpu_from": [row.cpu_from for row in rows],
             "errors": [None if row.error is None else shown(row.error) for row in rows],
             "cpu_s": [None if math.isnan(row.cpu_s) else row.cpu_s for row in rows],
             "size_bytes": [None if math.isnan(row.size_bytes) else row.size_bytes for row in rows],

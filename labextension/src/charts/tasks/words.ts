@@ -131,9 +131,7 @@ function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, names: N
   const cpu =
     detail.cpuS === null
       ? trans.__('unknown')
-      : detail.cpuFrom === 'shared'
-        ? trans.__('about %1 (%2 of the duration), shared by duration among tasks that ended together', formatDuration(detail.cpuS), cpuShare)
-        : trans.__('%1 (%2 of the duration)', formatDuration(detail.cpuS), cpuShare);
+      : trans.__('%1 (%2 of the duration)', formatDuration(detail.cpuS), cpuShare);
   const rows: [string, string][] = [
     [trans.__('Task type'), printable(detail.prefix)],
     [trans.__('Group'), printable(detail.group)],

@@ -73,21 +73,14 @@ export class ActivityStore {
   }
 
   /** Take rows that have not come before, and the bytes of older ones that became known. */
-  append({ activities, completed, sources, state }: Pick<PageTables, 'activities' | 'completed' | 'sources' | 'state'>): void {
+  append({ activities, sources, state }: Pick<PageTables, 'activities' | 'sources' | 'state'>): void {
     sources.columns.text.forEach((text, i) => { this.#sources[sources.first + i] = text; });
     const skip = knownOf(activities.first, activities.n, this.#next);
     if (skip < activities.n) {
       this.#appendRows(activities, skip);
     }
-    const { row: rows, nbytes } = completed.columns;
-    for (let i = 0; i < completed.n; i += 1) {
-      const row = rows[i] as number;
-      if (row >= this.#first && row < this.#next) {
-        this.#complete(row - this.#first, nbytes[i] as number);
-      }
-    }
     this.#drop(state.columns.nActivitiesDropped[0] ?? 0);
-    this.#version += Number(activities.n + completed.n + sources.n > 0);
+    this.#version += Number(activities.n + sources.n > 0);
   }
 
   /** The `i`-th activity of a lane. */
@@ -138,30 +131,19 @@ export class ActivityStore {
       const [run, code] = [columns.run[i] as number, kind[i] as number];
       const [startS, durationS] = [columns.startS[i] as number, columns.durationS[i] as number];
       rows.source[place] = columns.source[i] as number;
-      rows.nbytes[place] = NaN;
+      rows.nbytes[place] = columns.nbytes[i] as number;
       rows.kind[place] = code;
       rows.run[place] = run;
       const lane = (this.#lanes[columns.lane[i] as number] ??= new LaneTasks());
       touched.add(lane);
       lane.push(startS, startS + durationS, columns.group[i] as number, code, 0, run, first + i);
-      const { n, seconds } = this.#sumsOf(run);
+      const { n, seconds, nbytes } = this.#sumsOf(run);
       n[code] = (n[code] as number) + 1;
       seconds[code] = (seconds[code] as number) + durationS;
-      this.#complete(place, columns.nbytes[i] as number);
+      nbytes[code] = (nbytes[code] as number) + (Number.isNaN(columns.nbytes[i]) ? 0 : (columns.nbytes[i] as number));
     }
     touched.forEach(lane => { lane.settle(); });
     this.#next = last;
-  }
-
-  /** Note how many bytes an activity moved; NaN: nobody knows. */
-  #complete(place: number, nbytes: number): void {
-    const { nbytes: column, run, kind } = this.#rows;
-    const known = column[place] as number;
-    const more = (Number.isNaN(nbytes) ? 0 : nbytes) - (Number.isNaN(known) ? 0 : known);
-    const sums = this.#sumsOf(run[place] as number).nbytes;
-    const code = kind[place] as number;
-    sums[code] = (sums[code] as number) + more;
-    column[place] = nbytes;
   }
 
   #sumsOf(run: number): KindSums {

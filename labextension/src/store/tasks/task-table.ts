@@ -1,5 +1,5 @@
 /** The tasks of one recorder that ended: by row in order of arrival, and by lane in order of start. */
-import type { Columns, PageTables, TaskStatus } from '../../wire';
+import type { PageTables, TaskStatus } from '../../wire';
 import { STATUSES } from '../../wire';
 import { columnTable, knownOf } from '../columns';
 import type { RunWindow, Tables } from '../tables';
@@ -19,8 +19,6 @@ export interface TaskDetail {
   readonly stopS: number;
   /** Null: unknown, and so is the size. */
   readonly cpuS: number | null;
-  /** Whether it was measured for this task alone, or is its share, by duration, of what several took. */
-  readonly cpuFrom: 'measured' | 'shared';
   readonly sizeBytes: number | null;
   readonly status: TaskStatus;
   readonly observedBy: 'worker' | 'scheduler';
@@ -34,7 +32,6 @@ const SLACK = 65_536;
 const RowTable = columnTable({
   // To one part in 16 million, which is more than is ever shown; NaN: unknown.
   cpuS: Float32Array,
-  cpuFrom: Uint8Array,
   nbytes: Float32Array
 });
 
@@ -73,11 +70,11 @@ export class TaskTable {
   }
 
   /**
-   * Take the rows that are not here yet, and the CPU time of older ones that became known; returns the number of new rows.
+   * Take the rows that are not here yet; returns their number.
    *
    * @param dropped how many rows the recorder no longer holds
    */
-  append(tables: Pick<PageTables, 'tasks' | 'errors' | 'metered'>, dropped: number): number {
+  append(tables: Pick<PageTables, 'tasks' | 'errors'>, dropped: number): number {
     const { n: count, columns: tasks } = tables.tasks;
     const first = count === 0 ? dropped : tables.tasks.first;
     this.#neverCame += Math.max(first - this.#nextNumber, 0);
@@ -87,7 +84,7 @@ export class TaskTable {
       this.#numbers.begin(base + skip, first + skip);
     }
     this.#keys.append(tasks, skip);
-    this.#rows.add({ cpuS: tasks.cpuS, cpuFrom: tasks.cpuFrom, nbytes: tasks.nbytes }, skip, count);
+    this.#rows.add({ cpuS: tasks.cpuS, nbytes: tasks.nbytes }, skip, count);
     const { run, lane: lanes, group: groups, status, observedBy, durationS, stopS: stopsS } = tasks;
     const touched = new Set<LaneTasks>();
     for (let i = skip; i < count; i += 1) {
@@ -108,19 +105,8 @@ export class TaskTable {
       lane.settle();
     });
     this.#noteFailures(tables, skip, base);
-    this.#meter(tables.metered.columns);
     this.#nextNumber = Math.max(this.#nextNumber, first + count);
     return count - skip;
-  }
-
-  #meter({ row: numbers, cpuS, cpuFrom }: Columns<'metered'>): void {
-    for (let i = 0; i < numbers.length; i += 1) {
-      const place = (this.#numbers.rowOf(numbers[i] as number) ?? -1) - this.#firstRow;
-      if (place >= 0 && place < this.#rows.n) {
-        this.#rows.cpuS[place] = cpuS[i] as number;
-        this.#rows.cpuFrom[place] = cpuFrom[i] as number;
-      }
-    }
   }
 
   /** Keep what the recorder keeps, and no more than fits; not for each message, because it moves all that stays. */
@@ -172,7 +158,6 @@ export class TaskTable {
       startS: lane.startS[i] ?? 0,
       stopS: lane.stopS[i] ?? 0,
       cpuS: known(this.#rows.cpuS),
-      cpuFrom: this.#rows.cpuFrom[row - this.#firstRow] === 1 ? 'shared' : 'measured',
       sizeBytes: known(this.#rows.nbytes),
       status: STATUSES[flags & STATUS_BITS] ?? 'finished',
       observedBy: (flags & SCHEDULER_BIT) === 0 ? 'worker' : 'scheduler',

@@ -68,7 +68,7 @@ describe('a place of the canvas', () => {
       ref: { lane: 1, row: 1, startS: 2 },
       detail: {
         key: "('add-1', 2)", group: 'add-1', prefix: 'add', run: 0, startS: 2, stopS: 4,
-        cpuS: null, cpuFrom: 'measured', sizeBytes: null, status: 'finished', observedBy: 'worker', error: null
+        cpuS: null, sizeBytes: null, status: 'finished', observedBy: 'worker', error: null
       },
       label: 'thread 2',
       sharing: 1

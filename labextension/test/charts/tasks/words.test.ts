@@ -18,7 +18,7 @@ import { smallProgress, smallRun } from '../small-batch';
 
 const TASK: TaskDetail = {
   key: "('sum-1', 7)", group: 'sum-1', prefix: 'sum', run: 0, startS: 12, stopS: 14,
-  cpuS: 0.5, cpuFrom: 'measured', sizeBytes: 8_000_000, status: 'finished', observedBy: 'worker', error: null
+  cpuS: 0.5, sizeBytes: 8_000_000, status: 'finished', observedBy: 'worker', error: null
 };
 const TIMES = { zeroS: 10, nowS: 20 };
 const NAMES = { groups: [{ id: 0, name: 'sum-1', prefix: 'sum', colour: 0 }], runs: new Map([[0, smallRun({ executionCount: 5 })]]) };
@@ -54,10 +54,6 @@ describe('tooltip', () => {
       [['CPU time', 'unknown'], ['Result size', 'unknown'], ['Error', 'ValueError: no']],
       'Times as the scheduler saw them: they include waiting. 3 more tasks at this pixel: zoom in to see them.'
     ]);
-  });
-
-  it('says that a CPU time is a share', () => {
-    expect(tip({ cpuFrom: 'shared' }).rows[7]).toEqual(['CPU time', 'about 500 ms (25% of the duration), shared by duration among tasks that ended together']);
   });
 
   it('of a task in flight says how long it has run', () => {

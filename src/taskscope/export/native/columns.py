@@ -14,7 +14,7 @@ from taskscope.errors import DamagedFileError
 from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.streams import MAX_KEY_INTS
 from taskscope.model.tables.columns import MEASURED, round_down_f4, stored_measures, wide_sizes
-from taskscope.model.tables.records import FLAGS, join_flags, split_flags
+from taskscope.model.tables.records import FLAGS, join_flags
 
 _Columns: TypeAlias = Mapping[str, Any]
 
@@ -132,16 +132,6 @@ class Tasks:
 
     def rows(self) -> _Columns:
         return self._columns
-
-    def meter(self, rows: NDArray[np.int64], cpu_s: NDArray[Any], cpu_from: NDArray[Any]) -> None:
-        """Set the CPU time of rows."""
-        if not len(rows):
-            return
-        cpu = np.array(self._columns["cpu_s"])
-        cpu[rows] = np.minimum(cpu_s, self._columns["duration"][rows])
-        flags = self._columns["flags"].copy()
-        flags[rows] = join_flags(split_flags(flags[rows]) | {"cpu_from": cpu_from})
-        self._columns |= {"cpu_s": cpu, "flags": flags}
 
     def last_stop_s(self) -> float:
         return float((self._columns["start"] + self._columns["duration"]).max()) if self.n else -np.inf

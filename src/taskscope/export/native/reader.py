@@ -91,9 +91,6 @@ _MOST_S = 3e9
 _TABLES = {name: table for name, table in FILE.items() if name not in {"progress", "seconds"}}
 """The tables that a recording is made of; it works the others out of them."""
 
-_LATE = {"completed", "metered"}
-"""Values of earlier rows: those of all batches count."""
-
 _RECORDS = {
     "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "steals", "metrics",
     "functions", "measured_lines", "peak_lines", "totals",
@@ -177,7 +174,7 @@ class _Tables:
     def add(self, batch: Mapping[str, Section]) -> None:
         """Take the next batch, if it can follow the ones before."""
         for name, table in _TABLES.items():
-            if table.mode == "whole" and name not in _LATE:
+            if table.mode == "whole":
                 self._columns[name] = {}
         for name, section in batch.items():
             columns = section.columns
@@ -188,8 +185,6 @@ class _Tables:
                     self._replace(name, columns, n)
                 case "append" | "restart":
                     self._follow(name, section, n)
-                case _ if name in _LATE:
-                    self._append(name, columns)
                 case _:
                     self._columns[name] = dict(columns)
         if "state" in batch:
@@ -244,9 +239,6 @@ class _Tables:
         require(self._graphs.keys() <= self._runs.keys(), "a graph belongs to a run")
         keys = Keys(self._column("keys", "run"), sorted(self._graphs))
         tasks = Tasks(self._column)
-        rows = self._column("metered", "row").astype(np.int64) - self._firsts["tasks"]
-        require(((rows >= 0) & (rows < tasks.n)).all(), "CPU time is of a task")
-        tasks.meter(rows, self._column("metered", "cpu_s"), self._column("metered", "cpu_from"))
         now_s = float(self._state["now_s"])
         require(not np.isnan(now_s), "a batch says how late it is")
         if problem is not None:
@@ -427,9 +419,6 @@ class _Tables:
             return NO_ACTIVITIES
         run, task = keys.found(key)
         nbytes = self._column("activities", "nbytes").astype(np.float64)
-        places = self._column("completed", "row").astype(np.int64) - self._firsts["activities"]
-        require(((places >= 0) & (places < len(nbytes))).all(), "bytes are of an activity")
-        nbytes[places] = self._column("completed", "nbytes")
         source = np.nan_to_num(self._column("activities", "source"), nan=0.0)
         rows = ActivityRows(
             run=run,

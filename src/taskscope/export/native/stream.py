@@ -19,7 +19,7 @@ from taskscope.analysis.redaction import Redact, Redaction, without_credentials
 from taskscope.model.forklock import ForkLock
 from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.columns import RowBlock
-from taskscope.model.tables.records import Message, Run, flag_codes
+from taskscope.model.tables.records import Message, Run
 from taskscope.model.tables.stacks import StackRows
 from taskscope.record import Recorder
 from taskscope.record.follower import NewRows
@@ -135,35 +135,6 @@ _MAX_SERIES_ROWS = 65_536
 _MAX_RUNNING = 200
 
 
-class _RowMap:
-    """The rows of a file that rows of the recorder have become."""
-
-    def __init__(self) -> None:
-        self._firsts: list[int] = []
-        self._shifts: list[int] = []
-        self._ends: list[int] = []
-
-    def append(self, numbers: NDArray[np.int64], first: int) -> None:
-        """Add ascending rows of the recorder that are the rows from `first` on in the file."""
-        breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
-        for part in np.split(numbers, breaks) if len(numbers) else ():
-            start, shift = int(part[0]), first - int(part[0])
-            if not self._ends or (self._ends[-1], self._shifts[-1]) != (start, shift):
-                self._firsts.append(start)
-                self._shifts.append(shift)
-                self._ends.append(start)
-            self._ends[-1] = start + len(part)
-            first += len(part)
-
-    def of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rows in the file; -1 where there is none."""
-        if not self._firsts:
-            return np.full(len(numbers), -1)
-        place = np.searchsorted(self._firsts, numbers, "right") - 1
-        is_there = (place >= 0) & (numbers < np.array(self._ends)[place])
-        return np.where(is_there, numbers + np.array(self._shifts)[place], -1)
-
-
 class Changes:
     """Writes each row once, in such an order that every frame refers only to rows before it.
 
@@ -198,22 +169,17 @@ class Changes:
         self._new_workers = Reader(recorder.workers, recorder.workers.max_records)
         self._new_steals = Reader(recorder.steals, recorder.steals.max_records)
         self._new_transfers = Reader(recorder.activities.logged, recorder.activities.logged.max_records)
-        self._unsized: NDArray[np.int64] = np.empty((0, 2), np.int64)
-        """Numbers of activities whose bytes are not known, in the log and in the file."""
         self._told: set[int] = set()
         """The runs that the file has."""
         self._new_runs: list[Run] = []
         self._progress = ProgressReader(recorder)
-        self._rows = _RowMap()
         self._known: dict[int, bool] = {}
         self._kept: dict[int, NDArray[np.int32]] = {}
         self._follower = recorder.follow(first_run)
-        self._new_metered = Reader(recorder.metered_rows, _MAX_SERIES_ROWS, recorder.metered_rows.cursor)
         self._readers: tuple[Reader[Any], ...] = (
             self._follower.tasks,
             self._new_activities,
             self._new_holdings,
-            self._new_metered,
         )
         started_at = recorder.started_at + timedelta(seconds=start_s)
         self._writer = FrameWriter.of_file(file, started_at, start_s, now_s=start_s, grows=True)
@@ -236,12 +202,10 @@ class Changes:
     def _next(self) -> bool:
         """Add new rows, a part of long tables; return whether there are more."""
         follower, recorder, writer = self._follower, self._recorder, self._writer
-        # Rows that are read after this have their CPU time.
-        metered = recorder.newly_metered(self._new_metered)
         rows = follower.rows()
         landed = list(follower.landed())
         running = follower.in_flight(_MAX_RUNNING)
-        first_activity, activities = self._new_activities.next()
+        _, activities = self._new_activities.next()
         _, holdings = self._new_holdings.next()
         _, steals = self._new_steals.next()
         # Graphs are read last and written first: the rows read before refer to them.
@@ -252,11 +216,10 @@ class Changes:
         for new in rows:
             if self._is_mine(np.array(new.block.run)):
                 self._tasks(new)
-        self._metered(*metered)
         writer.add_progress(list(map(self._redaction.record, self._progress.next(self._new_runs))))
         for told in landed:
             self._landed(told)
-        self._activities(first_activity, activities)
+        self._activities(activities)
         writer.add_cache(holdings.part(self._is_mine(holdings.run)))
         mine = [self._redaction.record(steal) for steal in steals if steal.run in self._told]
         writer.add_records("steals", mine)
@@ -307,19 +270,8 @@ class Changes:
     def _tasks(self, new: NewRows) -> None:
         # Of a run that was forgotten in a hurry, not all keys may have come.
         kept = np.flatnonzero(new.block.task < self._writer.n_keys(new.block.run))
-        self._rows.append(new.first + kept, self._writer.n_added("tasks"))
         texts = {task: self._redaction.remark(text) for task, text in new.errors.items()}
         self._writer.add_tasks(new.block.part(kept), texts)
-
-    def _metered(self, numbers: NDArray[np.int64], blocks: Sequence[RowBlock]) -> None:
-        """Add the CPU time of rows that were added without it."""
-        for block in blocks:
-            rows, numbers = self._rows.of(numbers[: len(block)]), numbers[len(block) :]
-            added = block.part(rows >= 0)
-            if len(added):
-                cpu_from = flag_codes(added.flags, "cpu_from")
-                cpu_s = added.cpu_s.astype(np.float64)
-                self._writer.add("metered", {"row": rows[rows >= 0], "cpu_s": cpu_s, "cpu_from": cpu_from})
 
     def _landed(self, told: ResultEvent) -> None:
         if not self._is_mine(np.array(told.run)):
@@ -337,25 +289,15 @@ class Changes:
         rows = [(b, b.task < self._writer.n_keys(b.run)) for b in blocks if self._is_mine(np.array(b.run))]
         return self._writer.running_columns([b.part(np.flatnonzero(m)[:_MAX_RUNNING]) for b, m in rows])
 
-    def _activities(self, first: int, rows: ActivityRows) -> None:
+    def _activities(self, rows: ActivityRows) -> None:
         log, writer = self._recorder.activities, self._writer
-        if len(self._unsized):
-            nbytes = log.nbytes_of(self._unsized[:, 0])
-            known = ~np.isnan(nbytes)
-            if known.any():
-                writer.add("completed", {"row": self._unsized[known, 1], "nbytes": nbytes[known]})
-                self._unsized = self._unsized[~known]
         sources = log.sources[self._n_sources :]
         if len(rows):
             self._n_sources += len(sources)
             writer.add_sources(list(map(self._redaction.source, sources)))
             n_keys = {run: writer.n_keys(run) for run in np.unique(rows.run).tolist()}
             is_told = rows.task < np.array([n_keys[run] for run in rows.run.tolist()])
-            mine = np.flatnonzero(self._is_mine(rows.run) & is_told)
-            unsized = mine[np.isnan(rows.nbytes[mine])]
-            places = writer.n_added("activities") + np.flatnonzero(np.isnan(rows.nbytes[mine]))
-            self._unsized = np.concatenate([self._unsized, np.column_stack([first + unsized, places])])
-            writer.add_activities(rows.part(mine))
+            writer.add_activities(rows.part(np.flatnonzero(self._is_mine(rows.run) & is_told)))
         _, transfers = self._new_transfers.next()
         writer.add_transfers([self._redaction.record(t) for t in transfers if t.stop_s >= self._start_s])
 

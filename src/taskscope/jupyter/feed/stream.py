@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 
-import numpy as np
-
 from taskscope.analysis.progress import Estimates
 from taskscope.model.streams import StopWay
-from taskscope.model.tables.records import Group, Lane, Message, Run, RunningTask, flag_codes
+from taskscope.model.tables.records import Group, Lane, Message, Run, RunningTask
 from taskscope.record import Recorder
 from taskscope.record.progress import ProgressReader
 from taskscope.record.pump import Tick
@@ -166,9 +164,6 @@ class ClusterStream:
         self._metrics_version = 0
         self._samples = Reader(recorder.workers, _MAX_SERIES_ROWS)
         self._activities = Reader(recorder.activities, _MAX_SERIES_ROWS)
-        self._completed = Reader(recorder.activities.completed, _MAX_SERIES_ROWS)
-        # Rows sent after this have it.
-        self._metered = Reader(recorder.metered_rows, _MAX_SERIES_ROWS, recorder.metered_rows.cursor)
         self._workers: dict[str, tuple[int, str, str, int]] = {}
 
     @property
@@ -176,8 +171,6 @@ class ClusterStream:
         """Whether there is something that no message has carried yet."""
         return (
             self._activities.has_more
-            or self._metered.has_more
-            or self._completed.has_more
             or self._samples.has_more
             or self._metrics_version < self._recorder.metered.version
         )
@@ -185,23 +178,14 @@ class ClusterStream:
     def next(self) -> dict[str, Rows]:
         """Return the tables of the next message; they count as sent."""
         self._metrics_version, metrics = self._recorder.metered.seconds_since(self._metrics_version)
-        metered = self._newly_metered()
-        activities = self._new_activities()
+        # Sources last: the rows above may refer to new ones.
+        first_activity, activities = self._activities.next()
+        sources = self._recorder.activities.sources[self._n_sources :]
+        self._n_sources += len(sources)
         first, samples = self._samples.next()
-        workers = worker_tables(self._workers, samples, first)
-        return {**activities, "metered": metered, **workers, "seconds": Rows(0, metrics)}
-
-    def _newly_metered(self) -> Rows:
-        rows, blocks = self._recorder.newly_metered(self._metered)
-        flags = np.concatenate([np.empty(0, np.uint8), *(block.flags for block in blocks)])
-        cpu_s = np.concatenate([np.empty(0), *(block.cpu_s for block in blocks)]).astype(np.float64)
-        return Rows(0, {"row": rows, "cpu_s": cpu_s, "cpu_from": flag_codes(flags, "cpu_from")})
-
-    def _new_activities(self) -> dict[str, Rows]:
-        new = self._recorder.new_activities(self._activities, self._completed, self._n_sources)
-        self._n_sources += len(new.sources)
         return {
-            "sources": Rows(0, new.sources),
-            "activities": Rows(new.first, new.rows),
-            "completed": Rows(0, {"row": new.completed, "nbytes": new.nbytes}),
+            "sources": Rows(0, sources),
+            "activities": Rows(first_activity, activities),
+            **worker_tables(self._workers, samples, first),
+            "seconds": Rows(0, metrics),
         }

@@ -30,14 +30,6 @@ FLAGS: Mapping[str, Column] = {
     for column in (
         derived("status", "text", "How it ended.", choices=STATUSES),
         derived("observed_by", "text", "Who took the times.", choices=OBSERVED_BY),
-        derived(
-            "cpu_from",
-            "text",
-            "Whether the CPU time was measured for this task alone, or is its share, by duration, of what "
-            "several took: those of its prefix that ended on its worker between two looks.",
-            optional=True,
-            choices=("measured", "shared"),
-        ),
     )
 }
 """The meaning of a task's flags, the lowest bits first; each takes as many as its choices need."""

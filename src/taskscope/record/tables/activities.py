@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from taskscope.model.clock import whole_ticks
 from taskscope.model.tables.activities import ActivityColumns, ActivityRows, Transfer
 from taskscope.model.tables.columns import round_down_f4
-from taskscope.record.tables.log import Log, Reader, RowNumbers
+from taskscope.record.tables.log import Log
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.writers.runlog import LaneActivity
 
@@ -19,24 +18,11 @@ _MAX_ROWS = 1_000_000
 _MAX_TRANSFERS = 200_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NewActivities:
-    """The unread activities of a reader."""
-
-    first: int
-    rows: ActivityRows
-    sources: tuple[str, ...]
-    completed: NDArray[np.int64]
-    nbytes: NDArray[np.float64]
-
-
 class ActivityLog(Log[ActivityRows]):
     """Activities in the order they were folded; the oldest go first."""
 
     def __init__(self) -> None:
         super().__init__(ActivityRows, _MAX_ROWS)
-        self.completed = Log(RowNumbers, _MAX_ROWS)
-        """The rows whose bytes became known after they were appended."""
         self._sources: dict[str, int] = {"": 0}
         self.logged: RecentLog[Transfer] = RecentLog(_MAX_TRANSFERS)
         """Transfers in the workers' own logs."""
@@ -72,29 +58,10 @@ class ActivityLog(Log[ActivityRows]):
             )
         )
 
-    def news(self, new: Reader[ActivityRows], completed: Reader[RowNumbers], n_sources: int) -> NewActivities:
-        """Return the unread activities of these readers, and new byte counts of earlier ones."""
-        n_read = new.cursor
-        first, rows = new.next()
-        late = np.unique(completed.next()[1].row)
-        late = late[(late >= self.dropped) & (late < n_read)]
-        return NewActivities(first, rows, tuple(self._sources)[n_sources:], late, self.nbytes_of(late))
-
     def columns(self, runs: Collection[int]) -> ActivityColumns:
         rows = self.rows()
         mine = rows.part(np.isin(rows.run, list(runs)))
         return ActivityColumns(mine, tuple(self._sources), self.dropped)
-
-    def parts_since(self, cursor: int, limit: int) -> tuple[int, list[ActivityRows]]:
-        """Return the same as of any log, as copies: bytes may become known later."""
-        first, parts = super().parts_since(cursor, limit)
-        return first, [part.copy() for part in parts]
-
-    def nbytes_of(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the bytes that these activities moved; NaN where unknown or dropped."""
-        dropped = self.dropped
-        held = np.append(self.rows().nbytes, np.nan)
-        return held[np.where(numbers >= dropped, numbers - dropped, -1)]
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence, Sized
-from dataclasses import dataclass
-from typing import Annotated, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.tables.columns import RowBlock
-from taskscope.schema import About, Rows
+from taskscope.schema import Rows
 
 _R = TypeVar("_R", bound=Rows)
 _P = TypeVar("_P", bound=Sized)
@@ -22,13 +21,6 @@ _SMALL = 4096
 
 def _first(block: tuple[int, object]) -> int:
     return block[0]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RowNumbers(Rows):
-    """Rows of another log that changed after they were appended."""
-
-    row: Annotated[NDArray[np.int64], About("Its number there.")]
 
 
 class Log(Generic[_R]):
@@ -175,18 +167,6 @@ class TaskLog(Log[RowBlock]):
 
     def __init__(self, max_rows: int) -> None:
         super().__init__(RowBlock, max_rows)
-        self.metered = Log(RowNumbers, max_rows)
-        """The rows whose CPU time became known after they were appended."""
-
-    def at(self, rows: NDArray[np.int64]) -> list[RowBlock]:
-        """Return these rows, which are ascending and were not dropped, by block."""
-        parts = []
-        while len(rows):
-            first, block = self._block_of(int(rows[0]))
-            n = int(np.searchsorted(rows, first + len(block)))
-            parts.append(block.part(rows[:n] - first))
-            rows = rows[n:]
-        return parts
 
     def drop_oldest_block(self) -> list[RowBlock]:
         """Drop the first block; return it."""
