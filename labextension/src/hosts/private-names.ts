@@ -11,7 +11,6 @@ export function inputOf(cell: HTMLElement): Element | null {
   return cell.querySelector(':scope > .jp-Cell-inputWrapper');
 }
 
-/** Put a widget between the input of a cell and its output. */
 export function addBelowInput(cell: Widget, added: Widget): void {
   const input = inputOf(cell.node);
   const layout = cell.layout as PanelLayout;

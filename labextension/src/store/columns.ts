@@ -107,7 +107,6 @@ export abstract class ColumnTable {
   }
 }
 
-/** The class of tables with these columns, to be made or extended. */
 export function columnTable<L extends Layout>(layout: L): new () => ColumnTable & ColumnsOf<L> {
   return class extends ColumnTable {
     constructor() {
@@ -166,7 +165,6 @@ export abstract class SeriesTable extends ColumnTable {
   }
 }
 
-/** The class of series with these columns and at most so many rows, to be extended. */
 export function seriesTable<L extends Layout>(layout: L & { timeS: typeof Float64Array }, maxRows: number): new () => SeriesTable & ColumnsOf<L> {
   return class extends SeriesTable {
     constructor() {

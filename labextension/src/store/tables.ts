@@ -92,7 +92,6 @@ export class Tables {
     this.stops = new Map();
   }
 
-  /** The number of a prefix, by first appearance. */
   prefixId(prefix: string): number {
     const known = this.#prefixIds.get(prefix);
     if (known !== undefined) {
@@ -108,7 +107,6 @@ export class Tables {
     return this.#colourNumbers[prefix] ?? prefix;
   }
 
-  /** Undefined for a group nobody has announced. */
   prefixOfGroup(group: number): number | undefined {
     return this.#prefixOfGroup[group];
   }

@@ -83,7 +83,6 @@ function formatMetric(value: number): string {
   return value.toLocaleString('en-US', { maximumSignificantDigits: 5 });
 }
 
-/** How amounts of a measure are written. */
 export function formatterOf(measure: Measure): (amount: number) => string {
   return { bytes: formatBytes, count: (amount: number) => formatCount(Math.round(amount)), metric: formatMetric }[measure];
 }
@@ -131,7 +130,6 @@ export function allUnknownText(measure: Measure, metric: string | null): string 
   return measure === 'bytes' ? trans.__('all sizes are unknown') : trans.__('all values of %1 are unknown', measureName(measure, metric));
 }
 
-/** What is held now. */
 export function nowText({ measure, total, unknown, nKeys }: HeldSummary, metric: string | null, growing: boolean): string {
   if (!growing && nKeys === 0) {
     return trans.__('none in memory now');
@@ -170,7 +168,6 @@ export function peakText(
 }
 
 export interface Stack {
-  /** Numbers of the prefixes, bottom to top. */
   readonly prefixes: readonly number[];
   readonly columns: number;
   /** Column by column, an amount for each prefix: at the column's moment of the most. */

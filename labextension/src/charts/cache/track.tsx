@@ -35,7 +35,6 @@ export class CacheTrack extends ValueTrack {
   #peak = '';
   readonly #moments = new LatestMoments();
   #stacks: HeldStacks | null = null;
-  /** The stack that was drawn last, and what it is of. */
   #last: { readonly of: string; readonly stack: Stack } | null = null;
 
   /** @param measure what is shown at first; null: the user's metric where there is one, else bytes */

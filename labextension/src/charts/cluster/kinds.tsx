@@ -70,7 +70,6 @@ export function gapOf([red, green, blue]: Rgb, paper: Rgb): Rgb {
   return [pale(red, paper[0]), pale(green, paper[1]), pale(blue, paper[2])];
 }
 
-/** The properties of a swatch. */
 export function swatchStyle(style: KindStyle, isDark: boolean, paper: Rgb | null): Record<string, string> {
   const on = isDark ? style.dark : style.light;
   return { background: style.css, '--on': cssColour(on), '--off': cssColour(gapOf(on, paper ?? on)) };
@@ -107,7 +106,6 @@ export function ActivityLegend({ sums, missing, hidden, theme, toggle }: Activit
   );
 }
 
-/** The same as a table of text. */
 export function activityTable(sums: readonly ActivitySum[]): TextTable {
   return {
     caption: trans.__('Activities of workers besides computing'),
@@ -212,7 +210,6 @@ function partOf(activity: string): Part {
   return activity.endsWith('-cpu') ? 'cpu' : PARTS.slice(2).find(part => part === activity) ?? 'other';
 }
 
-/** The seconds of each part, in the order of the parts. */
 function partsOf({ seconds }: SecondsOfPrefix): Float64Array {
   const sums = new Float64Array(PARTS.length);
   seconds.forEach((each, activity) => {
@@ -281,7 +278,6 @@ function styleOf(part: Part, theme: Theme): Record<string, string> {
   return background === undefined ? swatchStyle(KIND_STYLES[kindOf(part)], theme.dark, parseColour(theme.paper)) : { background };
 }
 
-/** The kind of activity that a part is drawn as. */
 function kindOf(part: Part): ActivityKind {
   return part === 'failed' ? 'failed-attempt' : ACTIVITIES.find(kind => kind === part) ?? 'other';
 }

@@ -78,7 +78,6 @@ export function drawLife(brush: Brush, plots: readonly Plot[], told: readonly Ha
   }
 }
 
-/** What happened near a time, a line each. */
 export function lifeAt(told: readonly Happening[], timeS: number, span: Span, zeroS: number): string[] {
   return told
     .filter(one => Math.abs(one.timeS - timeS) <= widthS(span) * NEAR)

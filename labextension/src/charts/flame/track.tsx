@@ -67,7 +67,6 @@ export function binsIn({ startS }: FlameData, range: { readonly startS: number; 
   return [first, Math.max(lowerBound(startS, startS.length, range.stopS), first + 1)];
 }
 
-/** Seconds of samples in each bin. */
 export function secondsByBin(data: FlameData, prefix: number | null): Float64Array {
   const sums = new Float64Array(data.startS.length);
   for (let row = 0; row < data.bin.length; row += 1) {

@@ -263,7 +263,6 @@ export function sampleTable(store: ResourceStore, span: Span, zeroS: number): Te
   return { caption, columns, rows };
 }
 
-/** The same as rows of a table. */
 export function tableRows(summary: ResourceSummary, zeroS: number): string[][] {
   const { cpuShare, cpuPeak, rssBytes, rssPeak, limitBytes } = summary;
   const at = (timeS: number | undefined): string => (timeS === undefined ? formatDuration(null) : formatDuration(timeS - zeroS));

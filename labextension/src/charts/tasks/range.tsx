@@ -117,7 +117,6 @@ export class SelectedRange {
 const MAX_TYPES = 12;
 const MAX_REASON = 300;
 
-/** All that is said of a range. */
 export interface RangeText {
   readonly title: string;
   readonly table: TextTable | null;
@@ -145,7 +144,6 @@ export function rangeText(
   };
 }
 
-/** Task types with what they took of the range. */
 export function rangeTable({ span, types, taskS, path }: RangeNumbers, zeroS: number, atMost = Infinity): TextTable {
   const shares = formatShares(types.map(({ seconds }) => seconds), taskS);
   return {

@@ -94,7 +94,6 @@ export function isFolded(rows: readonly Row[]): boolean {
   return workers.length > 0 && workers.every(row => row.collapsed);
 }
 
-/** The row in which a lane is seen. */
 export function rowOfLane(rows: readonly Row[], lane: number): number {
   const own = rows.findIndex(row => row.kind === 'lane' && row.id === lane);
   return own >= 0 ? own : rows.findIndex(row => row.kind === 'worker' && row.lanes.includes(lane));

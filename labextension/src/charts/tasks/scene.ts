@@ -100,7 +100,6 @@ export interface Scene extends TimeFrame, LaneView {
 /** The lanes of a window, given all there is. */
 export type FindLanes = (bounds: Span, runs: RunRange, open: Iterable<number>) => LaneView;
 
-/** The lanes at a time frame. */
 export function sceneOf(store: TaskStore, window: RunWindow, frame: TimeFrame, findLanes: FindLanes): Scene {
   const runs = rangeOf(window);
   const open = openTasks(store, window);
@@ -172,7 +171,6 @@ export function barPx({ layout, scene }: Pick<Picture, 'layout' | 'scene'>, star
   return { leftPx: layout.plotLeftPx + at(startS), rightPx: layout.plotLeftPx + at(stopS) };
 }
 
-/** Whether a task of a lane is shown at all. */
 export function isShown(lane: LaneTasks, i: number, runs: RunRange, { hidden }: PrefixFilter): boolean {
   const run = lane.run[i] ?? 0;
   return (runs === null || (run >= runs[0] && run <= runs[1])) && hidden?.[lane.prefix[i] ?? 0] !== 1;

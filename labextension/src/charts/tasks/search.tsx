@@ -349,7 +349,6 @@ export function textQuery(text: string): Query {
   };
 }
 
-/** The one task of this key. */
 export function exactQuery(key: string): Query {
   return {
     ofGroup: group => (key.startsWith(`('${group}'`) || key.startsWith(`("${group}"`) || /['"\\]/.test(group) ? 'key' : 'text'),

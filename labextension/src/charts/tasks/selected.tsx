@@ -268,7 +268,6 @@ export function unknownText(links: Exclude<Links, { readonly kind: 'known' }>): 
   return links.isLate ? trans.__('Dependencies: the kernel does not answer while it is busy; they come when it does.') : '';
 }
 
-/** What the lines are, and how many of them are not drawn. */
 export function linesText({ nDependencies, nDependents }: Extract<Links, { readonly kind: 'known' }>, drawn: readonly Relation[]): string {
   const text = trans.__('Solid lines come from what it depends on, dashed ones lead to what needs it.');
   const missing = nDependencies + nDependents - drawn.length;

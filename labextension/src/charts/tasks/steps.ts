@@ -105,7 +105,6 @@ export class Locator {
 /** What is seen beside a task that fills the chart, as a part of its duration on each side. */
 const MARGIN = 0.1;
 
-/** What steps are taken on. */
 export interface StepsOn {
   readonly store: TaskStore;
   readonly emphasis: Emphasis;

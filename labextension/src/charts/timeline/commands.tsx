@@ -41,7 +41,6 @@ export interface TimeState {
   readonly isOver: boolean;
 }
 
-/** The commands that move in time, which all tracks have. */
 export function timeCommands(to: TimeKeys, { leads, isFollowing, isOver }: TimeState): Command[] {
   const bar = leads ? { at: 'bar' } as const : {};
   return [
@@ -92,7 +91,6 @@ export function press(commands: readonly Command[], key: string, shift = false):
   return found !== undefined;
 }
 
-/** The buttons of the commands that stand at a place. */
 export function buttonsAt(commands: readonly Command[], place: NonNullable<Command['at']>): ButtonSpec[] {
   return commands.flatMap(({ at, text, run, ...look }) => (at === place && text !== undefined ? [{ ...look, text, act: () => { run(''); } }] : []));
 }
@@ -103,7 +101,6 @@ interface KeyHelpProps {
   readonly hidden: boolean;
 }
 
-/** The keys of the commands, for those who ask for them. */
 export function KeyHelp({ commands, ...attributes }: KeyHelpProps): ComponentChildren {
   return (
     <dl {...attributes} aria-label={trans.__('Keyboard shortcuts')}>

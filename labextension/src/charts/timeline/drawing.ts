@@ -57,7 +57,6 @@ export function roomOf({ widthPx, heightPx, leftPx, scrollPx, span, zeroS, isBri
   };
 }
 
-/** What a plot asks for. */
 export interface PlotSpec {
   readonly title: string;
   readonly axis: ValueAxis;
@@ -141,7 +140,6 @@ export class Brush {
     return this.room.plotLeftPx + pxAt(this.frame.span, this.room.plotWidthPx, timeS);
   }
 
-  /** Draw only inside of a plot. */
   inside(plot: Plot, draw: () => void): void {
     const { context, room } = this;
     context.save();

@@ -103,7 +103,6 @@ export interface TimelineParts {
   request(): void;
 }
 
-/** What the timeline gives a track. */
 export interface TrackContext extends TimelineParts {
   readonly exporter: Exporter;
   /** Bring the elements up to date now, not with the next picture. */
@@ -122,7 +121,6 @@ export interface TrackContext extends TimelineParts {
 
 export type MakeTrack = (context: TrackContext) => Track | null;
 
-/** The timeline, as a section needs it. */
 export interface SectionHost extends TimelineParts {
   readonly theme: Theme;
   readonly isLive: boolean;

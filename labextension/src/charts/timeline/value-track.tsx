@@ -96,7 +96,6 @@ export abstract class ValueTrack implements Track {
   /** Why there are none. */
   protected abstract nothing(frame: TimeFrame | null): string;
   abstract plots(): readonly ValuePlot[];
-  /** Draws what stands over all plots. */
   protected drawOver?(brush: Brush, plots: readonly Plot[]): void;
   /** What there is at a time, a line each. */
   protected abstract readings(timeS: number): readonly string[];
@@ -163,7 +162,6 @@ export abstract class ValueTrack implements Track {
     ];
   }
 
-  /** What is copied, where that is more than its tables. */
   copied(): readonly TextTable[] {
     return this.tables();
   }

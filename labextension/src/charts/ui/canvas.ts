@@ -86,7 +86,6 @@ export function shape(context: CanvasRenderingContext2D, corners: readonly (read
   context.stroke();
 }
 
-/** Draw only inside of a box. */
 export function clipped(context: CanvasRenderingContext2D, box: readonly [x: number, y: number, width: number, height: number], draw: () => void): void {
   context.save();
   context.beginPath();

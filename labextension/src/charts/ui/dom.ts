@@ -22,7 +22,6 @@ export interface CanvasPoint {
   readonly yPx: number;
 }
 
-/** Where on a canvas a pointer is. */
 export function pointOf(canvas: Element, event: MouseEvent): CanvasPoint {
   const box = canvas.getBoundingClientRect();
   return { xPx: event.clientX - box.left, yPx: event.clientY - box.top };

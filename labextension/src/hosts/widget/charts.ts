@@ -84,7 +84,6 @@ function timelineOptions({ options, model }: Place, traits: SharedTraits): Dashb
   };
 }
 
-/** Have a chart follow what the kernel sets. */
 function follow(traits: SharedTraits, model: WidgetModel, chart: TimelineChart): void {
   const range = spanOf(model.get('time_range'));
   if (range !== null) {

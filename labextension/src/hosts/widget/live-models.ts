@@ -1,7 +1,6 @@
 /** The version of our widgets, and which of them have a kernel behind them: outputs wait for theirs, and show the picture till then. */
 import { Signal } from '@lumino/signaling';
 
-/** What is asked of a model. */
 export interface LiveModel {
   readonly model_id: string;
   readonly comm_live: boolean;

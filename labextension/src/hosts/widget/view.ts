@@ -19,7 +19,6 @@ export interface Surroundings {
   cells: ICells | null;
 }
 
-/** What a chart is mounted with. */
 export interface Place extends Charts {
   readonly el: HTMLElement;
   readonly model: WidgetModel;

@@ -20,7 +20,6 @@ export type Quantity = (typeof QUANTITIES)[number];
 
 const isMost = (quantity: Quantity): boolean => (MOST as readonly Quantity[]).includes(quantity);
 
-/** A value for each quantity. */
 export function ofEachQuantity<T>(valueOf: (quantity: Quantity) => T): Record<Quantity, T> {
   return Object.fromEntries(QUANTITIES.map(quantity => [quantity, valueOf(quantity)])) as Record<Quantity, T>;
 }
@@ -59,7 +58,6 @@ export class WorkerSeries extends SeriesTable {
 /** Unknown quantities are NaN; a worker of no threads has left. As many samples as the recorder keeps. */
 const SampleTable = seriesTable({ ...ofEachQuantity(() => Float64Array), worker: Uint32Array, timeS: Float64Array }, 200_000);
 
-/** The samples of each worker, in order of time. */
 export class WorkerStore extends SampleTable {
   readonly workers = new Map<number, ClusterWorker>();
   #rearranged = 0;
@@ -175,7 +173,6 @@ class Totals {
   }
 }
 
-/** Seconds of one prefix by activity, and all of them together. */
 export interface SecondsOfPrefix {
   readonly prefix: string;
   readonly seconds: ReadonlyMap<string, number>;

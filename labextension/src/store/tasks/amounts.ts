@@ -30,7 +30,6 @@ export class Amounts {
     }
   }
 
-  /** Begin with nothing. */
   begin(): void {
     this.#round += 1;
     if (this.#round > 0xffffffff) {
@@ -53,7 +52,6 @@ export class Amounts {
     }
   }
 
-  /** What a prefix has of a column. */
   get(column: number, prefix: number): number {
     const cell = prefix * this.stride + column;
     return this.#written[cell] === this.#round ? (this.#cells[cell] as number) : 0;

@@ -13,7 +13,6 @@ const MAX_ENTRIES = [6, 32] as const;
 /** Seconds of a task that took no time, so that it is seen where nothing else is; no sum changes by it. */
 export const TRACE_S = 1e-15;
 
-/** What blocks are made of. */
 export interface BlockSource {
   readonly n: number;
   readonly startS: Float64Array;

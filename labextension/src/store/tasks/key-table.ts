@@ -88,7 +88,6 @@ export class KeyTable {
     this.#mark(this.#n + n);
   }
 
-  /** The key of a row that is held and whose group has this name. */
   text(row: number, groupName: string): string {
     const parts = this.parts(row);
     return typeof parts === 'string' ? parts : tupleKey(groupName, parts);

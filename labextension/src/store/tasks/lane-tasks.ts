@@ -34,7 +34,6 @@ export class LaneTasks extends LaneTable {
   #sortedN = 0;
   #earliestNewS = Infinity;
 
-  /** Append a task of another lane. */
   copy({ startS, stopS, group, prefix, flags, run, row }: LaneTasks, i: number): void {
     this.push(startS[i] as number, stopS[i] as number, group[i] as number, prefix[i] as number, flags[i] as number, run[i] as number, row[i] as number);
   }

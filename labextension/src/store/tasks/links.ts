@@ -66,7 +66,6 @@ export class LinkTable {
     return known?.links ?? this.#asked.get(number) ?? { kind: 'unknown' };
   }
 
-  /** Take an answer. */
   answer(number: number, rows: LinkRows | null): void {
     this.#asked.delete(number);
     this.#entries.delete(number);

@@ -165,7 +165,6 @@ export class TaskTable {
     };
   }
 
-  /** The recorder's number of a row. */
   numberOf(row: number): number {
     return this.#numbers.numberOf(row);
   }
@@ -224,7 +223,6 @@ export class RowNumbers {
     }
   }
 
-  /** The recorder's number of a row. */
   numberOf(row: number): number {
     const stretch = this.#stretches.findLast(candidate => candidate.row <= row);
     return stretch === undefined ? row : stretch.number + row - stretch.row;

@@ -59,7 +59,6 @@ export class Cells implements ICells {
   }
 }
 
-/** The model of a code cell. */
 export interface CodeModel {
   readonly id: string;
   readonly isDisposed: boolean;

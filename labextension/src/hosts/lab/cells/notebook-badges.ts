@@ -60,7 +60,6 @@ export class NotebookBadges {
     this._forgetOthers(shown);
   }
 
-  /** The store of a kernel that is there. */
   private _store(): TaskStore | null {
     const { state, store } = this._follower;
     return state === null || state === 'not-loaded' || state === 'restarted' || state === 'dead' ? null : store;

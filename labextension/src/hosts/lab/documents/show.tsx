@@ -96,7 +96,6 @@ export interface Facts {
   readonly facts: string;
 }
 
-/** Say what a recording is of. */
 export function factsOf({ metadata, startedAt }: FileRecording, runs: readonly Run[]): Facts {
   const label = text(metadata.label) ?? text(runs.find(run => run.label !== null)?.label) ?? trans.__('Recording');
   const when = new Date(startedAt).toLocaleString();

@@ -74,7 +74,6 @@ export class Feeds implements IFeeds, IDisposable {
     }
   }
 
-  /** Someone restarted a kernel. */
   restarted(kernelId: string): void {
     this.get(kernelId)?.restarted();
   }

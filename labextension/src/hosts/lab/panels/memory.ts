@@ -45,41 +45,37 @@ function keyOf(panel: string): string {
   return `taskscope-panel:${panel}`;
 }
 
-/** Workspaces are files that may come from anywhere: what does not fit is left out. */
+/** Workspaces are files that may come from anywhere: of one that does not fit nothing is used. */
 function parse(saved: unknown): PanelMemory {
-  const panel = new Field(saved, 'panel');
-  return {
-    pin: fitting(() => ({ path: panel.at('pin').at('path').text(), kernelId: panel.at('pin').at('kernelId').text() })),
-    views: new Map((fitting(() => panel.at('views').list()) ?? []).flatMap(entry => fitting(() => [entryOf(entry)]) ?? []))
-  };
-}
-
-function fitting<T>(read: () => T): T | null {
   try {
-    return read();
+    const panel = new Field(saved, 'panel');
+    return {
+      pin: panel.at('pin').orNull(pin => ({ path: pin.at('path').text(), kernelId: pin.at('kernelId').text() })),
+      views: new Map(panel.at('views').list().map(entryOf))
+    };
   } catch {
-    return null;
+    return NOTHING;
   }
 }
 
 function entryOf(entry: Field): [string, ChartView] {
   const [recorder, chart] = entry.tuple(2) as [Field, Field];
-  const hidden = fitting(() => chart.at('hidden').list()) ?? [];
-  return [recorder.text(), { view: viewOf(chart.at('view')), hidden: hidden.flatMap(prefix => fitting(() => [prefix.text()]) ?? []) }];
+  return [recorder.text(), { view: viewOf(chart.at('view')), hidden: chart.at('hidden').list().map(prefix => prefix.text()) }];
 }
 
 function viewOf(view: Field): View {
   const kind = view.at('kind').oneOf(['fit', 'follow', 'free']);
-  if (kind === 'fit') {
-    return { kind };
+  switch (kind) {
+    case 'fit':
+      return { kind };
+    case 'follow':
+      return { kind, widthS: view.at('widthS').orNull(widthS => widthS.number()) };
+    case 'free': {
+      const span = view.at('span');
+      const [startS, stopS] = [span.at('startS').number(), span.at('stopS').number()];
+      return startS < stopS ? { kind, span: { startS, stopS } } : span.fail('a span that ends after it begins');
+    }
   }
-  if (kind === 'follow') {
-    const widthS = fitting(() => view.at('widthS').number()) ?? 0;
-    return { kind, widthS: widthS > 0 ? widthS : null };
-  }
-  const span = view.at('span');
-  const [startS, stopS] = [span.at('startS').number(), span.at('stopS').number()];
-  return startS < stopS ? { kind, span: { startS, stopS } } : span.fail('a span that ends after it begins');
 }
 
 const SETTLE_MS = 300;

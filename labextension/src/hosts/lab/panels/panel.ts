@@ -16,7 +16,6 @@ import { PanelTarget, type Pin } from './target';
 
 const LOOK_MS = 1_000;
 
-/** What all panels share. */
 export interface PanelContext {
   readonly owners: Owners;
   readonly sessions: Session.IManager;
@@ -66,7 +65,6 @@ export class ChartPanel extends Widget {
     this._refresh();
   }
 
-  /** Begin, where the panel was left. */
   begin({ pin, views }: PanelMemory): void {
     this._views = new Views(views, () => {
       this._save();
