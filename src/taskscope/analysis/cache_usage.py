@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,8 +80,7 @@ KEYS, BYTES, VALUE = "n_keys", "nbytes", "value"
 _MEASURES = (KEYS, BYTES, VALUE)
 
 
-@dataclass(frozen=True, slots=True)
-class HeldSums:
+class HeldSums(NamedTuple):
     """Cache usage at one moment; `n_unsized` and `n_unvalued` keys are not in `nbytes` and `value`."""
 
     n_keys: int = 0
@@ -92,19 +91,13 @@ class HeldSums:
 
     def plus(self, other: HeldSums, sign: int = 1) -> HeldSums:
         """Return the sum, or with `sign` -1 the difference."""
-        n_keys = self.n_keys + sign * other.n_keys
-        return HeldSums(
-            n_keys,
-            # Rounding keeps sums of floats from returning to 0.
-            self.nbytes + sign * other.nbytes if n_keys else 0.0,
-            self.n_unsized + sign * other.n_unsized,
-            self.value + sign * other.value if n_keys else 0.0,
-            self.n_unvalued + sign * other.n_unvalued,
-        )
+        sums = HeldSums._make(one + sign * more for one, more in zip(self, other, strict=True))
+        # Rounding keeps sums of floats from returning to 0.
+        return sums if sums.n_keys else sums._replace(nbytes=0.0, value=0.0)
 
     def amount(self, measure: str) -> float:
         """Return one of ``n_keys nbytes value``."""
-        return float({KEYS: self.n_keys, BYTES: self.nbytes, VALUE: self.value}[measure])
+        return float(getattr(self, measure))
 
 
 @dataclass(frozen=True, slots=True)
