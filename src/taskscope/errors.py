@@ -6,7 +6,7 @@
     ├── OptionError (ValueError)       an option has a value that cannot work
     ├── UnknownNameError (KeyError)    a table or column that does not exist
     ├── FileError (OSError)            a file cannot be written or read
-    │   ├── DamagedFileError           a saved recording is truncated or not one of ours
+    │   ├── DamagedFileError           a saved recording is truncated, or no recording
     │   └── ExistingFileError          a file of that name exists, and was left alone
     ├── MissingDependencyError (ImportError)   an optional package is needed and absent
     └── StillRunningError (TimeoutError)   what was waited for is not over yet

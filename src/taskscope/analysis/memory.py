@@ -62,7 +62,7 @@ class Allocations(Result):
 
     @property
     def nbytes(self) -> int:
-        """How much it was."""
+        """The bytes of all allocations."""
         return sum(line.nbytes for line in self.lines)
 
     @property

@@ -1,4 +1,4 @@
-"""A small picture of a running block, for front ends without our extension; replaced once a second."""
+"""A small picture of a running block, for front ends without the extension; replaced once a second."""
 
 from __future__ import annotations
 

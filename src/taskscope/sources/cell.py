@@ -84,7 +84,7 @@ def in_kernel() -> bool:
 
 
 def at_cell_end(callback: Callable[[], None]) -> Callable[[], None]:
-    """Call `callback` after each cell, before its end is shown; return a function that ends that.
+    """Call `callback` after each cell, before its end is shown; return a function that ends this.
 
     Without IPython's shell there are no cells.
     """

@@ -97,7 +97,7 @@ class Stopping:
         return log.execution is not None and log.execution == self._execution()
 
     def _is_of_this_moment(self, run: int) -> bool:
-        """Return whether an interrupt of the main thread reaches what waits for this compute, or its cell."""
+        """Return whether an interrupt of the main thread would reach this compute, or its cell."""
         logs = [log for log in self._session.recorder.going() if log.run == run]
         return any(self._is_of_running_cell(log) for log in logs) or self._is_waiting()
 

@@ -139,7 +139,7 @@ class StackLog:
         self.add(-1 - next_run, CLIENT, worker, stack, seconds)
 
     def begin_client(self, next_run: int) -> None:
-        """Drop a client's samples from before this run, of an ended block."""
+        """Start a block before this run: earlier samples between computes are dropped."""
         of = -1 - next_run
         with self._lock:
             self._end_cycle()

@@ -123,7 +123,7 @@ def graph_part(
     links: Links,
     kept: NDArray[np.int32] | None,
 ) -> GraphPart:
-    """Return a piece, with as many of the `links` as name only keys that have been read then."""
+    """Return a part of a graph, with the `links` whose keys are in it or in earlier parts."""
     n_read = at.keys + len(keys)
     links = _within(links, n_read)
     place = GraphPlace(n_read, at.linked + len(links.n_dependencies), at.edges + len(links.edges), at.settled)

@@ -51,7 +51,7 @@ _Sums: TypeAlias = dict[tuple[float, tuple[_Call, ...]], list[float]]
 
 
 class _Running:
-    """A task that runs: since when, and its samples."""
+    """A running task: its start and its samples."""
 
     __slots__ = ("began", "sums")
 
