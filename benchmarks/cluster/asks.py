@@ -15,7 +15,7 @@ from distributed import Client
 import taskscope
 from benchmarks.cluster.processes import cpu_s, processes
 from benchmarks.harness import Table
-from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.connection import Link
 
 _TASK_S = 0.5
 _EACH_S = 1.5

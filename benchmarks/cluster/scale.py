@@ -13,8 +13,7 @@ from benchmarks.harness import Table
 from taskscope.jupyter.feed.feed import CONTROL, DATA, Feed
 from taskscope.session import Session
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.observer import News
+from taskscope.sources.cluster.connection import Link, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Tasks

@@ -9,7 +9,7 @@ import pytest
 from taskscope import session as session_module
 from taskscope.jupyter.feed import feed as feed_module
 from taskscope.model.forklock import ForkLock
-from taskscope.sources.cluster.adapter import methods
+from taskscope.sources.cluster import adapter
 from tests.support.child_process import in_forked_child
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system can
     [
         (session_module._current._lock, session_module.current),
         (feed_module._current._lock, feed_module.current),
-        (methods._lock, lambda: methods.release(object())),  # type: ignore[arg-type]  # any observer
+        (adapter._lock, lambda: adapter.release(object())),  # type: ignore[arg-type]  # any observer
     ],
     ids=["session", "feed", "clients"],
 )

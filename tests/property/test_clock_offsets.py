@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskscope.sources.cluster.clocks import MAX_DRIFT, ClockFilter, Exchange
+from taskscope.sources.cluster.workers import MAX_DRIFT, ClockFilter, Exchange
 
 SLACK_S = 1e-6
 """For floating-point numbers of the size of wall clocks."""
@@ -68,6 +68,6 @@ def test_choosing_another_exchange_fails_the_property(
 ) -> None:
     told = [[(0.1, 0.1), (0.0, 0.01), (0.4, 0.0)]]
     check(5.0, 0.0, told)
-    monkeypatch.setattr("taskscope.sources.cluster.clocks.min", chosen, raising=False)
+    monkeypatch.setattr("taskscope.sources.cluster.workers.min", chosen, raising=False)
     with pytest.raises(AssertionError):
         check(5.0, 0.0, told)

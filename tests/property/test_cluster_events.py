@@ -15,7 +15,7 @@ from taskscope.analysis.totals import prefix_progress
 from taskscope.record import Recorder
 from taskscope.sources.cluster import rows
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.observer import News
+from taskscope.sources.cluster.connection import News
 from taskscope.sources.cluster.rows import TimedExecutions, read_executions, record_executions
 from taskscope.sources.cluster.runs import TrackedRun
 from tests.support.clusters.scheduler_events import World

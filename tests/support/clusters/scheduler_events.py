@@ -9,8 +9,7 @@ from typing import Any
 from taskscope.model.clock import Clock
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.observer import Event, News
+from taskscope.sources.cluster.connection import Event, Link, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Tasks

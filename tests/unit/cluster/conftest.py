@@ -7,7 +7,7 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
-from taskscope.sources.cluster import link, scheduler, source
+from taskscope.sources.cluster import connection, scheduler, source
 from tests.support.waiting import PATIENCE_S
 
 # As in distributed's own tests: workers are forked from one process that has imported it, in no time.
@@ -20,8 +20,8 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "READY_S", PATIENCE_S)
     monkeypatch.setattr(scheduler, "READY_S", PATIENCE_S)
     monkeypatch.setattr(source, "SETTLE_S", PATIENCE_S)
-    monkeypatch.setattr(link, "_CONNECT_S", PATIENCE_S)
-    monkeypatch.setattr(link, "_JOIN_S", PATIENCE_S)
+    monkeypatch.setattr(connection, "_CONNECT_S", PATIENCE_S)
+    monkeypatch.setattr(connection, "_JOIN_S", PATIENCE_S)
     monkeypatch.setattr(scheduler, "_FLUSH_S", PATIENCE_S)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator
 
 from taskscope.model.keys import split_key
 from taskscope.record import Holding
-from taskscope.sources.cluster.link import try_ask
+from taskscope.sources.cluster.connection import try_ask
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Tasks
 from taskscope.sources.cluster.workers import Watched

@@ -11,10 +11,17 @@ from taskscope.model.guard import Guard
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.tables.activities import Transfer
 from taskscope.record import LaneKey
-from taskscope.sources.cluster.clocks import Exchange, host_of
-from taskscope.sources.cluster.observer import unpacked
+from taskscope.sources.cluster.connection import unpacked
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.workers import Watched, Worker, amount, is_possible, thread_id
+from taskscope.sources.cluster.workers import (
+    Exchange,
+    Watched,
+    Worker,
+    amount,
+    host_of,
+    is_possible,
+    thread_id,
+)
 from taskscope.sources.sampled import SentFunctions, counted_cycles
 
 _CYCLE_S = 1.0

@@ -1,7 +1,7 @@
 """Plugins that record what a scheduler and its workers do, and send it to one client.
 
 This module runs on the scheduler and on workers, where taskscope need not be installed: it is sent as source
-text (`taskscope.sources.cluster.observer`), and imports the standard library, msgpack and distributed only.
+text (`taskscope.sources.cluster.connection`), and imports the standard library, msgpack and distributed only.
 
 `SchedulerObserver` keeps a bounded list of events in order of time, which the client reads. A later state of
 a task replaces its last event while that is unread, so a task that began and ended between two reads has one
@@ -81,7 +81,7 @@ def bounded(steps: Any) -> Any:
 
 
 def host_of(address: str) -> str:
-    """Return the machine that an address is on: see `taskscope.sources.cluster.clocks.host_of`."""
+    """Return the machine that an address is on: see `taskscope.sources.cluster.workers`."""
     scheme, _, rest = address.rpartition("://")
     return rest.split("/", maxsplit=1)[0] if scheme == "inproc" else rest.rpartition(":")[0] or rest
 

@@ -2,7 +2,7 @@
 
 A worker corrects its times by its clock's difference to the scheduler's: one unfiltered measurement per
 heartbeat, which on a busy machine is off by tens of milliseconds. The worker's plugin sends the correction
-with each task; it is taken out, and the measured one (`taskscope.sources.cluster.clocks`) put in.
+with each task; it is taken out, and the measured one (`taskscope.sources.cluster.workers`) put in.
 """
 
 from __future__ import annotations

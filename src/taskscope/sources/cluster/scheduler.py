@@ -17,14 +17,21 @@ from taskscope.model.guard import Guard
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.clocks import SchedulerClock
+from taskscope.sources.cluster.connection import (
+    ClientRefs,
+    Link,
+    LoopThread,
+    Observer,
+    RateLimiter,
+    ThreadSafeEvent,
+    packed,
+    try_ask,
+)
 from taskscope.sources.cluster.holdings import Holdings
-from taskscope.sources.cluster.link import ClientRefs, Link, LoopThread, RateLimiter, ThreadSafeEvent, try_ask
-from taskscope.sources.cluster.observer import Observer, packed
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
 from taskscope.sources.cluster.tasks import TO_RUN, Tasks
-from taskscope.sources.cluster.workers import Watched, Workers, WorkerSampler
+from taskscope.sources.cluster.workers import SchedulerClock, Watched, Workers, WorkerSampler
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS, Sought
 
 READY_S = 2.0
@@ -249,11 +256,11 @@ class WatchedScheduler:
     async def _poll_once(self, over: Sequence[TrackedRun], *, at_end: bool) -> None:
         """Read events, the last ones of workers where runs are over, and what workers have in memory."""
         if not self.client_refs.have_left:
-            await self._clock.look(self._limiter)
+            await self._clock.look()
         with self._limiter:
             at_once = bool(over)
             # Between two polls a worker may have died and others done its tasks.
-            if self._limiter.is_identity_due() or at_once:
+            if self._limiter.is_listing_due() or at_once:
                 await self._list_workers()
             if at_end or any(self._is_long(run) for run in over):
                 await self._flush()
@@ -285,7 +292,7 @@ class WatchedScheduler:
         return self._wanted.packed()
 
     async def _list_workers(self) -> None:
-        with self._limiter.limited("identity"):
+        with self._limiter.listing():
             identity = await self._link.ask("identity", **adapter.all_workers())
         self.workers.update(identity)
         self._tasks.news.forget(self.workers.present)

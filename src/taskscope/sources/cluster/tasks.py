@@ -13,8 +13,8 @@ from taskscope.model.keys import key_text, split_key
 from taskscope.model.tables.activities import Steal
 from taskscope.model.tables.workers import Scheduled
 from taskscope.sources.cluster.adapter import Submission
+from taskscope.sources.cluster.connection import Event, News
 from taskscope.sources.cluster.news import WorkerNews
-from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.workers import DAY_S, Watched, WorkerSampler, WorkersLife, is_possible

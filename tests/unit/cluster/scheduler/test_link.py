@@ -6,7 +6,7 @@ import threading
 
 from tornado.tcpclient import TCPClient
 
-from taskscope.sources.cluster.link import Link, LoopThread
+from taskscope.sources.cluster.connection import Link, LoopThread
 from tests.support.waiting import PATIENCE_S
 
 

@@ -20,8 +20,8 @@ from distributed import Client, Event, LocalCluster, wait
 import taskscope
 from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster import observer
-from taskscope.sources.cluster.observer import Observer
+from taskscope.sources.cluster import connection
+from taskscope.sources.cluster.connection import Observer
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import what_is_there
 from tests.support.waiting import until
@@ -210,14 +210,14 @@ def test_a_scheduler_that_gave_an_odd_answer_is_asked_again_by_the_next_block(
 def test_a_worker_that_cannot_run_the_plugin_works_and_that_is_said(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plugin = observer.worker_plugin
+    plugin = connection.worker_plugin
     with monkeypatch.context() as other:
         source = zlib.compress(b"raise SyntaxError('another Python')")
-        other.setattr(observer, "_plugins", lambda: {"source": source, "code": b"", "magic": b""})
+        other.setattr(connection, "_plugins", lambda: {"source": source, "code": b"", "magic": b""})
         broken = plugin("taskscope-broken")
     # The plugin is for whatever scheduler is observed next.
     monkeypatch.setattr(uuid, "uuid4", lambda: SimpleNamespace(hex="broken"))
-    monkeypatch.setattr(observer, "worker_plugin", lambda _name: broken)
+    monkeypatch.setattr(connection, "worker_plugin", lambda _name: broken)
     until(lambda: client.run_on_scheduler(n_observers) == 0)
     before = client.run(on_worker)
     with taskscope.profile(display=False) as run:

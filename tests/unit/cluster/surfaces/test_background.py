@@ -18,8 +18,8 @@ from taskscope.errors import OptionError, StillRunningError
 from taskscope.model.recording import RecordedData
 from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster.clocks import HostClocks
 from taskscope.sources.cluster.scheduler import WatchedScheduler
+from taskscope.sources.cluster.workers import HostClocks
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import read_truth, work
 from tests.support.shell import shell_with_taskscope

@@ -17,7 +17,7 @@ from taskscope.errors import StillRunningError
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.sources.cluster import scheduler, source
-from taskscope.sources.cluster.link import ClientRefs
+from taskscope.sources.cluster.connection import ClientRefs
 from taskscope.sources.cluster.runs import Computes
 from taskscope.sources.cluster.scheduler import Wanted, WatchedScheduler
 from tests.support.fakes.clock import FakeClock

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from taskscope.sources.cluster.observer import Event
+from taskscope.sources.cluster.connection import Event
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_events import HERE, THERE, World
 from tests.support.fakes.clock import FakeClock

@@ -123,7 +123,7 @@ def test_they_are_in_files_and_in_the_summary(client: Client, tmp_path: Path) ->
     for name in ("a", "b"):
         loaded = taskscope.load(tmp_path / f"{name}.taskscope")
         assert as_lists(loaded, "metrics") == as_lists(recording, "metrics")
-    assert any(line.startswith("CPU time") for line in recording.summary().splitlines())
+    assert "CPU" in recording.summary()
     recording.save(tmp_path / "c.taskscope", redact=True)
     assert {m.prefix for m in taskscope.load(tmp_path / "c.taskscope").metrics}.isdisjoint({"whirl"})
 

@@ -16,7 +16,7 @@ import taskscope
 from taskscope.model.tables.records import Message
 from taskscope.record import messages
 from taskscope.recording import Recording
-from taskscope.sources.cluster.observer import Event
+from taskscope.sources.cluster.connection import Event
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_events import HERE, World
 from tests.support.clusters.tasks import work_after
