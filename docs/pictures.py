@@ -15,7 +15,7 @@ from tests.browser.harness.server import Server, running_server
 
 FOLDER = Path(__file__).parent / "pictures"
 CAUSES = Path(__file__).parent / "causes.md"
-TITLES = Path(__file__).parent.parent / "labextension/src/charts/tasks/why/words.ts"
+TITLES = Path(__file__).parent.parent / "labextension/src/charts/tasks/why/findings.tsx"
 LOAD = """
 import numpy as np, dask, dask.array as da
 from taskscope import Dashboard, ProgressWidget
