@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import math
+import re
 import subprocess
 import sys
 import time
@@ -45,7 +46,7 @@ def test_nothing_is_left_on_the_scheduler(end: str) -> None:
         ) as cluster,
         Client(cluster) as client,
     ):
-        before = client.run_on_scheduler(what_is_there)
+        before, on_workers = client.run_on_scheduler(what_is_there), client.run(on_worker)
         with subprocess.Popen(
             [sys.executable, "-c", SCRIPT, cluster.scheduler_address],
             stdin=subprocess.PIPE,
@@ -56,6 +57,7 @@ def test_nothing_is_left_on_the_scheduler(end: str) -> None:
             assert process.stdin is not None
             assert process.stdout.readline() == "there\n"
             during = client.run_on_scheduler(what_is_there)
+            assert client.run(on_worker) != on_workers
             if end == "killed":
                 process.kill()
             else:
@@ -65,6 +67,7 @@ def test_nothing_is_left_on_the_scheduler(end: str) -> None:
         assert added["handlers"] == {name, f"{name}-clock", f"{name}-flush"}
         assert [name.partition("-")[0] for name in added["plugins"]] == ["taskscope"]
         until(lambda: client.run_on_scheduler(what_is_there) == before)
+        until(lambda: client.run(on_worker) == on_workers)
 
 
 def test_of_a_scheduler_that_forbids_it_nothing_is_recorded_and_that_is_said() -> None:
@@ -237,6 +240,23 @@ def test_a_worker_that_cannot_run_the_plugin_works_and_that_is_said(
         for n in range(2)
     ]
     until(lambda: client.run(on_worker) == before)
+
+
+def test_a_plugin_that_raises_fails_no_task_and_is_counted(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = "def broken(*_): raise ValueError('broken')\nWorkerObserver.measure = broken\n"
+    source = connection._source("taskscope.sources.cluster.plugin") + broken.encode()
+    monkeypatch.setattr(
+        connection, "_plugins", lambda: {"source": zlib.compress(source), "code": b"", "magic": b""}
+    )
+    until(lambda: client.run_on_scheduler(n_observers) == 0)
+    with taskscope.profile(display=False) as run:
+        assert client.gather(client.map(abs, range(-9, 0), pure=False)) == list(range(9, 0, -1))
+    assert [status for (status,) in rows(run.recording, "tasks", "status")] == ["finished"] * 9
+    texts = [text for (text,) in rows(run.recording, "messages", "text")]
+    counts = [int(re.match(r"(\d+) measurements of worker \d failed", text)[1]) for text in texts]  # type: ignore[index] # each is one
+    assert sum(counts) == 9
 
 
 def on_worker(dask_worker: Any) -> list[str]:
