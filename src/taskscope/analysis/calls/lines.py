@@ -89,11 +89,13 @@ class Lines(Result):
     durations of these tasks, and `counting_seconds` the part that counting took as measured in it (the
     interpreter needs about as much again to call it); both are NaN where no line was counted.
 
-    Notes ----- Seconds are estimates. Samples stand for the time since the one before, scaled so that those
-    of a prefix add up to the durations of its tasks; estimated is where in a task it went. The standard error
-    of a share ``p`` of a prefix is ``sqrt(p (1 - p) / n)``, where ``n`` is the square of the samples' sum
-    over the sum of their squares; those of prefixes add up in squares. A line that calls itself again counts
-    once for each sample. Tasks that no sample met have no lines.
+    Notes
+    -----
+    Seconds are estimates. Samples stand for the time since the one before, scaled so that those of a prefix
+    add up to the durations of its tasks; estimated is where in a task it went. The standard error of a share
+    ``p`` of a prefix is ``sqrt(p (1 - p) / n)``, where ``n`` is the square of the samples' sum over the sum
+    of their squares; the errors of prefixes add up in squares. A line that calls itself again counts once
+    for each sample. Tasks that no sample met have no lines.
     """
 
     functions: tuple[FunctionLines, ...]
