@@ -229,7 +229,6 @@ class Block:
             finally:
                 self._close_window()
             self.result = self._saved(self.result)
-            self._is_over.set()
         return self.result
 
     def show(self, recording: Recording) -> None:
@@ -409,6 +408,9 @@ class Block:
     def wait(self, timeout: float | None = None) -> Recording:
         """Return the recording once it is complete; see `taskscope.Recording.wait`."""
         timeout = _checked(timeout)
+        if self._left is None:
+            # It is complete, or still open: no other thread completes it.
+            return self.recording
         if not self._is_over.is_set() and self.session.cluster.schedulers.run_here:
             raise StillRunningError(
                 "the scheduler runs in this thread's event loop, which cannot go on while it is waited for; "

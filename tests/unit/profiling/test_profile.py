@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from contextlib import suppress
 from pathlib import Path
 
 import dask
@@ -174,6 +175,21 @@ def test_a_block_is_used_once_and_has_nothing_before() -> None:
         pass
     with pytest.raises(TaskscopeError, match="make a new one for each block"), run:
         pass
+
+
+def test_waiting_for_a_block_that_no_other_thread_completes_returns_the_rows_there_are() -> None:
+    run = taskscope.profile(display=False)
+    with pytest.raises(TaskscopeError, match="nothing is recorded yet"):
+        run.wait()
+    with run:
+        compute()
+        inside = run.wait().table("tasks")["key"]
+    assert list(inside) == list(run.wait().table("tasks")["key"])
+    interrupted = taskscope.profile(display=False)
+    with suppress(KeyboardInterrupt), interrupted:
+        raise KeyboardInterrupt
+    assert interrupted.wait() is interrupted.recording
+    assert run.recording.wait() is run.recording
 
 
 def test_a_plain_script_loads_nothing_of_jupyter() -> None:
