@@ -25,16 +25,8 @@ _HEAD = "border:0;border-bottom:1px solid currentColor;font-weight:600;"
 class Section:
     """A title, a table of texts and notes below it: the one source of a result's text and HTML.
 
-    Parameters
-    ----------
-    title
-        One line.
-    head, rows
-        The cells of the table; an empty head is left out.
-    notes
-        Lines below the table.
-    left
-        How many columns at its beginning are aligned to the left; the last one is too with `is_last_left`.
+    An empty `head` is left out. The first `left` columns are aligned to the left, and the last one with
+    `is_last_left`.
     """
 
     title: str

@@ -47,7 +47,7 @@ Cause: TypeAlias = Literal[
 
 ``interpreter-lock``: threads took turns in running Python. ``lock``: tasks took turns at a lock of the user's
 own. ``oversubscribed``: tasks started threads of their own, and together they were more than the cores.
-``waiting``: tasks waited for files, the network, sleep or others. ``short-tasks``: handing tasks over took
+``waiting``: tasks waited for files, the network, sleep or others. ``short-tasks``: scheduling tasks took
 longer than running them. ``few-tasks``: fewer tasks than workers. ``serial-step``: a step unlike all others
 ran alone. ``long-chain``: tasks that need each other. ``stragglers``: few tasks took far longer than those
 like them. ``recomputed``: the same tasks ran in several computes. ``memory-pressure``: results went to disk.
