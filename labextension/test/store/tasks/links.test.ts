@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { TaskStore } from '../../../src/store';
 import { LATE_MS } from '../../../src/store/tasks/links';
-import { RowNumbers } from '../../../src/store/tasks/task-table';
+import { RowNumbers } from '../../../src/store/tasks/lane-rows';
 import type { LinkRows } from '../../../src/wire';
 import { batchOf } from '../rows';
 
