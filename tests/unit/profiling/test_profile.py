@@ -216,6 +216,6 @@ def test_a_block_as_a_value_is_its_result_or_says_that_there_is_none_yet() -> No
 
 def test_a_block_that_has_ended_is_not_waited_for() -> None:
     with taskscope.profile() as run:
-        dask.delayed(len)("ab").compute()
+        dask.delayed(len)("ab").compute(scheduler="sync")
     assert run.wait(PATIENCE_S) is run.recording
     assert run.recording.table("tasks")["prefix"].tolist() == ["len"]

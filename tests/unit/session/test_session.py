@@ -159,5 +159,5 @@ def test_a_recording_is_taken_while_another_thread_imports_distributed(
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", ModuleType("distributed"))
     with taskscope.profile() as run:
-        dask.delayed(len)("ab").compute()
+        dask.delayed(len)("ab").compute(scheduler="sync")
     assert "distributed" not in run.recording.metadata

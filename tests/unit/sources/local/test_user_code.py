@@ -49,16 +49,16 @@ def _functions(compute: Callable[[], object]) -> set[str]:
 @pytest.mark.parametrize(
     ("compute", "named"),
     [
-        (lambda: delayed(load)(1).compute(), f"load ({_line(load)})"),
-        (lambda: delayed(functools.partial(load, 1))().compute(), f"load ({_line(load)})"),
+        (lambda: delayed(load)(1).compute(scheduler="sync"), f"load ({_line(load)})"),
+        (lambda: delayed(functools.partial(load, 1))().compute(scheduler="sync"), f"load ({_line(load)})"),
         (
-            lambda: delayed(_decorated(load))(1).compute(),
+            lambda: delayed(_decorated(load))(1).compute(scheduler="sync"),
             f"load ({_line(load)})",
         ),
-        (lambda: delayed(Model().predict)(1).compute(), f"predict ({_line(Model.predict)})"),
-        (lambda: delayed(Model())(1).compute(), f"__call__ ({_line(Model.__call__)})"),
+        (lambda: delayed(Model().predict)(1).compute(scheduler="sync"), f"predict ({_line(Model.predict)})"),
+        (lambda: delayed(Model())(1).compute(scheduler="sync"), f"__call__ ({_line(Model.__call__)})"),
         (lambda: db.from_sequence([1, 2]).map(load).compute(scheduler="sync"), f"load ({_line(load)})"),
-        (lambda: da.ones(4, chunks=2).map_blocks(load).compute(), f"load ({_line(load)})"),
+        (lambda: da.ones(4, chunks=2).map_blocks(load).compute(scheduler="sync"), f"load ({_line(load)})"),
     ],
 )
 def test_tasks_name_the_users_function_and_its_place(compute: Callable[[], object], named: str) -> None:
@@ -66,7 +66,7 @@ def test_tasks_name_the_users_function_and_its_place(compute: Callable[[], objec
 
 
 def test_functions_of_libraries_are_not_named() -> None:
-    assert _functions(lambda: delayed(operator.add)(1, 2).compute()) == set()
+    assert _functions(lambda: delayed(operator.add)(1, 2).compute(scheduler="sync")) == set()
 
 
 def test_a_function_that_was_defined_anew_under_its_name_has_its_new_place() -> None:
@@ -75,12 +75,12 @@ def test_a_function_that_was_defined_anew_under_its_name_has_its_new_place() -> 
 
     first = work
     with taskscope.profile() as run:
-        delayed(work)().compute()
+        delayed(work)().compute(scheduler="sync")
 
         def work() -> int:  # as a cell that runs again does
             return 2
 
-        delayed(work)().compute()
+        delayed(work)().compute(scheduler="sync")
     tasks = run.recording.to_pandas("tasks")
     assert list(zip(tasks["group"], tasks["function"], strict=True)) == [
         ("work", f"work ({_line(first)})"),
@@ -90,7 +90,7 @@ def test_a_function_that_was_defined_anew_under_its_name_has_its_new_place() -> 
 
 def test_a_compute_has_the_line_of_the_users_code_that_called_it() -> None:
     with taskscope.profile() as run:
-        delayed(load)(1).compute()
+        delayed(load)(1).compute(scheduler="sync")
     runs = run.recording.to_pandas("runs")
     assert runs["called_from"].tolist() == [
         _line(test_a_compute_has_the_line_of_the_users_code_that_called_it, 2)
