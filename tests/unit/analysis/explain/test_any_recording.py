@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -104,16 +103,6 @@ def test_an_explanation_has_prices_within_the_makespan_or_a_reason(recording: Re
     assert bool(found) == bool(found.findings) or found.reason is None
     for finding in found.findings:
         assert finding.low_s <= finding.worth_s <= finding.high_s <= found.makespan_s * (1 + 1e-9)
-
-
-@given(recordings())
-def test_each_sentence_of_an_explanation_is_short(recording: Recording) -> None:
-    found = recording.explain()
-    texts = [text for finding in found for text in (finding.text, finding.advice)]
-    sentences = [
-        part for text in [*texts, found.verdict or ""] for part in re.split(r"\. (?=[A-Z0-9])", text)
-    ]
-    assert [sentence for sentence in sentences if len(sentence.split()) > 25] == []
 
 
 @given(recordings(), st.integers(1, 9))

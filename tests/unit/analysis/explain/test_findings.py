@@ -5,6 +5,7 @@ import json
 import linecache
 import math
 import queue
+import re
 import socket
 import subprocess
 import threading
@@ -15,7 +16,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from taskscope.analysis.explain.finding import Cause
+from taskscope.analysis.explain.finding import Cause, Explanation
 from taskscope.model.keys import key_block
 from taskscope.model.tables.activities import ACTIVITIES, ActivityColumns, ActivityRows
 from taskscope.model.tables.records import CLUSTER, Lane, Message
@@ -27,6 +28,20 @@ from tests.support.recordings.stacks import Sample, stacks_of
 from tests.support.recordings.task_blocks import Row
 
 TOKEN = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def _each_sentence_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    explain = Recording.explain
+
+    def checked(recording: Recording, run: int | None = None) -> Explanation:
+        found = explain(recording, run)
+        texts = [found.verdict or "", *(text for one in found for text in (one.text, one.advice))]
+        sentences = [part for text in texts for part in re.split(r"\. (?=[A-Z0-9])", text)]
+        assert [sentence for sentence in sentences if len(sentence.split()) > 25] == []
+        return found
+
+    monkeypatch.setattr(Recording, "explain", checked)
 
 
 def filled(
