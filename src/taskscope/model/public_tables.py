@@ -67,6 +67,14 @@ _DECLARED = (
             shown(Lane, "thread"),
             shown(RowBlock, "start", name="start_s"),
             derived("stop_s", "number", "When it ended.", unit="s", optional=True, is_time=True),
+            derived(
+                "queued_s",
+                "number",
+                "How long the results that it needs were in memory before it began; without any, how long "
+                "after the compute it began.",
+                unit="s",
+                optional=True,
+            ),
             *_OF_TASKS,
             derived("error", "text", "What it raised, type and message.", optional=True),
         ),

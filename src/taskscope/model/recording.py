@@ -178,10 +178,36 @@ def _tasks(recording: RecordedData) -> Columns:
         "thread": np.array([n.thread for n in recording.lanes], np.int64)[lane],
         "start_s": tasks.start,
         "stop_s": np.where(tasks.status == RUNNING, np.nan, tasks.stop),
+        "queued_s": _queued(recording),
         **{{"nbytes": "result_bytes"}.get(name, name): values for name, values in tasks.measured().items()},
         **flags,
         "error": _errors(tasks),
     }
+
+
+_ROUNDED_S = 1e-5
+"""Times of results may be rounded by less than this."""
+
+
+def _queued(recording: RecordedData) -> NDArray[np.float64]:
+    """Return how long each task had its inputs before it began; NaN where that is unknown."""
+    ready = {run: _ready_times(graph) for run, graph in recording.graphs.items()}
+    waits = [block.start - ready[block.run][block.task] for block in recording.blocks]
+    queued: NDArray[np.float64] = np.concatenate([np.empty(0), *waits])
+    # Of several attempts, the inputs of the last one are known.
+    queued[queued < -_ROUNDED_S] = np.nan
+    queued[queued < 0] = 0.0
+    return queued
+
+
+def _ready_times(graph: GraphColumns) -> NDArray[np.float64]:
+    """Return when the last input of each key entered memory; of a key without inputs, when data did."""
+    if not graph.known:
+        return np.full(len(graph.group), np.nan)
+    ready = np.full(len(graph.group), graph.enter_zero)
+    entered = np.nan_to_num(graph.enter_times(), nan=np.inf)
+    np.maximum.at(ready, graph.edge_sources(), entered[graph.edges])
+    return np.where(np.isinf(ready), np.nan, ready)
 
 
 def _errors(tasks: TaskBlock) -> NDArray[np.object_]:

@@ -12,15 +12,17 @@ import pytest
 from taskscope.errors import UnknownNameError
 from taskscope.model.public_tables import TABLES
 from taskscope.model.tables.records import BEFORE
+from taskscope.record import Recorder
 from taskscope.recording import Recording
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.every_row import empty_recording, recording_of_every_row
+from tests.support.recordings.run_writing import DIAMOND, begin_run, end_run, write_task
 
 DESIGNED = {
     "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error send_s"
     " received_s materialize_s order_s initialize_s pool_start_s lock_share graph_bytes"
     " largest_argument largest_argument_bytes called_from",
-    "tasks": "run key prefix group span function lane worker thread start_s stop_s cpu_s status"
+    "tasks": "run key prefix group span function lane worker thread start_s stop_s queued_s cpu_s status"
     " observed_by result_bytes error",
     "activities": "run key lane activity start_s stop_s source nbytes error",
     "transfers": "worker peer direction start_s stop_s nbytes compressed_bytes n_keys keys",
@@ -98,25 +100,44 @@ def test_tasks_say_what_was_measured_and_leave_out_what_was_not(recording: Recor
         {
             "run": 0, "key": "('load-1', 0)", "prefix": "load", "group": "load-1", "span": None,
             "function": None,
-            "lane": 0, "worker": own, "thread": 7, "start_s": 0.5, "stop_s": 1.0, "cpu_s": 0.25,
+            "lane": 0, "worker": own, "thread": 7, "start_s": 0.5, "stop_s": 1.0,
+            "queued_s": 0.5, "cpu_s": 0.25,
             "status": "finished", "observed_by": "worker", "result_bytes": 800.0,
             "error": None,
         },
         {
             "run": 0, "key": "total-ab12", "prefix": "total", "group": "total", "span": None,
             "function": None,
-            "lane": 0, "worker": own, "thread": 7, "start_s": 1.0, "stop_s": 1.5, "cpu_s": 0.125,
+            "lane": 0, "worker": own, "thread": 7, "start_s": 1.0, "stop_s": 1.5,
+            "queued_s": 0.0, "cpu_s": 0.125,
             "status": "erred", "observed_by": "worker", "result_bytes": None,
             "error": "ValueError: no",
         },
         {
             "run": 0, "key": "('load-1', 1)", "prefix": "load", "group": "load-1", "span": None,
             "function": None,
-            "lane": 1, "worker": own, "thread": -1, "start_s": 0.25, "stop_s": 2.0, "cpu_s": None,
+            "lane": 1, "worker": own, "thread": -1, "start_s": 0.25, "stop_s": 2.0,
+            "queued_s": 0.25, "cpu_s": None,
             "status": "lost", "observed_by": "scheduler", "result_bytes": None,
             "error": None,
         },
     ]  # fmt: skip
+
+
+def test_a_task_is_queued_from_when_the_last_result_that_it_needs_was_in_memory(
+    fake_clock: FakeClock,
+) -> None:
+    recorder = Recorder(clock=fake_clock)
+    log = begin_run(recorder, DIAMOND, data={"data": 8.0})
+    starts = {("x", 0): 0.5, ("x", 1): 1.0, "sum": 3.25, "last": 4.5}
+    for key, start_s in starts.items():
+        write_task(log, key, log.start + start_s, log.start + start_s + 1)
+    end_run(log, stop=log.start + 6)
+    recorder.pull_all()
+    tasks = Recording.of(recorder.snapshot()).to_pandas("tasks").set_index("key")
+    assert tasks.queued_s.to_dict() == pytest.approx(
+        {"('x', 0)": 0.5, "('x', 1)": 1.0, "sum": 3.25 - 2.0, "last": 4.5 - 4.25}
+    )
 
 
 def test_activities_of_a_local_run_are_its_computations(recording: Recording) -> None:
