@@ -228,6 +228,7 @@ class WatchedScheduler:
             await self._flush()
         await self._observe(may_rest=True)
         self._fold()
+        self._tasks.drop_forgotten()
         self.owes_news = False
 
     async def _rest(self) -> None:

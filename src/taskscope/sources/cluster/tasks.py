@@ -26,6 +26,8 @@ _OF_TASKS = frozenset(("end", "attempt", "state", "steal", "lost"))
 _MANY = 1_000
 """From so many keys of a run on they are counted here, once a poll, and not by each reader."""
 _MOST_HELD = 200_000
+_NEWS_S = 3.0
+"""Longer than workers' messages take: one a second, and a poll's pause."""
 
 
 class _Task:
@@ -93,6 +95,8 @@ class Tasks:
         self._ending: set[Hashable] = set()
         self._afterwards: list[Event] = []
         self._life = WorkersLife(watched.workers, watched.recorder, samples, lambda: bool(self._runs))
+        self._forgotten: deque[tuple[float, Hashable, _Task]] = deque()
+        """When tasks were found to be forgotten by the scheduler."""
         self._changed: set[TrackedRun] = set()
         self._counted: set[TrackedRun] = set()
         self.opened = -math.inf
@@ -228,6 +232,7 @@ class Tasks:
 
     def fold(self, *, knows_all: bool, retried: frozenset[Hashable] = frozenset()) -> None:
         """Apply the events that were read to runs; `knows_all`: no submission is on its way."""
+        self.drop_forgotten(_NEWS_S)
         self._rows.compare_clocks()
         coming = {event[1] for event in self._held if event[0] == "early"}
         self._begin_early(set(self._early_runs.values()) - coming)
@@ -247,6 +252,14 @@ class Tasks:
         if not self._held and self._graph is None:
             self._settle()
         self._record_waiting()
+
+    def drop_forgotten(self, older_s: float = 0.0) -> None:
+        """Drop the tasks that the scheduler forgot so many seconds ago or earlier."""
+        before = self._recorder.clock.perf_counter() - older_s
+        while self._forgotten and self._forgotten[0][0] <= before:
+            _, key, task = self._forgotten.popleft()
+            if self._tasks.get(key) is task:
+                del self._tasks[key]
 
     @property
     def has_strangers(self) -> bool:
@@ -423,7 +436,7 @@ class Tasks:
     def _ask_for(self, run: TrackedRun, key: Hashable, state: str | None) -> None:
         """Register that a run needs a task, which was in this state at that time."""
         task = self._tasks.get(key)
-        if task is None:
+        if task is None or task.state == "forgotten":
             task = self._tasks[key] = _Task(run)
         elif task.run is not run:
             # A running task belongs to the run that requested it first, a later execution to the last.
@@ -466,7 +479,8 @@ class Tasks:
             self.processing[key] = run
             run.send(key, (str(worker), label), min(self._on_axis(moment), now) if moment else now)
         elif state == "forgotten":
-            del self._tasks[key]
+            # Workers send samples of it up to a second later.
+            self._forgotten.append((now, key, task))
 
     def _lose(self, key: Hashable, address: str, moment: float, *, is_expected: bool) -> None:
         task = self._tasks.get(key)

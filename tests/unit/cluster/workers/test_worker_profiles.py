@@ -16,7 +16,10 @@ from distributed import Client
 import taskscope
 from taskscope.model.tables.stacks import StackColumns
 from taskscope.session import current
+from taskscope.sources.cluster.plugin import pack
+from tests.support.clusters.scheduler_events import HERE, World
 from tests.support.clusters.tasks import spend
+from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import until
 
 
@@ -94,6 +97,20 @@ def test_samples_have_their_worker_and_their_time(client: Client, tmp_path: Path
         assert profile.n_samples == recording.profile(prefix=name, worker=of_lane[lane].worker).n_samples > 0
     starts = recording.stacks.rows.start - recording.zero_s
     assert -1.0 <= float(starts.min()) <= float(starts.max()) <= max(map(float, table["stop_s"]))
+
+
+def test_samples_of_tasks_that_the_scheduler_has_forgotten_are_kept(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    run = world.begin(["gone-1"])
+    world.tell(*world.graph({"gone-1": []}), world.send("gone-1"))
+    fake_clock.advance(1.0)
+    world.tell(world.end("gone-1"), world.state("gone-1", "forgotten"))
+    stack = ("gone-1", 0.5, [(0, 0)], 1, 0.02, 0.0004, 0.0, 0.0)
+    samples = {"functions": [("work", "work.py", 1)], "stacks": [stack], "has_lines": False}
+    world.tell(("news", HERE, pack({"samples": samples})))
+    world.finish(run)
+    recorder = world.recorder
+    assert recorder.stacks.between(run.log.run, None).prefixes == ("gone",)
 
 
 def has_samples(run: Any, prefix: str) -> bool:
