@@ -151,10 +151,6 @@ class FrameWriter:
         self._waiting, self._n_bytes = {}, 0
         self._put(self._encoder.batch(batch, is_last=is_last))
 
-    def n_added(self, table: str) -> int:
-        """Return how many rows of a table were added."""
-        return self._added[table]
-
     def add(self, table: str, columns: Columns) -> None:
         """Add rows to the next frame, or to as many as they need, if the stream has such a table."""
         if table not in self._tables:

@@ -27,11 +27,6 @@ class ActivityLog(Log[ActivityRows]):
         self.logged: RecentLog[Transfer] = RecentLog(_MAX_TRANSFERS)
         """Transfers in the workers' own logs."""
 
-    @property
-    def n_sources(self) -> int:
-        """How many sources there are; the first is none."""
-        return len(self._sources)
-
     def add(
         self,
         run: int,
