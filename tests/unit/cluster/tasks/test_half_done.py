@@ -22,6 +22,7 @@ def first_or_later(number: int, name: str) -> int:
 def test_a_widget_made_when_some_tasks_of_a_map_are_done_counts_all(client: Client) -> None:
     futures = client.map(first_or_later, range(10), name="later-map", pure=False)
     until(lambda: sum(future.done() for future in futures) == 4)
+    until(lambda: client.run_on_scheduler(is_unobserved))
     with taskscope.profile(display=False) as run, closing(taskscope.ProgressWidget()) as widget:
         until(lambda: (widget.state, widget.finished, widget.total) == ("running", 4, 10))
         Event("later-map", client=client).set()
@@ -43,6 +44,7 @@ def test_of_a_graph_all_tasks_count_with_what_each_needs(client: Client) -> None
     doubled = [delayed(sum)([part, part], dask_key_name=f"doubled-{i}") for i, part in enumerate(parts)]
     future = client.compute(delayed(sum)(doubled, dask_key_name="total"), optimize_graph=False)
     until(lambda: client.run_on_scheduler(n_done) == 4)
+    until(lambda: client.run_on_scheduler(is_unobserved))
     with taskscope.profile(display=False) as run, closing(taskscope.ProgressWidget()) as widget:
         until(lambda: (widget.state, widget.finished, widget.total) == ("running", 8, 11))
         Event("later-graph", client=client).set()
@@ -57,3 +59,9 @@ def test_of_a_graph_all_tasks_count_with_what_each_needs(client: Client) -> None
 def n_done(dask_scheduler: object) -> int:
     tasks = dask_scheduler.tasks  # type: ignore[attr-defined]  # a scheduler
     return sum(task.state == "memory" for key, task in tasks.items() if str(key).startswith("doubled"))
+
+
+def is_unobserved(dask_scheduler: object) -> bool:
+    """Return whether the connections of earlier tests have ended."""
+    plugins = dask_scheduler.plugins  # type: ignore[attr-defined]  # a scheduler
+    return not any(str(name).startswith("taskscope") for name in plugins)
