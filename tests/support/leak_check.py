@@ -4,6 +4,7 @@ import gc
 import time
 from collections.abc import Iterator
 
+import dask
 import pytest
 
 from tests.support.resources import Held, held_now, watch_sockets
@@ -17,7 +18,10 @@ def no_leaks() -> Iterator[None]:
     """Fail the test that leaves a thread, child process, descriptor, callback or hold behind."""
     watch_sockets()
     before = held_now()
+    scheduler = dask.config.get("scheduler", None)
     yield
+    # Clients that close in another order than they were made leave the setting of one that is closed.
+    dask.config.set(scheduler=scheduler)
     left = held_now().beyond(before)
     if left:
         left = _left_after_settling(before)

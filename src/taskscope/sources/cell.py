@@ -13,21 +13,14 @@ from taskscope.model.source_lines import file_of, is_of_library, place_text
 
 
 class Cell(NamedTuple):
-    """The cell whose code runs.
-
-    Parameters
-    ----------
-    name
-        The cell's id in its notebook where the front end sends it, else ``In [n]``; None outside of cells.
-    execution_count
-        The ``n`` of ``In [n]``; None where it is not certain.
-    source_crc
-        CRC-32 of the source that the front end sent, in UTF-8; None where it sent none.
-    """
+    """The cell whose code runs."""
 
     name: str | None
+    """The cell's id in its notebook where the front end sends it, else ``In [n]``; None outside of cells."""
     execution_count: int | None
+    """The ``n`` of ``In [n]``; None where it is not certain."""
     source_crc: int | None = None
+    """CRC-32 of the source that the front end sent, in UTF-8; None where it sent none."""
 
 
 NO_CELL = Cell(None, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import closing
 
+import dask
 from dask.delayed import delayed
 from distributed import Client, Event
 
@@ -23,7 +24,11 @@ def test_a_widget_made_when_some_tasks_of_a_map_are_done_counts_all(client: Clie
     futures = client.map(first_or_later, range(10), name="later-map", pure=False)
     until(lambda: sum(future.done() for future in futures) == 4)
     until(lambda: client.run_on_scheduler(is_unobserved))
-    with taskscope.profile(display=False) as run, closing(taskscope.ProgressWidget()) as widget:
+    with (
+        dask.config.set(scheduler="dask.distributed"),
+        taskscope.profile(display=False) as run,
+        closing(taskscope.ProgressWidget()) as widget,
+    ):
         until(lambda: (widget.state, widget.finished, widget.total) == ("running", 4, 10))
         Event("later-map", client=client).set()
         assert client.gather(futures) == list(range(10))
@@ -45,7 +50,11 @@ def test_of_a_graph_all_tasks_count_with_what_each_needs(client: Client) -> None
     future = client.compute(delayed(sum)(doubled, dask_key_name="total"), optimize_graph=False)
     until(lambda: client.run_on_scheduler(n_done) == 4)
     until(lambda: client.run_on_scheduler(is_unobserved))
-    with taskscope.profile(display=False) as run, closing(taskscope.ProgressWidget()) as widget:
+    with (
+        dask.config.set(scheduler="dask.distributed"),
+        taskscope.profile(display=False) as run,
+        closing(taskscope.ProgressWidget()) as widget,
+    ):
         until(lambda: (widget.state, widget.finished, widget.total) == ("running", 8, 11))
         Event("later-graph", client=client).set()
         assert future.result() == 20
