@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from taskscope.codec import LIMITS, TICK_S, Encoder, Section
 from taskscope.model.keys import TEXT, KeyBlock
-from taskscope.model.streams import MAX_KEY_INTS, PAGE, STOP_WAYS, StopWay
+from taskscope.model.streams import FILE, MAX_KEY_INTS, PAGE, STOP_WAYS, StopWay
 from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import Link, TaskLinks
@@ -28,7 +28,7 @@ from taskscope.model.tables.records import (
     split_flags,
 )
 from taskscope.model.tables.workers import WorkerSample
-from taskscope.schema import Table, columns_of
+from taskscope.schema import Table
 
 MAX_ERRORS = 1_000
 """Most different error texts in one message; rows with further ones share an entry."""
@@ -180,11 +180,13 @@ class PageEncoder:
 
     def _columns(self, table: str, rows: object) -> _Columns:
         if isinstance(rows, CacheRows):
-            return _held(rows)
+            return cache_columns(rows)
         if isinstance(rows, ResourceRows):
             return _samples(rows)
         if isinstance(rows, ActivityRows):
-            return _activities(rows)
+            start = _ticks(rows.start)
+            stop = _ticks(rows.start + rows.duration)
+            return activity_columns(rows, start, np.maximum(stop - start, 0))
         return dict(rows) if isinstance(rows, Mapping) else _of_records(table, cast("Iterable[object]", rows))
 
     def _next(self, table: str, rows: Sequence[object], columns: _Columns | None = None) -> Section:
@@ -214,16 +216,20 @@ def record_columns(table: Table, records: Sequence[object], fit: Callable[[str],
 
 
 def _state(batch: Batch) -> _Columns:
-    return {
-        "now_s": [batch.now_s],
-        "active": [batch.active],
-        "final": [batch.final],
-        "n_tasks": [batch.cursor],
-        "n_dropped": [batch.dropped],
-        "n_activities_dropped": [0],
-        "cache_unknown": [False],
-        **{name: [value] for name, value in batch.state.items()},
+    known = {"now_s": batch.now_s, "active": batch.active, "final": batch.final}
+    return state_columns(known | {"n_tasks": batch.cursor, "n_dropped": batch.dropped, **batch.state})
+
+
+def state_columns(known: Mapping[str, object]) -> _Columns:
+    """Return the row of the table `state`, in which an unknown count of dropped rows is 0."""
+    state = {
+        "now_s": None,
+        "active": False,
+        "n_dropped": 0,
+        "n_activities_dropped": 0,
+        "cache_unknown": False,
     }
+    return {name: [value] for name, value in (state | dict(known)).items()}
 
 
 def _metrics(batch: Batch) -> list[str | None]:
@@ -320,17 +326,9 @@ def _errors(tasks: TaskBlock, n: int) -> tuple[NDArray[np.int64], list[str]]:
     return error, list(places)
 
 
-def _held(rows: CacheRows) -> _Columns:
-    return {
-        "run": rows.run,
-        "group": rows.group,
-        "time_s": rows.time,
-        "n_keys": rows.n_keys,
-        "nbytes": rows.nbytes,
-        "n_unsized": rows.n_unsized,
-        "value": rows.value,
-        "n_unvalued": rows.n_unvalued,
-    }
+def cache_columns(rows: CacheRows) -> _Columns:
+    """Return the columns of cache usage."""
+    return {"time_s": rows.time, **rows.arrays()}
 
 
 def _samples(samples: ResourceRows) -> _Columns:
@@ -342,8 +340,8 @@ def _samples(samples: ResourceRows) -> _Columns:
     }
 
 
-def _activities(rows: ActivityRows) -> _Columns:
-    start = _ticks(rows.start)
+def activity_columns(rows: ActivityRows, start: NDArray[np.int64], duration: NDArray[np.int64]) -> _Columns:
+    """Return the columns of activities, whose starts and durations are in ticks."""
     return {
         "run": rows.run,
         "lane": rows.lane,
@@ -351,7 +349,7 @@ def _activities(rows: ActivityRows) -> _Columns:
         "activity": rows.kind,
         "source": rows.source.astype(np.int64) - (rows.source == 0),
         "start_s": start,
-        "duration_s": np.maximum(_ticks(rows.start + rows.duration) - start, 0),
+        "duration_s": duration,
         "nbytes": rows.nbytes,
     }
 
@@ -360,11 +358,18 @@ def worker_tables(
     known: dict[str, tuple[int, str, str, int]], samples: Sequence[WorkerSample], first: int = 0
 ) -> dict[str, Rows]:
     """Return the tables of workers and their samples; `known` are the workers of earlier messages."""
-    changed = [(number, wire_text(a), wire_text(b), n) for number, a, b, n in changed_workers(known, samples)]
-    rows = {column.name: [row[i] for row in changed] for i, column in enumerate(PAGE["workers"].columns)}
-    columns = {c.name: [getattr(sample, c.name) for sample in samples] for c in columns_of(WorkerSample)}
+    workers, columns = worker_columns(known, samples, wire_text)
+    return {"workers": Rows(0, workers), "worker_samples": Rows(first, columns)}
+
+
+def worker_columns(
+    known: dict[str, tuple[int, str, str, int]], samples: Sequence[WorkerSample], fit: Callable[[str], str]
+) -> tuple[_Columns, _Columns]:
+    """Return the columns of workers that are new or have changed, and of samples; `fit` shortens texts."""
+    changed = [(number, fit(a), fit(b), n) for number, a, b, n in changed_workers(known, samples)]
+    workers = {column.name: [row[i] for row in changed] for i, column in enumerate(FILE["workers"].columns)}
     numbers = [known[sample.worker][0] for sample in samples]
-    return {"workers": Rows(0, rows), "worker_samples": Rows(first, columns | {"worker": numbers})}
+    return workers, record_columns(FILE["worker_samples"], samples, fit) | {"worker": numbers}
 
 
 PART_ROWS = 65_536

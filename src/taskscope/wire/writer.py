@@ -27,12 +27,15 @@ from taskscope.model.version import __version__
 from taskscope.schema import Table
 from taskscope.wire.batch import (
     PART_ROWS,
-    changed_workers,
+    activity_columns,
+    cache_columns,
     cuts,
     key_columns,
     progress_columns,
     record_columns,
+    state_columns,
     text_bytes,
+    worker_columns,
 )
 
 Columns: TypeAlias = Mapping[str, Any]
@@ -129,24 +132,15 @@ class FrameWriter:
 
     def frame(self, *, is_last: bool = False) -> None:
         """Write the waiting rows, and the state."""
-        state: dict[str, Any] = {
-            "now_s": None,
-            "active": False,
-            "final": is_last,
-            "n_tasks": self._added["tasks"],
-            "n_dropped": 0,
-            "n_activities_dropped": 0,
-            "cache_unknown": False,
-            **self.state,
-        }
+        state = state_columns({"final": is_last, "n_tasks": self._added["tasks"], **self.state})
         batch = {name: Section(0, columns) for name, columns in self.standing.items() if _length(columns)}
         for name, parts in self._waiting.items():
             n = sum(map(_length, parts))
             first = self._added[name] - n if FILE[name].mode in {"append", "restart"} else 0
             batch[name] = Section(first, _joined(parts))
-        batch["state"] = Section(0, {name: [value] for name, value in state.items()})
+        batch["state"] = Section(0, state)
         most_s = LIMITS["value"] * self._tick_s
-        if (state["now_s"] or 0.0) >= most_s:
+        if (state["now_s"][0] or 0.0) >= most_s:
             raise TooLongError(most_s)
         self._waiting, self._n_bytes = {}, 0
         self._put(self._encoder.batch(batch, is_last=is_last))
@@ -301,20 +295,7 @@ class FrameWriter:
             key[mine] = self.key_rows(run, rows.task[mine])
         start, duration = self._span(rows.start, rows.duration)
         if len(rows):
-            self.add(
-                "activities",
-                {
-                    "run": rows.run,
-                    "lane": rows.lane,
-                    "group": rows.group,
-                    "key": key,
-                    "activity": rows.kind,
-                    "source": rows.source.astype(np.int64) - (rows.source == 0),
-                    "start_s": start,
-                    "duration_s": duration,
-                    "nbytes": rows.nbytes,
-                },
-            )
+            self.add("activities", {"key": key, **activity_columns(rows, start, duration)})
 
     def add_sources(self, texts: Sequence[str]) -> None:
         """Add what activities come from."""
@@ -332,7 +313,7 @@ class FrameWriter:
     def add_cache(self, rows: CacheRows) -> None:
         """Add cache usage."""
         if len(rows):
-            self.add("cache", {"time_s": rows.time, **rows.arrays()})
+            self.add("cache", cache_columns(rows))
 
     def add_progress(self, rows: Sequence[PrefixProgress]) -> None:
         """Add progress that is new or has changed."""
@@ -343,16 +324,9 @@ class FrameWriter:
         """Add samples of workers."""
         if not samples:
             return
-        changed = changed_workers(self._workers, samples)
-        if changed:
-            number, address, name, n_threads = zip(*changed, strict=True)
-            texts = {"address": list(map(self._fit, address)), "name": list(map(self._fit, name))}
-            self.add("workers", {"worker": list(number), **texts, "n_threads": list(n_threads)})
-        numbers = [self._workers[sample.worker][0] for sample in samples]
-        self.add(
-            "worker_samples",
-            {**record_columns(FILE["worker_samples"], samples, self._fit), "worker": numbers},
-        )
+        workers, columns = worker_columns(self._workers, samples, self._fit)
+        self.add("workers", workers)
+        self.add("worker_samples", columns)
 
     def add_transfers(self, transfers: Sequence[Transfer]) -> None:
         """Add transfers, and the keys of their results."""
