@@ -184,22 +184,13 @@ def without_ended(running: Sequence[RowBlock], ended: Sequence[RowBlock], now_s:
     for block in ended:
         for task, stop_s in zip(block.task.tolist(), (block.start + block.duration).tolist(), strict=True):
             stops[block.run, task] = stop_s
-    return [
-        replace(left, duration=round_down_f4(np.maximum(now_s - left.start, 0.0)))
-        for block in running
-        for left in [
-            block.part(
-                np.array(
-                    [
-                        stops.get((block.run, task), -math.inf) <= start
-                        for task, start in zip(block.task.tolist(), block.start.tolist(), strict=True)
-                    ],
-                    bool,
-                )
-            )
-        ]
-        if len(left)
-    ]
+    found = []
+    for block in running:
+        stop_s = np.array([stops.get((block.run, task), -math.inf) for task in block.task.tolist()])
+        left = block.part(stop_s <= block.start)
+        if len(left):
+            found.append(replace(left, duration=round_down_f4(np.maximum(now_s - left.start, 0.0))))
+    return found
 
 
 def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,11 @@ class Finding:
     advice: str
     evidence: Mapping[str, object]
     code: str | None = None
+
+    def named(self, what: Literal["prefixes", "runs"]) -> list[Any]:
+        """Return the prefixes or the computes in its evidence; none where it has none."""
+        found = self.evidence.get(what)
+        return found if isinstance(found, list) else []
 
     def worth(self, makespan_s: float, *, has_band: bool = False) -> str:
         """Return how much of a makespan it cost, in words."""

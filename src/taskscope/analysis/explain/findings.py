@@ -111,8 +111,8 @@ def _findings(whole: Whole) -> Iterator[Finding]:
 
 def _placed(part: Part, finding: Finding) -> Finding:
     """Return a finding with the function and line that most samples of its tasks saw."""
-    prefixes = finding.evidence.get("prefixes")
-    where = part.stacks.words(prefixes) if isinstance(prefixes, list) else ""
+    prefixes = finding.named("prefixes")
+    where = part.stacks.words(prefixes) if prefixes else ""
     if not where:
         return finding
     text = f"{finding.text}. {where}" if finding.cause in _PLACED else finding.text
@@ -121,15 +121,14 @@ def _placed(part: Part, finding: Finding) -> Finding:
 
 def _code(recording: RecordedData, run: int | None, finding: Finding) -> str | None:
     """Return the user's functions in the tasks of a finding, and the lines that computed, in words."""
-    prefixes, runs = finding.evidence.get("prefixes", []), finding.evidence.get("runs", [run])
-    numbers = runs if isinstance(runs, list) else []
     functions = _few(
         group.function
-        for prefix in (prefixes if isinstance(prefixes, list) else [])
+        for prefix in finding.named("prefixes")
         for group in recording.groups
         if group.prefix == prefix
     )
-    lines = _few(one.called_from for one in recording.runs if numbers == [None] or one.run in numbers)
+    numbers = finding.named("runs") or [one.run for one in recording.runs if run in (None, one.run)]
+    lines = _few(one.called_from for one in recording.runs if one.run in numbers)
     parts = [
         *([f"tasks call {functions}"] if functions else []),
         *([f"computed at {lines}"] if lines else []),
@@ -152,10 +151,7 @@ def _joined(findings: Iterator[Finding]) -> Iterator[Finding]:
         costly = [finding for finding in same if finding.worth_s >= 0.1 * most.worth_s]
         if len(costly) > 1:
             n = len(costly) - 1
-            runs: list[object] = []
-            for finding in costly:
-                numbers = finding.evidence.get("runs")
-                runs += numbers if isinstance(numbers, list) else []
+            runs = [number for finding in costly for number in finding.named("runs")]
             most = replace(
                 most,
                 worth_s=sum(finding.worth_s for finding in costly),

@@ -155,13 +155,13 @@ class RunLog:
         self.error: str | None = None
         self.metric: Callable[[object], object] | None = None
         self.before: dict[str, float | None] = {}
+        """Times before its tasks, by names of `BEFORE`; moments are on the clock's axis."""
         self.graph_bytes: float | None = None
         """How large its graphs were as they were sent."""
         self.argument: tuple[str, float] | None = None
         """The task with the largest value in one of them, and the bytes of that value."""
         self.array: str | None = None
         """The user's array that it begins with; see `Run.array`."""
-        """Times before its tasks, by names of `BEFORE`; moments are on the clock's axis."""
         self.depth_of: Callable[[int], int] = lambda _ident: 0
         """Returns how deep this compute is nested in a thread."""
         self.graph_source: GraphSource | None = None
