@@ -177,7 +177,7 @@ export interface Stack {
   readonly to: number;
 }
 
-/** What is held of each prefix is kept for each of so many rows, or of as many as there are prefixes. */
+/** The sums of all prefixes are stored once for so many rows, or for as many rows as there are prefixes. */
 const STEP = 256;
 
 export class HeldStacks {
@@ -186,7 +186,7 @@ export class HeldStacks {
   readonly #placeOf = new Map<number, number>();
   /** The place of each group's prefix; -1 where it has had none yet. */
   #places = new Int32Array(0);
-  /** What was held of each prefix before a row, every so many rows. */
+  /** The sums of all prefixes before a row, every so many rows. */
   #kept: { readonly row: number; readonly state: Float64Array }[] = [];
   #row = 0;
   #state = new Float64Array(0);
@@ -195,7 +195,7 @@ export class HeldStacks {
   constructor(private readonly store: TaskStore, private readonly window: RunWindow, readonly moments: HeldMoments) {}
 
   /**
-   * Of each column the moment at which most was held, what was held when it began included.
+   * The moment of the most results in memory in each column; results from before the column count.
    *
    * @param presentS until when the last state is known to hold
    */

@@ -32,7 +32,7 @@ const WIDTH_PX = 600;
 const ARROWS: Readonly<Record<string, Direction>> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' };
 
 export interface FlameOptions extends TimelineOptions {
-  /** The person chose a call; null: none of a function. Left out: there is nobody who has sources. */
+  /** Called when a call is chosen, with null for one without a function; absent where no source text is there. */
   readonly onFunction?: (chosen: FlameFunction | null) => void;
 }
 
