@@ -18,6 +18,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from traitlets.config import Config
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(
@@ -75,7 +76,10 @@ def failing_cells(cells: list[str], folder: str) -> Iterator[str]:
     if not cells:
         return
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    client = NotebookClient(notebook, timeout=CELL_S, resources={"metadata": {"path": folder}})
+    # Files for the kernel's sockets: a port may be taken by another process before the kernel opens it.
+    config = Config(KernelManager={"transport": "ipc", "ip": f"{tempfile.mkdtemp()}/kernel"})
+    resources = {"metadata": {"path": folder}}
+    client = NotebookClient(notebook, timeout=CELL_S, resources=resources, config=config)
     try:
         client.execute()
     except CellExecutionError as error:

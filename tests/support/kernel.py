@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,12 +12,27 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import nbformat
 import zmq
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
+from nbclient import NotebookClient
+from traitlets.config import Config
 
 TIMEOUT_S = 60.0
 SRC = Path(__file__).parents[2] / "src"
+
+
+def without_ports() -> Config:
+    """Return what makes a kernel's sockets files: a port may be taken before the kernel opens it."""
+    return Config(KernelManager={"transport": "ipc", "ip": f"{tempfile.mkdtemp()}/kernel"})
+
+
+def executed(*cells: str) -> list[list[dict[str, Any]]]:
+    """Return the outputs of the cells as a notebook that a program runs would keep them."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, timeout=120, kernel_name="python3", config=without_ports()).execute()
+    return [cell.outputs for cell in notebook.cells]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +143,7 @@ class Kernel:
 @contextmanager
 def running_kernel() -> Iterator[Kernel]:
     """Start a kernel of this interpreter, and end it."""
-    manager = KernelManager(kernel_name="python3")
+    manager = KernelManager(kernel_name="python3", config=without_ports())
     assert manager.kernel_spec is not None
     manager.kernel_spec.argv[0] = sys.executable
     manager.start_kernel(env={**os.environ, "PYTHONPATH": str(SRC)})

@@ -123,6 +123,7 @@ def running_server(
         "--allow-root",
         f"--port={port}",
         "--ServerApp.port_retries=0",
+        "--KernelManager.transport=ipc",  # ports may be taken before a kernel opens them
         f"--IdentityProvider.token={TOKEN}",
         f"--ServerApp.root_dir={folder / 'notebooks'}",
         f"--ServerApp.base_url={base_url}",

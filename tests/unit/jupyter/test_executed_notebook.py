@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
+
+from tests.support.kernel import executed
 
 SETUP = """
 import asyncio
@@ -26,11 +26,9 @@ asyncio_client = await Client(asynchronous=True, **options)
 AWAITS = 'await asyncio_client.gather([asyncio_client.submit(abs, -i, key=f"own-{i}") for i in range(5)])'
 
 
-def executed(*cells: str) -> list[list[dict[str, Any]]]:
-    """Return the outputs of the cells as a notebook would keep them."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (SETUP, *cells)])
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-    return [cell.outputs for cell in notebook.cells[1:]]
+def outputs_of(*cells: str) -> list[list[dict[str, Any]]]:
+    """Return the outputs of the cells, which run after those that all need."""
+    return executed(SETUP, *cells)[1:]
 
 
 def texts(outputs: list[dict[str, Any]]) -> list[str]:
@@ -39,7 +37,7 @@ def texts(outputs: list[dict[str, Any]]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def shown() -> list[list[dict[str, Any]]]:
-    return executed(
+    return outputs_of(
         IN_LOOP,
         f"%%profile -o own -q\n{AWAITS}",
         "complete = await asyncio.to_thread(own.wait)\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
+
+from tests.support.kernel import executed
 
 HINT = "VS Code and Colab show this picture."
 SETUP = """
@@ -24,16 +24,14 @@ def compute(n):
 """
 
 
-def executed(*cells: str) -> list[list[dict[str, Any]]]:
-    """Return the outputs of the cells as a notebook would keep them."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (SETUP, *cells)])
-    NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
-    return [cell.outputs for cell in notebook.cells[1:]]
+def outputs_of(*cells: str) -> list[list[dict[str, Any]]]:
+    """Return the outputs of the cells, which run after those that all need."""
+    return executed(SETUP, *cells)[1:]
 
 
 @pytest.fixture(scope="module")
 def alone() -> list[list[dict[str, Any]]]:
-    return executed(
+    return outputs_of(
         # A front end that runs notebooks is gone after their last cell, so the picture must be right by then.
         "live = [kind() for kind in KINDS]\nfor widget in live: display(widget)",
         "threading.Timer(0.5, gate.set).start()\ncompute(4)",
@@ -94,7 +92,7 @@ def test_when_compute_returns_traits_are_those_of_the_end() -> None:
     told = "(seen[0][0], seen[-1][1], [new for _, new in seen][:-1] == [old for old, _ in seen][1:])"
     # What observes is told by the thread that sends, a moment later, each change once.
     wait = f"while live[0].finished != (seen or [(0, 0)])[-1][1]: threading.Event().wait(0.02)\n{told}"
-    *cells, last = executed(LIVE, *rounds, wait)[1:]
+    *cells, last = outputs_of(LIVE, *rounds, wait)[1:]
     found = [outputs[0]["data"]["text/plain"] for outputs in cells[1::2]]
     assert [" ".join(text.split()) for text in found] == [
         f"('finished', {n}, {n}, 0, 1.0, [('one', {n}, {n}, 0)], {n}, True, 0, {n}, "
@@ -122,7 +120,7 @@ def test_when_compute_returns_from_a_cluster_traits_and_pictures_are_those_of_th
     # The picture of the last cell has nobody who would wait for its end.
     last = "display(ProgressWidget())\n_ = one(51)"
     close = "client.close()\nfrom taskscope import session\nsession.current().recorder.messages"
-    *cells, pictures, messages = executed(setup, LIVE, *rounds, last, close)[2:]
+    *cells, pictures, messages = outputs_of(setup, LIVE, *rounds, last, close)[2:]
     found = [outputs[0]["data"]["text/plain"] for outputs in cells[1::2]]
     assert [" ".join(text.split()) for text in found] == [
         f"('finished', {n}, {n}, 0, 1.0, [('one', {n}, {n}, 0)], {n}, ('finished', {n}, {n}))" for n in counts
@@ -134,7 +132,7 @@ def test_when_compute_returns_from_a_cluster_traits_and_pictures_are_those_of_th
 
 
 def test_an_observer_that_raises_is_shown_to_its_author_once_and_the_widget_goes_on() -> None:
-    cells = executed(
+    cells = outputs_of(
         """
 w = ProgressWidget()
 seen = []
