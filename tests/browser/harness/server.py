@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
 import urllib.request
@@ -153,7 +154,9 @@ def end_process(process: subprocess.Popen[bytes]) -> None:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    own = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
+    own = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA")}
+    # The kernels' sockets are there, and a socket's path has at most 107 characters.
+    own["JUPYTER_RUNTIME_DIR"] = tempfile.mkdtemp()
     lab = {f"JUPYTERLAB_{name}_DIR": str(folder / name.lower()) for name in ("SETTINGS", "WORKSPACES")}
     # Else its own kernel would come before that of this Python.
     prefers_own = "0" if OTHER_LAB in os.environ else "1"
