@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
-from taskscope.analysis.result import Result, Section, columns_of
+from taskscope.analysis.result import Section, TableResult, more_rows
 from taskscope.analysis.totals import union_s, were_seen
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import ERRED
@@ -25,86 +25,17 @@ _WITHIN = " / "
 """The separator between the names of nested spans."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerPair:
-    """The results that one worker sent to another.
-
-    `sender` and `receiver` are addresses; `n_unsized` of the `n_transfers` had an unknown size, and count in
-    nothing that follows. `seconds` is the sum of the transfers' durations, `busy_s` the time during which at
-    least one of them went on.
-    """
-
-    sender: str
-    receiver: str
-    n_transfers: int
-    n_unsized: int
-    nbytes: float
-    seconds: float
-    busy_s: float
-
-    @property
-    def bytes_per_s(self) -> float:
-        """The mean rate of a single transfer, as distributed counts it; NaN where unknown."""
-        return self.nbytes / self.seconds if self.seconds > 0 else np.nan
-
-    @property
-    def together_bytes_per_s(self) -> float:
-        """The rate of the link while anything went over it; NaN where unknown."""
-        return self.nbytes / self.busy_s if self.busy_s > 0 else np.nan
+_PAIR = ("sender", "receiver", "n_transfers", "n_unsized", "nbytes", "seconds", "busy_s")
+_RATES = ("bytes_per_s", "together_bytes_per_s")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Bandwidth(Result):
-    """How fast results went between each two workers, the pair with the most bytes first.
+def bandwidth(recording: RecordedData) -> TableResult:
+    """Return how fast results went between each two workers of a cluster, the most bytes first.
 
-    `names` are the workers' names by address, as far as known; `reason` is why there are no pairs.
-    """
-
-    pairs: tuple[WorkerPair, ...]
-    names: Mapping[str, str]
-    reason: str | None
-    notes: tuple[str, ...]
-
-    @property
-    def nbytes(self) -> float:
-        """The bytes that went between workers."""
-        return sum(pair.nbytes for pair in self.pairs)
-
-    def table(self) -> dict[str, list[object]]:
-        """Return a row for each pair, with the fields and rates of `WorkerPair`.
-
-        ``.to_pandas().set_index(["sender", "receiver"]).bytes_per_s.unstack()`` makes a matrix of it.
-        """
-        return columns_of(self.pairs, *WorkerPair.__slots__, "bytes_per_s", "together_bytes_per_s")
-
-    def sections(self) -> Iterator[Section]:
-        """Yield a table of the pairs."""
-        if self.reason is not None:
-            yield Section(f"cannot say how fast results went between workers, because {self.reason}")
-            return
-        n, n_more = sum(pair.n_transfers for pair in self.pairs), len(self.pairs) - _MAX_PAIRS
-        yield Section(
-            f"bandwidth · {format_bytes(self.nbytes)} in {format_count(n)} {plural('transfer', n)}",
-            ("from", "to", "transfers", "bytes", "a transfer", "rate"),
-            [self._row(pair) for pair in self.pairs[:_MAX_PAIRS]],
-            (*([f"{n_more:,} more pairs are in to_pandas()"] if n_more > 0 else []), *self.notes),
-            left=2,
-        )
-
-    def _row(self, pair: WorkerPair) -> tuple[str, ...]:
-        n_sized = pair.n_transfers - pair.n_unsized
-        known = n_sized > 0 and pair.seconds > 0
-        return (
-            *(printable(self.names.get(of, of), _NAME_WIDTH) for of in (pair.sender, pair.receiver)),
-            format_count(pair.n_transfers),
-            format_bytes(pair.nbytes if n_sized else None),
-            format_duration(pair.seconds / n_sized if n_sized else None),
-            f"{format_bytes(pair.bytes_per_s)}/s" if known else format_bytes(None),
-        )
-
-
-def bandwidth(recording: RecordedData) -> Bandwidth:
-    """Return how fast results went between each two workers of a cluster.
+    Columns: ``sender, receiver`` (addresses), ``n_transfers``, of which ``n_unsized`` have an unknown size
+    and count in nothing that follows, ``nbytes``, ``seconds`` (the sum of the transfers' durations),
+    ``busy_s`` (the time during which at least one went on), ``bytes_per_s`` (of a single transfer) and
+    ``together_bytes_per_s`` (of the link while anything went over it).
 
     Examples
     --------
@@ -118,7 +49,7 @@ def bandwidth(recording: RecordedData) -> Bandwidth:
     -----
     From the workers' own logs (the table ``transfers``). The rate of one transfer is the one that
     distributed's page shows; where several go on at a time, the link moved more:
-    `together_bytes_per_s`. A transfer ends when the receiver has the data as objects, so the rate
+    ``together_bytes_per_s``. A transfer ends when the receiver has the data as objects, so the rate
     of small results is not the network's.
     """
     logs: defaultdict[tuple[str, str], defaultdict[str, list[tuple[float, float, float]]]]
@@ -132,28 +63,50 @@ def bandwidth(recording: RecordedData) -> Bandwidth:
             logs[pair][moved.direction].append((moved.start_s, moved.stop_s, nbytes))
     # Where both ends logged, the receiver's log counts: it has the time until the data was there.
     pairs = [_pair(*pair, of.get("incoming") or of["outgoing"]) for pair, of in logs.items()]
-    n_unsized = sum(pair.n_unsized for pair in pairs)
-    unsized = f"{format_count(n_unsized)} {plural('transfer', n_unsized)} of unknown size left out"
-    return Bandwidth(
-        tuple(sorted(pairs, key=lambda pair: -pair.nbytes)),
-        {sample.worker: f"worker {sample.name}" for sample in recording.workers if sample.name},
-        None if pairs else _why_no_pairs(recording),
-        (unsized,) if n_unsized else (),
+    pairs.sort(key=lambda pair: -pair[4])
+    names = {sample.worker: f"worker {sample.name}" for sample in recording.workers if sample.name}
+    n, n_unsized = sum(pair[2] for pair in pairs), sum(pair[3] for pair in pairs)
+    unsized = [f"{format_count(n_unsized)} {plural('transfer', n_unsized)} of unknown size left out"]
+    shown = Section(
+        f"bandwidth · {format_bytes(sum(pair[4] for pair in pairs))} in {format_count(n)} "
+        f"{plural('transfer', n)}",
+        ("from", "to", "transfers", "bytes", "a transfer", "rate"),
+        [_pair_row(names, *pair) for pair in pairs[:_MAX_PAIRS]],
+        [*more_rows(pairs, _MAX_PAIRS), *(unsized if n_unsized else [])],
+        left=2,
     )
+    reason = f"cannot say how fast results went between workers, because {_why_no_pairs(recording)}"
+    rows = [(*pair, *(pair[4] / s if s > 0 else math.nan for s in pair[5:])) for pair in pairs]
+    return TableResult.of((*_PAIR, *_RATES), rows, reason, shown)
 
 
-def _pair(sender: str, receiver: str, transfers: list[tuple[float, float, float]]) -> WorkerPair:
+def _pair(
+    sender: str, receiver: str, transfers: list[tuple[float, float, float]]
+) -> tuple[str, str, int, int, float, float, float]:
     start, stop, nbytes = np.array(transfers, np.float64).T
     sized = ~np.isnan(nbytes)
     start, stop, nbytes = start[sized], stop[sized], nbytes[sized]
-    return WorkerPair(
-        sender,
-        receiver,
-        n_transfers=len(transfers),
-        n_unsized=len(transfers) - len(start),
-        nbytes=float(nbytes.sum()),
-        seconds=float((stop - start).sum()),
-        busy_s=union_s(start, stop),
+    sums = float(nbytes.sum()), float((stop - start).sum()), union_s(start, stop)
+    return sender, receiver, len(transfers), len(transfers) - len(start), *sums
+
+
+def _pair_row(
+    names: Mapping[str, str],
+    sender: str,
+    receiver: str,
+    n: int,
+    n_unsized: int,
+    nbytes: float,
+    seconds: float,
+    _busy_s: float,
+) -> tuple[str, ...]:
+    n_sized = n - n_unsized
+    return (
+        *(printable(names.get(of, of), _NAME_WIDTH) for of in (sender, receiver)),
+        format_count(n),
+        format_bytes(nbytes if n_sized else None),
+        format_duration(seconds / n_sized if n_sized else None),
+        f"{format_bytes(nbytes / seconds)}/s" if n_sized and seconds > 0 else format_bytes(None),
     )
 
 
@@ -165,67 +118,15 @@ def _why_no_pairs(recording: RecordedData) -> str:
     return "no result went from one worker to another"
 
 
-@dataclass(frozen=True, slots=True)
-class SpanTotal:
-    """The tasks of one span and of the spans within it.
-
-    `span` is its name with those around it, as in ``load / decode``. Tasks count if they were seen to run;
-    `n_erred` of them raised. `task_s` is the sum of their durations, `own_task_s` that of tasks in no span
-    within it. `cpu_s` is the sum of the known CPU times, None where none is; of `n_cpu_unknown` it is not.
-    """
-
-    span: str
-    n_tasks: int
-    n_erred: int
-    task_s: float
-    own_task_s: float
-    cpu_s: float | None
-    n_cpu_unknown: int
+_SPAN = ("span", "n_tasks", "n_erred", "task_s", "cpu_s", "n_cpu_unknown")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Spans(Result):
-    """Number, time and CPU time of the tasks of each span, a span before those within it.
-
-    `reason` is why there are none; `notes` name tasks in no span.
-    """
-
-    spans: tuple[SpanTotal, ...]
-    reason: str | None
-    notes: tuple[str, ...]
-
-    def table(self) -> dict[str, list[object]]:
-        """Return a row for each span, with the fields of `SpanTotal`."""
-        return columns_of(self.spans, *SpanTotal.__slots__)
-
-    def sections(self) -> Iterator[Section]:
-        """Yield a table of the spans."""
-        if self.reason is not None:
-            yield Section(f"no spans, because {self.reason}")
-            return
-        n_more = len(self.spans) - _MAX_SPANS
-        yield Section(
-            f"spans · {format_count(len(self.spans))}",
-            ("span", "tasks", "failed", "time in tasks", "CPU time"),
-            [_span_row(total) for total in self.spans[:_MAX_SPANS]],
-            (*([f"{n_more:,} more spans are in to_pandas()"] if n_more > 0 else []), *self.notes),
-        )
-
-
-def _span_row(total: SpanTotal) -> tuple[str, ...]:
-    # A sum of some of them is the least that it was.
-    at_least = "at least " if total.cpu_s is not None and total.n_cpu_unknown else ""
-    return (
-        printable(total.span, _SPAN_WIDTH),
-        format_count(total.n_tasks),
-        format_count(total.n_erred),
-        format_duration(total.task_s),
-        at_least + format_duration(total.cpu_s),
-    )
-
-
-def spans(recording: RecordedData) -> Spans:
+def spans(recording: RecordedData) -> TableResult:
     """Return the number, time and CPU time of the tasks of each ``distributed.span``.
+
+    Columns: ``span`` (its name with those around it, ``load / decode``), ``n_tasks`` in it and in spans
+    within it that were seen to run, ``n_erred`` of them, ``task_s`` and ``cpu_s`` (sums of their durations
+    and known CPU times; None where none is known), ``n_cpu_unknown``.
 
     Examples
     --------
@@ -247,9 +148,9 @@ def spans(recording: RecordedData) -> Spans:
         elif of_group[0]:
             parts = group.span.split(_WITHIN)
             for span in (_WITHIN.join(parts[: n + 1]) for n in range(len(parts))):
-                own_s = of_group[2] if span == group.span else 0.0
-                sums[span] = sums.get(span, 0.0) + np.append(of_group, own_s)
-    notes = []
+                sums[span] = sums.get(span, 0.0) + of_group
+    rows = [_span(span, sums[span]) for span in sorted(sums)]
+    notes = more_rows(rows, _MAX_SPANS)
     if n := int(outside[0]):
         notes.append(
             f"{format_count(n)} {plural('task', n)} in no span: {format_duration(float(outside[2]))}"
@@ -259,8 +160,13 @@ def spans(recording: RecordedData) -> Spans:
     reason = "nothing ran on a cluster"
     if any(run.is_on_cluster for run in recording.runs):
         reason = "no task is in one, or the scheduler was not observed"
-    totals = tuple(_span(span, sums[span]) for span in sorted(sums))
-    return Spans(totals, None if sums else reason, tuple(notes) if sums else ())
+    shown = Section(
+        f"spans · {format_count(len(rows))}",
+        ("span", "tasks", "failed", "time in tasks", "CPU time"),
+        [_span_row(*row) for row in rows[:_MAX_SPANS]],
+        notes,
+    )
+    return TableResult.of(_SPAN, rows, f"no spans, because {reason}", shown)
 
 
 def _by_group(recording: RecordedData) -> NDArray[np.float64]:
@@ -274,9 +180,23 @@ def _by_group(recording: RecordedData) -> NDArray[np.float64]:
     return np.column_stack([np.bincount(group, of_tasks, n_groups) for of_tasks in weights])
 
 
-def _span(span: str, sums: NDArray[np.float64]) -> SpanTotal:
-    n, n_erred, task_s, cpu_s, n_cpu, own_task_s = sums.tolist()
-    return SpanTotal(span, int(n), int(n_erred), task_s, own_task_s, cpu_s if n_cpu else None, int(n - n_cpu))
+def _span(span: str, sums: NDArray[np.float64]) -> tuple[str, int, int, float, float | None, int]:
+    n, n_erred, task_s, cpu_s, n_cpu = sums.tolist()
+    return span, int(n), int(n_erred), task_s, cpu_s if n_cpu else None, int(n - n_cpu)
+
+
+def _span_row(
+    span: str, n: int, n_erred: int, task_s: float, cpu_s: float | None, n_cpu_unknown: int
+) -> tuple[str, ...]:
+    # A sum of some of them is the least that it was.
+    at_least = "at least " if cpu_s is not None and n_cpu_unknown else ""
+    return (
+        printable(span, _SPAN_WIDTH),
+        format_count(n),
+        format_count(n_erred),
+        format_duration(task_s),
+        at_least + format_duration(cpu_s),
+    )
 
 
 def seconds_by_prefix(recording: RecordedData) -> list[PrefixSeconds]:

@@ -132,6 +132,38 @@ class Result:
         return f'<div class="taskscope-result">{parts}</div>'
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class TableResult(Result):
+    """Equally long `columns` by name; `reason` is why there are no rows, `shown` the rows as text."""
+
+    columns: Mapping[str, Sequence[object]]
+    reason: str | None
+    shown: Section
+
+    _not_plain: ClassVar[tuple[str, ...]] = ("shown",)
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], rows: Sequence[Sequence[object]], reason: str | None, shown: Section
+    ) -> TableResult:
+        """Return rows as columns of these names."""
+        columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+        return cls(columns, None if rows else reason, shown if rows else Section(str(reason)))
+
+    def table(self) -> Mapping[str, Sequence[object]]:
+        """Return the columns by name."""
+        return self.columns
+
+    def sections(self) -> Iterable[Section]:
+        """Yield the table."""
+        yield self.shown
+
+
+def more_rows(rows: Sequence[object], most: int) -> list[str]:
+    """Return a note on the rows beyond those that a text shows."""
+    return [f"{len(rows) - most:,} more rows are in to_pandas()"] if len(rows) > most else []
+
+
 def columns_of(rows: Iterable[object], *names: str) -> dict[str, list[object]]:
     """Return attributes of rows as columns."""
     rows = tuple(rows)

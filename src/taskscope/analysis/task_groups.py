@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.explain.schedule import own_runs
 from taskscope.analysis.quantities import format_count, format_duration, plural, printable
-from taskscope.analysis.result import Result, Section, columns_of
+from taskscope.analysis.result import Section, TableResult, more_rows
 from taskscope.analysis.totals import group_progress
-from taskscope.errors import UnknownNameError
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import GraphColumns
 
@@ -21,70 +21,20 @@ _NAME_WIDTH = 32
 _MAX_NEEDED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class GroupProgress:
-    """One task group of one compute.
-
-    `n_tasks` leaves out data that the graph holds; each task counts in the state of its last end. Skipped
-    tasks did not have to run, because a cluster had their results, or those of their dependents. `seconds`
-    is the sum of all executions, `needs` are other groups whose results its tasks need, and `layer` is the
-    longest way to it from a group without needs.
-    """
-
-    run: int
-    group: str
-    prefix: str
-    n_tasks: int
-    n_finished: int
-    n_erred: int
-    n_running: int
-    n_skipped: int
-    seconds: float
-    needs: tuple[str, ...]
-    layer: int
-
-    @property
-    def done(self) -> float:
-        """The part of its tasks that has finished or does not have to run, 0 to 1."""
-        return (self.n_finished + self.n_skipped) / self.n_tasks
+_NAMES = (
+    *("run", "group", "prefix", "n_tasks", "n_finished", "n_erred", "n_running", "n_skipped"),
+    *("seconds", "needs"),
+)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class GroupGraph(Result):
-    """The graphs of computes by task groups, each group after its dependencies.
-
-    `reason` is why there is none.
-    """
-
-    groups: tuple[GroupProgress, ...]
-    reason: str | None
-    notes: tuple[str, ...]
-
-    def table(self) -> dict[str, list[object]]:
-        """Return a row for each group, with the fields of `GroupProgress`."""
-        return columns_of(self.groups, *GroupProgress.__slots__)
-
-    def sections(self) -> Iterator[Section]:
-        """Yield a table of the groups, dependencies first."""
-        if self.reason is not None:
-            yield Section(f"cannot say how task groups depend on each other, because {self.reason}")
-            return
-        n_groups, n_tasks = len(self.groups), sum(of.n_tasks for of in self.groups)
-        names, n_more = _short(self.groups), n_groups - _MAX_SHOWN
-        yield Section(
-            f"task graph · {format_count(n_groups)} {plural('group', n_groups)}, "
-            f"{format_count(n_tasks)} {plural('task', n_tasks)}",
-            ("group", "done", "time", "needs"),
-            [_row(of, names) for of in self.groups[:_MAX_SHOWN]],
-            (*([f"{n_more:,} more groups are in to_pandas()"] if n_more > 0 else []), *self.notes),
-            is_last_left=True,
-        )
-
-
-def group_graph(recording: RecordedData, run: int | None = None) -> GroupGraph:
+def group_graph(recording: RecordedData, run: int | None = None) -> TableResult:
     """Return the graph by task groups: how many tasks each has, how far they are, which groups it needs.
 
-    Of a block that has not ended ``run.recording.group_graph()`` has the present state.
+    Of a block that has not ended ``run.recording.group_graph()`` has the present state. Columns: ``run,
+    group, prefix, n_tasks`` (without data that the graph holds), ``n_finished, n_erred, n_running`` (by the
+    last end of each), ``n_skipped`` (they did not have to run, because a cluster had their results, or those
+    of their dependents), ``seconds`` (the sum of all executions), ``needs`` (groups whose results its tasks
+    need). Each group is after its dependencies.
 
     Parameters
     ----------
@@ -102,41 +52,44 @@ def group_graph(recording: RecordedData, run: int | None = None) -> GroupGraph:
     >>> add = dask.delayed(sum, pure=False)
     >>> with taskscope.profile(display=False) as run:
     ...     _ = dask.delayed(max)([add([1, 2]), add([3, 4])]).compute(scheduler="synchronous")
-    >>> [(of.prefix, of.n_finished, len(of.needs)) for of in run.recording.group_graph().groups]
-    [('sum', 2, 0), ('max', 1, 1)]
+    >>> run.recording.group_graph().table()["prefix"]
+    ['sum', 'max']
     """
-    known = {of.run: of for of in recording.runs}
-    if run is not None and run not in known:
-        raise UnknownNameError(f"unknown compute {run!r}; known: {', '.join(map(str, known)) or 'none'}")
-    graphs = {n: g for n, g in recording.graphs.items() if n in known and run in (None, n)}
-    groups = tuple(of for number, graph in graphs.items() for of in _of_run(recording, number, graph))
+    numbers = [one.run for one in own_runs(recording, run)]
+    graphs = {number: recording.graphs[number] for number in numbers if number in recording.graphs}
+    rows = [row for number, graph in graphs.items() for row in _of_run(recording, number, graph)]
+    counts = Counter(row[:3:2] for row in rows)
+    # By prefix where one group of the compute alone has it.
+    names = {row[:2]: printable(row[2 if counts[row[:3:2]] == 1 else 1], _NAME_WIDTH) for row in rows}
+    n_tasks = sum(row[3] for row in rows)
     unknown = [number for number, graph in graphs.items() if not graph.known]
-    unsaid = f"dependencies of compute {', '.join(map(str, unknown))} are not known" if unknown else None
-    reason = None if groups else "no graph was recorded"
-    return GroupGraph(groups, reason, () if unsaid is None else (unsaid,))
+    missing = [f"dependencies of compute {', '.join(map(str, unknown))} are not known"] if unknown else []
+    shown = Section(
+        f"task graph · {format_count(len(rows))} {plural('group', len(rows))}, "
+        f"{format_count(n_tasks)} {plural('task', n_tasks)}",
+        ("group", "done", "time", "needs"),
+        [_shown(names, *row) for row in rows[:_MAX_SHOWN]],
+        [*more_rows(rows, _MAX_SHOWN), *missing],
+        is_last_left=True,
+    )
+    reason = "cannot say how task groups depend on each other, because no graph was recorded"
+    return TableResult.of(_NAMES, rows, reason, shown)
 
 
-def _of_run(recording: RecordedData, run: int, graph: GraphColumns) -> Iterator[GroupProgress]:
+_GroupRow: TypeAlias = tuple[int, str, str, int, int, int, int, int, float, tuple[str, ...]]
+
+
+def _of_run(recording: RecordedData, run: int, graph: GraphColumns) -> Iterator[_GroupRow]:
     """Yield the groups of a compute, each after its dependencies, except in cycles."""
     rows = group_progress(recording, run)
     is_task = np.ones(len(graph.group), np.bool_)
     is_task[graph.data] = False
     needs = _needs(graph, is_task)
-    for group, layer in _layers(sorted(rows), needs).items():
+    for group in _ordered(sorted(rows), needs):
         row = rows[group]
-        yield GroupProgress(
-            run=run,
-            group=recording.groups[group].name,
-            prefix=row.prefix,
-            n_tasks=row.total + row.skipped,
-            n_finished=row.finished,
-            n_erred=row.erred,
-            n_running=row.running,
-            n_skipped=row.skipped,
-            seconds=row.duration_s,
-            needs=tuple(recording.groups[other].name for other in needs.get(group, ())),
-            layer=layer,
-        )
+        counts = row.total + row.skipped, row.finished, row.erred, row.running, row.skipped
+        needed = tuple(recording.groups[other].name for other in needs.get(group, ()))
+        yield run, recording.groups[group].name, row.prefix, *counts, row.duration_s, needed
 
 
 def _needs(graph: GraphColumns, is_task: NDArray[np.bool_]) -> Mapping[int, Sequence[int]]:
@@ -151,46 +104,38 @@ def _needs(graph: GraphColumns, is_task: NDArray[np.bool_]) -> Mapping[int, Sequ
     return found
 
 
-def _layers(groups: Sequence[int], needs: Mapping[int, Sequence[int]]) -> dict[int, int]:
-    """Return the layer of each group, dependencies first.
-
-    In a circle of groups, the one with the fewest remaining dependencies is first.
-    """
-    left = {group: set(needs.get(group, ())) for group in groups}
-    dependents: defaultdict[int, list[int]] = defaultdict(list)
-    for group, others in left.items():
-        for other in others:
-            dependents[other].append(group)
-    layers: dict[int, int] = {}
-    ready = [group for group, others in left.items() if not others]
-    while left:
-        group = ready.pop(0) if ready else min(left, key=lambda g: len(left[g]))
-        del left[group]
-        layers[group] = 1 + max(
-            (layers[other] for other in needs.get(group, ()) if other in layers), default=-1
-        )
-        for dependent in dependents[group]:
-            if dependent in left:
-                left[dependent].discard(group)
-                if not left[dependent]:
-                    ready.append(dependent)
-    return layers
+def _ordered(groups: Sequence[int], needs: Mapping[int, Sequence[int]]) -> list[int]:
+    """Return groups in the order of their numbers, but each after the groups that it needs."""
+    placed: dict[int, None] = {}
+    for group in groups:
+        waiting = {group: None}
+        while waiting:
+            last = next(reversed(waiting))
+            needed = (other for other in needs.get(last, ()) if other not in placed and other not in waiting)
+            if (other := next(needed, None)) is None:
+                placed[last] = waiting.pop(last)
+            else:
+                waiting[other] = None
+    return list(placed)
 
 
-def _short(groups: Sequence[GroupProgress]) -> Mapping[tuple[int, str], str]:
-    """Return what groups are called in text: by prefix where one group of the compute alone has it."""
-    counts = Counter((of.run, of.prefix) for of in groups)
-    return {
-        (of.run, of.group): printable(of.prefix if counts[of.run, of.prefix] == 1 else of.group, _NAME_WIDTH)
-        for of in groups
-    }
-
-
-def _row(of: GroupProgress, names: Mapping[tuple[int, str], str]) -> tuple[str, str, str, str]:
-    done = f"{format_count(of.n_finished)} of {format_count(of.n_tasks - of.n_skipped)}"
-    extras = [(of.n_erred, "failed"), (of.n_running, "running"), (of.n_skipped, "skipped")]
+def _shown(
+    names: Mapping[tuple[int, str], str],
+    run: int,
+    group: str,
+    _prefix: str,
+    n_tasks: int,
+    n_finished: int,
+    n_erred: int,
+    n_running: int,
+    n_skipped: int,
+    seconds: float,
+    needs: Sequence[str],
+) -> tuple[str, str, str, str]:
+    done = f"{format_count(n_finished)} of {format_count(n_tasks - n_skipped)}"
+    extras = [(n_erred, "failed"), (n_running, "running"), (n_skipped, "skipped")]
     done += "".join(f", {format_count(n)} {word}" for n, word in extras if n)
-    needs = ", ".join(names[of.run, name] for name in of.needs[:_MAX_NEEDED])
-    if len(of.needs) > _MAX_NEEDED:
-        needs += f" and {len(of.needs) - _MAX_NEEDED:,} more"
-    return names[of.run, of.group], done, format_duration(of.seconds), needs
+    needed = ", ".join(names[run, name] for name in needs[:_MAX_NEEDED])
+    if len(needs) > _MAX_NEEDED:
+        needed += f" and {len(needs) - _MAX_NEEDED:,} more"
+    return names[run, group], done, format_duration(seconds), needed

@@ -145,7 +145,7 @@ def _transfers(recording: RecordedData) -> str:
     activities = recording.table("activities")
     chosen = np.array([activity == "transfer" for activity in activities["activity"]], bool)
     measured = bandwidth(recording)
-    pairs = f"<pre>{escape(str(measured))}</pre>" if measured.pairs else ""
+    pairs = f"<pre>{escape(str(measured))}</pre>" if measured.reason is None else ""
     if not chosen.any():
         return section("Transfers", pairs or "<p>no transfer between workers was recorded</p>")
     start, stop, sizes = (

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 from distributed import Client, span
 
 import taskscope
-from taskscope.analysis.cluster import Spans, SpanTotal
 from taskscope.recording import Recording
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
@@ -36,17 +35,18 @@ IN_SPANS = recording_in(
 )
 
 
+COLUMNS = ["span", "n_tasks", "n_erred", "task_s", "cpu_s", "n_cpu_unknown"]
+
+
 def test_each_span_has_its_tasks_with_those_of_spans_within_it() -> None:
-    assert IN_SPANS.spans() == Spans(
-        spans=(
-            SpanTotal("load", 3, 1, 7.0, 3.0, 3.5, 1),
-            SpanTotal("load / decode", 1, 0, 4.0, 4.0, 3.0, 0),
-            SpanTotal("loader", 1, 0, 0.25, 0.25, 0.25, 0),
-            SpanTotal("train", 1, 0, 0.5, 0.5, None, 1),
-        ),
-        reason=None,
-        notes=("1 task in no span: 8 s", "3 tasks no longer held, and in none of these sums"),
-    )
+    table = IN_SPANS.spans().table()
+    assert list(table) == list(recording_in({}, Row()).spans().to_pandas()) == COLUMNS
+    assert list(zip(*table.values(), strict=True)) == [
+        ("load", 3, 1, 7.0, 3.5, 1),
+        ("load / decode", 1, 0, 4.0, 3.0, 0),
+        ("loader", 1, 0, 0.25, 0.25, 0),
+        ("train", 1, 0, 0.5, None, 1),
+    ]
 
 
 def test_spans_print_as_a_table_in_which_a_sum_of_some_is_said_to_be_the_least() -> None:
@@ -62,12 +62,6 @@ def test_spans_print_as_a_table_in_which_a_sum_of_some_is_said_to_be_the_least()
         "  1 task in no span: 8 s",
         "  3 tasks no longer held, and in none of these sums",
     ]
-
-
-def test_spans_are_a_data_frame_with_a_row_each() -> None:
-    frame = IN_SPANS.spans().to_pandas()
-    assert frame.to_dict("records")[:3] == [asdict(total) for total in IN_SPANS.spans().spans[:3]]
-    assert list(recording_in({}, Row()).spans().to_pandas()) == list(SpanTotal.__slots__)
 
 
 @pytest.mark.parametrize(
@@ -91,14 +85,12 @@ def test_spans_of_a_cluster_are_those_that_its_scheduler_has() -> None:
             with span("decode"):
                 client.submit(len, read, key="decode-1").result()
         client.submit(len, b"", key="other-1").result()
-    spans = run.recording.spans()
-    assert [(each.span, each.n_tasks, each.n_erred) for each in spans.spans] == [
-        ("load", 2, 0),
-        ("load / decode", 1, 0),
+    spans = run.recording.spans().to_pandas()
+    assert spans[["span", "n_tasks", "n_erred"]].values.tolist() == [
+        ["load", 2, 0],
+        ["load / decode", 1, 0],
     ]
     tasks = run.recording.to_pandas("tasks").set_index("key")
     took = tasks.stop_s - tasks.start_s
-    assert [each.own_task_s for each in spans.spans] == pytest.approx([took["read-1"], took["decode-1"]])
-    assert spans.spans[0].task_s == pytest.approx(took["read-1"] + took["decode-1"])
-    (note,) = spans.notes
-    assert note.startswith("1 task in no span: ")
+    assert spans.task_s.tolist() == pytest.approx([took["read-1"] + took["decode-1"], took["decode-1"]])
+    assert "1 task in no span: " in str(run.recording.spans())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import taskscope
-from taskscope.analysis.task_groups import GroupProgress
+from taskscope.analysis.result import Result
 from taskscope.errors import UnknownNameError
 from taskscope.recording import Recording
 from tests.support.recordings.schedules import with_dependencies
@@ -29,15 +29,17 @@ def small(*statuses: str) -> Recording:
     return with_dependencies(rows, NEEDS)
 
 
+def of_groups(found: Result, *names: str) -> list[tuple[object, ...]]:
+    return list(zip(*(found.table()[name] for name in names), strict=True))
+
+
 def test_each_group_has_its_counts_and_the_groups_that_it_needs_but_itself() -> None:
     found = small("finished", "finished", "finished", "running", "erred").group_graph()
-    assert found.groups == (
-        GroupProgress(0, "load-1", "load", 2, 2, 0, 0, 0, 2.0, (), 0),
-        GroupProgress(0, "add-1", "add", 2, 1, 0, 1, 0, 2.0, ("load-1",), 1),
-        GroupProgress(0, "sum-1", "sum", 1, 0, 1, 0, 0, 1.0, ("add-1",), 2),
-    )
-    assert (found.reason, found.notes) == (None, ())
-    assert [of.done for of in found.groups] == [1.0, 0.5, 0.0]
+    assert list(found.to_pandas().itertuples(index=False, name=None)) == [
+        (0, "load-1", "load", 2, 2, 0, 0, 0, 2.0, ()),
+        (0, "add-1", "add", 2, 1, 0, 1, 0, 2.0, ("load-1",)),
+        (0, "sum-1", "sum", 1, 0, 1, 0, 0, 1.0, ("add-1",)),
+    ]
     assert str(found).splitlines() == [
         "task graph · 3 groups, 5 tasks",
         "",
@@ -46,7 +48,6 @@ def test_each_group_has_its_counts_and_the_groups_that_it_needs_but_itself() -> 
         "  add    1 of 2, 1 running   2 s  load",
         "  sum     0 of 1, 1 failed   1 s  add",
     ]
-    assert list(found.to_pandas()["needs"]) == [(), ("load-1",), ("add-1",)]
 
 
 def test_a_task_counts_by_its_last_end_data_do_not_and_what_is_skipped_is_told_apart() -> None:
@@ -56,22 +57,17 @@ def test_a_task_counts_by_its_last_end_data_do_not_and_what_is_skipped_is_told_a
     rest = block.part(np.array([0, 1, 2, 3]))
     graph = replace(recording.graphs[0], data=np.array([0], "i4"), skipped=np.array([1, 4], "i4"))
     found = replace(recording, blocks=(rest, again), graphs={0: graph}).group_graph()
-    assert [(of.group, of.n_tasks, of.n_finished, of.n_skipped, of.needs) for of in found.groups] == [
+    assert of_groups(found, "group", "n_tasks", "n_finished", "n_skipped", "needs") == [
         ("load-1", 1, 1, 0, ()),
         ("add-1", 2, 2, 0, ("load-1",)),
         ("sum-1", 1, 0, 1, ("add-1",)),
     ]
-    assert found.groups[2].done == 1.0
 
 
-def test_groups_that_need_each_other_have_an_order_too() -> None:
-    rows = [Row(key=key) for key in (("a", 0), ("b", 0), ("a", 1), ("b", 1), ("c", 0))]
-    found = with_dependencies(rows, {1: (0,), 2: (1,), 3: (2,), 4: (3,)}).group_graph()
-    assert [(of.group, of.needs, of.layer) for of in found.groups] == [
-        ("a", ("b",), 0),
-        ("b", ("a",), 1),
-        ("c", ("b",), 2),
-    ]
+def test_each_group_is_after_those_that_it_needs_and_in_a_circle_of_groups_in_some_place() -> None:
+    rows = [Row(key=key) for key in (("c", 0), ("a", 0), ("b", 0), ("a", 1), ("b", 1))]
+    found = with_dependencies(rows, {0: (4,), 2: (1,), 3: (2,), 4: (3,)}).group_graph()
+    assert of_groups(found, "group", "needs") == [("a", ("b",)), ("b", ("a",)), ("c", ("b",))]
 
 
 def test_groups_of_one_prefix_are_told_apart_and_many_are_left_to_the_table() -> None:
@@ -79,23 +75,23 @@ def test_groups_of_one_prefix_are_told_apart_and_many_are_left_to_the_table() ->
     found = recording_of(rows).group_graph()
     lines = str(found).splitlines()
     assert lines[3].split()[0] != lines[4].split()[0]
-    assert lines[-1] == "  10 more groups are in to_pandas()"
+    assert lines[-1] == "  10 more rows are in to_pandas()"
 
 
 def test_each_compute_has_its_own_groups() -> None:
     rows = [Row(key=("a-1", 0)), Row(key=("a-1", 0), run=1)]
     runs = [run_of(0, n_tasks=1), run_of(1, n_tasks=1)]
     recording = recording_of(rows, runs)
-    assert [(of.run, of.group) for of in recording.group_graph().groups] == [(0, "a-1"), (1, "a-1")]
-    assert [of.run for of in recording.group_graph(1).groups] == [1]
-    with pytest.raises(UnknownNameError, match="unknown compute 2; known: 0, 1"):
+    assert of_groups(recording.group_graph(), "run", "group") == [(0, "a-1"), (1, "a-1")]
+    assert of_groups(recording.group_graph(1), "run") == [(1,)]
+    with pytest.raises(UnknownNameError, match="unknown run 2"):
         recording.group_graph(2)
 
 
 def test_what_is_not_known_is_said() -> None:
     recording = small(*["finished"] * 5)
     cut = replace(recording, graphs={0: replace(recording.graphs[0], known=False)})
-    assert cut.group_graph().notes == ("dependencies of compute 0 are not known",)
+    assert str(cut.group_graph()).endswith("dependencies of compute 0 are not known")
     none = recording_of([]).group_graph()
     assert str(none) == "cannot say how task groups depend on each other, because no graph was recorded"
 
@@ -116,8 +112,5 @@ def test_it_says_how_far_a_compute_is_while_it_runs() -> None:
         during = run.recording.group_graph()
         may_end.set()
         thread.join()
-    assert [(of.prefix, of.n_finished, of.n_running) for of in during.groups] == [
-        ("abs", 1, 0),
-        ("slow", 0, 1),
-    ]
-    assert [of.n_finished for of in run.recording.group_graph().groups] == [1, 1]
+    assert of_groups(during, "prefix", "n_finished", "n_running") == [("abs", 1, 0), ("slow", 0, 1)]
+    assert of_groups(run.recording.group_graph(), "n_finished") == [(1,), (1,)]
