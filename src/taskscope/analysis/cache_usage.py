@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,10 +76,6 @@ def _events(recording: RecordedData, run: int, graph: GraphColumns, stop: float)
     )
 
 
-KEYS, BYTES, VALUE = "n_keys", "nbytes", "value"
-_MEASURES = (KEYS, BYTES, VALUE)
-
-
 class HeldSums(NamedTuple):
     """Cache usage at one moment; `n_unsized` and `n_unvalued` keys are not in `nbytes` and `value`."""
 
@@ -95,98 +91,50 @@ class HeldSums(NamedTuple):
         # Rounding keeps sums of floats from returning to 0.
         return sums if sums.n_keys else sums._replace(nbytes=0.0, value=0.0)
 
-    def amount(self, measure: str) -> float:
-        """Return one of ``n_keys nbytes value``."""
-        return float(getattr(self, measure))
-
-
-@dataclass(frozen=True, slots=True)
-class HeldPeak:
-    """The moment of the peak, in seconds after the recorder's zero, and the usage of each group, by id."""
-
-    time_s: float
-    groups: dict[int, HeldSums]
-
-    @property
-    def sums(self) -> HeldSums:
-        """The sums of all groups."""
-        total = HeldSums()
-        for sums in self.groups.values():
-            total = total.plus(sums)
-        return total
-
 
 def is_lower_bound(runs: Iterable[Run]) -> bool:
     """Return whether the cache may have had more than the peak of these computes.
 
     It may where computes overlap, or ran on a cluster, whose workers are sampled.
     """
-    runs = list(runs)
-    if any(run.is_on_cluster for run in runs):
-        return True
-    reached_s = -math.inf
-    for run in sorted(runs, key=lambda run: run.start_s):
-        if run.start_s < reached_s:
-            return True
-        reached_s = math.inf if run.stop_s is None else max(reached_s, run.stop_s)
-    return False
-
-
-_State: TypeAlias = dict[tuple[int, int], HeldSums]
+    ordered = sorted(runs, key=lambda run: run.start_s)
+    stops_s = [math.inf if run.stop_s is None else run.stop_s for run in ordered]
+    return any(run.is_on_cluster for run in ordered) or any(
+        later.start_s < max(stops_s[: i + 1]) for i, later in enumerate(ordered[1:])
+    )
 
 
 class HeldTotals:
-    """Sums of rows, and their peaks.
+    """Sums of rows, `now` and at their peaks.
 
-    Notes
-    -----
-    The peak is exact for computes one after the other. Of computes at the same time it is the most at the
-    moments that the rows name.
+    Each sum has a peak of its own in `most`. It is exact for computes one after the other; of computes at the
+    same time it is the most at the moments that the rows name.
     """
 
     def __init__(self, first_run: int = 0, last_run: int | None = None) -> None:
-        self._runs = first_run, float("inf") if last_run is None else last_run
-        self._state: _State = {}
-        self.now = HeldSums()
-        self.peaks: dict[str, HeldPeak] = {}
-        """The peak in each of ``n_keys nbytes value``; none before anything was held."""
-        self._most = dict.fromkeys(_MEASURES, 0.0)
+        self._runs = first_run, math.inf if last_run is None else last_run
+        self._state: dict[tuple[int, int], HeldSums] = {}
+        self.now = self.most = HeldSums()
 
     def add(self, rows: CacheRows) -> None:
         """Add further rows to the sums."""
         first, last = self._runs
         rows = rows.part(np.flatnonzero((rows.run >= first) & (rows.run <= last)))
-        order = np.argsort(rows.time, kind="stable")
-        changes = _changes(rows.part(order))
-        before = dict(self._state)
-        best: dict[str, int] = {}
-        for place, (time, key, sums) in enumerate(changes):
-            self.now = self.now.plus(self._state.get(key, HeldSums()), -1).plus(sums)
-            self._state[key] = sums
-            if place + 1 == len(changes) or changes[place + 1][0] != time:
-                for measure in _MEASURES:
-                    if self.now.amount(measure) > self._most[measure]:
-                        self._most[measure] = self.now.amount(measure)
-                        best[measure] = place
-        for measure, place in best.items():
-            self.peaks[measure] = _peak(before, changes[: place + 1])
-        self._state = {key: sums for key, sums in self._state.items() if sums.n_keys}
-
-
-_Change: TypeAlias = tuple[float, tuple[int, int], HeldSums]
-
-
-def _changes(rows: CacheRows) -> list[_Change]:
-    sums = (rows.n_keys, rows.nbytes, rows.n_unsized, rows.value, rows.n_unvalued)
-    values = zip(*(column.tolist() for column in sums), strict=True)
-    keys = zip(rows.run.tolist(), rows.group.tolist(), strict=True)
-    return [(t, key, HeldSums(*of)) for t, key, of in zip(rows.time.tolist(), keys, values, strict=True)]
-
-
-def _peak(before: _State, changes: list[_Change]) -> HeldPeak:
-    state = before | {key: sums for _, key, sums in changes}
-    groups: dict[int, HeldSums] = {}
-    for (_, group), sums in state.items():
-        if sums.n_keys:
-            groups[group] = groups.get(group, HeldSums()).plus(sums)
-    return HeldPeak(changes[-1][0], groups)
+        rows = rows.part(np.argsort(rows.time, kind="stable"))
+        is_last = np.diff(rows.time, append=np.inf) > 0
+        columns = (
+            rows.run,
+            rows.group,
+            rows.n_keys,
+            rows.nbytes,
+            rows.n_unsized,
+            rows.value,
+            rows.n_unvalued,
+        )
+        for is_over, run, group, *sums in zip(is_last.tolist(), *(c.tolist() for c in columns), strict=True):
+            held = HeldSums._make(sums)
+            self.now = self.now.plus(self._state.pop((run, group), HeldSums()), -1).plus(held)
+            if held.n_keys:
+                self._state[run, group] = held
+            if is_over:
+                self.most = HeldSums._make(map(max, self.most, self.now))

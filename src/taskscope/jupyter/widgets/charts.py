@@ -155,7 +155,7 @@ class CacheWidget(RecorderWidget, CacheTraits):
         shown = self._shown(session)
         self._follower = following(self._follower, CacheFollower, session.recorder, shown)
         runs = shown.runs(session.recorder)
-        return cache_values(self._follower.refresh(), session.recorder.groups, runs, session.metric_name)
+        return cache_values(self._follower.refresh(), runs, session.metric_name)
 
     def _still(self, recording: RecordedData) -> Mapping[str, object]:
         return still_cache_values(recording)
@@ -292,7 +292,7 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
         return {
             **gantt_values(recorder, shown),
             **resource_values(resources.refresh(), limits.n_cores, limits.memory_bytes),
-            **cache_values(held.refresh(), recorder.groups, shown.runs(recorder), session.metric_name),
+            **cache_values(held.refresh(), shown.runs(recorder), session.metric_name),
             **progress_values(progress),
         }
 

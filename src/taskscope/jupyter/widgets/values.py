@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 import traitlets
 
-from taskscope.analysis.cache_usage import (
-    BYTES,
-    KEYS,
-    VALUE,
-    HeldSums,
-    HeldTotals,
-    cache_metrics,
-    cache_rows,
-    is_lower_bound,
-)
+from taskscope.analysis.cache_usage import HeldTotals, cache_metrics, cache_rows, is_lower_bound
 from taskscope.analysis.progress import Estimates, Progress, headline, measure_progress
 from taskscope.analysis.totals import ResourceTotals, add_samples, prefix_progress
 from taskscope.model.recording import RecordedData, count_tasks
-from taskscope.model.tables.records import Group, PrefixProgress, Run
+from taskscope.model.tables.records import PrefixProgress, Run
 from taskscope.model.tables.workers import Scheduled
 from taskscope.record import Recorder
 from taskscope.record.tables.log import Reader
@@ -136,7 +127,6 @@ class Window:
 
 _MAX_ROWS = 20_000
 _MAX_SAMPLES = 500_000
-_MAX_PEAK_GROUPS = 20
 
 _F = TypeVar("_F", "ResourceFollower", "CacheFollower")
 
@@ -221,30 +211,20 @@ def still_resource_values(recording: RecordedData) -> Mapping[str, object]:
     )
 
 
-def cache_values(
-    totals: HeldTotals, groups: Sequence[Group], runs: Iterable[Run], metric: str, zero_s: float = 0.0
-) -> Mapping[str, object]:
-    """Return the traits of `CacheWidget` for these computes; at most 20 groups, largest first."""
-    measure = {"nbytes": BYTES, "count": KEYS}.get(metric, VALUE)
-    peaks = {name: peak.sums for name, peak in totals.peaks.items()}
-    peak = totals.peaks.get(measure)
-    made_of = [] if peak is None else sorted(peak.groups.items(), key=lambda g: -g[1].amount(measure))
+def cache_values(totals: HeldTotals, runs: Iterable[Run], metric: str) -> Mapping[str, object]:
+    """Return the traits of `CacheWidget` for these computes."""
+    now, most, has_value = totals.now, totals.most, metric not in {"nbytes", "count"}
     return {
         "metric": wire_text(metric),
-        **_sums("", totals.now, valued=measure == VALUE),
-        "peak_n_keys": peaks.get(KEYS, HeldSums()).n_keys,
-        "peak_nbytes": int(peaks.get(BYTES, HeldSums()).nbytes),
-        "peak_value": peaks.get(VALUE, HeldSums()).value if measure == VALUE else None,
+        "n_keys": now.n_keys,
+        "nbytes": int(now.nbytes),
+        "n_unsized": now.n_unsized,
+        "value": now.value if has_value else None,
+        "n_unvalued": now.n_unvalued if has_value else 0,
+        "peak_n_keys": most.n_keys,
+        "peak_nbytes": int(most.nbytes),
+        "peak_value": most.value if has_value else None,
         "peak_at_least": is_lower_bound(runs),
-        "peak_s": None if peak is None else peak.time_s - zero_s,
-        "peak_groups": [
-            {
-                "group": wire_text(groups[group].name),
-                "prefix": wire_text(groups[group].prefix),
-                **_sums("", sums, valued=measure == VALUE),
-            }
-            for group, sums in made_of[:_MAX_PEAK_GROUPS]
-        ],
     }
 
 
@@ -254,17 +234,7 @@ def still_cache_values(recording: RecordedData) -> Mapping[str, object]:
     totals.add(cache_rows(recording))
     name = str(recording.metadata.get("metric", "nbytes"))
     metric = next(iter(cache_metrics(recording).values()), "count" if name == "count" else "nbytes")
-    return cache_values(totals, recording.groups, recording.runs, metric, recording.zero_s)
-
-
-def _sums(prefix: str, sums: HeldSums, *, valued: bool) -> dict[str, object]:
-    return {
-        f"{prefix}n_keys": sums.n_keys,
-        f"{prefix}nbytes": int(sums.nbytes),
-        f"{prefix}n_unsized": sums.n_unsized,
-        f"{prefix}value": sums.value if valued else None,
-        f"{prefix}n_unvalued": sums.n_unvalued if valued else 0,
-    }
+    return cache_values(totals, recording.runs, metric)
 
 
 def _whole(value: float | None) -> int | None:
@@ -366,10 +336,6 @@ class CacheTraits(traitlets.HasTraits):
     peak_value = _known(traitlets.Float, "The most in memory at once, in the user's metric")
     peak_at_least = traitlets.Bool(
         False, help="Whether computes ran at the same time; then the peaks are lower bounds."
-    ).tag(sync=True)
-    peak_s = _known(traitlets.Float, "When most was in memory by the metric, seconds after the zero")
-    peak_groups = traitlets.List(
-        traitlets.Dict(), help="At that moment, per group: group, prefix and the fields above, largest first."
     ).tag(sync=True)
 
 

@@ -1,4 +1,4 @@
-"""The peak and what made it up, against counting key by key."""
+"""The peak of cache usage."""
 
 from __future__ import annotations
 
@@ -7,13 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from taskscope.analysis.cache_usage import (
-    BYTES,
-    KEYS,
-    HeldSums,
-    HeldTotals,
-    is_lower_bound,
-)
+from taskscope.analysis.cache_usage import HeldSums, HeldTotals, is_lower_bound
 from taskscope.model.tables.cache_usage import CacheRows
 from tests.support.recordings.spelled_out import run_of
 
@@ -45,20 +39,13 @@ ROWS = rows_of(
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 6])
-def test_the_peak_is_the_moment_of_the_most_with_its_groups(chunk: int) -> None:
+def test_each_peak_is_the_most_at_one_moment_in_any_portions(chunk: int) -> None:
     totals = HeldTotals()
     cuts = {1: [1, 3, 4, 5, 6], 2: [3, 6], 6: [6]}[chunk]
     for start, stop in zip([0, *cuts], cuts, strict=False):
         totals.add(ROWS.part(slice(start, stop)))
     assert totals.now == HeldSums()
-    assert {m: (p.time_s, p.sums.amount(m)) for m, p in totals.peaks.items()} == {
-        KEYS: (4.0, 4.0),
-        BYTES: (2.0, 65.0),
-    }
-    assert totals.peaks[BYTES].groups == {
-        0: HeldSums(1, 5.0, 0, 0.0, 1),
-        1: HeldSums(1, 60.0, 0, 0.0, 1),
-    }
+    assert (totals.most.n_keys, totals.most.nbytes) == (4, 65.0)
 
 
 def test_only_the_computes_of_a_window_count_and_those_at_once_are_added_up() -> None:
@@ -67,7 +54,7 @@ def test_only_the_computes_of_a_window_count_and_those_at_once_are_added_up() ->
     for window in ((0, None), (1, 1), (1, 2)):
         totals = HeldTotals(*window)
         totals.add(rows)
-        found[window] = (totals.peaks[BYTES].sums.nbytes, totals.now.nbytes)
+        found[window] = (totals.most.nbytes, totals.now.nbytes)
     assert found == {(0, None): (7.0, 5.0), (1, 1): (2.0, 0.0), (1, 2): (6.0, 4.0)}
 
 
@@ -79,7 +66,7 @@ def test_rows_in_any_portions_give_the_same_numbers() -> None:
     parts = HeldTotals()
     for start in range(0, 300, 11):
         parts.add(rows_of(*spec[start : start + 11]))
-    assert (parts.now, parts.peaks) == (whole.now, whole.peaks)
+    assert (parts.now, parts.most) == (whole.now, whole.most)
 
 
 @pytest.mark.parametrize(

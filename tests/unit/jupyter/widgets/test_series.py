@@ -24,7 +24,7 @@ def len_or_none(result: object) -> float | None:
 
 
 def cache_traits(recording: Recording) -> dict[str, object]:
-    names = ("metric", "n_keys", "nbytes", "value", "peak_n_keys", "peak_nbytes", "peak_value", "peak_groups")
+    names = ("metric", "n_keys", "nbytes", "value", "peak_n_keys", "peak_nbytes", "peak_value")
     with closing(CacheWidget(recording)) as widget:
         return {name: getattr(widget, name) for name in names}
 
@@ -34,10 +34,9 @@ def resource_traits(recording: Recording) -> dict[str, object]:
         return {name: getattr(widget, name) for name in ("n_cores", "limit_bytes", "rss_bytes", "n_samples")}
 
 
-def test_the_cache_says_its_peak_and_the_groups_that_made_it_up() -> None:
+def test_the_cache_has_its_peak() -> None:
     with taskscope.profile(display=False) as run:
         dask.get(GRAPH, "c-1")
-    unvalued = {"n_unsized": 0, "value": None, "n_unvalued": 0}
     assert cache_traits(run.recording) == {
         "metric": "nbytes",
         "n_keys": 0,
@@ -46,10 +45,6 @@ def test_the_cache_says_its_peak_and_the_groups_that_made_it_up() -> None:
         "peak_n_keys": 2,
         "peak_nbytes": 30_000 + 2 * EMPTY,
         "peak_value": None,
-        "peak_groups": [
-            {"group": "b", "prefix": "b", "n_keys": 1, "nbytes": 20_000 + EMPTY, **unvalued},
-            {"group": "a", "prefix": "a", "n_keys": 1, "nbytes": 10_000 + EMPTY, **unvalued},
-        ],
     }
 
 
