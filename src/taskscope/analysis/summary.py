@@ -24,7 +24,7 @@ from taskscope.analysis.quantities import (
 )
 from taskscope.analysis.result import Section
 from taskscope.analysis.totals import (
-    Outcomes,
+    Outcome,
     PrefixTotal,
     State,
     Totals,
@@ -254,38 +254,30 @@ def _why(recording: RecordedData) -> str | None:
     return explained.answer if explained.reason is None and is_felt else None
 
 
-def _outcomes(outcomes: Outcomes) -> list[str]:
+_UNFINISHED: Mapping[Outcome, str] = {
+    "interrupted": "interrupted",
+    "lost": "lost",
+    "running": "running",
+    "given": "given to a worker (whether they ran is not known)",
+    "not started": "not started",
+    "not finished": "not finished",
+}
+_OTHERS: Mapping[Outcome, str] = {
+    "background": "still running in the background",
+    "skipped": "skipped: already computed, or not needed",
+    "unrecorded": "of computes that finished without a record: whether they ran is not known",
+}
+
+
+def _outcomes(outcomes: Mapping[Outcome, int]) -> list[str]:
     """Return the numbers of tasks that did not finish."""
-    notes = []
-    if outcomes.n_erred:
-        notes.append(f"{_counted(outcomes.n_erred, 'task')} failed")
-    if outcomes.n_unfinished:
-        notes.append(_unfinished(outcomes))
-    if outcomes.n_background:
-        notes.append(f"{_counted(outcomes.n_background, 'task')} still running in the background")
-    if outcomes.n_skipped:
-        notes.append(f"{_counted(outcomes.n_skipped, 'task')} skipped: already computed, or not needed")
-    if outcomes.n_unrecorded:
-        recorded = format_count(outcomes.n_done - outcomes.n_unrecorded)
-        notes.append(
-            f"{_counted(outcomes.n_done, 'task')} of computes that finished, {recorded} of them recorded: "
-            "whether the others ran is not known"
-        )
-    return notes
-
-
-def _unfinished(outcomes: Outcomes) -> str:
-    """Return what became of tasks that did not finish, as far as that is known of each."""
-    counts = {
-        "interrupted": outcomes.n_interrupted,
-        "lost": outcomes.n_lost,
-        "running": outcomes.n_running,
-        "given to a worker (whether they ran is not known)": outcomes.n_given,
-        "not started": outcomes.n_unstarted,
-    }
-    counts["not finished"] = max(outcomes.n_unfinished - sum(counts.values()), 0)
-    (first, n), *others = [(word, n) for word, n in counts.items() if n]
-    return ", ".join([f"{_counted(n, 'task')} {first}", *(f"{format_count(n)} {word}" for word, n in others)])
+    unfinished = [(outcomes[outcome], words) for outcome, words in _UNFINISHED.items() if outcome in outcomes]
+    parts = [f"{format_count(n)} {words}" for n, words in unfinished[1:]]
+    return [
+        *([f"{_counted(outcomes['failed'], 'task')} failed"] if "failed" in outcomes else []),
+        *(", ".join([f"{_counted(n, 'task')} {words}", *parts]) for n, words in unfinished[:1]),
+        *(f"{_counted(outcomes[of], 'task')} {words}" for of, words in _OTHERS.items() if of in outcomes),
+    ]
 
 
 def _workers(totals: Totals) -> str:

@@ -58,9 +58,11 @@ def group_graph(recording: RecordedData, run: int | None = None) -> TableResult:
     numbers = [one.run for one in own_runs(recording, run)]
     graphs = {number: recording.graphs[number] for number in numbers if number in recording.graphs}
     rows = [row for number, graph in graphs.items() for row in _of_run(recording, number, graph)]
-    counts = Counter(row[:3:2] for row in rows)
+    counts = Counter((row[0], row[2]) for row in rows)
     # By prefix where one group of the compute alone has it.
-    names = {row[:2]: printable(row[2 if counts[row[:3:2]] == 1 else 1], _NAME_WIDTH) for row in rows}
+    names = {
+        row[:2]: printable(row[2] if counts[row[0], row[2]] == 1 else row[1], _NAME_WIDTH) for row in rows
+    }
     n_tasks = sum(row[3] for row in rows)
     unknown = [number for number, graph in graphs.items() if not graph.known]
     missing = [f"dependencies of compute {', '.join(map(str, unknown))} are not known"] if unknown else []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -198,73 +198,53 @@ def _some(value: float | None) -> list[float]:
     return [] if value is None else [value]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcomes:
-    """Numbers of tasks by outcome.
+Unfinished: TypeAlias = Literal["interrupted", "lost", "running", "given", "not started", "not finished"]
+Outcome: TypeAlias = Unfinished | Literal["failed", "background", "skipped", "unrecorded"]
+"""What became of a task that is not known to have finished.
 
-    Unfinished tasks were interrupted, lost, running when the recording was taken, given to a worker (where
-    they may have waited for a thread), or not started; for computes without a known graph only their sum is
-    known. Skipped tasks did not have to run, because a cluster had their results, or those of their
-    dependents. Of `n_done`, the tasks of finished computes, `n_unrecorded` have no row. Tasks in the
-    background belong to computes that go on.
-    """
-
-    n_erred: int = 0
-    n_unfinished: int = 0
-    n_skipped: int = 0
-    n_done: int = 0
-    n_unrecorded: int = 0
-    n_background: int = 0
-    n_interrupted: int = 0
-    n_lost: int = 0
-    n_running: int = 0
-    n_given: int = 0
-    n_unstarted: int = 0
+``given``: to a worker, where it may have waited for a thread. ``not finished``: of a compute without a graph.
+``background``: its compute goes on. ``skipped``: it did not have to run, because a cluster had its result, or
+those of its dependents. ``unrecorded``: its compute finished, and it has no row.
+"""
 
 
-def measure_outcomes(recording: RecordedData) -> Outcomes:
-    """Return what became of the tasks of a recording; tasks whose rows were dropped are not unfinished."""
-    runs = [_of_run(recording, run) for run in recording.runs]
-    sums = {of.name: sum(getattr(run, of.name) for run in runs) for of in fields(Outcomes)}
-    n_dropped_later = max(recording.dropped - sums["n_unrecorded"], 0)
-    for name, n in (
-        ("n_unrecorded", recording.dropped),
-        ("n_unfinished", n_dropped_later),
-        ("n_unstarted", n_dropped_later),
-    ):
-        sums[name] = max(sums[name] - n, 0)
-    return Outcomes(**sums)
+def count_outcomes(recording: RecordedData) -> Mapping[Outcome, int]:
+    """Return how many tasks did not finish, by outcome."""
+    found: Counter[Outcome] = Counter()
+    for run in recording.runs:
+        found.update(_outcomes(recording, run))
+    n_dropped = recording.dropped
+    # Dropped rows are of tasks that ran.
+    for outcome in ("unrecorded", "not started"):
+        n_of_dropped = min(found[outcome], n_dropped)
+        found[outcome] -= n_of_dropped
+        n_dropped -= n_of_dropped
+    return +found
 
 
-def _of_run(recording: RecordedData, run: Run) -> Outcomes:
-    is_done, in_background = run.status == "finished", run.status == "running"
-    n_done = run.n_tasks if is_done else 0
-    if run.run not in recording.graphs:
-        if in_background:
-            return Outcomes(n_background=run.n_tasks)
-        return Outcomes(n_unfinished=run.n_tasks - n_done, n_done=n_done, n_unrecorded=n_done)
-    statuses = task_statuses(recording, run.run)
+def _outcomes(recording: RecordedData, run: Run) -> dict[Outcome, int]:
+    has_graph, statuses = run.run in recording.graphs, np.empty(0, np.uint8)
+    if has_graph:
+        statuses = task_statuses(recording, run.run)
     n_recorded = int((statuses != NO_ROW).sum())
-    n_planned = n_recorded if is_done else max(run.n_tasks, n_recorded)
-    n_left = n_planned - int(np.isin(statuses, (FINISHED, ERRED)).sum())
-    found = Outcomes(
-        n_erred=int((statuses == ERRED).sum()),
-        n_skipped=int((statuses[recording.graphs[run.run].skipped] == NO_ROW).sum()),
-        n_done=n_done,
-        n_unrecorded=max(n_done - n_recorded, 0),
-    )
-    if in_background:
-        return replace(found, n_background=n_left)
+    n_left = max(run.n_tasks - n_recorded, 0)
+    found: dict[Outcome, int] = {"failed": int((statuses == ERRED).sum())}
+    if has_graph:
+        found["skipped"] = int((statuses[recording.graphs[run.run].skipped] == NO_ROW).sum())
+    if run.status == "finished":
+        return found | {"unrecorded": n_left}
+    if run.status == "running":
+        return found | {"background": n_left + n_recorded - int(np.isin(statuses, (FINISHED, ERRED)).sum())}
+    if not has_graph:
+        return {"not finished": n_left}
     seen = last_codes(recording, run.run, "observed_by") != OBSERVED_BY.index("scheduler")
-    return replace(
-        found,
-        n_unfinished=n_left,
-        n_interrupted=int(((statuses == INTERRUPTED) & seen).sum()),
-        n_lost=int((statuses == LOST).sum()),
-        n_running=int(((statuses == RUNNING) & seen).sum()),
-        n_given=int((np.isin(statuses, (RUNNING, INTERRUPTED)) & ~seen).sum()),
-        n_unstarted=max(n_planned - n_recorded, 0),
-    )
+    return found | {
+        "interrupted": int(((statuses == INTERRUPTED) & seen).sum()),
+        "lost": int((statuses == LOST).sum()),
+        "running": int(((statuses == RUNNING) & seen).sum()),
+        "given": int((np.isin(statuses, (RUNNING, INTERRUPTED)) & ~seen).sum()),
+        "not started": n_left,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +319,7 @@ class Totals:
     n_workers: int | None
     n_runs: int
     n_tasks: int
-    outcomes: Outcomes
+    outcomes: Mapping[Outcome, int]
     n_failed_attempts: int
     dropped: int
     makespan_s: float | None
@@ -365,7 +345,7 @@ def measure_totals(recording: RecordedData) -> Totals:
         n_workers=max(workers, default=None),
         n_runs=len(runs),
         n_tasks=sum(run.n_tasks for run in runs),
-        outcomes=measure_outcomes(recording),
+        outcomes=count_outcomes(recording),
         n_failed_attempts=int((recording.activities.rows.kind == FAILED_ATTEMPT).sum()),
         dropped=recording.dropped,
         makespan_s=_makespan_s(recording),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 
-from taskscope.analysis.totals import Outcomes, PrefixTotal, Totals, measure_totals, prefix_progress
+from taskscope.analysis.totals import PrefixTotal, Totals, measure_totals, prefix_progress
 from taskscope.model.tables.records import PrefixProgress
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
@@ -23,7 +23,7 @@ def test_totals_add_up_and_unknown_stays_unknown() -> None:
         n_workers=2,
         n_runs=1,
         n_tasks=5,
-        outcomes=Outcomes(n_erred=1, n_unfinished=2, n_skipped=0, n_done=0, n_unrecorded=0, n_unstarted=2),
+        outcomes={"failed": 1, "not started": 2},
         n_failed_attempts=0,
         dropped=0,
         makespan_s=2.0,
@@ -60,7 +60,7 @@ def test_what_a_worker_was_given_and_has_not_ended_is_no_time_of_tasks() -> None
 
 def test_without_computes_everything_is_unknown_or_none() -> None:
     assert measure_totals(recording_of([])) == Totals(
-        "waiting", (), None, 0, 0, Outcomes(0, 0, 0, 0, 0), 0, 0, None, 0.0, None, 0, None, None, (), ()
+        "waiting", (), None, 0, 0, {}, 0, 0, None, 0.0, None, 0, None, None, (), ()
     )
 
 

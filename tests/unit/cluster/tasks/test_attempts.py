@@ -76,7 +76,7 @@ def test_each_failed_attempt_is_told_once_with_its_thread_and_its_times(client: 
     totals = measure_totals(recording)
     starts, stops = (recording.table("tasks")[c] for c in ("start_s", "stop_s"))
     last_s = sum(stop - start for start, stop in zip(starts, stops, strict=True))
-    assert (totals.n_tasks, totals.outcomes.n_erred, totals.n_failed_attempts) == (14, 2, 19)
+    assert (totals.n_tasks, totals.outcomes["failed"], totals.n_failed_attempts) == (14, 2, 19)
     assert totals.task_s == pytest.approx(last_s)
     assert "19 attempts failed and the task was tried again" in recording.summary()
     assert rows(recording, "messages", "text") == []

@@ -13,7 +13,7 @@ from dask.delayed import delayed
 from distributed import Client, LocalCluster, Scheduler, wait
 
 import taskscope
-from taskscope.analysis.totals import Outcomes, measure_outcomes, prefix_progress
+from taskscope.analysis.totals import count_outcomes, prefix_progress
 from taskscope.jupyter.widgets import ProgressWidget
 from taskscope.recording import Recording
 from taskscope.session import current
@@ -55,7 +55,7 @@ def test_what_is_held_is_not_computed_again_and_not_counted(client: Client) -> N
     assert rows(recording, "runs", "n_tasks", "status") == [(n_ran, "finished")]
     assert [c for c in counts(recording) if c[3]] == [("add", 0, 0, 10), ("ones_like", 0, 0, 10)]
     assert sum(finished for _, _, finished, _ in counts(recording)) == n_ran
-    assert measure_outcomes(recording) == Outcomes(0, 0, 20, n_ran, 0)
+    assert count_outcomes(recording) == {"skipped": 20}
     assert SKIPPED.format(20) in recording.summary().splitlines()
     assert rows(recording, "messages", "text") == []
 
@@ -110,7 +110,7 @@ def test_where_a_compute_fails_only_what_was_there_did_not_have_to_run(client: C
     with taskscope.profile(display=False) as run, pytest.raises(ValueError, match="no such thing"):
         last.compute()
     assert rows(run.recording, "runs", "n_tasks", "status") == [(2, "erred")]
-    assert measure_outcomes(run.recording) == Outcomes(1, 1, 3, 0, 0, n_unstarted=1)
+    assert count_outcomes(run.recording) == {"failed": 1, "skipped": 3, "not started": 1}
 
 
 def settled(world: World, run: TrackedRun) -> tuple[set[Hashable], int]:
@@ -139,9 +139,9 @@ def test_where_records_may_be_missing_it_is_not_known_what_had_to_run(
     world.finish(run)
     assert settled(world, run) == ({"a-1"}, 2)
     recording = Recording.of(world.recorder.snapshot())
-    assert measure_outcomes(recording) == Outcomes(0, 0, 1, 2, 1)
+    assert count_outcomes(recording) == {"skipped": 1, "unrecorded": 1}
     assert (
-        "  2 tasks of computes that finished, 1 of them recorded: whether the others ran is not known"
+        "  1 task of computes that finished without a record: whether they ran is not known"
         in recording.summary().splitlines()
     )
 
