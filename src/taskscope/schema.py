@@ -33,6 +33,12 @@ _KINDS: dict[type, Kind] = {
 }
 
 
+Holds: TypeAlias = Literal["name", "remark", "address", "public"]
+"""What a text is to redaction: a name, which is replaced; an error or a message, whose beginning is left; an
+address, left without its credentials; or public.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """One column of a table."""
@@ -50,6 +56,7 @@ class Column:
     is_exact: bool = False
     page: bool = True
     file: bool = True
+    holds: Holds = "name"
 
     @property
     def wire(self) -> str:
@@ -111,7 +118,7 @@ def marked(tables: Iterable[Table], mark: Literal["page", "file"]) -> dict[str, 
 class About:
     """What the type of a field does not say of its column, as its annotation; see `Column`.
 
-    `page` and `file`: whether pages and files carry it.
+    `page` and `file`: whether pages and files carry it; `holds`: what redaction does with its texts.
     """
 
     meaning: str
@@ -123,6 +130,7 @@ class About:
     kind: Kind | None = None
     page: bool = True
     file: bool = True
+    holds: Holds = "name"
 
 
 def derived(

@@ -73,7 +73,7 @@ class Written:
         """Return the logs by the names of their tables."""
         recorder = self.recorder
         return {
-            "tasks": recorder._tasks,
+            "tasks": recorder.tasks,
             "resources": recorder.resources,
             "activities": recorder.activities,
             "worker_samples": recorder.workers,

@@ -12,7 +12,6 @@ from typing import BinaryIO, TypeAlias
 from taskscope.analysis.calls.lines import lines
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.display import page_tables
-from taskscope.analysis.redaction import Redact, redacted
 from taskscope.analysis.summary import summary_text
 from taskscope.errors import OptionError
 from taskscope.export import tabular
@@ -20,6 +19,7 @@ from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.export.chrome_trace import write_chrome_trace
 from taskscope.export.speedscope import write_speedscope
 from taskscope.model.recording import RecordedData
+from taskscope.model.redaction import Redact, redacted
 from taskscope.report import page_html
 from taskscope.report.comparison import comparison_page
 

@@ -12,11 +12,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from taskscope.analysis.redaction import Redact, redacted
 from taskscope.errors import FileError, required
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
+from taskscope.model.redaction import Redact, redacted
 from taskscope.schema import Kind
 
 

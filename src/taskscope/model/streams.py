@@ -359,6 +359,9 @@ _DECLARED = (
     ),
 )
 
+ALL: Mapping[str, Table] = {table.name: table for table in _DECLARED}
+"""All tables of streams, by name, with all of their columns."""
+
 PAGE: Mapping[str, Table] = marked(_DECLARED, "page")
 """The tables of pages, by name."""
 

@@ -26,12 +26,12 @@ from taskscope.analysis.calls.lines import lines_text
 from taskscope.analysis.calls.profile import in_proportion
 from taskscope.analysis.clip import clipped
 from taskscope.analysis.quantities import format_count, plural
-from taskscope.analysis.redaction import Redaction
 from taskscope.errors import OptionError, StillRunningError, TaskscopeError
 from taskscope.export import FileStream, check_target, save
 from taskscope.model.errortext import describe
 from taskscope.model.forklock import ForkLock
 from taskscope.model.guard import Guard
+from taskscope.model.redaction import Redaction
 from taskscope.model.tables.records import Message
 from taskscope.options import ProfileOptions, functions_named, parameters_section, takes_options
 from taskscope.profiling.output import Output, choose_output

@@ -49,6 +49,11 @@ class MessageLog:
         self._seen[(level, text) if kept else ("warning", _TOO_MANY)] = _Seen(now_s, now_s, 1)
         return kept
 
+    @property
+    def n_kinds(self) -> int:
+        """How many different messages there are."""
+        return len(self._seen)
+
     def add_event(self, time_s: float, level: _Level, text: str, worker: str, event: WorkerEvent) -> None:
         """Add what happened to a worker at some moment, seconds after the recorder's zero."""
         if self._n_events >= _MAX_EVENTS:

@@ -8,8 +8,10 @@ import os
 import sys
 import threading
 import uuid
+from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock, whole_ticks
 from taskscope.model.guard import Guard
+from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData, join_rows
 from taskscope.model.tables.activities import Steal
 from taskscope.model.tables.cache_usage import CacheRows
@@ -34,7 +37,6 @@ from taskscope.model.tables.records import (
 )
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.options import DEFAULT_MAX_TASKS
-from taskscope.record.follower import Follower
 from taskscope.record.intake import Intake
 from taskscope.record.messages import MessageLog
 from taskscope.record.run import (
@@ -49,11 +51,11 @@ from taskscope.record.run import (
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.cache_usage import Holding
 from taskscope.record.tables.groups import GroupTable, LaneTable
-from taskscope.record.tables.log import Log, TaskLog
+from taskscope.record.tables.log import Log, Reader, TaskLog
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
 from taskscope.record.tables.sums import MeasuredLineLog, MetricLog, PeakLineLog
-from taskscope.record.writers.graph import GraphShape
+from taskscope.record.writers.graph import GraphPart, GraphPlace, GraphShape, ResultEvent
 from taskscope.record.writers.runlog import RunLog
 
 _MAX_WORKER_SAMPLES = 200_000
@@ -61,6 +63,15 @@ _MAX_STEALS = 100_000
 _MAX_SAMPLES = 500_000
 _MAX_HELD_ROWS = 300_000
 _IN_THREADS = frozenset({"threads", "synchronous", "sync"})
+
+
+class NewTasks(NamedTuple):
+    """Tasks of a run, their errors by number, and their groups and keys where these were requested."""
+
+    block: RowBlock
+    errors: Mapping[int, str]
+    group: NDArray[np.uint32] | None
+    keys: KeyBlock | None
 
 
 class Recorder:
@@ -98,7 +109,7 @@ class Recorder:
         self.stacks = StackLog(self.now_s)
         self.measured_lines = MeasuredLineLog()
         self.peak_lines = PeakLineLog()
-        self._tasks = TaskLog(_checked(max_tasks))
+        self.tasks = TaskLog(_checked(max_tasks))
         self._groups = GroupTable()
         self._lanes = LaneTable(os.getpid())
         self._run_ids = itertools.count()
@@ -107,7 +118,7 @@ class Recorder:
             clock,
             self.origin,
             runs=self._runs,
-            tasks=self._tasks,
+            tasks=self.tasks,
             groups=self._groups,
             lanes=self._lanes,
             activities=self.activities,
@@ -189,21 +200,21 @@ class Recorder:
     @property
     def max_tasks(self) -> int:
         """How many tasks are kept at most."""
-        return self._tasks.max_rows
+        return self.tasks.max_rows
 
     @max_tasks.setter
     def max_tasks(self, value: int) -> None:
-        self._tasks.max_rows = _checked(value)
+        self.tasks.max_rows = _checked(value)
 
     @property
     def cursor(self) -> int:
         """How many tasks have ever been folded in; it never goes back."""
-        return self._tasks.cursor
+        return self.tasks.cursor
 
     @property
     def dropped(self) -> int:
         """How many of them were dropped, always the oldest."""
-        return self._tasks.dropped
+        return self.tasks.dropped
 
     def dropped_of(self, first_run: int, last_run: int | None) -> int:
         with self._lock:
@@ -269,31 +280,71 @@ class Recorder:
         That number is greater than `cursor` when rows in between were dropped.
         """
         with self._lock:
-            first, parts = self._tasks.parts_since(cursor, limit)
+            first, parts = self.tasks.parts_since(cursor, limit)
             runs = self._runs
             return first, join_rows(
                 [(b, runs[b.run].graph.identify, runs[b.run].graph.errors) for b in parts]
             )
 
-    def follow(self, first_run: int) -> Follower:
-        """Return a reader that gets all there is of the runs from `first_run` on, at its own pace."""
+    def read_tasks(self, reader: Reader[RowBlock], *, has_keys: bool) -> tuple[int, list[NewTasks]]:
+        """Return the number of the reader's next task, and tasks from it on, by block."""
         with self._lock:
-            landings = self._intake.landings
-            return Follower(first_run, self._lock, self._runs, self._tasks, landings, self._lanes, self.now_s)
+            first, blocks = reader.parts()
+            return first, [self._new_tasks(block, has_keys=has_keys) for block in blocks]
+
+    def _new_tasks(self, block: RowBlock, *, has_keys: bool) -> NewTasks:
+        graph = self._runs[block.run].graph
+        errors = {}
+        if graph.errors:
+            failed = block.task[np.isin(block.task, list(graph.errors))]
+            errors = {task: graph.errors[task] for task in failed.tolist()}
+        group, keys = graph.identify(block.task) if has_keys else (None, None)
+        return NewTasks(block, errors, group, keys)
+
+    def run_numbers(self, first_run: int) -> list[int]:
+        """Return the numbers of the runs from `first_run` on."""
+        with self._lock:
+            return [run for run in self._runs if run >= first_run]
+
+    def graph_part(
+        self, run: int, at: GraphPlace, limit: int
+    ) -> tuple[GraphPart | None, tuple[int, int], bool]:
+        """Return the next part of a graph, how many keys are met and linked, and whether the run is over."""
+        with self._lock:
+            state = self._runs.get(run)
+            if state is None:
+                return None, (0, 0), True
+            return state.graph.part(at, limit), state.graph.reached, state.log is None
+
+    def follow_results(self, first_run: int) -> deque[ResultEvent]:
+        """Return a queue of results of the runs from `first_run` on, until `leave_results`."""
+        with self._lock:
+            queue = self._intake.landings.follow(first_run)
+            states = self._runs.window(first_run, None)
+            queue.extendleft(event for state in states for event in state.graph.landed())
+            return queue
+
+    def leave_results(self, queue: deque[ResultEvent]) -> None:
+        self._intake.landings.leave(queue)
+
+    def in_flight(self, first_run: int, limit: int) -> list[RowBlock]:
+        """Return the tasks in flight of runs from `first_run` on, up to `limit` of each, stopping now."""
+        with self._lock:
+            return self._in_flight(self._runs.window(first_run, None), self.now_s(), limit)
 
     def links(self, row: int, limit: int) -> TaskLinks | None:
         """Return up to `limit` dependencies and as many dependents of a task; None if it was dropped."""
         with self._lock:
-            at = self._tasks.task_at(row)
+            at = self.tasks.task_at(row)
             if at is None:
                 return None
             run, task = at
-            return links_of(self._runs[run], task, self._tasks, self._groups.groups, limit)
+            return links_of(self._runs[run], task, self.tasks, self._groups.groups, limit)
 
     def rows_of(self, run: int, tasks: NDArray[np.int32]) -> dict[int, int]:
         """Return the rows of these tasks of a run by their numbers, without those that were dropped."""
         with self._lock:
-            return self._tasks.rows_of(run, tasks)
+            return self.tasks.rows_of(run, tasks)
 
     def runs_since(self, version: int) -> tuple[int, list[Run]]:
         """Return the newest version and the runs that are new or changed since `version`, oldest first."""
@@ -315,7 +366,7 @@ class Recorder:
         """Return the numbers of a run's tasks that ended or do not have to run; None if some were dropped."""
         with self._lock:
             state = self._runs.get(run)
-            blocks = [block.task for block in self._tasks.of_runs({run})]
+            blocks = [block.task for block in self.tasks.of_runs({run})]
             if state is None or sum(map(len, blocks)) < state.n_ended:
                 return None
             return np.concatenate([*blocks, state.graph.skipped()])
@@ -346,16 +397,16 @@ class Recorder:
         """Return the recording of these runs, both included and by default up to the last."""
         with self._lock:
             self.pull_all()
-            cursor = self._tasks.cursor
+            cursor = self.tasks.cursor
             running = self._in_flight(self._runs.window(first_run, last_run), self.now_s())
             # A task that ends between two reads is in flight in the first one and a row in the second.
             self.pull_all()
             states = self._runs.window(first_run, last_run)
             graphs, numbers = _graphs(states), {s.run.run for s in states}
-            blocks = self._tasks.of_runs(graphs)
+            blocks = self.tasks.of_runs(graphs)
             held = sum(map(len, blocks))
             now_s = self.now_s()
-            in_flight = without_ended(running, self._tasks.parts_since(cursor, sys.maxsize)[1], now_s)
+            in_flight = without_ended(running, self.tasks.parts_since(cursor, sys.maxsize)[1], now_s)
             until_s = math.inf if stop_s is None else stop_s
             return RecordedData(
                 started_at=self.started_at + timedelta(seconds=start_s),
@@ -382,8 +433,10 @@ class Recorder:
                 peak_lines=self.peak_lines.between(first_run, last_run),
             )
 
-    def _in_flight(self, states: Sequence[RunState], now_s: float) -> list[RowBlock]:
-        return [b for s in states if (b := s.in_flight(now_s, self._lanes.id)) is not None]
+    def _in_flight(
+        self, states: Sequence[RunState], now_s: float, limit: int | None = None
+    ) -> list[RowBlock]:
+        return [b for s in states if (b := s.in_flight(now_s, self._lanes.id, limit)) is not None]
 
     def _cache_rows_between(self, first_run: int, last_run: int | None, until_s: float) -> CacheRows:
         rows = self.holdings.rows()
@@ -395,7 +448,7 @@ class Recorder:
         if not self._intake.is_folded():
             self.pull_all()
         with self._lock:
-            self._tasks.clear()
+            self.tasks.clear()
             self.held.clear()
             self.metrics.clear()
             self.holdings.clear()

@@ -8,10 +8,10 @@ from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.display.colours import DARK, LIGHT, N_COLOURS, prefix_colours
 from taskscope.analysis.display.coverage import extent_s
 from taskscope.analysis.quantities import format_count, printable
-from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import RecordedData
+from taskscope.model.redaction import redacted
 from taskscope.report.page import document
 from taskscope.report.picture import img_html, picture_svg
 from taskscope.report.table import rows_html

@@ -12,9 +12,9 @@ from taskscope.analysis.calls.profile import profile as calls_of
 from taskscope.analysis.cluster import bandwidth
 from taskscope.analysis.display.colours import DARK, LIGHT
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, printable
-from taskscope.analysis.redaction import redacted, without_credentials
 from taskscope.analysis.summary import Summary
 from taskscope.model.recording import RecordedData
+from taskscope.model.redaction import redacted, without_credentials
 from taskscope.report.embed import (
     MAX_PAGE_LINK_BYTES,
     TICK_S,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import Summary
 from taskscope.analysis.totals import Totals
 from taskscope.model.recording import RecordedData, count_tasks
+from taskscope.model.redaction import redacted
 from taskscope.report.embed import (
     MAX_FRAME_LINK_BYTES,
     links_fit,

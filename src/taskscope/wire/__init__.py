@@ -1,29 +1,50 @@
-"""Messages to the browser: batches as frames of `taskscope.codec`, and links as JSON."""
+"""Rows as frames of `taskscope.codec`: of pages, files, and offline pages."""
 
 from __future__ import annotations
 
-from taskscope.wire.batch import (
-    PART_ROWS,
-    PROTOCOL,
-    Batch,
-    PageEncoder,
-    Rows,
-    batch_message,
-    cuts,
-    encode_links,
-    wire_text,
-    worker_tables,
-)
+from collections.abc import Iterable
+from typing import Literal, TypeAlias, TypedDict
 
-__all__ = [
-    "PART_ROWS",
-    "PROTOCOL",
-    "Batch",
-    "PageEncoder",
-    "Rows",
-    "batch_message",
-    "cuts",
-    "encode_links",
-    "wire_text",
-    "worker_tables",
-]
+from taskscope.model.tables.columns import Link, TaskLinks
+from taskscope.wire.columns import wire_text
+
+__all__ = ["PROTOCOL", "batch_message", "encode_links", "wire_text"]
+
+PROTOCOL: Literal[1] = 1
+
+LinkRow: TypeAlias = tuple[int | None, str]
+"""row, key_text"""
+
+
+class LinksRow(TypedDict):
+    """A task's neighbours; the lists may be cut, the counts are of all."""
+
+    dependencies: list[LinkRow]
+    n_dependencies: int
+    dependents: list[LinkRow]
+    n_dependents: int
+
+
+def batch_message() -> dict[str, object]:
+    """Return the JSON part of a message whose one buffer has a frame."""
+    return {"protocol": PROTOCOL, "kind": "batch"}
+
+
+def encode_links(links: TaskLinks) -> LinksRow:
+    """Return links as plain JSON.
+
+    Examples
+    --------
+    >>> encode_links(TaskLinks((Link(3, "x"),), 1, (), 0))
+    {'dependencies': [(3, 'x')], 'n_dependencies': 1, 'dependents': [], 'n_dependents': 0}
+    """
+    return {
+        "dependencies": _rows(links.dependencies),
+        "n_dependencies": links.n_dependencies,
+        "dependents": _rows(links.dependents),
+        "n_dependents": links.n_dependents,
+    }
+
+
+def _rows(links: Iterable[Link]) -> list[LinkRow]:
+    return [(link.row, wire_text(link.key_text)) for link in links]

@@ -1,13 +1,13 @@
-"""Rows in, frames out: files, written while recording or at once, and offline pages."""
+"""Rows in, frames out: of pages, files, and offline pages."""
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, BinaryIO, Self, TypeAlias
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,39 +15,65 @@ from numpy.typing import NDArray
 from taskscope.codec import LIMITS, Encoder, Section, Values
 from taskscope.model.clock import TICK_S
 from taskscope.model.keys import KeyBlock
-from taskscope.model.streams import FILE
+from taskscope.model.streams import FILE, PAGE, STOP_WAYS, StopWay
 from taskscope.model.tables.activities import ActivityRows, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.process import ResourceRows
-from taskscope.model.tables.records import Group, PrefixProgress, Run, flag_codes, split_flags
+from taskscope.model.tables.records import (
+    Estimate,
+    Group,
+    PrefixProgress,
+    Run,
+    RunningTask,
+    flag_codes,
+    split_flags,
+)
 from taskscope.model.tables.stacks import Function, StackColumns, StackRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.model.version import __version__
 from taskscope.schema import Table
-from taskscope.wire.batch import (
+from taskscope.wire.columns import (
     PART_ROWS,
+    Columns,
+    Fit,
+    KnownWorkers,
     activity_columns,
     cache_columns,
     cuts,
+    file_text,
     key_columns,
     progress_columns,
     record_columns,
-    state_columns,
+    stack_columns,
     text_bytes,
-    worker_columns,
+    wire_text,
 )
-
-Columns: TypeAlias = Mapping[str, Any]
 
 _LEVEL = 1
 _BYTES = 6 * 2**20
 """A frame is written once about so much waits for it."""
 
+_PAGE_BYTES = 12 * 2**20
+"""A message to a page has one frame, and pages get few messages a second."""
+
+_LIVE = {name: table for name, table in PAGE.items() if name not in {"graphs", "dependencies"}}
+"""The tables of a live page; it requests the dependencies of a task."""
+
 _PIECE = 4_000
 _MAX_ERRORS = 10_000
 _MAX_FACTS = 4 * 2**20
 _MAX_FACT = 2**16
+
+
+_STATE: Mapping[str, object] = {
+    "now_s": None,
+    "active": False,
+    "n_dropped": 0,
+    "n_activities_dropped": 0,
+    "cache_unknown": False,
+}
+"""Columns of the table `state`, in which an unknown count of dropped rows is 0."""
 
 
 class TooLongError(ValueError):
@@ -77,23 +103,31 @@ class FrameWriter:
         *,
         tables: Mapping[str, Table] = FILE,
         tick_s: float,
-        fit: Callable[[str], str] | None = None,
+        fit: Fit = file_text,
         first_rows: Mapping[str, int] | None = None,
+        most: tuple[int, int] | None = None,
     ) -> None:
         self._put = put
-        self._tables = tables
+        self.tables = tables
+        self.has_graphs = "kept" in tables
+        """Whether tasks and activities refer to keys of whole graphs."""
         self._tick_s = tick_s
-        self._fit = fit or fitting
+        self._fit = fit
+        self._most = most or (PART_ROWS, _BYTES)
+        """Rows of a table and bytes in a frame."""
         self._encoder = encoder(tables, header, tick_s=tick_s)
-        self._added = dict.fromkeys(FILE, 0) | dict(first_rows or {})
+        self._added = Counter(first_rows)
+        """How many rows of each table there are, and so the number of the next."""
         self._places: defaultdict[str, dict[Hashable, int]] = defaultdict(dict)
         """The rows of functions, and of names that samples refer to."""
         self._waiting: dict[str, list[Columns]] = {}
         self._n_bytes = 0
         self._group_names: list[str] = []
         self._keys: dict[int, _KeyRows] = {}
+        self._graphs: dict[int, bool] = {}
+        """Whether all of each graph was added."""
         self._errors: dict[str, int] = {}
-        self._workers: dict[str, tuple[int, str, str, int]] = {}
+        self._workers = KnownWorkers()
         self.state: dict[str, object] = {}
         """Columns of the table `state`."""
         self.standing: dict[str, Columns] = {}
@@ -130,55 +164,72 @@ class FrameWriter:
         encoder = partial(Encoder, level=_LEVEL)
         return cls(put, header, encoder, tick_s=tick_for(now_s), first_rows=first_rows)
 
+    @classmethod
+    def of_page(cls, put: Callable[[bytes], object], recorder: str, epoch: str) -> Self:
+        """Return the writer of a live page, to which `restart` is called before each message."""
+        header = {"recorder": recorder, "epoch": epoch, "zero_s": 0.0}
+        most = (LIMITS["rows"], _PAGE_BYTES)
+        return cls(put, header, Encoder, tables=_LIVE, tick_s=TICK_S, fit=wire_text, most=most)
+
+    def restart(self) -> None:
+        """Begin a message to a page: its tasks refer to keys and errors in this message only."""
+        self._added["keys"] = self._added["errors"] = 0
+        self._errors.clear()
+        self.standing.clear()
+
     def frame(self, *, is_last: bool = False) -> None:
         """Write the waiting rows, and the state."""
-        state = state_columns({"final": is_last, "n_tasks": self._added["tasks"], **self.state})
+        known: dict[str, Any] = {**_STATE, "final": is_last, "n_tasks": self._added["tasks"], **self.state}
         batch = {name: Section(0, columns) for name, columns in self.standing.items() if _length(columns)}
         for name, parts in self._waiting.items():
             n = sum(map(_length, parts))
-            first = self._added[name] - n if FILE[name].mode in {"append", "restart"} else 0
+            first = self._added[name] - n if self.tables[name].mode in {"append", "restart"} else 0
             batch[name] = Section(first, _joined(parts))
-        batch["state"] = Section(0, state)
+        batch["state"] = Section(0, {name: [value] for name, value in known.items()})
         most_s = LIMITS["value"] * self._tick_s
-        if (state["now_s"][0] or 0.0) >= most_s:
+        if (known["now_s"] or 0.0) >= most_s:
             raise TooLongError(most_s)
         self._waiting, self._n_bytes = {}, 0
         self._put(self._encoder.batch(batch, is_last=is_last))
 
-    def add(self, table: str, columns: Columns) -> None:
-        """Add rows to the next frame, or to as many as they need, if the stream has such a table."""
-        if table not in self._tables:
-            return
-        n = _length(columns)
-        first = 0
-        for last in cuts(columns, n):
-            if first == last:
-                continue
-            part = {name: values[first:last] for name, values in columns.items()}
-            size = 8 * len(part) * (last - first) + text_bytes(part)
+    def add(self, table: str, columns: Columns, first: int | None = None) -> None:
+        """Add rows to the next frame, or to as many as they need, if the stream has such a table.
+
+        With `first` they are numbered from there on: rows before were dropped.
+        """
+        n = _length(columns) if table in self.tables else 0
+        if first is not None and n and first != self._added[table]:
+            if table in self._waiting:
+                self.frame()
+            self._added[table] = first
+        start = 0
+        for stop in cuts(columns, n) if n else ():
+            part = {name: values[start:stop] for name, values in columns.items()}
+            size = 4 * len(part) * (stop - start) + text_bytes(part)
             n_waiting = sum(map(_length, self._waiting.get(table, ())))
-            if self._waiting and (self._n_bytes + size > _BYTES or n_waiting + last - first > PART_ROWS):
+            is_full = (n_waiting + stop - start, self._n_bytes + size)
+            if self._waiting and any(n > most for n, most in zip(is_full, self._most, strict=True)):
                 self.frame()
             self._waiting.setdefault(table, []).append(part)
             self._n_bytes += size
-            self._added[table] += last - first
-            first = last
+            self._added[table] += stop - start
+            start = stop
 
     def add_records(self, table: str, records: Iterable[object]) -> None:
         """Add records whose fields are the columns of the table."""
-        records = list(records)
+        records = list(records) if table in self.tables else []
         if records:
-            self.add(table, record_columns(FILE[table], records, self._fit))
+            self.add(table, record_columns(table, records, self._fit))
 
     def add_runs(self, runs: Sequence[Run], metrics: Sequence[str | None]) -> None:
         """Add computes, each with the name of the user's cache metric."""
         if runs:
-            columns = record_columns(FILE["runs"], runs, self._fit)
+            columns = record_columns("runs", runs, self._fit)
             self.add("runs", columns | {"metric": [None if m is None else self._fit(m) for m in metrics]})
 
     def replace_records(self, table: str, records: Sequence[object]) -> None:
         """Add records instead of all that were added before."""
-        self.replace(table, record_columns(FILE[table], records, self._fit))
+        self.replace(table, record_columns(table, records, self._fit))
 
     def replace(self, table: str, columns: Columns) -> None:
         """Add rows instead of all that were added before."""
@@ -198,18 +249,22 @@ class FrameWriter:
             text = _json({name: _short(value) for name, value in metadata.items()})
         self.add("metadata", {"text": [text[i : i + _PIECE] for i in range(0, len(text), _PIECE)]})
 
-    def add_graph(self, run: int, start_s: float, *, is_known: bool, is_valued: bool) -> None:
-        """Add whether all of a graph was added."""
-        row = {"run": [run], "start_s": [start_s], "is_known": [is_known], "is_valued": [is_valued]}
-        self.add("graphs", row)
+    def add_graph(self, run: int, start_s: float, *, is_known: bool, is_valued: bool = False) -> None:
+        """Add whether all of a graph was added, if that is new."""
+        if self._graphs.get(run) is not is_known:
+            self._graphs[run] = is_known
+            row = {"run": [run], "start_s": [start_s], "is_known": [is_known], "is_valued": [is_valued]}
+            self.add("graphs", row)
 
     def add_keys(self, run: int, keys: KeyBlock, group: NDArray[np.uint32]) -> None:
         """Add the next keys of a graph."""
-        n = len(keys)
-        if n:
-            self._keys.setdefault(run, _KeyRows()).append(self._added["keys"], n)
-            columns = key_columns(keys, group, n, self._group_names, self._fit)
-            self.add("keys", {"run": np.full(n, run), "group": group, "key_text": np.full(n, -1), **columns})
+        if len(keys):
+            self._keys.setdefault(run, _KeyRows()).append(self._added["keys"], len(keys))
+            self._add_keys(np.full(len(keys), run), keys, group)
+
+    def _add_keys(self, run: NDArray[Any], keys: KeyBlock, group: NDArray[np.uint32]) -> None:
+        columns = key_columns(keys, group, len(keys), self._group_names, self._fit)
+        self.add("keys", {"run": run, "group": group, "key_text": np.full(len(keys), -1), **columns})
 
     def n_keys(self, run: int) -> int:
         """Return how many keys of a graph were added."""
@@ -233,19 +288,38 @@ class FrameWriter:
 
     def add_tasks(self, block: RowBlock, errors: Mapping[int, str]) -> None:
         """Add tasks whose keys were added, with their errors."""
+        if len(block):
+            self._add_tasks(self.key_rows(block.run, block.task), block, errors)
+
+    def add_tasks_with_keys(
+        self,
+        first: int,
+        block: RowBlock,
+        errors: Mapping[int, str],
+        keys: KeyBlock,
+        group: NDArray[np.uint32],
+    ) -> None:
+        """Add tasks from number `first` on, and their keys before them."""
+        n, row = len(block), self._added["keys"]
+        if n:
+            self._add_keys(np.full(n, block.run), keys, group)
+            self._add_tasks(np.arange(row, row + n), block, errors, first)
+
+    def _add_tasks(
+        self, keys: NDArray[np.integer], block: RowBlock, errors: Mapping[int, str], first: int | None = None
+    ) -> None:
         start, duration = self._span(block.start, block.duration)
         codes = split_flags(block.flags)
-        self.add_by_key(
-            "tasks",
-            block.run,
-            block.task,
-            lane=block.lane,
+        columns = {
+            "key": keys,
+            "lane": block.lane,
             **codes,
-            duration_s=duration,
-            stop_s=start + duration,
+            "duration_s": duration,
+            "stop_s": start + duration,
             **block.measured(),
-            error=self._error_rows(block.task, codes["status"], errors),
-        )
+            "error": self._error_rows(block.task, codes["status"], errors),
+        }
+        self.add("tasks", columns, first)
 
     def _span(
         self, start: NDArray[np.float64], duration: NDArray[np.float32]
@@ -287,15 +361,35 @@ class FrameWriter:
             "start_s": np.concatenate([np.empty(0), *(b.start for b in blocks)]),
         }
 
-    def add_activities(self, rows: ActivityRows) -> None:
-        """Add activities of added keys, with the groups of these."""
-        key = np.empty(len(rows), np.int64)
-        for run in np.unique(rows.run).tolist():
-            mine = rows.run == run
-            key[mine] = self.key_rows(run, rows.task[mine])
+    def set_running(self, tasks: Sequence[RunningTask]) -> None:
+        """Set the tasks in flight of a page, whose keys are added behind those of its tasks."""
+        if tasks:
+            row, run = self._added["keys"], np.array([task.run for task in tasks])
+            keys = KeyBlock.of_texts([task.key_text for task in tasks])
+            self._add_keys(run, keys, np.array([task.group for task in tasks], np.uint32))
+            columns = record_columns("running", tasks, self._fit)
+            self.standing["running"] = columns | {"key": np.arange(row, row + len(tasks))}
+
+    def set_ends(self, estimates: Mapping[int, Estimate], stops: Mapping[int, StopWay]) -> None:
+        """Set when computes will end, and how they can be stopped, by run."""
+        columns = record_columns("estimates", list(estimates.values()), self._fit)
+        self.standing["estimates"] = {"run": list(estimates), **columns}
+        ways = [STOP_WAYS.index(way) for way in stops.values()]
+        self.standing["stops"] = {"run": list(stops), "way": ways}
+
+    def add_activities(self, rows: ActivityRows, first: int | None = None) -> None:
+        """Add activities; in a file their keys were added."""
+        if not len(rows):
+            return
         start, duration = self._span(rows.start, rows.duration)
-        if len(rows):
-            self.add("activities", {"key": key, **activity_columns(rows, start, duration)})
+        columns = activity_columns(rows, start, duration)
+        if self.has_graphs:
+            key = np.empty(len(rows), np.int64)
+            for run in np.unique(rows.run).tolist():
+                mine = rows.run == run
+                key[mine] = self.key_rows(run, rows.task[mine])
+            columns["key"] = key
+        self.add("activities", columns, first)
 
     def add_sources(self, texts: Sequence[str]) -> None:
         """Add what activities come from."""
@@ -305,28 +399,24 @@ class FrameWriter:
         if texts:
             self.add(table, {column: list(map(self._fit, texts))})
 
-    def add_resources(self, samples: ResourceRows) -> None:
+    def add_resources(self, samples: ResourceRows, first: int | None = None) -> None:
         """Add samples of this process."""
-        if len(samples):
-            self.add("resources", {"time_s": samples.time, **samples.arrays()})
+        self.add("resources", {"time_s": samples.time, **samples.arrays()}, first)
 
-    def add_cache(self, rows: CacheRows) -> None:
+    def add_cache(self, rows: CacheRows, first: int | None = None) -> None:
         """Add cache usage."""
-        if len(rows):
-            self.add("cache", cache_columns(rows))
+        self.add("cache", cache_columns(rows), first)
 
     def add_progress(self, rows: Sequence[PrefixProgress]) -> None:
         """Add progress that is new or has changed."""
         if rows:
             self.add("progress", progress_columns(rows, self._fit))
 
-    def add_workers(self, samples: Sequence[WorkerSample]) -> None:
+    def add_workers(self, samples: Sequence[WorkerSample], first: int | None = None) -> None:
         """Add samples of workers."""
-        if not samples:
-            return
-        workers, columns = worker_columns(self._workers, samples, self._fit)
+        workers, columns = self._workers.columns(samples, self._fit)
         self.add("workers", workers)
-        self.add("worker_samples", columns)
+        self.add("worker_samples", columns, first)
 
     def add_transfers(self, transfers: Sequence[Transfer]) -> None:
         """Add transfers, and the keys of their results."""
@@ -424,19 +514,6 @@ class FrameWriter:
         self.add_lines(stacks)
 
 
-def stack_columns(rows: StackRows) -> dict[str, Any]:
-    """Return samples of stacks as the file has them."""
-    return {
-        "start_s": rows.start,
-        "run": rows.run,
-        "prefix": rows.prefix.astype(np.int64),
-        "worker": rows.worker.astype(np.int64),
-        "call": rows.node.astype(np.int64),
-        "count": rows.count,
-        "seconds": rows.seconds,
-    }
-
-
 class _KeyRows:
     """Which rows of `keys` the keys of one graph have, by their numbers in it."""
 
@@ -458,19 +535,6 @@ class _KeyRows:
         place = np.searchsorted(self._first, numbers, "right") - 1
         rows: NDArray[np.int64] = numbers + np.array(self._shift)[place]
         return rows
-
-
-def fitting(text: str) -> str:
-    """Return text as a file takes it: with half characters escaped, and not longer than a reader takes."""
-    if not text.isascii():
-        text = text.encode("utf-8", "backslashreplace").decode()
-    if len(text) * 2 <= LIMITS["text"]:
-        return text
-    # As browsers count characters.
-    units = text.encode("utf-16-le")
-    if len(units) <= 2 * LIMITS["text"]:
-        return text
-    return units[: 2 * LIMITS["text"] - 2].decode("utf-16-le", "ignore") + "…"
 
 
 def _json(value: object) -> str:

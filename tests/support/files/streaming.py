@@ -7,9 +7,9 @@ from contextlib import closing
 from io import BytesIO
 from types import CodeType
 
-from taskscope.analysis.redaction import Redact
-from taskscope.export.native.stream import Changes
+from taskscope.export.native.stream import growing
 from taskscope.model.recording import RecordedData
+from taskscope.model.redaction import Redact
 from taskscope.model.tables.activities import Steal, Transfer
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
@@ -42,7 +42,7 @@ class StreamedFile:
         self.recorder = recorder
         self._file = BytesIO()
         metadata = {"label": "killed", "dt_s": 0.25}
-        self.changes = Changes(
+        self.rows = growing(
             recorder, self._file, first_run=first_run, start_s=0.0, metadata=metadata, redact=redact
         )
 
@@ -52,10 +52,10 @@ class StreamedFile:
         self.write_changes()
 
     def write_changes(self) -> None:
-        self.changes.write()
+        self.rows.write()
 
     def close(self) -> None:
-        self.changes.close()
+        self.rows.close()
 
     def content(self) -> bytes:
         return self._file.getvalue()

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import taskscope
-from taskscope.analysis.redaction import without_credentials
 from taskscope.codec import Budget, read_frames
 from taskscope.errors import OptionError
+from taskscope.model.redaction import without_credentials
 from taskscope.model.tables.activities import FAILED_ATTEMPT, ActivityColumns, ActivityRows
 from taskscope.model.tables.records import Message
 from taskscope.recording import Recording

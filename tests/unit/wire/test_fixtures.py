@@ -30,8 +30,9 @@ from taskscope.model.tables.records import (
     RunningTask,
 )
 from taskscope.model.tables.workers import Scheduled
-from taskscope.wire import Batch, PageEncoder, Rows, batch_message
-from tests.support.recordings.task_blocks import Row, block_of
+from taskscope.wire import batch_message
+from tests.support.recordings.page_writing import PageFrames
+from tests.support.recordings.task_blocks import Row
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "wire"
 
@@ -55,7 +56,7 @@ CASES: dict[str, list[Row]] = {
         Row(key=("sum-1a2b", 0, 0), start_s=0.5, stop_s=1.5, cpu_s=0.5, size_bytes=8.0),
         Row(key=("sum-1a2b", 0, -1), start_s=0.75, stop_s=1.25, lane=1, cpu_s=0.5, size_bytes=0.0),
         Row(key=("it's-\"é\\", 2147483647), start_s=1.5, stop_s=1.5, group=1, cpu_s=0.0, size_bytes=1e9),
-        Row(key=("sum-1a2b",), start_s=2.0, stop_s=2.000001, cpu_s=1.0, size_bytes=8e12),
+        Row(key=("sum-1a2b",), start_s=2.0, stop_s=2.000001, cpu_s=0.0, size_bytes=8e12),
     ],
     "text_keys": [
         Row(key="inc", group=2, start_s=0.0, stop_s=0.001, cpu_s=0.001, size_bytes=28.0),
@@ -114,50 +115,41 @@ HELD = CacheRows(
 )
 
 
-def series_of(name: str) -> dict[str, Any]:
-    if name != "series":
-        return {}
-    metrics = {1: "how_long"}
-    samples = ResourceRows.of(SAMPLES)
-    return {
-        "tables": {"resources": Rows(7, samples), "cache": Rows(100, HELD)},
-        "metrics": metrics,
-        "state": {"n_cores": 2, "limit_bytes": 2**33},
-    }
-
-
 def expected_series(name: str) -> dict[str, Any]:
     """Say independently of the encoder what a reader must find."""
     if name != "series":
         return {"samples": [], "held": []}
     held = [getattr(HELD, f.name).tolist() for f in fields(HELD)]
     return {
-        "samples": [
-            [None if math.isnan(v) else v for v in (*row[:3], min(row[3], 65535), row[4])] for row in SAMPLES
-        ],
+        "samples": [[None if math.isnan(v) else v for v in row] for row in SAMPLES],
         "held": [list(row) for row in zip(*held, strict=True)],
     }
 
 
-def batch_of(name: str, rows: list[Row]) -> Batch:
+def message_of(name: str, rows: list[Row]) -> bytes:
     first = 1_000 if name == "dropped_rows" else 0
-    return Batch(
-        now_s=6000.0,
-        active=name != "empty",
-        final=name == "empty",
-        first=first,
-        cursor=first + len(rows),
-        dropped=first,
-        tasks=block_of(rows),
-        groups=GROUPS,
-        lanes=LANES,
-        runs=[RUN],
-        progress=[PrefixProgress(0, "sum", 9, 2, 1, 1, 0, 0.75, Scheduled(5999.5, 5, True, 1, 2, 1))],
-        estimates={0: Estimate(6001.5, 6000.75, 6004.0, 2)},
-        running=[RunningTask(0, 1, 0, "('sum-1a2b', 5)", 5.5), RunningTask(0, None, 2, "inc", 5.75)],
-        messages=[Message(0.5, "info", "hello")],
-        **series_of(name),
-    )
+    page = PageFrames.begun("rec-1", "rec-1-1")
+    page.state = {
+        "now_s": 6000.0,
+        "active": name != "empty",
+        "final": name == "empty",
+        "n_tasks": first + len(rows),
+        "n_dropped": first,
+    }
+    page.add_groups(GROUPS)
+    page.add_records("lanes", LANES)
+    page.add_runs([RUN], [None])
+    page.replace_records("messages", [Message(0.5, "info", "hello")])
+    page.add_row_tasks(first, rows)
+    page.add_progress([PrefixProgress(0, "sum", 9, 2, 1, 1, 0, 0.75, Scheduled(5999.5, 5, True, 1, 2, 1))])
+    if name == "series":
+        page.state |= {"n_cores": 2, "limit_bytes": 2**33}
+        page.add_resources(ResourceRows.of(SAMPLES), 7)
+        page.add_cache(HELD, 100)
+    page.set_ends({0: Estimate(6001.5, 6000.75, 6004.0, 2)}, {})
+    running = [RunningTask(0, 1, 0, "('sum-1a2b', 5)", 5.5), RunningTask(0, None, 2, "inc", 5.75)]
+    page.set_running(running)
+    return page.message()
 
 
 def key_of(row: Row) -> str:
@@ -172,7 +164,7 @@ def shown(text: str) -> str:
 
 def fixture_of(name: str, rows: list[Row]) -> dict[str, Any]:
     with patch("taskscope.codec.secrets.randbits", return_value=1):
-        buffers, _ = PageEncoder("rec-1", "rec-1-1").frames(batch_of(name, rows))
+        buffers = [message_of(name, rows)]
     return {
         "message": batch_message(),
         "buffers": [base64.b64encode(buffer).decode() for buffer in buffers],

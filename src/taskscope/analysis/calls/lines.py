@@ -28,7 +28,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import is_file_of, is_of_library, place_text, source_lines, source_of
 from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackColumns, StackRows
 from taskscope.options import Named, code_of
-from taskscope.wire.batch import wire_text
+from taskscope.wire import wire_text
 
 _NOT_ON_CLUSTER = (
     "no lines of tasks on the cluster: workers sample lines where they are asked for, with %%profile --lines "

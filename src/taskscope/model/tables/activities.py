@@ -65,10 +65,13 @@ NO_ACTIVITIES = ActivityColumns(ActivityRows.empty(), ("",))
 class Transfer:
     """Data that went from one worker to another, as one of them logged it."""
 
-    worker: Annotated[str, About("The address of the worker whose log it is.")]
+    worker: Annotated[str, About("The address of the worker whose log it is.", holds="address")]
     peer: Annotated[
         str | None,
-        About("The address of the other one; None for a client or the scheduler, which fetched a result."),
+        About(
+            "The address of the other one; None for a client or the scheduler, which fetched a result.",
+            holds="address",
+        ),
     ]
     direction: Annotated[Literal["incoming", "outgoing"], About("Whether it came to the worker or left it.")]
     start_s: Annotated[float, About("When it began.", unit="s", is_time=True)]
@@ -90,8 +93,8 @@ class Steal:
     time_s: Annotated[float, About("When it was settled.", unit="s", is_time=True)]
     run: Annotated[int, About("The compute.", refers="runs.run")]
     key: Annotated[str, About("The task's key.")]
-    from_worker: Annotated[str, About("The address of the worker that it waited on.")]
-    to_worker: Annotated[str, About("The address of the worker that was to have it.")]
+    from_worker: Annotated[str, About("The address of the worker that it waited on.", holds="address")]
+    to_worker: Annotated[str, About("The address of the worker that was to have it.", holds="address")]
     outcome: Annotated[
         Literal["stolen", "refused", "rescheduled"],
         About(

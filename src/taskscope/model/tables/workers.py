@@ -16,14 +16,15 @@ class Metric:
     run: Annotated[
         int, About("The compute; of several that have such tasks the last one.", refers="runs.run")
     ]
-    worker: Annotated[str, About("The worker's address.")]
+    worker: Annotated[str, About("The worker's address.", holds="address")]
     prefix: Annotated[str, About("The prefix of the tasks.")]
     activity: Annotated[
         str,
         About(
             "What distributed's fine performance metrics call it: `thread-cpu` and `thread-noncpu` are what "
             "the tasks' own calls took on the CPU and off it, less what was metered inside of them; "
-            "`executor` is waiting for a thread; all of a task that raised is `failed`."
+            "`executor` is waiting for a thread; all of a task that raised is `failed`.",
+            holds="address",
         ),
     ]
     seconds: Annotated[float, About("How long.", unit="s")]
@@ -47,10 +48,10 @@ def is_on_cpu(activity: str) -> bool | None:
 class PrefixSeconds:
     """How long all workers together spent on one activity in executing tasks of one prefix."""
 
-    run: int
-    prefix: str
-    activity: str
-    seconds: float
+    run: Annotated[int, About("The compute.", refers="runs.run")]
+    prefix: Annotated[str, About("The prefix of the tasks.")]
+    activity: Annotated[str, About("What was metered.", holds="address")]
+    seconds: Annotated[float, About("How long it took.", unit="s")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ class WorkerSample:
     """One worker at one moment, as it reported to the scheduler."""
 
     time_s: Annotated[float, About("When it was.", unit="s", is_time=True)]
-    worker: Annotated[str, About("The worker's address.")]
-    name: Annotated[str, About("What its cluster calls it.")]
+    worker: Annotated[str, About("The worker's address.", holds="address")]
+    name: Annotated[str, About("What its cluster calls it.", holds="address")]
     n_threads: Annotated[
         int, About("How many tasks it runs at a time; 0: it was found to have left the cluster.")
     ]

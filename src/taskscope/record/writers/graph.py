@@ -7,6 +7,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,26 +51,35 @@ class ResultEvent:
     values: NDArray[np.float64] | None = None
     skipped: NDArray[np.bool_] | None = None
 
+    def columns(self) -> Iterator[tuple[str, str, NDArray[Any]]]:
+        """Yield the table of each kind of event, its column, and the values."""
+        found = (("landed", "time_s", self.enter), ("valued", "value", self.values))
+        for table, column, values in (*found, ("skipped", "is_skipped", self.skipped)):
+            if values is not None:
+                yield table, column, values
+
 
 class LandingLog:
     """Keeps nothing itself: each reader's queue has its unread rows."""
 
     def __init__(self) -> None:
-        self._readers: list[deque[ResultEvent]] = []
+        self._readers: list[tuple[int, deque[ResultEvent]]] = []
 
     def append(self, landed: ResultEvent) -> None:
         """Move new rows to the readers' queues; called by the folding thread only."""
-        for reader in self._readers:
-            reader.append(landed)
+        for first_run, reader in self._readers:
+            if landed.run >= first_run:
+                reader.append(landed)
 
-    def follow(self) -> deque[ResultEvent]:
-        """Return a queue that gets all landings from this call on, until `leave`."""
+    def follow(self, first_run: int) -> deque[ResultEvent]:
+        """Return a queue that gets landings of runs from `first_run` on, until `leave`."""
         queue: deque[ResultEvent] = deque()
-        self._readers.append(queue)
+        self._readers.append((first_run, queue))
         return queue
 
     def leave(self, queue: deque[ResultEvent]) -> None:
-        self._readers = [reader for reader in self._readers if reader is not queue]
+        self._readers = [(run, reader) for run, reader in self._readers if reader is not queue]
+        queue.clear()
 
 
 _MAX_EDGES = 1_000_000

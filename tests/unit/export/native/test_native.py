@@ -20,16 +20,16 @@ from hypothesis import strategies as st
 
 import taskscope
 from taskscope import codec
-from taskscope.analysis.redaction import redacted
 from taskscope.codec import Budget, CutOffError, Encoder, budget_for, read_frames
 from taskscope.errors import DamagedFileError
 from taskscope.export.native.reader import read
 from taskscope.model.public_tables import TABLES
+from taskscope.model.redaction import redacted
 from taskscope.model.streams import FILE
 from taskscope.model.tables.stacks import LineRows
 from taskscope.record import Recorder
 from taskscope.recording import Recording
-from taskscope.wire import batch as parts
+from taskscope.wire import columns as parts
 from taskscope.wire import writer
 from tests.support.computes.random_graphs import Plan, plans, record
 from tests.support.fakes.clock import FakeClock

@@ -12,9 +12,9 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.analysis.redaction import Redact, redacted
 from taskscope.codec import CutOffError, budget_for, read_frames
 from taskscope.model.recording import RecordedData
+from taskscope.model.redaction import Redact, redacted
 from taskscope.record import Recorder
 from taskscope.wire import writer
 from tests.support.fakes.clock import FakeClock

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, Literal, TypeAlias, TypeVar, cast, get_type_hints
+from typing import Any, TypeAlias, TypeVar
 
 from taskscope.errors import OptionError
 from taskscope.model.keys import KeyBlock
@@ -14,6 +13,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.records import Lane, Run
 from taskscope.model.tables.stacks import StackColumns
+from taskscope.schema import columns_of
 
 Redact: TypeAlias = bool | Callable[[str], str]
 _Rename: TypeAlias = Callable[[str], str]
@@ -39,36 +39,16 @@ def without_credentials(text: str) -> str:
     return _SECRET.sub(rf"\1{_HIDDEN}", _USER.sub(f"{_HIDDEN}@", text))
 
 
-_HOLDS: Mapping[str, Literal["name", "remark", "address", "public"]] = {
-    "error": "remark",
-    "text": "remark",
-    **dict.fromkeys(("worker", "peer", "from_worker", "to_worker", "activity"), "address"),
-    "WorkerSample.name": "address",
-    "Lane.label": "address",
-    "cell": "public",
-    "scheduler": "public",
-}
-"""The kinds of text in columns; a column that is not here, of any table, holds names."""
-
-
-@cache
-def _texts(table: type) -> Mapping[str, str]:
-    """Return the kind of each column of free text of a table; columns with choices are left out."""
-    hints = get_type_hints(table)
-    free = (name for name, hint in hints.items() if hint in (str, str | None, tuple[str, ...]))
-    return {name: _HOLDS.get(f"{table.__name__}.{name}", _HOLDS.get(name, "name")) for name in free}
-
-
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """The replacement of each kind of text in a redacted recording; equal texts become equal ones.
+    """The replacement of each kind of text (`schema.Holds`); equal texts become equal ones.
 
-    `name` replaces names of keys, groups, labels and functions, and `remark` errors and messages; with
-    `hides_host` host and threads lose their names.
+    With `hides_host` host and threads lose their names.
     """
 
     name: _Rename
     remark: _Rename
+    address: _Rename = without_credentials
     hides_host: bool = False
 
     @classmethod
@@ -85,13 +65,20 @@ class Redaction:
 
     def record(self, row: _T) -> _T:
         """Return a redacted row of any table of records."""
+        if self is NOTHING:
+            return row
         changes: dict[str, object] = {}
-        for column, holds in _texts(cast("type", type(row))).items():
-            value = getattr(row, column)
-            if value is not None and holds != "public":
-                replace_text = {"name": self.name, "remark": self.remark}.get(holds, without_credentials)
-                is_text = isinstance(value, str)
-                changes[column] = replace_text(value) if is_text else tuple(map(replace_text, value))
+        for column in columns_of(type(row)):
+            value = getattr(row, column.name)
+            if (
+                column.kind not in {"text", "texts"}
+                or column.choices
+                or column.holds == "public"
+                or value is None
+            ):
+                continue
+            rename: _Rename = getattr(self, column.holds)
+            changes[column.name] = rename(value) if isinstance(value, str) else tuple(map(rename, value))
         if isinstance(row, Lane) and self.hides_host:
             changes["label"] = f"lane {row.id}"
         if isinstance(row, Run):
@@ -107,7 +94,7 @@ class Redaction:
     def source(self, text: str) -> str:
         """Return the redacted source of an activity: a worker's address or an error."""
         # No address has a space; an error is always noted with the number of the attempt.
-        return self.remark(text) if " " in text else without_credentials(text)
+        return self.remark(text) if " " in text else self.address(text)
 
     def graph(self, graph: GraphColumns) -> GraphColumns:
         errors = {task: self.remark(text) for task, text in graph.errors.items()}
@@ -118,7 +105,7 @@ class Redaction:
             stacks,
             functions=self.records(stacks.functions),
             prefixes=tuple(map(self.name, stacks.prefixes)),
-            workers=tuple(map(without_credentials, stacks.workers)),
+            workers=tuple(map(self.address, stacks.workers)),
         )
 
     def metadata(self, metadata: Mapping[str, object]) -> dict[str, object]:
@@ -129,6 +116,9 @@ class Redaction:
         }
         return {**kept, "host": None} if self.hides_host else kept
 
+
+NOTHING = Redaction(str, str, str)
+"""Leaves all texts as they are."""
 
 _RECORDS = (
     *("runs", "groups", "lanes", "messages", "totals", "workers", "metrics"),
