@@ -38,7 +38,7 @@ def strings_in(path: Path) -> set[str]:
 
 def test_a_circle_is_found_also_through_types_and_functions(imports: dict[str, set[str]]) -> None:
     # For types only, and inside of a function.
-    assert "taskscope.diagnostics.notebook_bar" in imports["taskscope.diagnostics.progress"]
+    assert "taskscope.jupyter.widgets" in imports["taskscope.diagnostics.progress"]
     assert "taskscope.charts" in imports["taskscope.diagnostics.profilers"]
     with_one = imports | {"taskscope.charts": {"taskscope.diagnostics"}}
     assert {"taskscope.charts", "taskscope.diagnostics"} <= set(circle_in(with_one))

@@ -5,14 +5,28 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from taskscope.errors import OptionError, required, unknown_name
+from taskscope.errors import MissingDependencyError, OptionError, unknown_name
 from taskscope.options import Options, checked_dt
 from taskscope.session import current
 
-with required("MemorySampler", "distributed"):
-    import distributed.diagnostics
+if TYPE_CHECKING:
+    from distributed.diagnostics import MemorySampler as _Sampler
+else:
+    try:
+        from distributed.diagnostics import MemorySampler as _Sampler
+    except ImportError:
+
+        class _Sampler:
+            """Stands in for distributed's class where distributed is not installed."""
+
+            def __init__(self) -> None:
+                self.samples = {}
+
+            def __getattr__(self, name: str) -> object:
+                raise MissingDependencyError(f"{name} is distributed's: pip install distributed")
+
 
 _MEASURES = (
     *("process", "managed", "managed_spilled", "unmanaged", "unmanaged_old", "unmanaged_recent"),
@@ -20,7 +34,7 @@ _MEASURES = (
 )
 
 
-class MemorySampler(distributed.diagnostics.MemorySampler):
+class MemorySampler(_Sampler):
     """Samples memory while a block runs: of a cluster's workers, or of this process and its children.
 
     Notes
@@ -72,10 +86,7 @@ class MemorySampler(distributed.diagnostics.MemorySampler):
         if measure not in _MEASURES:
             raise OptionError(unknown_name("measure", measure, _MEASURES))
         seconds = checked_dt(interval, "interval")
-        try:
-            client = client or distributed.get_client()
-        except ValueError:
-            client = None
+        client = client or _current_client()
         if client is not None:
             return super().sample(label, client=client, measure=measure, interval=seconds)
         if measure != "process":
@@ -99,3 +110,12 @@ class MemorySampler(distributed.diagnostics.MemorySampler):
             zero_s = recorder.started_at.timestamp()
             self.samples[label] = [(zero_s + time_s, int(rss)) for time_s, _, rss, *_ in rows.tuples()]
             session.release(owner)
+
+
+def _current_client() -> Any:
+    try:
+        from distributed import get_client
+
+        return get_client()
+    except (ImportError, ValueError):
+        return None

@@ -43,7 +43,6 @@ Hook: TypeAlias = Callable[..., object]
 Metric: TypeAlias = Callable[[Any], object]
 _Graph: TypeAlias = Mapping[Any, Any]
 
-_CLUSTER_KINDS: frozenset[type] = frozenset({str, tuple})
 _MAX_DEPENDENCIES = 8
 _MAX_SAMPLED = 1024
 
@@ -147,14 +146,11 @@ def _unpickled(key: Any, text: tuple[str, list[Any]]) -> RecordedTask:
     return RecordedTask(key, lambda: text)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Compute:
     """A compute of a profiler: types of its keys, called functions by group, the metric's values by key."""
 
-    run: int
-    start_s: float
-    stop_s: float | None = None
-    kinds: frozenset[type] = frozenset()
+    kinds: frozenset[type] = frozenset({str, tuple})
     functions: Mapping[str, str] = field(default_factory=dict)
     values: dict[object, object] = field(default_factory=dict)
 
@@ -162,16 +158,16 @@ class _Compute:
 class _RecordedGraph:
     """The recorded graph of one compute, with the keys as the objects that they were."""
 
-    def __init__(self, recording: RecordedData, compute: _Compute) -> None:
-        self.columns = graph = recording.graphs[compute.run]
-        self._compute = compute
+    def __init__(self, recording: RecordedData, run: int, compute: _Compute) -> None:
+        self.columns = graph = recording.graphs[run]
+        self.compute = compute
         self._groups = recording.groups
         self._first_edge = np.concatenate([[0], np.cumsum(graph.n_dependencies, dtype=np.int64)])
 
     def keys(self, tasks: Sequence[int]) -> list[Any]:
         rows = np.asarray(tasks, np.int64)
         names = [self._groups[i].name for i in self.columns.group[rows].tolist()]
-        return list(self.columns.keys.take(rows).iter_keys(names, self._compute.kinds))
+        return list(self.columns.keys.take(rows).iter_keys(names, self.compute.kinds))
 
     def task(self, key: Any, number: int) -> RecordedTask:
         return RecordedTask(key, partial(self.read, number))
@@ -183,7 +179,7 @@ class _RecordedGraph:
         needed = self.keys(edges.tolist())
         shown = [repr(key) for key in needed[:_MAX_DEPENDENCIES]]
         more = [f"{len(needed) - len(shown):,} more"] if len(needed) > len(shown) else []
-        name = self._compute.functions.get(group.name) or group.prefix
+        name = self.compute.functions.get(group.name) or group.prefix
         return f"{name}({', '.join(shown + more)})", needed
 
 
@@ -202,12 +198,11 @@ class RecordedProfiler(Callback):
         self._first_run = 0
         self._start_s = 0.0
         self._cleared_s = -math.inf
-        self._running: dict[int, _Compute] = {}
         self._computes: dict[int, _Compute] = {}
         """The computes that neither a task nor a hook of another one started, by run."""
         self._with_source: set[int] = set()
         """Graphs whose compute has this profiler, but not the session, among its callbacks."""
-        self._hooks: CallbackTuple = (self._seen, None, None, metric and self._measure, self._over)
+        self._hooks: CallbackTuple = (self._seen, None, None, metric and self._measure, None)
         self._results: list[Any] = []
         self._results_state: tuple[object, ...] = ()
         self.start_time: float | None = None
@@ -234,8 +229,8 @@ class RecordedProfiler(Callback):
         raise NotImplementedError
 
     def _begin(self, owner: object) -> None:
-        if self._is_outermost(owner):
-            # A block begins afresh, a registration goes on.
+        if self._blocks() == [owner]:
+            # The outermost block begins afresh, a registration goes on.
             self.clear()
         if self.start_time is None:
             self.start_time = time.perf_counter()
@@ -245,10 +240,6 @@ class RecordedProfiler(Callback):
         if owner in self._owners:
             self._close(owner)
             self.end_time = time.perf_counter()
-
-    def _is_outermost(self, owner: object) -> bool:
-        """Whether `owner` is the only block of this profiler that is entered."""
-        return self._blocks() == [owner]
 
     def _open(self, owner: object) -> None:
         with self._lock:
@@ -272,11 +263,11 @@ class RecordedProfiler(Callback):
         """Drop all rows; tasks of a running compute that end afterwards are still recorded."""
         with self._lock:
             self._parts.clear()
-            self._computes = {compute.run: compute for compute in self._running.values()}
             self._cleared_s = self.recorder.now_s()
+            running = {run.run: run.start_s for run in self.recorder.runs() if run.stop_s is None}
+            self._computes = {run: seen for run, seen in self._computes.items() if run in running}
             self._first_run = min(self._computes, default=self.recorder.next_run)
-            starts_s = (compute.start_s for compute in self._computes.values())
-            self._start_s = min(starts_s, default=self._cleared_s)
+            self._start_s = min((running[run] for run in self._computes), default=self._cleared_s)
         self._results, self._results_state = [], ()
         self.start_time = time.perf_counter() if self._owners else None
         self.end_time = None
@@ -292,65 +283,49 @@ class RecordedProfiler(Callback):
     def _state(self) -> tuple[object, ...]:
         """Return a value that changes with each new row."""
         with self._lock:
-            recorder, cursor = self.recorder, (0, 0)
+            now: tuple[object, ...] = (len(self._parts), self._cleared_s, frozenset(self._owners))
             if self._owners:
-                recorder.pull_all()
-                cursor = (recorder.version, recorder.cursor)
-            return (*cursor, len(self._parts), self._cleared_s, frozenset(self._owners))
+                self.recorder.pull_all()
+                now += (self.recorder.version, self.recorder.cursor)
+            return now
 
     def _snapshot(self) -> RecordedData:
         session, recorder = current(), self.recorder
         now = recorder.next_run, recorder.now_s()
         first_run, start_s = (self._first_run, self._start_s) if self._owners else now
         session.cluster.settle()
-        self._add_cluster_computes(first_run)
+        for run in recorder.runs(first_run):
+            if run.is_on_cluster and run.run not in self._computes:
+                self._computes[run.run] = _Compute()
+                if self.metric is not None:
+                    recorder.warn("results stay on the workers, so the cache metric gave them no value")
         last_run, stop_s = max(recorder.next_run - 1, 0), recorder.now_s()
         metadata = session.metadata()
         return recorder.snapshot(first_run, last_run, start_s=start_s, stop_s=stop_s, metadata=metadata)
 
-    def _add_cluster_computes(self, first_run: int) -> None:
-        for run in self.recorder.runs(first_run):
-            if not run.is_on_cluster:
-                continue
-            if run.run not in self._computes:
-                self._computes[run.run] = _Compute(run.run, run.start_s, kinds=_CLUSTER_KINDS)
-                if self.metric is not None:
-                    self.recorder.warn("results stay on the workers, so the cache metric gave them no value")
-            self._computes[run.run].stop_s = run.stop_s
-
     def _graphs(self, recording: RecordedData) -> dict[int, _RecordedGraph]:
         computes = self._computes.items()
-        return {
-            run: _RecordedGraph(recording, compute) for run, compute in computes if run in recording.graphs
-        }
+        return {n: _RecordedGraph(recording, n, compute) for n, compute in computes if n in recording.graphs}
 
     # Called by Dask's schedulers ---------------------------------------------------------------------------
 
     def _seen(self, dsk: _Graph) -> None:
         with self.recorder.guard("a profiler's start"):
             run = current().source.run_of(dsk)
-            if run is not None and id(dsk) not in self._running and not is_nested():
-                kinds, functions = frozenset(map(type, dsk)), _called_names(dsk)
-                compute = _Compute(run, self.recorder.now_s(), None, kinds, functions)
-                self._computes[run] = self._running[id(dsk)] = compute
+            if run is not None and run not in self._computes and not is_nested():
+                self._computes[run] = _Compute(frozenset(map(type, dsk)), _called_names(dsk))
                 # In a compute with several explicit profilers, the first one begins the run.
                 self._first_run = min(self._first_run, run)
 
     def _measure(self, key: object, result: object, dsk: _Graph, _state: object, _worker: object) -> None:
-        compute = self._running.get(id(dsk))
-        if compute is None or self.metric is None or key in compute.values:
-            return
-        with Guard("the cache metric", self._warn_of_metric):
-            compute.values[key] = self.metric(result)
+        run = current().source.run_of(dsk)
+        compute = None if run is None else self._computes.get(run)
+        if compute is not None and self.metric is not None and key not in compute.values:
+            with Guard("the cache metric", self._warn_of_metric):
+                compute.values[key] = self.metric(result)
 
     def _warn_of_metric(self, name: str, error: BaseException) -> None:
         self.recorder.warn(f"{name} failed and gave no value: {describe(error)}")
-
-    def _over(self, dsk: _Graph, _state: object, _failed: object) -> None:
-        with self.recorder.guard("a profiler's finish"):
-            compute = self._running.pop(id(dsk), None)
-            if compute is not None:
-                compute.stop_s = self.recorder.now_s()
 
     @property
     def _callback(self) -> CallbackTuple:
@@ -376,7 +351,6 @@ class RecordedProfiler(Callback):
             self._measure(*arguments)
         elif hook == 4:
             self._with_source.discard(id(dsk))
-            self._over(*arguments)
             self._close(id(dsk))
 
     # Drawing ----------------------------------------------------------------------------------------------
@@ -521,7 +495,7 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
             mine[graph.columns.data] = False
             rows = np.flatnonzero(mine)
             rows = rows[np.lexsort((enter[rows], leave[rows]))]
-            keys, values = graph.keys(rows.tolist()), self._computes[run].values
+            keys, values = graph.keys(rows.tolist()), graph.compute.values
             times = (enter[rows] + origin).tolist(), (leave[rows] + origin).tolist()
             for key, task, cache_time, free_time in zip(keys, rows.tolist(), *times, strict=True):
                 metric = 1 if self.metric is None else values.get(key)
@@ -574,11 +548,11 @@ class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
 
     def _begin(self, owner: object) -> None:
         super()._begin(owner)
-        if self._is_outermost(owner):
+        if self._blocks() == [owner]:
             current().sampler.block_started(self)
 
     def _end(self, owner: object) -> None:
-        if self._is_outermost(owner):
+        if self._blocks() == [owner]:
             current().sampler.block_stopped(self)
         super()._end(owner)
 
@@ -594,7 +568,7 @@ class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
 
     def _is_running(self) -> bool:
         # Tests of dask.diagnostics use this name.
-        return bool(self._blocks() or self._running)
+        return bool(self._blocks() or self.recorder.is_computing())
 
     def _rows(self) -> Iterator[ResourceData]:
         """Yield the samples whose CPU use is known."""

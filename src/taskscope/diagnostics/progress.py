@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping
+from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,7 +27,7 @@ from taskscope.sources.cluster.adapter import Observer
 from taskscope.sources.local.adapter import registration
 
 if TYPE_CHECKING:
-    from taskscope.diagnostics.notebook_bar import NotebookBar
+    from taskscope.jupyter.widgets import ProgressWidget
 
 _Counts: TypeAlias = Callable[[], tuple[int, int]]
 """How many tasks have finished, and how many there are."""
@@ -76,7 +77,9 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
         self._minimum = _checked("minimum", minimum, lowest=0.0)
         self._dt = _checked("dt", dt, lowest=1e-3)
         self._width = width
-        self._out = out
+        # Without a console, as in a window application on Windows, there is no stdout.
+        self._file = out or sys.stdout
+        self._is_for_notebook = out is None and in_kernel()
         self.last_duration: float = 0.0  # type: ignore[assignment]  # Dask's begins with 0
         self._timer = threading.Thread()
         self._owners: set[object] = set()
@@ -86,21 +89,15 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
         self._lock = threading.RLock()
         self._counts: dict[Hashable, _Counts] = {}
         self._ended = (0, 0)
-        self._failed = False
-        self._bar: _TextBar | NotebookBar | None = None
-
-    @property
-    def _running(self) -> bool:  # type: ignore[override]  # set by Dask's, derived here
-        # Tests of dask.diagnostics use this name.
-        return self._bar is not None
+        self._failed = self._running = False
+        self._over = threading.Event()
+        self._length = 0
+        self._cell: _CellLine | None = None
 
     def _begin(self, owner: object) -> None:
-        if self._is_for_notebook():
-            from taskscope.jupyter.feed import current as current_feed
-
+        if self._is_for_notebook:
             # A widget shows recorded computes, local ones included.
             current().hold(self, _OPTIONS)
-            current_feed().open()
         self._owners.add(owner)
         self._on_clusters.open()
         registration.install(self._at_end)
@@ -134,10 +131,14 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
             if is_first:
                 # An interrupt may have kept the bar before from ending.
                 self._end_bar()
-                self._ended, self._failed = (0, 0), False
-                self._started = time.perf_counter()
-                self._bar = self._new_bar(first_run)
-                self._bar.start()
+                self._ended, self._failed, self._length = (0, 0), False, 0
+                self._over = threading.Event()
+                # Given as a callback of one compute it holds no session.
+                self._cell = _CellLine(first_run) if self._owners and self._is_for_notebook else None
+                self._began = time.perf_counter()
+                self._running = True
+                self._timer = threading.Thread(target=self._redraw, name="taskscope-progress", daemon=True)
+                self._timer.start()
 
     def finish(self, compute: Hashable, *, failed: bool) -> None:
         """End a compute, and the bar with the last one; idempotent."""
@@ -151,71 +152,91 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
                 self._end_bar()
 
     def _end_bar(self) -> None:
-        bar, self._bar = self._bar, None
-        if bar is not None:
-            self.last_duration = time.perf_counter() - self._started
-            bar.end()
+        if self._running:
+            self._running = False
+            self._over.set()
+            # Its last draw may wait for the lock of a stream that the caller holds.
+            self._timer.join(1.0)
+            self.last_duration = elapsed = time.perf_counter() - self._began
+            # Only the end draws 100 %: the timer may draw when the last compute has just been counted.
+            self._draw(self._share() if self._failed else 1.0, elapsed, "\n")
+            self._cell = None
 
-    def _text(self, *, is_over: bool = False) -> str:
+    def _redraw(self) -> None:
+        over = self._over
+        while not over.wait(self._dt):
+            self._draw(min(self._share(), 0.999), time.perf_counter() - self._began)
+
+    def _share(self) -> float:
         counts = [self._ended, *(count() for count in list(self._counts.values()))]
         done, total = (sum(part) for part in zip(*counts, strict=True))
-        # Only the end draws 100 %: the timer may draw when the last compute has just been counted.
-        share = 1.0 if is_over and not self._failed else min(done / total, 0.999) if total else 0.0
-        bar = f"{'#' * int(self._width * share):<{self._width}}"
-        return f"[{bar}] | {int(100 * share)}% Completed | {format_time(time.perf_counter() - self._started)}"
+        return done / total if total else 0.0
 
-    def _is_for_notebook(self) -> bool:
-        return self._out is None and in_kernel()
-
-    def _new_bar(self, first_run: int | None) -> _TextBar | NotebookBar:
-        visible_from_s = self._started + self._minimum
-        # Given as a callback of one compute it holds no session.
-        if self._owners and self._is_for_notebook():
-            from taskscope.diagnostics.notebook_bar import NotebookBar
-
-            return NotebookBar(self._text, visible_from_s, first_run)
-        bar = _TextBar(self._out or sys.stdout, self._text, visible_from_s, self._dt)
-        self._timer = bar.thread
-        return bar
-
-
-class _TextBar:
-    """Draws on a terminal every `dt` seconds while computes last, and at their end."""
-
-    def __init__(self, out: Any, text: Callable[..., str], visible_from_s: float, dt: float) -> None:
-        # Without a console, as in a window application on Windows, there is no stdout.
-        self._out, self._text, self._visible_from_s, self._dt = out, text, visible_from_s, dt
-        self._length = 0
-        self._stop = threading.Event()
-        self.thread = threading.Thread(target=self._run, name="taskscope-progress", daemon=True)
-
-    def start(self) -> None:
-        self.thread.start()
-
-    def end(self) -> None:
-        """Stop drawing, and write the last line."""
-        self._stop.set()
-        # Its last draw may wait for the lock of a stream that the caller holds.
-        self.thread.join(1.0)
-        self._draw("\n", is_over=True)
-
-    def _run(self) -> None:
-        while not self._stop.wait(self._dt):
-            self._draw("")
-
-    def _draw(self, end: str, **over: bool) -> None:
-        if self._out is None or time.perf_counter() < self._visible_from_s:
+    def _draw(self, frac: float, elapsed: float, end: str = "") -> None:
+        if elapsed < self._minimum:
             return
-        text = self._text(**over)
-        # A shorter line must cover a longer one.
-        padded, self._length = f"\r{text:<{self._length}}{end}", len(text)
+        bar = f"{'#' * int(self._width * frac):<{self._width}}"
+        text = f"[{bar}] | {int(100 * frac)}% Completed | {format_time(elapsed)}"
         with Guard("the progress bar", self._stop_writing):
-            self._out.write(padded)
-            self._out.flush()
+            if self._cell is not None:
+                self._cell.draw(text, is_over=bool(end))
+            elif self._file is not None:
+                # A shorter line must cover a longer one.
+                padded, self._length = f"\r{text:<{self._length}}{end}", len(text)
+                self._file.write(padded)
+                self._file.flush()
 
     def _stop_writing(self, _where: str, error: BaseException) -> None:
-        self._out = None
+        self._file = self._cell = None
         _log.warning("the progress bar stopped, because it could not be written: %s", error)
+
+
+class _CellLine:
+    """The bar of one burst of computes under the cell that started it: a widget, and text at the end."""
+
+    def __init__(self, first_run: int | None) -> None:
+        from taskscope.jupyter.feed import current as current_feed
+        from taskscope.jupyter.widgets.output import WidgetOutput
+
+        feed = current_feed()
+        feed.open()
+        self._first_run = feed.session.recorder.next_run if first_run is None else first_run
+        # The cell of an output is part of a thread's context, and this one is the cell's.
+        self._context = copy_context()
+        self._output = WidgetOutput(feed, self._as_widget, self._as_text, moves=True)
+        self._text, self._is_shown = "", False
+        self._widget: ProgressWidget | None = None
+
+    def draw(self, text: str, *, is_over: bool) -> None:
+        """Show the widget; at the end leave text in its place, or print a line if there is none."""
+        self._text = text
+        if is_over:
+            self._end()
+        elif not self._is_shown:
+            self._is_shown = True
+            self._context.run(self._output.start)
+
+    def _end(self) -> None:
+        try:
+            if self._is_shown:
+                self._output.finish(self._as_text())
+            else:
+                print(self._text)  # noqa: T201 - front ends group printed lines, so many are cheap
+        finally:
+            if self._widget is not None:
+                self._widget.close()
+
+    def _as_widget(self) -> dict[str, Any]:
+        from taskscope.jupyter.widgets import ProgressWidget
+        from taskscope.jupyter.widgets.values import Window
+
+        if self._widget is None:
+            self._widget = ProgressWidget(window=Window(self._first_run))
+        bundle: dict[str, Any] = self._widget._repr_mimebundle_()
+        return {**bundle, **self._as_text()}
+
+    def _as_text(self) -> dict[str, str]:
+        return {"text/plain": self._text}
 
 
 class _ClusterComputes(Observer):

@@ -50,6 +50,28 @@ def test_memory_that_the_block_takes_is_seen() -> None:
     assert 195e6 < int(ended.stdout) < 260e6
 
 
+_WITHOUT_DISTRIBUTED = """
+import sys
+sys.modules["distributed"] = None
+from taskscope.diagnostics import MemorySampler
+ms = MemorySampler()
+with ms.sample("x"):
+    pass
+print(len(ms.samples["x"]) > 0)
+try:
+    ms.to_pandas()
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_it_samples_where_distributed_is_not_installed() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_DISTRIBUTED], check=True, capture_output=True, text=True
+    )
+    assert ended.stdout == "True\nto_pandas is distributed's: pip install distributed\n"
+
+
 def test_the_shortest_block_has_samples_and_a_label_is_made_up_where_none_is_given() -> None:
     ms = MemorySampler()
     with ms.sample():

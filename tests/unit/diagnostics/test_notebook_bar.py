@@ -17,7 +17,6 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 SETUP = f"""
 import dask, io, os, threading
 from taskscope.diagnostics import ProgressBar
-from taskscope.record import pump
 from taskscope.session import current
 from taskscope.jupyter.feed import current as feed
 from ipywidgets.widgets.widget import _instances
@@ -49,14 +48,6 @@ def gate(tmp_path: Path) -> Iterator[SignalPipe]:
         yield pipe
 
 
-@pytest.fixture
-def within_a_beat(kernel: Kernel) -> Iterator[None]:
-    """Have computes end before the pump looks, however busy the machine."""
-    kernel.run("pump.TICK_S = 3600.0")
-    yield
-    kernel.run("pump.TICK_S = 0.1")
-
-
 def outputs(said: Said) -> list[dict[str, Any]]:
     return said.of("display_data", "update_display_data")
 
@@ -67,9 +58,8 @@ def percent(text: str) -> int:
     return int(found[2])
 
 
-@pytest.mark.usefixtures("within_a_beat")
 def test_a_short_compute_leaves_one_line_of_text(kernel: Kernel) -> None:
-    said = kernel.run("with ProgressBar():\n    dask.compute(one)")
+    said = kernel.run("with ProgressBar(dt=1000):\n    dask.compute(one)")
     (stream,) = said.of("stream")
     assert (stream["name"], percent(stream["text"].rstrip("\n"))) == ("stdout", 100)
     assert outputs(said) == []
@@ -127,9 +117,10 @@ def test_nothing_is_held_when_it_is_over_and_an_explicit_out_gets_text(kernel: K
     assert outputs(said) == []
 
 
-@pytest.mark.usefixtures("within_a_beat")
 def test_a_failed_compute_says_how_far_it_came_and_the_error_is_the_user_s(kernel: Kernel) -> None:
-    said = kernel.run("with ProgressBar():\n    dask.compute(dask.delayed(divmod)(1, 0), scheduler='sync')")
+    said = kernel.run(
+        "with ProgressBar(dt=1000):\n    dask.compute(dask.delayed(divmod)(1, 0), scheduler='sync')"
+    )
     (stream,) = said.of("stream")
     assert percent(stream["text"].rstrip("\n")) == 0
     assert said.reply["ename"] == "ZeroDivisionError"
