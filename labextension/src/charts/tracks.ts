@@ -1,7 +1,7 @@
 /** All tracks by their names: adding one is a file of its own, and a line here. */
 import type { Measure, TaskStore } from '../store';
-import { CacheTrack } from './cache/track';
-import { ResourcesTrack } from './resources/track';
+import { CacheTrack } from './values/cache';
+import { ResourcesTrack } from './values/resources';
 import type { MakeLaneLayer } from './tasks/scene';
 import type { TasksOptions } from './tasks/track';
 import { TasksTrack } from './tasks/track';

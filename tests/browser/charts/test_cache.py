@@ -73,7 +73,7 @@ def test_what_is_held_grows_while_a_cell_runs_and_its_peak_is_exact(lab: LabPage
     lab.release(3)
     lab.wait_cell(2)
     expect(now).to_have_text("none in memory now")
-    peak = lab.page.locator(".tsk-cache-peak")
+    peak = lab.page.locator(".tsk-cache .tsk-series-foot p")
     expect(peak).to_have_text(re.compile(r"^Peak 20 MB at .*s: block 20 MB \(100%\)$"))
     lab.wait_feed("!feed.active")
     lab.run_cell(3)

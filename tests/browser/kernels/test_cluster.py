@@ -91,7 +91,7 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     _see_calls(lab, shots)
     assert not lab.is_done(3)
     workers.get_by_label("Worker", exact=True).select_option(index=1)
-    expect(workers.locator(".tsk-series-foot")).to_contain_text("results")
+    expect(workers.locator(".tsk-series-foot")).to_contain_text("Results")
     live.screenshot(path=shots / "cluster-live.png")
     lab.release()
     lab.wait_cell(3)

@@ -1,6 +1,7 @@
 /** Activities of workers, over the bars of tasks. */
 import { formatBytes, formatCount, formatDuration, printable } from '../../lib/format';
 import { parseColour } from '../../lib/palette';
+import { Seen } from '../../lib/seen';
 import type { Span } from '../../lib/span';
 import { timeAt, widthS } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
@@ -31,7 +32,7 @@ export class ActivityLayer implements LaneLayer {
   readonly #shown: ShownActivities;
   #rows = new MeasuredRows();
   #dark = false;
-  #seen = '';
+  readonly #seen = new Seen();
   #sums: readonly ActivitySum[] = [];
 
   constructor(
@@ -45,14 +46,13 @@ export class ActivityLayer implements LaneLayer {
     return this.#rows.isApproximate;
   }
 
-  version(): string {
+  shown(): readonly unknown[] {
     const { window, store } = this.context;
-    const seen = `${store.epoch ?? ''} ${this.cluster.activities.version} ${store.tables.remarks.length} ${window.firstRun} ${window.lastRun ?? ''} ${this.#hidden.join('')}`;
-    if (seen !== this.#seen) {
-      this.#seen = seen;
+    const of = [this.cluster.activities, this.cluster.activities.version, window.firstRun, window.lastRun];
+    if (this.#seen.isNew(...of)) {
       this.#sums = this.cluster.activities.sums(window);
     }
-    return seen;
+    return [...of, store.tables.remarks, this.#hidden.join()];
   }
 
   legend(theme: Theme): ComponentChildren {

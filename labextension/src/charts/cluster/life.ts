@@ -65,16 +65,12 @@ export function hitLife(row: Row, x: number, { span, zeroS }: Scene, { plotWidth
   };
 }
 
-/** The same lines in the plots of the workers' chart. */
-export function drawLife(brush: Brush, plots: readonly Plot[], told: readonly Happening[]): void {
-  for (const plot of told.length === 0 ? [] : plots) {
-    brush.inside(plot, () => {
-      for (const { timeS, isBad } of told) {
-        const x = Math.round(brush.xAt(timeS)) + 0.5;
-        brush.context.strokeStyle = isBad ? brush.theme.error : brush.theme.faint;
-        brush.line(x, plot.topPx, x, plot.topPx + plot.heightPx);
-      }
-    });
+/** The same lines in a plot of the workers. */
+export function drawLife(brush: Brush, plot: Plot, told: readonly Happening[]): void {
+  for (const { timeS, isBad } of told) {
+    const x = Math.round(brush.xAt(timeS)) + 0.5;
+    brush.context.strokeStyle = isBad ? brush.theme.error : brush.theme.faint;
+    brush.line(x, plot.topPx, x, plot.topPx + plot.heightPx);
   }
 }
 

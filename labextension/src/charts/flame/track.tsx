@@ -10,7 +10,7 @@ import type { Box, Brush, Room } from '../timeline/drawing';
 import type { TimelineOptions } from '../timeline/timeline';
 import { mountTimeline } from '../timeline/timeline';
 import type { Drawn, Track, TrackContext } from '../timeline/track';
-import type { ValuePlot } from '../timeline/value-track';
+import type { ValuePlot, Values } from '../timeline/value-track';
 import { ValueTrack } from '../timeline/value-track';
 import { TextFitter, clipped } from '../ui/canvas';
 import type { CanvasPoint } from '../ui/dom';
@@ -130,8 +130,8 @@ class FlameTrack implements Track, FlameChart {
     return this.data === null ? (this.#note ?? '') : null;
   }
 
-  version(): string {
-    return `${this.#version}`;
+  shown(): readonly unknown[] {
+    return [this.#version];
   }
 
   gutterPx(): number {
@@ -370,7 +370,6 @@ class SamplesTrack extends ValueTrack {
   readonly name = 'samples';
   readonly label = trans.__('Samples over time');
   readonly tellsRange = true;
-  #sums = new Float64Array(0);
 
   constructor(context: TrackContext, private readonly flame: FlameTrack) {
     super(context);
@@ -380,64 +379,46 @@ class SamplesTrack extends ValueTrack {
     return (this.flame.data?.startS.length ?? 0) < 2;
   }
 
-  protected sources(): readonly (number | undefined)[] {
-    const { axis: { range } } = this.context;
-    return [this.flame.news, range?.startS, range?.stopS];
+  protected sources(): readonly unknown[] {
+    return [this.flame.news, this.context.axis.range];
   }
 
-  protected read(): boolean {
+  protected read(): Values | string {
     const { data, prefix } = this.flame;
-    this.#sums = data === null ? new Float64Array(0) : secondsByBin(data, prefix) as Float64Array<ArrayBuffer>;
-    return data !== null;
-  }
-
-  protected nothing(): string {
-    return trans.__('no samples yet');
-  }
-
-  plots(): readonly ValuePlot[] {
-    return [{
-      title: trans.__('Seconds of samples'), axis: valueAxis(this.#sums.reduce((most, seconds) => Math.max(most, seconds), 0), 1, formatDuration),
-      heightPx: STRIP_PX, format: formatDuration,
-      paint: (brush, { topPx, heightPx, axis: { top } }) => {
-        const { startS = new Float64Array(0) } = this.flame.data ?? {};
-        const { context, room } = brush;
-        context.fillStyle = brush.theme.accent;
-        this.#sums.forEach((seconds, bin) => {
-          const [leftPx, rightPx] = [brush.xAt(startS[bin] as number), bin + 1 < startS.length ? brush.xAt(startS[bin + 1] as number) : room.plotLeftPx + room.plotWidthPx];
-          const barPx = (seconds / top) * heightPx;
-          context.fillRect(leftPx, topPx + heightPx - barPx, Math.max(rightPx - leftPx - 1, 0.5), barPx);
-        });
-      }
-    }];
-  }
-
-  protected readings(timeS: number): readonly string[] {
-    const { data } = this.flame;
-    const bin = data === null ? -1 : upperBound(data.startS, data.startS.length, timeS) - 1;
-    return [bin < 0 ? trans.__('no samples') : formatDuration(this.#sums[bin] ?? null)];
-  }
-
-  protected override notes(): readonly string[] {
-    const { axis: { range } } = this.context;
+    if (data === null) {
+      return trans.__('no samples yet');
+    }
+    const { startS } = data;
+    const { range } = this.context.axis;
+    const sums = secondsByBin(data, prefix);
     const at = (timeS: number): string => formatDuration(timeS - this.zeroS);
-    return [range === null ? trans.__('all of the time') : trans.__('from %1 to %2', at(range.startS), at(range.stopS))];
+    const paint: ValuePlot['paint'] = (brush, { topPx, heightPx, axis: { top } }) => {
+      const { context, room: { plotLeftPx, plotWidthPx } } = brush;
+      context.fillStyle = brush.theme.accent;
+      sums.forEach((seconds, bin) => {
+        const [leftPx, rightPx] = [brush.xAt(startS[bin] as number), bin + 1 < startS.length ? brush.xAt(startS[bin + 1] as number) : plotLeftPx + plotWidthPx];
+        const barPx = (seconds / top) * heightPx;
+        context.fillRect(leftPx, topPx + heightPx - barPx, Math.max(rightPx - leftPx - 1, 0.5), barPx);
+      });
+    };
+    const axis = valueAxis(sums.reduce((most, seconds) => Math.max(most, seconds), 0), 1, formatDuration);
+    return {
+      plots: [{ title: trans.__('Seconds of samples'), axis, heightPx: STRIP_PX, format: formatDuration, paint }],
+      title: trans.__('Samples over time: a drag on the ruler, or X, selects the time of the flame graph; Escape selects all'),
+      readings: timeS => {
+        const bin = upperBound(startS, startS.length, timeS) - 1;
+        return [bin < 0 ? trans.__('no samples') : formatDuration(sums[bin] ?? null)];
+      },
+      notes: [range === null ? trans.__('all of the time') : trans.__('from %1 to %2', at(range.startS), at(range.stopS))],
+      tables: () => [{
+        caption: this.label, columns: [trans.__('From'), trans.__('Seconds of samples')],
+        rows: Array.from(sums, (seconds, bin) => [at(startS[bin] ?? 0), formatDuration(seconds)])
+      }]
+    };
   }
 
   override commands(): readonly Command[] {
     return [...rangeCommands(this.context), { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('select no time'), run: () => { this.context.axis.select(null); } }, ...super.commands()];
-  }
-
-  description(): string {
-    return trans.__('Samples over time: a drag on the ruler, or X, selects the time of the flame graph; Escape selects all');
-  }
-
-  tables(): readonly TextTable[] {
-    const starts = this.flame.data?.startS ?? new Float64Array(0);
-    return [{
-      caption: this.label, columns: [trans.__('From'), trans.__('Seconds of samples')],
-      rows: Array.from(this.#sums, (seconds, bin) => [formatDuration((starts[bin] ?? 0) - this.zeroS), formatDuration(seconds)])
-    }];
   }
 }
 

@@ -52,53 +52,36 @@ interface PrefixNames {
 }
 
 export class Emphasis {
-  readonly #hidden: Set<string>;
   #focus: string | null = null;
-  #version = 0;
 
   /**
    * @param changed is called when something has to be painted anew
-   * @param hidden at first
+   * @param hidden at first; another list when other prefixes are hidden
    */
   constructor(
     private readonly changed: () => void,
-    hidden: readonly string[] = []
-  ) {
-    this.#hidden = new Set(hidden);
-  }
-
-  /** Grows when other prefixes are hidden. */
-  get version(): number {
-    return this.#version;
-  }
+    public hidden: readonly string[] = []
+  ) {}
 
   get focused(): string | null {
     return this.#focus;
   }
 
   get nHidden(): number {
-    return this.#hidden.size;
-  }
-
-  get hidden(): readonly string[] {
-    return [...this.#hidden];
+    return this.hidden.length;
   }
 
   isHidden(prefix: string): boolean {
-    return this.#hidden.has(prefix);
+    return this.hidden.includes(prefix);
   }
 
   toggle(prefix: string): void {
-    if (!this.#hidden.delete(prefix)) {
-      this.#hidden.add(prefix);
-    }
-    this.#version += 1;
+    this.hidden = this.isHidden(prefix) ? this.hidden.filter(one => one !== prefix) : [...this.hidden, prefix];
     this.changed();
   }
 
   showAll(): void {
-    this.#hidden.clear();
-    this.#version += 1;
+    this.hidden = [];
     this.changed();
   }
 
@@ -112,12 +95,12 @@ export class Emphasis {
 
   /** The same by the numbers of a recorder's tables. */
   filter(names: PrefixNames): PrefixFilter {
-    const focus = this.#focus === null || this.#hidden.has(this.#focus) ? -1 : names.prefixId(this.#focus);
-    if (this.#hidden.size === 0) {
+    const focus = this.#focus === null || this.isHidden(this.#focus) ? -1 : names.prefixId(this.#focus);
+    if (this.nHidden === 0) {
       return { hidden: null, focus };
     }
     const hidden = new Uint8Array(names.prefixes.length);
-    for (const prefix of this.#hidden) {
+    for (const prefix of this.hidden) {
       hidden[names.prefixId(prefix)] = 1;
     }
     return { hidden, focus };

@@ -1,6 +1,7 @@
 /** The range of time that a person selected: how it is moved, and what ran in it. */
 import { UNKNOWN, formatBytes, formatCount, formatDuration, formatPercent, formatShares, printable } from '../../lib/format';
 import { lowerBound, upperBound } from '../../lib/search';
+import { Seen } from '../../lib/seen';
 import type { Span } from '../../lib/span';
 import { clamp, widthS } from '../../lib/span';
 import { trans } from '../../lib/translate';
@@ -18,13 +19,11 @@ import type { PathSums } from './why/path';
 import { sumsOf, waitsText } from './why/path';
 
 export class SelectedRange {
-  /** Grows whenever there is something else to say. */
-  version = 0;
-  #text: RangeText | null = null;
+  /** Another one whenever there is something else to say; null: no time is selected. */
+  text: RangeText | null = null;
   #numbers: RangeNumbers | null = null;
   #zeroS = 0;
-  #seen = '';
-  #path: KnownPath | null = null;
+  readonly #seen = new Seen();
   readonly #moments = new LatestMoments();
 
   readonly #nobody: KnownPath;
@@ -37,24 +36,20 @@ export class SelectedRange {
   update(scene: Scene): void {
     const path = this.path() ?? this.#nobody;
     const { axis: { range }, store, window } = this.context;
-    const seen = range === null ? '' : `${range.startS} ${range.stopS} ${store.version} ${window.id} ${String(scene.paused)}`;
-    if (seen === this.#seen && (range === null || path === this.#path)) {
+    if (!this.#seen.isNew(...(range === null ? [] : [range.startS, range.stopS, store.version, window.id, scene.paused, path]))) {
       return;
     }
-    this.#seen = seen;
-    this.#path = path;
-    this.version += 1;
     this.#zeroS = scene.zeroS;
     this.#numbers = range === null ? null : numbersOf(store, window, scene, range, { moments: this.#moments.of(store.held, window, 'bytes'), path });
     const others = this.#numbers === null ? [] : (this.layer?.linesIn(this.#numbers.span, scene.runs) ?? []);
     const isGrowing = range !== null && scene.growing && range.stopS > scene.nowS;
-    this.#text = range === null ? null : rangeText(this.#numbers, others, { zeroS: scene.zeroS, isGrowing });
+    this.text = range === null ? null : rangeText(this.#numbers, others, { zeroS: scene.zeroS, isGrowing });
   }
 
   /** In one sentence, to be read aloud. */
   said(): string {
-    if (this.#text === null || this.#numbers === null) {
-      return this.#text?.title ?? '';
+    if (this.text === null || this.#numbers === null) {
+      return this.text?.title ?? '';
     }
     const { span, nTasks, busyS, idleS } = this.#numbers;
     return trans.__(
@@ -83,7 +78,7 @@ export class SelectedRange {
   }
 
   panel(): ComponentChildren {
-    const text = this.#text;
+    const text = this.text;
     const copy = (): void => {
       if (this.#numbers !== null) {
         this.context.exporter.copy([rangeTable(this.#numbers, this.#zeroS)]);

@@ -1,5 +1,6 @@
 /** The rows of the chart: lanes grouped by worker, where collapsed workers are one row; no DOM. */
 import { printable } from '../../lib/format';
+import { Seen } from '../../lib/seen';
 import type { Span } from '../../lib/span';
 import type { RunRange, TaskStore } from '../../store';
 
@@ -38,12 +39,8 @@ const MAX_OPEN_LANES = 64;
 export class Folding {
   #all: boolean | null = null;
   readonly #said = new Map<string, boolean>();
-  #version = 0;
-
   /** Grows with every change. */
-  get version(): number {
-    return this.#version;
-  }
+  version = 0;
 
   isCollapsed(worker: string, nLanes: number, nWorkers: number): boolean {
     return this.#said.get(worker) ?? this.#all ?? (nWorkers > 1 && nLanes > MAX_OPEN_LANES);
@@ -51,13 +48,13 @@ export class Folding {
 
   set(worker: string, collapsed: boolean): void {
     this.#said.set(worker, collapsed);
-    this.#version += 1;
+    this.version += 1;
   }
 
   setAll(collapsed: boolean): void {
     this.#said.clear();
     this.#all = collapsed;
-    this.#version += 1;
+    this.version += 1;
   }
 }
 
@@ -115,7 +112,7 @@ export interface LaneView {
 }
 
 export class LaneList {
-  #seen = '';
+  readonly #seen = new Seen();
   #view: LaneView = { lanes: [], rows: [] };
 
   constructor(
@@ -125,9 +122,7 @@ export class LaneList {
 
   /** The lanes with a task of these computes in `bounds`, and those in `open`. */
   refresh(bounds: Span, runs: RunRange, open: Iterable<number>): LaneView {
-    const seen = `${this.store.version} ${this.folding.version} ${runs?.join(' ') ?? ''}`;
-    if (seen !== this.#seen) {
-      this.#seen = seen;
+    if (this.#seen.isNew(this.store.version, this.folding.version, ...(runs ?? []))) {
       const lanes = this.#lanes(bounds, runs, open);
       this.#view = { lanes, rows: rowsOf(lanes, this.folding) };
     }

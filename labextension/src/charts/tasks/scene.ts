@@ -188,8 +188,8 @@ export interface LaneLayerContext {
 export interface LaneLayer {
   /** Whether what was drawn last is not exact yet. */
   readonly isApproximate: boolean;
-  /** Is another text where words or pictures are others. */
-  version(): string;
+  /** What its words and pictures are made of. */
+  shown(): readonly unknown[];
   /** Draw over the bars, in an image of `width` pixels a row, `ratio` to one of CSS. */
   draw(pixels: Uint32Array, width: number, picture: Picture, ratio: number): void;
   /** What there is at a point. `onTask`: a task is there too. */

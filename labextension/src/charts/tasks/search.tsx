@@ -22,8 +22,6 @@ export interface FindHost {
 
 export class FindBar {
   isOpen = false;
-  /** Grows whenever `matches` are others, or more. */
-  version = 0;
   /** What was found, once all tasks have been looked at; null: nothing is looked for. */
   matches: Matches | null = null;
   #text = '';
@@ -49,8 +47,7 @@ export class FindBar {
   close(): void {
     this.isOpen = false;
     this.#stop();
-    this.#show(null);
-    this.#search = null;
+    this.matches = this.#search = null;
     this.host.changed();
     this.host.closed();
   }
@@ -113,7 +110,7 @@ export class FindBar {
     const text = this.#text.trim();
     this.#search = text === '' ? null : this.host.search(textQuery(text));
     if (this.#search === null) {
-      this.#show(null);
+      this.matches = null;
     }
     this.#continue();
     this.host.changed();
@@ -127,17 +124,10 @@ export class FindBar {
     this.#isComplete = false;
     this.#stop = inSlices(isOver => search.step(isOver), done => {
       this.#isComplete = done;
-      if (done) {
-        this.#show(search);
-      }
+      // Until all tasks have been looked at, the picture stays: what was not looked at yet would step back as if it did not match.
+      this.matches = done ? search : this.matches;
       this.host.changed();
     });
-  }
-
-  /** Until all tasks have been looked at, the picture stays: what was not looked at yet would step back as if it did not match. */
-  #show(matches: Matches | null): void {
-    this.matches = matches;
-    this.version += 1;
   }
 
   #onKey(event: KeyboardEvent): void {

@@ -1,5 +1,6 @@
 /** What is said and drawn of the selected task: its facts, its dependencies, and the cell that computed it. */
 import { formatCount, formatDuration, printable } from '../../lib/format';
+import { Seen } from '../../lib/seen';
 import { pxAt } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { Link, Links, TaskStore } from '../../store';
@@ -19,18 +20,15 @@ import { statusWord, tipOf } from './words';
 export class SelectedTask {
   /** Null: no task of these computes is selected. */
   card: TaskCard | null = null;
-  /** What it depends on, and what needs it; empty while that is not known. */
+  /** What it depends on, and what needs it; empty while that is not known; another list when they are others. */
   neighbours: readonly Neighbours[] = [];
-  /** Grows whenever `neighbours` are others. */
-  version = 0;
   /** Lines to what it needs and from what needs it. */
   relations: readonly Relation[] = [];
   /** In one sentence, to be read aloud. */
   said = '';
   /** Whether the lines are wanted. */
   isRelating = false;
-  #links: Links | null = null;
-  #news = -1;
+  readonly #seen = new Seen();
 
   constructor(
     private readonly store: TaskStore,
@@ -71,10 +69,8 @@ export class SelectedTask {
 
   /** Bring the neighbours up to date, where links or tasks are others. */
   #meet(links: Links | null, scene: Scene | null): void {
-    if (links !== this.#links || (links !== null && this.#news !== this.store.version)) {
-      [this.#links, this.#news] = [links, this.store.version];
+    if (this.#seen.isNew(links, links !== null && this.store.version)) {
       this.neighbours = links === null || scene === null ? [] : neighboursOf(links, scene, this.picker);
-      this.version += 1;
     }
   }
 

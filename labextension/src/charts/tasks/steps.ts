@@ -1,4 +1,5 @@
 /** What is selected, which the views of a recorder share, and where a task is that is known by its key only. */
+import { Seen } from '../../lib/seen';
 import { clamp } from '../../lib/span';
 import type { Selected, TaskRef, TaskStore } from '../../store';
 import type { TrackContext } from '../timeline/track';
@@ -63,8 +64,9 @@ export function openOf({ open, lanes }: Scene, key: string): FoundOpen | null {
 const EVERYTHING = { hidden: null, focus: -1 };
 
 export class Locator {
-  #sought: { readonly key: string; readonly search: TaskSearch } | null = null;
-  #seenVersion = -1;
+  #search: TaskSearch | null = null;
+  readonly #key = new Seen();
+  readonly #news = new Seen();
   #stop: () => void = () => undefined;
 
   constructor(
@@ -81,13 +83,13 @@ export class Locator {
       return;
     }
     const { key } = current;
-    if (this.#sought?.key !== key) {
-      this.#sought = { key, search: new TaskSearch(this.store, exactQuery(key), null, EVERYTHING) };
-    } else if (this.#seenVersion === version) {
+    if (this.#key.isNew(key) || this.#search === null) {
+      this.#search = new TaskSearch(this.store, exactQuery(key), null, EVERYTHING);
+    }
+    if (!this.#news.isNew(version, this.#search)) {
       return;
     }
-    this.#seenVersion = version;
-    const { search } = this.#sought;
+    const search = this.#search;
     const isWanted = (): boolean => this.store.selection.current?.key === key && this.store.selection.current.ref === null;
     this.#stop();
     this.#stop = inSlices(

@@ -1,4 +1,5 @@
 /** Tasks over time, a row for each thread: a track of lanes. */
+import { Seen } from '../../lib/seen';
 import { trans } from '../../lib/translate';
 import type { KnownPath } from '../../wire';
 import type { Command } from '../timeline/commands';
@@ -78,12 +79,13 @@ export class TasksTrack implements Track {
   #prefixes: readonly PrefixSummary[] = [];
   #state = '';
   #nLost = 0;
-  #seen = '';
-  #news = -1;
+  readonly #news = new Seen();
   /** The computes among which tasks are looked for. */
-  #searched = '';
-  #hiddenVersion = 0;
-  #tables: { readonly of: string; readonly tables: readonly TextTable[] } = { of: '', tables: [] };
+  readonly #searched = new Seen();
+  readonly #described = new Seen();
+  readonly #hidden = new Seen();
+  readonly #tabled = new Seen();
+  #tables: readonly TextTable[] = [];
 
   constructor(private readonly context: TrackContext, private readonly options: TasksOptions) {
     const { store, window, signal } = context;
@@ -125,12 +127,10 @@ export class TasksTrack implements Track {
   update(frame: TimeFrame | null): string | null {
     const { store, window, axis } = this.context;
     this.#scene = frame === null ? null : sceneOf(store, window, frame, (...of) => this.#lanes.refresh(...of));
-    if (this.#searched !== window.id) {
-      this.#searched = window.id;
+    if (this.#searched.isNew(window.id)) {
       this.#findBar.refresh('others');
     }
-    if (this.#news !== store.version) {
-      this.#news = store.version;
+    if (this.#news.isNew(store.version)) {
       this.#findBar.refresh('more');
     }
     this.#findings?.update(window);
@@ -145,11 +145,11 @@ export class TasksTrack implements Track {
     return emptyText(store, this.#scene, axis.sinceRun !== null, this.#layer);
   }
 
-  version(): string {
+  shown(): readonly unknown[] {
     return [
-      this.#seen, this.#layer?.version(), this.#folding.version, this.#emphasis.focused, this.#boxing, this.#selected.isRelating, this.#selected.relations.length, this.#selected.version, this.#range.version,
-      this.#findBar.isOpen, this.#findBar.version, this.#findBar.said(), this.#findings?.version, this.#selected.said, JSON.stringify(this.#selected.card)
-    ].join('\n');
+      this.#prefixes, ...(this.#layer?.shown() ?? []), this.#folding.version, this.#emphasis.focused, this.#boxing, this.#selected.isRelating, this.#selected.relations.length, this.#selected.neighbours, this.#range.text,
+      this.#findBar.isOpen, this.#findBar.matches, this.#findBar.said(), this.#findings?.version, this.#selected.said, JSON.stringify(this.#selected.card)
+    ];
   }
 
   gutterPx(widthPx: number): number {
@@ -225,11 +225,10 @@ export class TasksTrack implements Track {
 
   /** Lanes are measured for them over all of their time, so what a person only points at changes none. */
   tables(): readonly TextTable[] {
-    const of = `${this.#seen} ${this.#layer?.version() ?? ''}`;
-    if (this.#tables.of !== of) {
-      this.#tables = { of, tables: [...this.#ownTables(), ...(this.#layer?.tables() ?? [])] };
+    if (this.#tabled.isNew(this.#prefixes, ...(this.#layer?.shown() ?? []))) {
+      this.#tables = [...this.#ownTables(), ...(this.#layer?.tables() ?? [])];
     }
-    return this.#tables.tables;
+    return this.#tables;
   }
 
   commands(): readonly Command[] {
@@ -357,8 +356,7 @@ export class TasksTrack implements Track {
   }
 
   #onEmphasis(): void {
-    if (this.#emphasis.version !== this.#hiddenVersion) {
-      this.#hiddenVersion = this.#emphasis.version;
+    if (this.#hidden.isNew(this.#emphasis.hidden)) {
       this.options.onHidden?.(this.#emphasis.hidden);
     }
     this.#findBar.refresh('others');
@@ -387,11 +385,9 @@ export class TasksTrack implements Track {
   #describe(): void {
     const { store, window } = this.context;
     const scene = this.#scene;
-    const seen = `${store.version} ${this.#emphasis.version} ${String(scene?.paused)} ${window.id}`;
-    if (this.#seen === seen) {
+    if (!this.#described.isNew(store.version, this.#emphasis.hidden, scene?.paused, window.id)) {
       return;
     }
-    this.#seen = seen;
     const rows = store.tables.progressIn(window);
     const runs = store.tables.runsIn(window);
     this.#prefixes = summarise(rows);

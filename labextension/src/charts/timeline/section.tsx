@@ -1,4 +1,5 @@
 /** One track in the page: its elements, its canvas, and what a person does to it. */
+import { Seen } from '../../lib/seen';
 import { clamp, pxAt, widthS } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import { fitCanvas, pixelRatio } from '../ui/canvas';
@@ -61,12 +62,12 @@ export class Section implements Intents, TimeKeys {
   #tabling = false;
   #tableTimer: ReturnType<typeof setTimeout> | undefined;
   #tableMs = -Infinity;
-  #tableSeen = '';
+  readonly #tabled = new Seen();
   #tables: readonly ComponentChildren[] = [];
   #tablesOf: readonly TextTable[] = [];
   #description = '';
-  #rendered = '';
-  #drawn = '';
+  readonly #rendered = new Seen();
+  readonly #drawn = new Seen();
 
   constructor(private readonly timeline: SectionHost, make: MakeTrack) {
     const { signal, store, window, axis, navigator } = timeline;
@@ -195,15 +196,14 @@ export class Section implements Intents, TimeKeys {
     const commands = this.#commands(track);
     const tools = this.#tools(commands);
     const room = this.#room;
-    const seen = [
-      this.#part, this.#unfolds, this.timeline.isBrief, track.label, track.version(), this.#nothing, this.#hasPlot, this.#notice.text, this.#hint.text, this.#helping, this.#tabling, this.#tableMs, this.#description,
-      room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.theme.dark,
+    const isOther = this.#rendered.isNew(
+      this.#part, this.#unfolds, this.timeline.isBrief, track.label, this.#nothing, this.#hasPlot, this.#notice.text, this.#hint.text, this.#helping, this.#tabling, this.#tables, this.#description,
+      room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.theme.dark, ...track.shown(),
       ...[...tools.buttons, ...tools.menu.items].flatMap(({ text, pressed, hidden }) => [text, pressed, hidden])
-    ].join('\n');
-    if (seen === this.#rendered) {
+    );
+    if (!isOther) {
       return;
     }
-    this.#rendered = seen;
     const isShown = this.#nothing === null;
     const hasPlot = this.#hasPlot;
     const [prefix] = track.classes;
@@ -378,19 +378,18 @@ export class Section implements Intents, TimeKeys {
 
   #refreshTables(track: Track): void {
     const frame = this.#frame;
-    const version = `${track.version()} ${String(frame?.growing)}`;
-    if (this.#tableSeen === version) {
+    if (!this.#tabled.isNew(frame?.growing, ...track.shown())) {
       return;
     }
     const dueMs = this.#tableMs + TABLE_MS - performance.now();
     if (dueMs > 0 && frame?.growing === true) {
+      this.#tabled.forget();
       this.#tableTimer ??= setTimeout(() => {
         this.#tableTimer = undefined;
         this.render();
       }, dueMs);
       return;
     }
-    this.#tableSeen = version;
     const tables = track.tables();
     if (tables !== this.#tablesOf) {
       this.#tablesOf = tables;
@@ -426,14 +425,14 @@ export class Section implements Intents, TimeKeys {
   }
 
   #draw(track: Track, frame: TimeFrame, room: Room, hasAxis: boolean, footPx: number): Painted {
-    const { theme, axis, news } = this.timeline;
+    const { theme, axis, store } = this.timeline;
     const ratio = pixelRatio();
     const { span, nowS, growing } = frame;
-    const drawn = [
-      track.version(), news, span.startS, span.stopS, growing ? nowS : '', room.widthPx, room.heightPx, room.plotLeftPx, room.scrollPx,
-      hasAxis, ratio, theme.paper, theme.accent, axis.pausedAtS, axis.range?.startS, axis.range?.stopS
-    ].join(' ');
-    if (this.#context === null || drawn === this.#drawn) {
+    const isOther = this.#drawn.isNew(
+      ...track.shown(), store.version, span.startS, span.stopS, growing && nowS, room.widthPx, room.heightPx, room.plotLeftPx, room.scrollPx,
+      hasAxis, ratio, theme, axis.pausedAtS, axis.range
+    );
+    if (this.#context === null || !isOther) {
       return 'still';
     }
     const context = this.#context;
@@ -449,7 +448,10 @@ export class Section implements Intents, TimeKeys {
     if (!this.isTimeless) {
       paintSpans(brush, axis.range, hasAxis);
     }
-    this.#drawn = outcome === 'exact' ? drawn : '';
-    return outcome === 'exact' ? 'still' : outcome;
+    if (outcome === 'exact') {
+      return 'still';
+    }
+    this.#drawn.forget();
+    return outcome;
   }
 }

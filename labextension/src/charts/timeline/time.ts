@@ -1,5 +1,6 @@
 /** Which part of time a chart of some computes shows. */
 import { Listeners } from '../../lib/listeners';
+import { Seen } from '../../lib/seen';
 import type { Span } from '../../lib/span';
 import { MIN_SPAN_S, clamp, padded, pan, timeAt, widthS, within, zoom } from '../../lib/span';
 import type { RunWindow, TaskStore } from '../../store';
@@ -226,7 +227,7 @@ export function headline<T extends RunTimes>(runs: readonly T[]): readonly T[] {
 export class ShownWindow implements RunWindow {
   firstRun: number;
   lastRun: number | null;
-  #seen: readonly unknown[] = [];
+  readonly #seen = new Seen();
 
   constructor(
     private readonly store: TaskStore,
@@ -262,9 +263,7 @@ export class ShownWindow implements RunWindow {
   /** Find out which computes a view of time shows. */
   refresh(view: View): void {
     const { axis, store } = this;
-    const seen = [store.version, store.epoch, this.whole, axis.chosen, axis.sinceRun, axis.pausedAtS, view];
-    if (seen.some((value, i) => value !== this.#seen[i])) {
-      this.#seen = seen;
+    if (this.#seen.isNew(store.version, this.whole, axis.chosen, axis.sinceRun, axis.pausedAtS, view)) {
       ({ firstRun: this.firstRun, lastRun: this.lastRun } = this.#find(view));
     }
   }

@@ -82,8 +82,6 @@ export class Timeline implements TimelineChart, SectionHost {
   readonly keeping: Keeping | null;
   theme: Theme;
   isBrief: boolean;
-  /** How often the store had news. */
-  news = 0;
   readonly #sections: readonly Section[];
   readonly #report: Reporter;
   readonly #frames: FrameLoop;
@@ -214,7 +212,6 @@ export class Timeline implements TimelineChart, SectionHost {
 
   #onNews(): void {
     this.#wasLive ||= this.store.clock.active;
-    this.news += 1;
     if (this.axis.pausedAtS === null) {
       this.request();
     }

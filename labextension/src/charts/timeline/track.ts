@@ -47,8 +47,8 @@ export interface Track {
 
   /** Bring everything up to date with the store; returns what to say where there is nothing to draw, else null. */
   update(frame: TimeFrame | null): string | null;
-  /** Is another text after `update` where words, tables or elements are others. */
-  version(): string;
+  /** What its words, tables and elements are made of, after `update`: they are made anew where any of it is another. */
+  shown(): readonly unknown[];
 
   /** How much room its labels ask for left of the plot. */
   gutterPx(widthPx: number): number;
@@ -131,8 +131,6 @@ export interface SectionHost extends TimelineParts {
   readonly toggleBrief: (() => void) | null;
   /** Writes files of what is shown; null: nobody does. */
   readonly keeping: Keeping | null;
-  /** How often the store had news. */
-  readonly news: number;
   /** A person chose a span: it is selected where a track tells what ran there, else shown. */
   choose(span: Span | null): void;
   toggleClear(): void;

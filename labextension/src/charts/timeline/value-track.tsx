@@ -1,13 +1,19 @@
-/** A track of values over time, described as data: plots with their lines, limits and peaks, gauges, and notes. */
-import { formatBytes, formatDuration } from '../../lib/format';
+/** A track of values over time, which is data: samples of quantities, their gauges and plots, and what else there is to say. */
+import { formatBytes, formatCount, formatDuration } from '../../lib/format';
 import { lowerBound, upperBound } from '../../lib/search';
+import { Seen } from '../../lib/seen';
+import type { Span } from '../../lib/span';
 import { clamp } from '../../lib/span';
 import { ThinLine } from '../../lib/thin';
 import type { ValueAxis } from '../../lib/ticks';
 import { valueAxis } from '../../lib/ticks';
 import { trans } from '../../lib/translate';
+import type { RunWindow, Tables } from '../../store';
+import { inWindow } from '../../store';
 import type { CanvasPoint } from '../ui/dom';
 import type { LegendEntry } from '../ui/export';
+import type { LegendItem } from '../ui/legend';
+import { Legend } from '../ui/legend';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { Command } from './commands';
@@ -17,32 +23,59 @@ import type { TimeFrame } from './time';
 import type { Drawn, Tip, Track, TrackContext } from './track';
 
 /** One sample is no history: the gauges say all of it. */
-export const MIN_SAMPLES = 2;
+const MIN_SAMPLES = 2;
 /** A limit beyond so many peaks is not on the scale: it would press the history flat. */
 const FAR = 4;
+/** No more samples than these are copied. */
+const MAX_SAMPLES = 10_000;
 
 export interface Peak {
   readonly value: number;
   readonly timeS: number;
 }
 
-/** Samples of one quantity, by time. */
-export interface Values {
+/** When quantities were measured. */
+export interface Samples {
   readonly timeS: Float64Array;
   /** The samples that belong to the computes: from, and up to but not including. */
   readonly range: readonly [from: number, to: number];
+  /** Whether a sample goes on from the one before. */
+  readonly continues: (i: number) => boolean;
+  /** Whether samples are missing before this one. */
+  readonly isGap?: (i: number) => boolean;
+  /** The sample that stands for a time; out of range: none does. */
+  readonly at: (timeS: number) => number;
+}
+
+export interface QuantitySpec {
+  readonly name: string;
   /** NaN: unknown. */
   readonly valueAt: (i: number) => number;
+  readonly format: (value: number | null) => string;
+  /** Its name beside its gauge; left out: the same. */
+  readonly gauge?: string;
+  /** What it is at most, which a gauge shows it as a part of; null: unknown; left out: it has no gauge. */
+  readonly limit?: number | null;
+  /** The limit in words. */
+  readonly ofLimit?: string;
+  /** Whether a value is the mean of the time since the sample before. */
+  readonly isMean?: boolean;
+  /** How the legend shows it; left out: it is not in the legend. */
+  readonly look?: string;
+  /** Its column where samples are copied, in plain numbers; left out: it has none. */
+  readonly copied?: readonly [title: string, valueAt: (i: number) => number | undefined];
+}
+
+/** What was measured of one thing. */
+export interface Quantity extends QuantitySpec {
+  /** Of the last sample; null: unknown. */
+  readonly last: number | null;
+  /** The most, and when; null: it was never known. */
+  readonly peak: Peak | null;
 }
 
 /** A line with the area under it. */
-export interface Line extends Values {
-  /** Whether a sample goes on from the one before. */
-  readonly continues: (i: number) => boolean;
-  /** Whether a value is the mean of the time since the sample before. */
-  readonly isMean?: boolean;
-  /** Whether samples are missing before this one. */
-  readonly isGap?: (i: number) => boolean;
+export interface Line extends Pick<QuantitySpec, 'valueAt' | 'isMean'> {
   readonly widthPx?: number;
   /** How strong the area is. */
   readonly fill: number;
@@ -61,14 +94,22 @@ export interface ValuePlot extends PlotSpec {
   readonly format: (value: number) => string;
 }
 
-export interface GaugeReading {
-  readonly name: string;
-  readonly value: string;
-  /** What else there is to say: peak, limit. */
-  readonly detail: string;
-  /** Parts of the limit, 0 to 1; null: unknown. */
-  readonly share: number | null;
-  readonly peakShare: number | null;
+/** All that a track shows. */
+export interface Values {
+  readonly plots: readonly ValuePlot[];
+  /** Left out: it shows no samples. */
+  readonly samples?: Samples;
+  readonly quantities?: readonly Quantity[];
+  /** What else there is to say at a time, a line each; `i`: the sample that stands for it. */
+  readonly readings?: (timeS: number, i: number) => readonly string[];
+  /** In a line; left out: its gauges. */
+  readonly title?: string;
+  /** Before its gauges, after the words below it, and those words. */
+  readonly head?: ComponentChildren;
+  readonly foot?: ComponentChildren;
+  readonly notes?: readonly string[];
+  readonly legend?: readonly LegendItem[];
+  readonly tables?: () => readonly TextTable[];
 }
 
 export abstract class ValueTrack implements Track {
@@ -79,9 +120,9 @@ export abstract class ValueTrack implements Track {
   /** Whether a compute runs, and when its time began. */
   protected growing = false;
   protected zeroS = 0;
-  #seen = '';
-  #hasNumbers = false;
-  #isChosen = false;
+  readonly #seen = new Seen();
+  #values: Values | null = null;
+  #nothing: string | null = null;
 
   constructor(protected readonly context: TrackContext) {}
 
@@ -89,112 +130,178 @@ export abstract class ValueTrack implements Track {
     return ['tsk-series', `tsk-${this.name}`];
   }
 
-  /** What the numbers are worked out of; other values mean other numbers. */
-  protected abstract sources(): readonly (string | number | null | undefined)[];
-  /** Work out the numbers; returns whether there are any. */
-  protected abstract read(): boolean;
-  /** Why there are none. */
-  protected abstract nothing(frame: TimeFrame | null): string;
-  abstract plots(): readonly ValuePlot[];
-  protected drawOver?(brush: Brush, plots: readonly Plot[]): void;
-  /** What there is at a time, a line each. */
-  protected abstract readings(timeS: number): readonly string[];
-  abstract description(frame: TimeFrame): string;
-  abstract tables(): readonly TextTable[];
+  /** What the values are worked out of, besides the computes. */
+  protected abstract sources(): readonly unknown[];
+  /** Work them out; where there are none, say why. */
+  protected abstract read(frame: TimeFrame): Values | string;
 
   update(frame: TimeFrame | null): string | null {
-    const seen = [...this.sources(), frame?.growing, this.context.window.id].join(' ');
-    // While time is paused, numbers that were there before stand.
-    if (this.#isChosen || (seen !== this.#seen && !(frame?.paused === true && this.#hasNumbers))) {
-      this.#isChosen = false;
-      this.#seen = seen;
-      this.zeroS = frame?.zeroS ?? 0;
-      this.growing = frame?.growing ?? false;
-      this.#hasNumbers = this.read();
+    if (frame === null) {
+      this.#forget();
+      return trans.__('waiting for the first compute');
     }
-    return this.#hasNumbers ? null : this.nothing(frame);
+    // While time is paused, numbers that were there before stand, unless the person wants others.
+    if (!(frame.paused && this.#values !== null) && this.#seen.isNew(...this.sources(), frame.growing, this.context.window.id)) {
+      this.zeroS = frame.zeroS;
+      this.growing = frame.growing;
+      const values = this.read(frame);
+      [this.#values, this.#nothing] = typeof values === 'string' ? [null, values] : [values, null];
+    }
+    return this.#nothing;
   }
 
-  version(): string {
-    return this.#seen;
+  shown(): readonly unknown[] {
+    return [this.#values];
   }
 
   /** The person wants other numbers: read them, though time may be paused. */
   protected choose(): void {
-    this.#isChosen = true;
+    this.#forget();
     this.context.request();
   }
 
-  protected gauges(): readonly GaugeReading[] {
-    return [];
-  }
-
-  protected notes(): readonly string[] {
-    return [];
+  #forget(): void {
+    this.#seen.forget();
+    this.#values = null;
   }
 
   head(): ComponentChildren {
-    return this.#hasNumbers && <div class="tsk-series-head">{this.gauges().map(reading => <Gauge {...reading} />)}</div>;
+    return this.#values !== null && <div class="tsk-series-head">{this.#values.head}{this.#gauges().map(quantity => <Gauge {...quantity} />)}</div>;
   }
 
   foot(): ComponentChildren {
-    return this.#hasNumbers && <div class="tsk-series-foot"><p>{joined(this.notes())}</p></div>;
-  }
-
-  /** A sentence about its numbers, and its keys. */
-  protected described(words: string): string {
-    return `${words}. ${trans.__('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.')}`;
+    if (this.#values === null) {
+      return null;
+    }
+    const { notes = [], foot } = this.#values;
+    const samples = this.#values.samples === undefined ? '' : this.#isOneSample ? trans.__('one sample') : this.growing ? '' : trans.__('gauges show the last sample');
+    return (
+      <div class="tsk-series-foot">
+        <p>{joined([samples, ...notes])}</p>
+        <Legend items={this.#legend()} />
+        {foot}
+      </div>
+    );
   }
 
   title(): string {
-    return this.label;
+    return this.#values?.title ?? `${this.growing ? trans.__('Now') : trans.__('At the end')}: ${this.#gauges().map(gauge => `${gauge.name} ${gauge.format(gauge.last)}, ${detailOf(gauge)}`).join('; ')}`;
+  }
+
+  description(): string {
+    return `${this.title()}. ${trans.__('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.')}`;
   }
 
   legend(): readonly LegendEntry[] {
-    return [];
+    return this.#legend().flatMap(({ name, amount, look }) => (typeof look === 'string' ? [] : [{ name: `${name} ${amount}`, colour: look.background ?? '' }]));
   }
 
   commands(): readonly Command[] {
     return [
       { keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('read values'), run: key => { this.context.stepCursor(key === 'ArrowLeft' ? -1 : 1); } },
       { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('read no values'), run: () => { this.context.stepCursor(null); } },
-      { text: trans.__('Copy as a table'), at: 'export', run: () => { this.context.exporter.copy(this.copied()); } }
+      { text: trans.__('Copy as a table'), at: 'export', run: () => { this.context.exporter.copy([...this.tables(), ...this.#copied()]); } }
     ];
   }
 
-  copied(): readonly TextTable[] {
-    return this.tables();
+  tables(): readonly TextTable[] {
+    const { quantities = [], tables } = this.#values ?? {};
+    const own: TextTable = {
+      caption: this.label,
+      columns: [trans.__('Resource'), this.growing ? trans.__('Now') : trans.__('Last'), trans.__('Peak'), trans.__('Peak at'), trans.__('Limit')],
+      rows: quantities.filter(isShown).map(({ name, format, last, peak, ofLimit = '' }) =>
+        [name, format(last), format(peak?.value ?? null), peak === null ? '' : formatDuration(peak.timeS - this.zeroS), ofLimit])
+    };
+    return [...(quantities.length === 0 ? [] : [own]), ...(tables?.() ?? [])];
   }
 
   gutterPx(): number {
-    return gutterPx(this.plots());
+    return gutterPx(this.#plots);
   }
 
   heightPx(): number {
-    return layoutPlots(this.plots()).heightPx;
+    return layoutPlots(this.#plots).heightPx;
   }
 
   draw(brush: Brush): Drawn {
-    const { plots } = layoutPlots(this.plots());
+    const { plots } = layoutPlots(this.#plots);
+    const samples = this.#values?.samples;
     plots.forEach(plot => { brush.plotAxis(plot); });
     plots.forEach(plot => {
       brush.inside(plot, () => {
-        plot.lines?.forEach(line => { drawLine(brush, plot, line); });
+        if (samples !== undefined) {
+          plot.lines?.forEach(line => { drawLine(brush, plot, samples, line); });
+        }
         plot.paint?.(brush, plot);
       });
     });
     plots.forEach(plot => { drawMarks(brush, plot); });
-    this.drawOver?.(brush, plots);
     return 'exact';
   }
 
   hit(_: CanvasPoint | null, timeS: number | null): Tip | null {
-    return timeS === null ? null : { kind: 'reading', lines: [trans.__('at %1', formatDuration(timeS - this.zeroS)), ...this.readings(timeS)] };
+    return timeS === null ? null : { kind: 'reading', lines: [trans.__('at %1', formatDuration(timeS - this.zeroS)), ...this.#readings(timeS)] };
+  }
+
+  get #plots(): readonly ValuePlot[] {
+    return this.#values === null || this.#isOneSample ? [] : this.#values.plots;
+  }
+
+  get #isOneSample(): boolean {
+    const range = this.#values?.samples?.range;
+    return range !== undefined && range[1] - range[0] < MIN_SAMPLES;
+  }
+
+  #gauges(): readonly Quantity[] {
+    return this.#values?.quantities?.filter(({ limit }) => limit !== undefined) ?? [];
+  }
+
+  #legend(): readonly LegendItem[] {
+    const { quantities = [], legend = [] } = this.#values ?? {};
+    return [...quantities.flatMap(({ name, look, format, last }) => (look === undefined ? [] : [{ name, look, amount: format(last) }])), ...legend];
+  }
+
+  #readings(timeS: number): readonly string[] {
+    const { samples, quantities = [], readings } = this.#values ?? {};
+    const i = samples?.at(timeS) ?? -1;
+    const more = readings?.(timeS, i) ?? [];
+    if (samples === undefined || i < samples.range[0] || i >= samples.range[1]) {
+      return samples === undefined ? more : [trans.__('no samples'), ...more];
+    }
+    const said = quantities.filter(({ valueAt }) => !Number.isNaN(valueAt(i)));
+    const text = ({ name, format, valueAt }: Quantity): string => `${name} ${format(valueAt(i))}`;
+    if (samples.isGap?.(i) === true) {
+      const gapS = (samples.timeS[i] as number) - (samples.timeS[i - 1] as number);
+      return [trans.__('no samples for %1', formatDuration(gapS)), ...said.filter(({ isMean }) => isMean).map(quantity => trans.__('%1 on average over the gap', text(quantity))), ...more];
+    }
+    return [...said.map(text), ...more];
+  }
+
+  /** Every sample, the latest where there are too many, in plain numbers. */
+  #copied(): readonly TextTable[] {
+    const { samples, quantities = [] } = this.#values ?? {};
+    const columns = quantities.flatMap(({ copied }) => (copied === undefined ? [] : [copied]));
+    if (samples === undefined || columns.length === 0) {
+      return [];
+    }
+    const [first, to] = samples.range;
+    const [from, all] = [Math.max(first, to - MAX_SAMPLES), formatCount(to - first)];
+    const plain = (value: number | undefined): string => (value === undefined || Number.isNaN(value) ? '' : String(value));
+    return [{
+      caption: from > first ? trans.__('The last %1 of %2 samples', formatCount(to - from), all) : trans._n('%2 sample', '%2 samples', to - first, all),
+      columns: [trans.__('Time (s)'), ...columns.map(([title]) => title), trans.__('After a gap')],
+      rows: Array.from({ length: to - from }, (_, k) => [
+        ((samples.timeS[from + k] ?? NaN) - this.zeroS).toFixed(3), ...columns.map(([, valueAt]) => plain(valueAt(from + k))),
+        samples.isGap?.(from + k) === true ? trans.__('yes') : trans.__('no')
+      ])
+    }];
   }
 }
 
-/** The largest of some values; null: none is known. */
-export function peakOf({ timeS, range: [from, to], valueAt }: Values): Peak | null {
+/** What was measured of one thing. */
+export function quantityOf({ timeS, range: [from, to] }: Samples, spec: QuantitySpec): Quantity {
+  const { valueAt } = spec;
+  const last = valueAt(to - 1);
   let peak: Peak | null = null;
   for (let i = from; i < to; i += 1) {
     const value = valueAt(i);
@@ -202,7 +309,27 @@ export function peakOf({ timeS, range: [from, to], valueAt }: Values): Peak | nu
       peak = { value, timeS: timeS[i] as number };
     }
   }
-  return peak;
+  return { ...spec, last: Number.isNaN(last) ? null : last, peak };
+}
+
+/** The time whose samples belong to some computes; those between two computes belong to the one before. */
+export function sampleSpan({ runs }: Tables, window: RunWindow): Span {
+  const own = [...runs.values()].filter(run => inWindow(run.run, window));
+  const startS = own.reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity);
+  const lastS = own.reduce((most, run) => Math.max(most, run.stopS ?? Infinity), -Infinity);
+  const nextS = [...runs.values()]
+    .filter(run => !inWindow(run.run, window) && (run.startS ?? -Infinity) >= lastS)
+    .reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity);
+  return { startS, stopS: nextS };
+}
+
+/** Whether it is in tables: what has a limit or a place in the legend always is, of the rest what was ever known. */
+function isShown({ limit, look, peak }: Quantity): boolean {
+  return limit !== undefined || look !== undefined || peak !== null;
+}
+
+function detailOf({ format, peak, ofLimit = '' }: Quantity): string {
+  return trans.__('peak %1 · %2', format(peak?.value ?? null), ofLimit);
 }
 
 /** The axis of bytes up to `most`, and up to their limit where that is not far. */
@@ -215,15 +342,15 @@ export function joined(texts: readonly string[]): string {
   return texts.filter(text => text !== '').join(' · ');
 }
 
-function drawLine(brush: Brush, plot: Plot, line: Line): void {
+function drawLine(brush: Brush, plot: Plot, samples: Samples, line: Line): void {
   const { context, theme } = brush;
-  const range = inSight(brush, line);
-  drawGaps(brush, plot, line, range);
+  const range = inSight(brush, samples);
+  drawGaps(brush, plot, samples, range);
   const bottom = plot.topPx + plot.heightPx;
   context.strokeStyle = context.fillStyle = theme.accent;
   context.lineWidth = line.widthPx ?? 1;
   context.setLineDash(line.isDotted === true ? [2, 3] : []);
-  for (const points of segmentsOf(brush, plot, line, range)) {
+  for (const points of segmentsOf(brush, plot, { ...samples, ...line }, range)) {
     const [firstX, firstY, lastX] = [points[0] ?? 0, points[1] ?? 0, points.at(-2) ?? 0];
     if (points.length <= 2) {
       // A sample by itself.
@@ -247,12 +374,12 @@ function drawLine(brush: Brush, plot: Plot, line: Line): void {
 }
 
 /** The samples in sight, and one more on each side; those that came while time is paused are not shown. */
-function inSight({ frame: { span, nowS, paused } }: Brush, { timeS, range: [first, last] }: Line): [from: number, to: number] {
+function inSight({ frame: { span, nowS, paused } }: Brush, { timeS, range: [first, last] }: Samples): [from: number, to: number] {
   const end = paused ? Math.min(upperBound(timeS, last, nowS), last) : last;
   return [Math.max(lowerBound(timeS, last, span.startS) - 1, first), Math.min(upperBound(timeS, last, span.stopS) + 1, end)];
 }
 
-function segmentsOf(brush: Brush, plot: Plot, { timeS, valueAt, continues, isMean }: Line, [from, to]: readonly [number, number]): readonly number[][] {
+function segmentsOf(brush: Brush, plot: Plot, { timeS, valueAt, continues, isMean }: Samples & Line, [from, to]: readonly [number, number]): readonly number[][] {
   const line = new ThinLine(1 / brush.ratio);
   for (let i = from; i < to; i += 1) {
     const [value, isNext] = [valueAt(i), i > from && continues(i)];
@@ -271,7 +398,7 @@ function segmentsOf(brush: Brush, plot: Plot, { timeS, valueAt, continues, isMea
   return line.end();
 }
 
-function drawGaps(brush: Brush, plot: Plot, { timeS, isGap }: Line, [from, to]: readonly [number, number]): void {
+function drawGaps(brush: Brush, plot: Plot, { timeS, isGap }: Samples, [from, to]: readonly [number, number]): void {
   for (let i = from + 1; isGap !== undefined && i < to; i += 1) {
     if (isGap(i)) {
       const [startS, stopS] = [timeS[i - 1] as number, timeS[i] as number];
@@ -297,19 +424,22 @@ function drawMarks(brush: Brush, { limitBytes = null, namesFarLimit = false, pea
   }
 }
 
-export function Gauge({ name, value, detail, share, peakShare }: GaugeReading): ComponentChildren {
-  const percent = clamp((share ?? 0) * 100, 0, 100);
+function Gauge(quantity: Quantity): ComponentChildren {
+  const { name, gauge = name, format, last, peak, limit } = quantity;
+  const percentOf = (value: number | null | undefined): number | null => (typeof value === 'number' && typeof limit === 'number' && limit > 0 ? clamp((value / limit) * 100, 0, 100) : null);
+  const [percent, peakPercent] = [percentOf(last) ?? 0, percentOf(peak?.value)];
+  const [value, detail] = [format(last), detailOf(quantity)];
   return (
     <div class="tsk-gauge">
       <div>
-        <span class="tsk-gauge-name">{name}</span><span class="tsk-gauge-value">{value}</span><span class="tsk-gauge-detail">{detail}</span>
+        <span class="tsk-gauge-name">{gauge}</span><span class="tsk-gauge-value">{value}</span><span class="tsk-gauge-detail">{detail}</span>
       </div>
       <div
-        class="tsk-gauge-bar" role="meter" aria-label={name} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(percent)}
+        class="tsk-gauge-bar" role="meter" aria-label={gauge} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(percent)}
         aria-valuetext={`${value}, ${detail}`}
       >
         <div class="tsk-gauge-fill" style={{ width: `${percent}%` }} />
-        <div class="tsk-gauge-mark" hidden={peakShare === null} style={{ left: `${clamp((peakShare ?? 0) * 100, 0, 100)}%` }} />
+        <div class="tsk-gauge-mark" hidden={peakPercent === null} style={{ left: `${peakPercent ?? 0}%` }} />
       </div>
     </div>
   );

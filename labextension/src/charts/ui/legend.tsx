@@ -1,5 +1,6 @@
 /** Legends: the colour or pattern of each thing, its name and its amount, and where that can be, a button that hides it. */
-import { printable } from '../../lib/format';
+import { formatCount, printable } from '../../lib/format';
+import { trans } from '../../lib/translate';
 import type { ComponentChildren } from './render';
 
 /** The style of a swatch, or the class that has it. */
@@ -44,6 +45,26 @@ export function LegendRow({ kind, name, look, amount, title, isShown, press, poi
         </button>
       )}
     </li>
+  );
+}
+
+export interface LegendItem {
+  readonly name: string;
+  readonly look: SwatchLook;
+  readonly amount: string;
+}
+
+/** More than these are only counted. */
+const MAX_ITEMS = 24;
+
+/** A legend that says what there is, without buttons. */
+export function Legend({ items, label }: { readonly items: readonly LegendItem[]; readonly label?: string }): ComponentChildren {
+  const further = items.length - MAX_ITEMS;
+  return items.length > 0 && (
+    <ul class="tsk-legend tsk-legend-plain" aria-label={label}>
+      {items.slice(0, MAX_ITEMS).map(item => <LegendRow {...item} />)}
+      {further > 0 && <li>{trans._n('%2 more', '%2 more', further, formatCount(further))}</li>}
+    </ul>
   );
 }
 

@@ -92,7 +92,7 @@ describe.each(['resources', 'cache'] as const)('%s', name => {
     const readout = el.querySelector('.tsk-series-readout');
     expect([readout?.getAttribute('aria-live'), [...(readout?.children ?? [])].map(line => line.textContent)]).toEqual([
       'polite',
-      { resources: ['at 4.08 s', 'CPU 50%', 'memory 2 GB'], cache: ['at 4.08 s', '3 kB', '<b> 3 kB'] }[name]
+      { resources: ['at 4.08 s', 'CPU 50%', 'Memory 2 GB'], cache: ['at 4.08 s', '3 kB', '<b> 3 kB'] }[name]
     ]);
     canvas?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }));
     expect(axis.cursorS).toBeNull();
@@ -106,13 +106,13 @@ it('gauges say now, peak and limit, to those who see and to those who do not', (
     ['13', '1 GB, peak 2 GB · limit 8 GB']
   ]);
   expect([...el.querySelectorAll('td')].map(cell => cell.textContent)).toEqual([
-    'CPU, 100% = all 2 cores available', '100%', '100%', '10 s', '100%', 'Memory', '1 GB', '2 GB', '5 s', '8 GB'
+    'CPU', '100%', '100%', '10 s', '100% = all 2 cores available', 'Memory', '1 GB', '2 GB', '5 s', 'limit 8 GB'
   ]);
 });
 
 it('the cache says its peak as text and group by group, and can be counted in keys', () => {
   const el = mounted('cache', SERIES);
-  expect(text(el, '.tsk-cache-peak')).toBe('Peak 3 kB at 2 s: <b> 3 kB (100%)');
+  expect(text(el, '.tsk-cache .tsk-series-foot p')).toBe('Peak 3 kB at 2 s: <b> 3 kB (100%)');
   expect([...el.querySelectorAll('td')].map(cell => cell.textContent)).toEqual(['<b>-1', '<b>', '3 kB']);
   const buttons = [...el.querySelectorAll<HTMLElement>('.tsk-cache-measures button')];
   expect(buttons.map(b => [b.textContent, b.hidden, b.getAttribute('aria-pressed')])).toEqual([
@@ -120,7 +120,7 @@ it('the cache says its peak as text and group by group, and can be counted in ke
   ]);
   buttons[1]?.click();
   vi.advanceTimersByTime(50);
-  expect(text(el, '.tsk-cache-peak')).toBe('Peak 3 results at 2 s: <b> 3 (100%)');
+  expect(text(el, '.tsk-cache .tsk-series-foot p')).toBe('Peak 3 results at 2 s: <b> 3 (100%)');
   expect(el.querySelector('b')).toBeNull();
 });
 
@@ -136,7 +136,7 @@ it('axes, gauges and words of a session are of what runs now, else of what ended
   });
   const said = (): (string | null)[] => {
     vi.advanceTimersByTime(50);
-    return els.flatMap((el, i) => [text(el, i === 0 ? '.tsk-gauge-detail' : '.tsk-cache-peak')]);
+    return els.flatMap((el, i) => [text(el, i === 0 ? '.tsk-gauge-detail' : '.tsk-cache .tsk-series-foot p')]);
   };
   const before = said();
   store.append(smallBatch({

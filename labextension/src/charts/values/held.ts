@@ -1,10 +1,8 @@
 /** Results in memory in numbers: now, at their most, which groups made that up, and the stack that is drawn of them. */
-import { formatBytes, formatCount, formatDuration, formatShares, printable } from '../../lib/format';
 import { firstPlace } from '../../lib/search';
 import type { Span } from '../../lib/span';
 import { clamp, pxAt } from '../../lib/span';
-import { trans } from '../../lib/translate';
-import type { HeldMoments, Measure, RunWindow, TaskStore } from '../../store';
+import type { HeldMoments, RunWindow, TaskStore } from '../../store';
 import { isOnCluster } from '../../wire';
 import type { Brush, Plot } from '../timeline/drawing';
 import { yAt } from '../timeline/drawing';
@@ -20,7 +18,6 @@ export interface HeldPeak {
 }
 
 export interface HeldSummary {
-  readonly measure: Measure;
   readonly total: number;
   readonly unknown: number;
   readonly nKeys: number;
@@ -41,7 +38,7 @@ export function summariseHeld(store: TaskStore, window: RunWindow, moments: Held
   const groups = Array.from(moments.groupsAt(peak), (amount, group) => [group, amount] as const).filter(([, amount]) => amount > 0).sort((a, b) => b[1] - a[1]);
   const isOnCluster = onCluster(store, window);
   return {
-    measure: moments.measure, total: total[last] as number, unknown: unknown[last] as number, nKeys: nKeys[last] as number,
+    total: total[last] as number, unknown: unknown[last] as number, nKeys: nKeys[last] as number,
     peak: { timeS: moments.timeS[peak] as number, total: total[peak] as number, unknown: unknown[peak] as number, nKeys: nKeys[peak] as number, groups },
     isOnCluster, isLowerBound: isOnCluster || overlap(store, window)
   };
@@ -74,97 +71,6 @@ function overlap(store: TaskStore, window: RunWindow): boolean {
     reachedS = Math.max(reachedS, stopS ?? Infinity);
     return early;
   });
-}
-
-const MAX_PARTS = 4;
-
-/** A metric has no unit that we know: five digits, thousands separated. */
-function formatMetric(value: number): string {
-  return value.toLocaleString('en-US', { maximumSignificantDigits: 5 });
-}
-
-export function formatterOf(measure: Measure): (amount: number) => string {
-  return { bytes: formatBytes, count: (amount: number) => formatCount(Math.round(amount)), metric: formatMetric }[measure];
-}
-
-export function measureName(measure: Measure, metric: string | null): string {
-  return { bytes: trans.__('Bytes'), count: trans.__('Count'), metric: printable(metric ?? trans.__('Metric'), 40) }[measure];
-}
-
-export function titleText(measure: Measure, metric: string | null, isOnCluster: boolean): string {
-  if (isOnCluster) {
-    return trans.__('On the workers · %1', measure === 'bytes' ? trans.__('bytes') : trans.__('results'));
-  }
-  return {
-    bytes: trans.__('Kept by the scheduler · bytes'),
-    count: trans.__('Kept by the scheduler · results'),
-    metric: trans.__('Kept by the scheduler · %1', measureName(measure, metric))
-  }[measure];
-}
-
-/** An amount with the name of the metric, or of results, so that it reads by itself. */
-export function amountText(measure: Measure, amount: number, metric: string | null): string {
-  const text = formatterOf(measure)(amount);
-  return { bytes: text, count: trans._n('%2 result', '%2 results', amount, text), metric: `${text} ${measureName(measure, metric)}` }[measure];
-}
-
-/** How many results are left out of a sum; empty where none is. */
-export function unknownText(measure: Measure, unknown: number, metric: string | null): string {
-  if (unknown === 0 || measure === 'count') {
-    return '';
-  }
-  const n = formatCount(unknown);
-  if (measure === 'metric') {
-    const name = measureName(measure, metric);
-    return trans._n('%2 result without a value of %3', '%2 results without a value of %3', unknown, n, name);
-  }
-  return trans._n('%2 result of unknown size', '%2 results of unknown size', unknown, n);
-}
-
-/** Whether there were results of which nobody knows how much they are, and no others. */
-export function isAllUnknown({ measure, peak }: Pick<HeldSummary, 'measure' | 'peak'>): boolean {
-  return peak.total === 0 && peak.unknown > 0 && measure !== 'count';
-}
-
-export function allUnknownText(measure: Measure, metric: string | null): string {
-  return measure === 'bytes' ? trans.__('all sizes are unknown') : trans.__('all values of %1 are unknown', measureName(measure, metric));
-}
-
-export function nowText({ measure, total, unknown, nKeys }: HeldSummary, metric: string | null, growing: boolean): string {
-  if (!growing && nKeys === 0) {
-    return trans.__('none in memory now');
-  }
-  const keys = measure === 'count' ? '' : amountText('count', nKeys, metric);
-  const parts = [amountText(measure, total, metric), keys, unknownText(measure, unknown, metric)];
-  return trans.__('now %1', parts.filter(part => part !== '').join(' · '));
-}
-
-/** The most that was held, when, and which prefixes made it up. */
-export function peakText(
-  { measure, peak, isLowerBound }: HeldSummary,
-  prefixes: readonly (readonly [prefix: string, amount: number])[],
-  metric: string | null,
-  zeroS: number
-): string {
-  if (isAllUnknown({ measure, peak })) {
-    return trans.__('Peak not known: %1', allUnknownText(measure, metric));
-  }
-  const amount = amountText(measure, peak.total, metric);
-  const head = isLowerBound
-    ? trans.__('Peak at least %1 at %2', amount, formatDuration(peak.timeS - zeroS))
-    : trans.__('Peak %1 at %2', amount, formatDuration(peak.timeS - zeroS));
-  const format = formatterOf(measure);
-  const shares = formatShares(prefixes.map(([, part]) => part), peak.total);
-  const parts = prefixes.slice(0, MAX_PARTS).map(([prefix, part], i) => {
-    const share = peak.total > 0 ? ` (${shares[i]})` : '';
-    return `${printable(prefix, 60)} ${format(part)}${share}`;
-  });
-  const rest = prefixes.length - parts.length;
-  if (rest > 0) {
-    parts.push(trans._n('%2 more task type', '%2 more task types', rest, formatCount(rest)));
-  }
-  const unknown = unknownText(measure, peak.unknown, metric);
-  return [`${head}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`, unknown].filter(part => part !== '').join(' · ');
 }
 
 export interface Stack {

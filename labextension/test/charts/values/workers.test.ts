@@ -38,13 +38,13 @@ it('adds up what workers said last, and a worker that has left counts no more', 
   expect(texts(el, 'option')).toEqual(['All workers (2)', 'worker a · tcp://10.0.0.1:4001', 'worker 7 · tls://10.0.0.2:4002']);
   // 150% + 90% of a core, of four threads; then a worker's CPU and results are unknown, and so are the sums.
   expect(rows(el)).toEqual([
-    ['CPU', '–', '60%', '750 ms'],
-    ['Memory', '400 MB', '900 MB', '1.5 s'],
-    ['Results', '–', '500 MB', '750 ms'],
-    ['Spilled', '–', '200 MB', '750 ms'],
-    ['Limit', '4 GB', '4 GB', '500 ms']
+    ['CPU', '–', '60%', '750 ms', '100% = all 4 threads'],
+    ['Memory', '400 MB', '900 MB', '1.5 s', 'limit 4 GB'],
+    ['Results', '–', '500 MB', '750 ms', ''],
+    ['Unmanaged', '–', '300 MB', '750 ms', ''],
+    ['Spilled', '–', '200 MB', '750 ms', '']
   ]);
-  expect(texts(el, '.tsk-worker-foot > span')).toEqual(['results –', 'unmanaged –', 'spilled –', 'gauges show the last sample']);
+  expect(texts(el, '.tsk-series-foot p, .tsk-series-foot li')).toEqual(['gauges show the last sample', 'Results–', 'Unmanaged–', 'Spilled–']);
 });
 
 it('shows one worker where the person chooses it, and that it is gone', async () => {
@@ -54,13 +54,13 @@ it('shows one worker where the person chooses it, and that it is gone', async ()
   select.dispatchEvent(new Event('change'));
   vi.runOnlyPendingTimers();
   expect(rows(el)).toEqual([
-    ['CPU', '–', '45%', '750 ms'],
-    ['Memory', '–', '500 MB', '750 ms'],
-    ['Results', '–', '400 MB', '750 ms'],
-    ['Spilled', '–', '200 MB', '750 ms'],
-    ['Limit', '–', '–', '']
+    ['CPU', '–', '45%', '750 ms', '100% = all 2 threads'],
+    ['Memory', '–', '500 MB', '750 ms', 'limit –'],
+    ['Results', '–', '400 MB', '750 ms', ''],
+    ['Unmanaged', '–', '100 MB', '750 ms', ''],
+    ['Spilled', '–', '200 MB', '750 ms', '']
   ]);
-  expect(texts(el, '.tsk-worker-foot > span')).toEqual(['results –', 'unmanaged –', 'spilled –', 'gone · gauges show the last sample']);
+  expect(texts(el, '.tsk-series-foot p, .tsk-series-foot li')).toEqual(['gauges show the last sample · gone', 'Results–', 'Unmanaged–', 'Spilled–']);
 });
 
 it('tells what else workers meter where they do, and of all of them the most of any', async () => {

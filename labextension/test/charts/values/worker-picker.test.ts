@@ -4,6 +4,7 @@ import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
 import { mountTracks } from '../../../src/charts/tracks';
 import { ClusterStore, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
+import { sectionOf, sectionsOf } from '../small-batch';
 
 afterEach(() => {
   document.body.replaceChildren();
@@ -15,6 +16,7 @@ it('counts all workers, also where it lists fewer', () => {
   const store = new TaskStore({ cluster });
   store.append(batchOf([{ start: 0, stop: 1 }]));
   workers.forEach(worker => cluster.workers.workers.set(worker.worker, worker));
+  cluster.workers.append(sectionsOf({ worker_samples: sectionOf('worker_samples', [{ worker: 0, timeS: 0.5, nThreads: 1, nExecuting: 0 }], 0) }));
   mountTracks(document.body, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
   const options = [...document.querySelectorAll('option')].map(option => option.textContent);
   expect(options[0]).toBe('All workers (2,500)');

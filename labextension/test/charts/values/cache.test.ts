@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { HeldStacks } from '../../../src/charts/cache/summary';
-import type { HeldSummary } from '../../../src/charts/cache/summary';
-import { amountText, byPrefix, metricName, nowText, peakText, summariseHeld, unknownText } from '../../../src/charts/cache/summary';
+import { MeasureWords } from '../../../src/charts/values/cache';
+import type { HeldSummary } from '../../../src/charts/values/held';
+import { HeldStacks, byPrefix, metricName, summariseHeld } from '../../../src/charts/values/held';
 import type { Measure } from '../../../src/store';
 import { ALL_RUNS, HeldMoments, TaskStore } from '../../../src/store';
 import type { Held, HeldRow } from '../../store/series';
@@ -151,7 +151,7 @@ describe('numbers and words', () => {
 
   it('are of now and of the peak, with the groups that made it up', () => {
     expect(summaryOf(storeOf(ROWS), 'bytes')).toEqual({
-      measure: 'bytes', total: 70, unknown: 0, nKeys: 2, isLowerBound: false, isOnCluster: false,
+      total: 70, unknown: 0, nKeys: 2, isLowerBound: false, isOnCluster: false,
       peak: { timeS: 2, total: 100, unknown: 1, nKeys: 5, groups: [[1, 60], [0, 30], [2, 10]] }
     });
     expect(summaryOf(storeOf([]), 'bytes')).toBeNull();
@@ -159,33 +159,29 @@ describe('numbers and words', () => {
 
   it('name the prefixes of the peak, their shares, and the keys nobody knows the size of', () => {
     const store = storeOf(ROWS);
+    const words = new MeasureWords('bytes', null);
     const summary = summaryOf(store, 'bytes')!;
-    const prefixes = byPrefix(store, summary.peak.groups);
-    expect(peakText(summary, prefixes, null, 0.5)).toBe(
+    expect(words.peak(summary, byPrefix(store, summary.peak.groups), 0.5)).toBe(
       'Peak 100 B at 1.5 s: add 70 B (70%), inc 30 B (30%) · 1 result of unknown size'
     );
     const thirds = { ...summary, peak: { ...summary.peak, total: 200, unknown: 0 } };
-    expect(peakText(thirds, [['add', 67], ['inc', 67], ['sum', 66]], null, 0.5)).toBe(
+    expect(words.peak(thirds, [['add', 67], ['inc', 67], ['sum', 66]], 0.5)).toBe(
       'Peak 200 B at 1.5 s: add 67 B (34%), inc 67 B (33%), sum 66 B (33%)'
     );
     const unknown = { ...summary, peak: { ...summary.peak, total: 0 } };
-    expect([peakText(unknown, [], null, 0), peakText({ ...unknown, measure: 'metric' }, [], 'rows', 0)]).toEqual([
+    expect([words.peak(unknown, [], 0), new MeasureWords('metric', 'rows').peak(unknown, [], 0)]).toEqual([
       'Peak not known: all sizes are unknown', 'Peak not known: all values of rows are unknown'
     ]);
-    expect(peakText({ ...summary, isLowerBound: true }, [], null, 0)).toBe(
-      'Peak at least 100 B at 2 s · 1 result of unknown size'
-    );
-    expect(nowText(summary, null, true)).toBe('now 70 B · 2 results');
-    expect(nowText({ ...summary, nKeys: 0, total: 0 }, null, false)).toBe('none in memory now');
+    expect(words.peak({ ...summary, isLowerBound: true }, [], 0)).toBe('Peak at least 100 B at 2 s · 1 result of unknown size');
+    expect(words.now(summary, true)).toBe('now 70 B · 2 results');
+    expect(words.now({ ...summary, nKeys: 0, total: 0 }, false)).toBe('none in memory now');
   });
 
   it('call a metric by its name', () => {
     const store = storeOf(ROWS, { metrics: new Map([[0, 'how_long']]) });
     const name = metricName(store, ALL_RUNS);
-    const summary = summaryOf(store, 'metric')!;
     expect([name, metricName(store, { firstRun: 1, lastRun: null })]).toEqual(['how_long', null]);
-    expect(amountText('metric', summary.peak.total, name)).toBe('3.5 how_long');
-    expect(unknownText('metric', summary.peak.unknown, name)).toBe('3 results without a value of how_long');
+    expect(new MeasureWords('metric', name).peak(summaryOf(store, 'metric')!, [], 0)).toBe('Peak 3.5 how_long at 2 s · 3 results without a value of how_long');
   });
 
   it('say that computes at the same time were added up', () => {

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { TimeAxis } from '../../../src/charts/timeline/time';
+import { sampleSpan } from '../../../src/charts/timeline/value-track';
+import { mountTracks } from '../../../src/charts/tracks';
+import { formatCpu } from '../../../src/charts/values/resources';
+import { TaskStore } from '../../../src/store';
+import type { Run } from '../../../src/wire';
+import type { Limits, Sample } from '../../store/series';
+import { resourceColumns } from '../../store/series';
+import { smallBatch, smallRun } from '../small-batch';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+const SAMPLES: Sample[] = [
+  { at: 1, cpu: null, rss: 1e9 },
+  { at: 1.25, cpu: 150, rss: 3e9, n: 3 },
+  { at: 4.25, cpu: 50, rss: 2e9, gap: true },
+  { at: 4.5, cpu: 100, rss: 2.5e9, n: 2 }
+];
+
+function storeOf(samples: Sample[], runs: Run[], limits: Limits = {}): TaskStore {
+  const store = new TaskStore();
+  store.append(smallBatch({ nowS: 6, active: false, runs, resources: resourceColumns(samples, limits) }));
+  return store;
+}
+
+const RUN = smallRun({ startS: 0.5, stopS: 5, status: 'finished' });
+
+function mounted(store: TaskStore, axis = new TimeAxis(false)): { el: HTMLElement; texts: (selector: string) => (string | null)[] } {
+  const el = document.createElement('div');
+  document.body.append(el);
+  mountTracks(el, store, ['resources'], { signal: new AbortController().signal, axis });
+  vi.runOnlyPendingTimers();
+  return { el, texts: selector => [...el.querySelectorAll(selector)].map(found => found.textContent) };
+}
+
+it('one sample is told in words, without a frame around a dot; two are drawn', () => {
+  const seen = [1, 2].map(n => {
+    const { el, texts } = mounted(storeOf(SAMPLES.slice(0, n), [RUN]));
+    const isHidden = (selector: string): boolean | undefined => el.querySelector<HTMLElement>(selector)?.hidden;
+    return [texts('.tsk-gauge-value'), texts('.tsk-series-foot p'), isHidden('.tsk-track-scroll'), isHidden('.tsk-track-empty')];
+  });
+  expect(seen).toEqual([
+    [['–', '1 GB'], ['one sample'], true, true],
+    [['75%', '3 GB'], ['gauges show the last sample · 3 processes; shared memory counted more than once'], false, true]
+  ]);
+});
+
+describe('numbers', () => {
+  it('are those of the last sample and of the peaks: CPU in parts of the available cores', () => {
+    const { texts } = mounted(storeOf(SAMPLES, [RUN]));
+    expect(texts('.tsk-resources td')).toEqual([
+      'CPU', '50%', '75%', '750 ms', '100% = all 2 cores available',
+      'Memory', '2.5 GB', '3 GB', '750 ms', 'limit 8 GB',
+      'Processes', '2', '3', '750 ms', ''
+    ]);
+    expect(texts('.tsk-series-foot p')).toEqual([
+      'gauges show the last sample · 1 gap of 3 s without samples (striped); a memory peak in it was not seen · 2 processes; shared memory counted more than once'
+    ]);
+  });
+
+  it('at a time are those of the sample that stands for it, and CPU is the mean up to it', () => {
+    const axis = new TimeAxis(false);
+    const { el, texts } = mounted(storeOf(SAMPLES, [RUN]), axis);
+    const canvas = el.querySelector('canvas');
+    const read = Array.from({ length: 48 }, () => {
+      canvas?.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', shiftKey: true }));
+      vi.advanceTimersByTime(50);
+      return texts('.tsk-series-readout div').slice(1).join(', ');
+    });
+    expect([...new Set(read)]).toEqual([
+      'Memory 1 GB', 'CPU 75%, Memory 3 GB, Processes 3', 'no samples for 3 s, CPU 25% on average over the gap', 'CPU 50%, Memory 2.5 GB, Processes 2', 'no samples'
+    ]);
+  });
+});
+
+it('samples belong to computes up to the next one, the one right after the end included', () => {
+  const runs = [
+    smallRun({ run: 0, startS: 1, stopS: 2 }),
+    smallRun({ run: 1, startS: 2.5, stopS: 6 }),
+    smallRun({ run: 2, startS: 3, stopS: 4 }),
+    smallRun({ run: 3, startS: 9 })
+  ];
+  const { tables } = storeOf([], runs);
+  const spans = [[0, 0], [1, 1], [2, 2], [1, 2], [3, null]] as const;
+  expect(spans.map(([firstRun, lastRun]) => sampleSpan(tables, { firstRun, lastRun }))).toEqual([
+    { startS: 1, stopS: 2.5 },
+    { startS: 2.5, stopS: 9 },
+    { startS: 3, stopS: 9 },
+    { startS: 2.5, stopS: 9 },
+    { startS: 9, stopS: Infinity }
+  ]);
+});
+
+it.each([[2, '100% = all 2 cores available'], [1, '100% = the one core available'], [null, '100% = one core']])('with %s cores the plot says that %s', (nCores, text) => {
+  expect(mounted(storeOf(SAMPLES, [RUN], { nCores })).texts('.tsk-gauge-detail')[0]).toContain(text);
+});
+
+it('CPU is exact where it is not quite all', () => {
+  expect([null, 0, 0.5, 0.999, 1.037].map(formatCpu)).toEqual(['–', '0%', '50%', '>99%', '104%']);
+});
