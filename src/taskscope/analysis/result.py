@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from taskscope.analysis.quantities import printable
-from taskscope.model.frames import Columns, frame_of
+from taskscope.model.frames import Columns, frame_of, text_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,6 +157,15 @@ class TableResult(Result):
     def sections(self) -> Iterable[Section]:
         """Yield the table."""
         yield self.shown
+
+
+def typed_columns(types: Mapping[str, type], rows: Sequence[Sequence[object]]) -> Columns:
+    """Return rows as columns of these types; texts may be None."""
+    values = zip(*rows, strict=True) if rows else ((),) * len(types)
+    return {
+        name: text_column(column) if of is str else np.array(column, of)
+        for (name, of), column in zip(types.items(), values, strict=True)
+    }
 
 
 def more_rows(rows: Sequence[object], most: int) -> list[str]:

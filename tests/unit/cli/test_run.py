@@ -92,7 +92,7 @@ def test_lines_of_tasks_are_written_after_the_script_ended(
 def test_a_function_that_no_sample_saw_is_named_and_the_script_is_as_it_was(tmp_path: Path) -> None:
     done = run(tmp_path, LINES, "--lines", "wrok", "--")
     assert (done.returncode, done.stdout) == (0, "['-D', 'x']\n")
-    said = "no sample saw a function 'wrok' in these tasks; did you mean 'work'?"
+    said = "unknown function 'wrok'; did you mean 'work'?"
     assert done.stderr.splitlines()[-1].startswith(said)
 
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import get_close_matches
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -21,9 +21,9 @@ import numpy as np
 
 from taskscope.analysis.calls.profile import profile
 from taskscope.analysis.quantities import format_count, plural
-from taskscope.analysis.result import Result, Section, plain
+from taskscope.analysis.result import Result, Section, plain, typed_columns
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, unknown_name
-from taskscope.model.frames import Columns, text_column
+from taskscope.model.frames import Columns
 from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import is_file_of, is_of_library, place_text, source_lines, source_of
 from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackColumns, StackRows
@@ -39,6 +39,20 @@ _CUT_OFF = (
 )
 _MOST_SHOWN = 5
 _MOST_KNOWN = 20
+_COLUMNS = {
+    "file": str,
+    "function": str,
+    "line": int,
+    "measured_by": str,
+    "hits": float,
+    "n_samples": int,
+    "seconds": float,
+    "seconds_error": float,
+    "self_seconds": float,
+    "share": float,
+    "cpu_share": float,
+    "source": str,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,24 +126,17 @@ class Lines(Result):
         Columns: ``file, function, line, measured_by`` (``count`` or ``samples``), ``hits, n_samples, seconds,
         seconds_error, self_seconds, share`` (of the time of all these tasks), ``cpu_share, source``.
         """
-        rows = [(each.function, line) for each in self.functions for line in each.lines]
-        seconds = np.array([line.seconds for _, line in rows], np.float64)
-        is_counted = np.array([line.hits is not None for _, line in rows], bool)
-        of = np.where(is_counted, self.task_seconds, self.seconds)
-        return {
-            "file": text_column([function.file for function, _ in rows]),
-            "function": text_column([function.name for function, _ in rows]),
-            "line": np.array([line.number for _, line in rows], np.int64),
-            "measured_by": text_column(["count" if counted else "samples" for counted in is_counted]),
-            "hits": np.array([math.nan if line.hits is None else line.hits for _, line in rows], np.float64),
-            "n_samples": np.array([line.n_samples for _, line in rows], np.int64),
-            "seconds": seconds,
-            "seconds_error": np.array([line.seconds_error for _, line in rows], np.float64),
-            "self_seconds": np.array([line.self_seconds for _, line in rows], np.float64),
-            "share": np.divide(seconds, of, out=np.full(len(rows), np.nan), where=of > 0),
-            "cpu_share": np.array([line.cpu_share for _, line in rows], np.float64),
-            "source": text_column([line.source for _, line in rows]),
-        }
+        rows = [
+            (
+                *(function.file, function.name, line.number),
+                *("samples" if line.hits is None else "count", line.hits, line.n_samples),
+                *(line.seconds, line.seconds_error, line.self_seconds),
+                line.seconds / ((self.seconds if line.hits is None else self.task_seconds) or math.nan),
+                *(line.cpu_share, line.source),
+            )
+            for function, line in ((each.function, line) for each in self.functions for line in each.lines)
+        ]
+        return typed_columns(_COLUMNS, rows)
 
     def to_dict(self) -> dict[str, object]:
         """Return the totals and the table as plain values, ready for JSON."""
@@ -327,39 +334,22 @@ def sampled_functions(
     """Return the sampled lines of these functions, or of all; the longest function first."""
     wanted = rows.part(rows.function >= 0 if places is None else np.isin(rows.function, places))
     errors = _errors(rows, wanted)
-    functions, known = stacks.functions, _seconds_in(stacks, sampled)
+    known = _seconds_in(stacks, sampled)
+    source_in = cache(lambda place: source_of(stacks.functions[place].file, started_at))
+    pairs, which = np.unique(np.stack([wanted.function, wanted.line], axis=1), axis=0, return_inverse=True)
+    names = ("count", "seconds", "self_seconds", "cpu_s", "cpu_known_s")
+    sums = [np.bincount(which.ravel(), getattr(wanted, name), len(pairs)).tolist() for name in names]
     found: defaultdict[int, list[Line]] = defaultdict(list)
-    source: Sequence[str] = []
-    for place, number, sums in _by_line(wanted):
-        if place not in found:
-            source = source_of(functions[place].file, started_at)
-        known_s = sums["cpu_known_s"]
-        found[place].append(
-            Line(
-                number=number,
-                source=_text(source, number),
-                n_samples=int(sums["count"]),
-                seconds=sums["seconds"],
-                seconds_error=errors[place, number],
-                self_seconds=sums["self_seconds"],
-                cpu_share=sums["cpu_s"] / known_s if known_s else math.nan,
-            )
-        )
+    for (place, number), n, seconds, own_s, cpu_s, known_s in zip(pairs.tolist(), *sums, strict=True):
+        source, error = _text(source_in(place), number), errors[place, number]
+        share = cpu_s / known_s if known_s else math.nan
+        found[place].append(Line(number, source, int(n), seconds, error, own_s, share))
     made = [
         # The tree of calls does not go as deep as lines do.
-        FunctionLines(functions[n], known.get(n) or math.fsum(line.seconds for line in of), tuple(of))
+        FunctionLines(stacks.functions[n], known.get(n) or math.fsum(line.seconds for line in of), tuple(of))
         for n, of in found.items()
     ]
     return sorted(made, key=lambda each: (-each.seconds, each.function.name))
-
-
-def _by_line(rows: LineRows) -> Iterator[tuple[int, int, dict[str, float]]]:
-    """Yield functions and lines, in order, with the sums of their columns."""
-    pairs, which = np.unique(np.stack([rows.function, rows.line], axis=1), axis=0, return_inverse=True)
-    names = ("count", "seconds", "self_seconds", "cpu_s", "cpu_known_s")
-    sums = [np.bincount(which.ravel(), getattr(rows, name), len(pairs)).tolist() for name in names]
-    for (place, number), *values in zip(pairs.tolist(), *sums, strict=True):
-        yield place, number, dict(zip(names, values, strict=True))
 
 
 def _note(recording: RecordedData, rows: LineRows) -> str | None:
@@ -370,8 +360,7 @@ def _note(recording: RecordedData, rows: LineRows) -> str | None:
             return _NOT_ON_CLUSTER
     if not len(recording.stacks.of_tasks.rows):
         return None
-    is_cut_off = recording.metadata.get("truncated")
-    return _CUT_OFF if is_cut_off else "these samples are of a version of taskscope that kept no lines"
+    return _CUT_OFF
 
 
 def lines_text(recording: RecordedData, functions: Sequence[Named] = ()) -> str:
@@ -387,23 +376,16 @@ def _text_or_why(recording: RecordedData, function: Named | None) -> str:
 
 
 def _not_seen(recording: RecordedData, rows: LineRows, function: Named) -> str:
-    stacks = recording.stacks.of_tasks
-    name = function if isinstance(function, str) else getattr(function, "__qualname__", repr(function))
-    used = np.unique(rows.function[rows.function >= 0]).tolist()
+    functions = [
+        recording.stacks.of_tasks.functions[place] for place in np.unique(rows.function[rows.function >= 0])
+    ]
     # A mistyped name is more often one of the user's own functions than of the many of libraries.
-    ordered = sorted(used, key=lambda place: is_of_library(stacks.functions[place].file))
-    counted = [each.function for each in recording.measured_lines]
-    known = list(dict.fromkeys([*counted, *(stacks.functions[place].name for place in ordered)]))
-    ends: dict[str, str] = {}
-    for each in known:
-        ends.setdefault(each.rpartition(".")[2], each)
-    near = get_close_matches(name.rpartition(".")[2], ends, n=1)
-    hint = f"; did you mean {ends[near[0]]!r}?" if near else "."
-    listed = ", ".join(map(repr, known[:_MOST_KNOWN])) + (", …" if len(known) > _MOST_KNOWN else "")
-    return (
-        f"no sample saw a function {name!r} in these tasks{hint} Either it is called otherwise, or it ran "
-        f"too short to be met, or it is no Python code. Seen were: {listed or 'none'}"
+    functions.sort(key=lambda each: is_of_library(each.file))
+    known = dict.fromkeys(
+        [*(each.function for each in recording.measured_lines), *(each.name for each in functions)]
     )
+    name = function if isinstance(function, str) else getattr(function, "__qualname__", repr(function))
+    return f"{unknown_name('function', name, [*known][:_MOST_KNOWN])}. No sample of these tasks saw it"
 
 
 def _errors(rows: LineRows, wanted: LineRows) -> dict[tuple[int, int], float]:

@@ -6,15 +6,15 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
-from taskscope.analysis.result import Result, Section, plain
+from taskscope.analysis.result import Result, Section, plain, typed_columns
 from taskscope.errors import UnknownNameError, unknown_name
-from taskscope.model.frames import Columns, text_column
+from taskscope.model.frames import Columns
 from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import place_text
 from taskscope.model.tables.records import TaskBlock
@@ -29,6 +29,20 @@ from taskscope.wire import wire_text
 
 _MAX_SHOWN = 20
 _ALL = Function("all tasks", "", 0)
+_COLUMNS = {
+    "parent": int,
+    "depth": int,
+    "kind": str,
+    "prefix": str,
+    "function": str,
+    "file": str,
+    "line": int,
+    "n_samples": int,
+    "seconds": float,
+    "self_samples": int,
+    "self_seconds": float,
+    "share": float,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +84,7 @@ class Profile(Result):
     Notes
     -----
     Seconds are estimates: each sample counts for the time since the one before. A share of ``p`` in ``n``
-    samples has a standard error of about ``sqrt(p (1 - p) / n)``, which the table has as ``share_error``.
+    samples has a standard error of about ``sqrt(p (1 - p) / n)``.
     """
 
     root: CallNode
@@ -86,27 +100,19 @@ class Profile(Result):
         """Return one row per call as equally long columns, each call before those made from it.
 
         Columns: ``parent`` (number of a row, -1 for the first), ``depth, kind, prefix, function, file, line,
-        n_samples, seconds, self_samples, self_seconds, share`` (of all seconds), ``share_error``.
+        n_samples, seconds, self_samples, self_seconds, share`` (of all seconds).
         """
-        nodes = list(self.root.walk())
-        prefixes, parents = _places(nodes)
-        seconds = np.array([node.seconds for _, node in nodes])
-        share = seconds / self.root.seconds if self.root.seconds else np.full(len(nodes), np.nan)
-        return {
-            "parent": np.array(parents, np.int64),
-            "depth": np.array([depth for depth, _ in nodes], np.int64),
-            "kind": text_column([node.kind for _, node in nodes]),
-            "prefix": text_column(prefixes),
-            "function": text_column([node.name for _, node in nodes]),
-            "file": text_column([node.file for _, node in nodes]),
-            "line": np.array([node.line for _, node in nodes], np.int64),
-            "n_samples": np.array([node.n_samples for _, node in nodes], np.int64),
-            "seconds": seconds,
-            "self_samples": np.array([node.self_samples for _, node in nodes], np.int64),
-            "self_seconds": np.array([node.self_seconds for _, node in nodes]),
-            "share": share,
-            "share_error": np.sqrt(np.clip(share * (1 - share), 0.0, None) / max(self.n_samples, 1)),
-        }
+        rows: list[tuple[object, ...]] = []
+        above: list[tuple[int, str | None]] = []
+        whole_s = self.root.seconds or math.nan
+        for depth, node in self.root.walk():
+            del above[depth:]
+            parent, prefix = above[-1] if above else (-1, None)
+            prefix = node.name if node.kind == "prefix" else prefix
+            above.append((len(rows), prefix))
+            own = node.n_samples, node.seconds, node.self_samples, node.self_seconds, node.seconds / whole_s
+            rows.append((parent, depth, node.kind, prefix, node.name, node.file, node.line, *own))
+        return typed_columns(_COLUMNS, rows)
 
     def to_dict(self) -> dict[str, object]:
         """Return the table and how it was sampled as plain values, ready for JSON."""
@@ -254,19 +260,6 @@ def _node(
     )
 
 
-def _places(nodes: list[tuple[int, CallNode]]) -> tuple[list[str | None], list[int]]:
-    """Return the prefix and the row of the caller for every row."""
-    prefixes: list[str | None] = []
-    parents: list[int] = []
-    above: list[int] = []
-    for row, (depth, node) in enumerate(nodes):
-        del above[depth:]
-        parents.append(above[-1] if above else -1)
-        prefixes.append(node.name if node.kind == "prefix" else prefixes[above[-1]] if above else None)
-        above.append(row)
-    return prefixes, parents
-
-
 def _note(recording: RecordedData, rows: StackRows) -> str | None:
     stacks = recording.stacks.of_tasks
     unseen = sorted({str(r.scheduler) for r in recording.runs} - {"synchronous", "threads", "processes"})
@@ -358,47 +351,38 @@ def in_proportion(recording: RecordedData) -> RecordedData:
     if not len(stacks.rows) or recording.dropped:
         return recording
     rows, lines = stacks.rows, stacks.lines
-    on_clusters = set(_on_clusters(recording))
+    on_clusters = {run.run for run in recording.runs if run.is_on_cluster}
     elsewhere = {run.run for run in recording.runs} - on_clusters
     tasks = recording.tasks
     spent_s = _own_seconds(recording, tasks)
     # Samples of a cluster and of this process have different weights.
     for runs in (list(on_clusters), list(elsewhere)):
         measured_s = _by_prefix(recording, tasks, np.where(np.isin(tasks.run, runs), spent_s, 0.0))
-        rows = _scaled_rows(rows, runs, measured_s)
-        lines = _scaled_lines(lines, runs, measured_s)
+        rows = _scaled(rows, rows.seconds, runs, measured_s, ("seconds",))
+        lines = _scaled(lines, lines.self_seconds, runs, measured_s, _SECONDS, _SQUARES)
     return replace(recording, stacks=replace(stacks, rows=rows, lines=lines))
 
 
-def _scaled_rows(rows: StackRows, runs: list[int], measured_s: NDArray[np.float64]) -> StackRows:
-    factor = _factors(rows.prefix, np.isin(rows.run, runs), rows.seconds, measured_s)
-    return replace(rows, seconds=rows.seconds * factor)
+_SECONDS, _SQUARES = ("seconds", "self_seconds", "cpu_s", "cpu_known_s"), ("squares", "self_squares")
+_R = TypeVar("_R", StackRows, LineRows)
 
 
-def _scaled_lines(lines: LineRows, runs: list[int], measured_s: NDArray[np.float64]) -> LineRows:
-    factor = _factors(lines.prefix, np.isin(lines.run, runs), lines.self_seconds, measured_s)
-    return replace(
-        lines,
-        seconds=lines.seconds * factor,
-        self_seconds=lines.self_seconds * factor,
-        cpu_s=lines.cpu_s * factor,
-        cpu_known_s=lines.cpu_known_s * factor,
-        squares=lines.squares * factor**2,
-        self_squares=lines.self_squares * factor**2,
-    )
-
-
-def _factors(
-    prefix: NDArray[np.uint32],
-    chosen: NDArray[np.bool_],
+def _scaled(
+    rows: _R,
     seconds: NDArray[np.float64],
+    runs: list[int],
     measured_s: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the factor of each row; 1 for those not chosen, or of whose tasks nothing is known."""
-    sampled_s = np.bincount(prefix[chosen], seconds[chosen], len(measured_s))
+    linear: Sequence[str],
+    squared: Sequence[str] = (),
+) -> _R:
+    """Return rows of which those of `runs` are scaled so that seconds of a prefix add up to the measured."""
+    chosen = np.isin(rows.run, runs)
+    sampled_s = np.bincount(rows.prefix[chosen], seconds[chosen], len(measured_s))
     is_known = (sampled_s > 0) & (measured_s > 0)
-    factor = np.where(is_known, measured_s / np.where(is_known, sampled_s, 1.0), 1.0)
-    return np.where(chosen, factor[prefix], 1.0)
+    of_prefix = np.where(is_known, measured_s / np.where(is_known, sampled_s, 1.0), 1.0)
+    factor = np.where(chosen, of_prefix[rows.prefix], 1.0)
+    columns = {name: getattr(rows, name) * factor for name in linear}
+    return replace(rows, **columns, **{name: getattr(rows, name) * factor**2 for name in squared})
 
 
 def _by_prefix(
@@ -436,7 +420,3 @@ def _take_off_nested(own: NDArray[np.float64], tasks: TaskBlock, rows: NDArray[n
         if around:
             own[around[-1][0]] -= stop - start
         around.append((row, stop))
-
-
-def _on_clusters(recording: RecordedData) -> list[int]:
-    return [run.run for run in recording.runs if run.is_on_cluster]

@@ -210,7 +210,7 @@ def test_a_function_itself_can_be_given_also_a_decorated_one(sampled: Sampled, p
     def load() -> None:
         """Be another function of the same name."""
 
-    with pytest.raises(UnknownNameError, match=r"no sample saw a function '.*load' in these tasks"):
+    with pytest.raises(UnknownNameError, match=r"unknown function '.*load'"):
         recording.lines(function=load)
 
 
@@ -223,10 +223,10 @@ def test_what_has_no_lines_is_refused(sampled: Sampled, given: Any) -> None:
 def test_the_nearest_name_is_said_where_there_is_none(sampled: Sampled) -> None:
     recording = sampled(([("fit", 13), ("load", 3)], 1.0, None, "x"))
     with pytest.raises(UnknownNameError) as raised:
-        recording.lines(function="fti")
+        recording.lines(function="Model.fti")
     assert str(raised.value) == (
-        "no sample saw a function 'fti' in these tasks; did you mean 'Model.fit'? Either it is called "
-        "otherwise, or it ran too short to be met, or it is no Python code. Seen were: 'load', 'Model.fit'"
+        "unknown function 'Model.fti'; did you mean 'Model.fit'? Known: 'load', 'Model.fit'. No sample of "
+        "these tasks saw it"
     )
     with pytest.raises(UnknownNameError, match="unknown prefix 'z'"):
         recording.lines(prefix="z")

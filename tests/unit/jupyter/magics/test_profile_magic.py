@@ -258,7 +258,7 @@ def test_lines_are_shown_below_the_summary_also_after_a_failure(
         )
         found.append(capsys.readouterr().err)
         text = str(recorded(shell).lines(function=shell["work"]))
-        assert f"{text}\n\nno sample saw a function 'wrok' in these tasks; did you mean 'work'?" in found[-1]
+        assert f"{text}\n\nunknown function 'wrok'; did you mean 'work'?" in found[-1]
     assert ["        time.sleep(0.001)" in text for text in found] == [True] * 3
 
 
