@@ -14,28 +14,22 @@ from numpy.typing import NDArray
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import BEFORE, Run
 
-_CLOCKS_S = 1.0
-"""How much too early a task of a cluster may seem to have ended, where reports arrive late."""
-
 
 def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> RecordedData:
     """Return a recording of the runs from `first_run` on, and of earlier ones from its zero on.
 
     Tasks keep their true times: the new zero is the start of the first task that was running at the old
-    one. An earlier run begins there, without the tasks that had ended. It had not ended itself, so its last
-    task is kept, whatever time the clock of a cluster has for it.
-    `n_ended` has the earlier runs, and how many tasks of each were known to have ended before it.
+    one. An earlier run begins there, without the tasks that were known to have ended: `n_ended` of each.
     """
     runs, earlier = {run.run for run in data.runs if run.run >= first_run}, n_ended.keys()
     zero_s = data.zero_s
-    blocks, n_before, last_s = [], dict.fromkeys(earlier, 0), _last_stops(data, earlier)
+    blocks, n_before = [], dict.fromkeys(earlier, 0)
     known_s = {run: _known_s(data, run, n) for run, n in n_ended.items()}
     for block in data.blocks:
         if block.run in runs:
             blocks.append(block)
         elif block.run in earlier:
-            stop = block.start + block.duration
-            part = block.part((stop > known_s[block.run]) | (stop >= last_s.get(block.run, np.inf)))
+            part = block.part(block.start + block.duration > known_s[block.run])
             # A task that failed and ran again counts once.
             n_before[block.run] += len(np.setdiff1d(block.task, part.task))
             if len(part):
@@ -67,23 +61,10 @@ def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> R
 
 
 def _known_s(data: RecordedData, run: int, n_ended: int) -> float:
-    """Return the stop of the last task of a run that certainly ended before zero."""
+    """Return the stop of the last task of a run that was known to have ended."""
     stops = [block.start + block.duration for block in data.blocks if block.run == run]
-    stop = np.sort(np.concatenate(stops)) if stops else np.empty(0)
-    last_s = float(stop[min(n_ended, len(stop)) - 1]) if n_ended and len(stop) else -np.inf
-    return min(max(last_s, data.zero_s - _CLOCKS_S), data.zero_s)
-
-
-def _last_stops(data: RecordedData, earlier: AbstractSet[int]) -> dict[int, float]:
-    """Return the stop of the last task of each earlier run that has ended."""
-    ended = {run.run for run in data.runs if run.run in earlier and run.status in {"finished", "erred"}}
-    last_s: dict[int, float] = {}
-    for block in data.blocks:
-        if block.run in ended and len(block):
-            last_s[block.run] = max(
-                last_s.get(block.run, -np.inf), float((block.start + block.duration).max())
-            )
-    return last_s
+    ordered = np.sort(np.concatenate(stops or [np.empty(0)]))[:n_ended]
+    return float(ordered[-1]) if len(ordered) else -np.inf
 
 
 def _clip(run: Run, zero_s: float, n_before: dict[int, int]) -> Run:

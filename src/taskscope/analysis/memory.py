@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, TypeAlias
 
@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import format_bytes, format_count, format_percent, plural, printable
-from taskscope.analysis.result import Result, Section, columns_of
+from taskscope.analysis.result import Result, Section, TableResult, columns_of
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData, key_sizes
-from taskscope.model.source_lines import place_text, source_of
+from taskscope.model.source_lines import place_text, source_of, source_text
 from taskscope.model.tables.process import PeakLine, ResourceRows
 from taskscope.model.tables.records import number_prefixes
 from taskscope.model.tables.workers import WorkerSample
@@ -32,119 +32,77 @@ _MAX_SHOWN = 12
 _MAX_LINES = 10
 
 
-@dataclass(frozen=True, slots=True)
-class AllocatedLine:
-    """The bytes that a source line had allocated for a task, and not yet freed.
+_ALLOCATED = ("key", "prefix", "file", "function", "line", "source", "nbytes", "n_allocations")
 
-    A key of None: several tasks, as only the 20,000 largest rows are told apart; key and prefix None: no
-    task. The line is the innermost one outside of libraries; `source` is None where its file has changed.
+_NOT_ALLOCATED = TableResult.of(
+    _ALLOCATED, [], "not recorded by task and line: use memory=True, or %%profile --memory", Section("")
+)
+
+
+def allocations(recording: RecordedData) -> TableResult:
+    """Return the allocations (``malloc``, ``mmap``) that were not yet freed when their sum was largest.
+
+    Columns: ``key, prefix, file, function, line, source, nbytes, n_allocations``, by task and line, the
+    largest first and those of no task last. A key of None: several tasks, as only the 20,000 largest rows are
+    told apart; key and prefix None: no task. The line is the innermost one outside of libraries; its source
+    is None where its file has changed. The memory of the process is another number.
     """
-
-    key: str | None
-    prefix: str | None
-    file: str | None
-    function: str | None
-    line: int | None
-    source: str | None
-    nbytes: int
-    n_allocations: int
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Allocations(Result):
-    """Allocations (``malloc``, ``mmap``) that were not yet freed when their sum was largest, measured.
-
-    `lines` are by task and source line, the largest first; the rows without a task are the last. The memory
-    of the process is another number.
-    """
-
-    lines: tuple[AllocatedLine, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all allocations."""
-        return sum(line.nbytes for line in self.lines)
-
-    @property
-    def located_share(self) -> float:
-        """The share with a known task and line; NaN without a record."""
-        located = sum(line.nbytes for line in self.lines if line.key is not None and line.line is not None)
-        return located / self.nbytes if self.nbytes else float("nan")
-
-    def by_task(self) -> dict[str, int]:
-        """Return how many bytes each task had, the most first."""
-        return _summed((line.key, line.nbytes) for line in self.lines if line.key is not None)
-
-    def by_prefix(self) -> dict[str, int]:
-        """Return how many bytes tasks of each prefix had, the most first."""
-        return _summed((line.prefix, line.nbytes) for line in self.lines if line.prefix is not None)
-
-    def table(self) -> dict[str, list[object]]:
-        """Return a row for each task and line, with the fields of `AllocatedLine`."""
-        return columns_of(self.lines, *AllocatedLine.__slots__)
-
-    def words(self) -> str:
-        """Return the line that had most, over all tasks of a prefix; nothing where none is known."""
-        rows = _by_line(self.lines)
-        if not rows:
-            return ""
-        (prefix, where, _), nbytes = rows[0]
-        return f"{format_bytes(nbytes)} by {where} (tasks: {printable(prefix, 36)})"
-
-    def sections(self) -> Iterator[Section]:
-        """Yield each line over all tasks of a prefix, the largest first."""
-        if not self.lines:
-            yield Section("not recorded by task and line: use memory=True, or %%profile --memory")
-            return
-        share = format_percent(self.located_share)
-        yield Section(
-            f"allocated when it was most · {format_bytes(self.nbytes)} ({share} of it with task and line)",
-            ("task type", "line", "bytes", "share", "source"),
-            [
-                (prefix, where, format_bytes(n), format_percent(n / self.nbytes), (source or "").strip())
-                for (prefix, where, source), n in _by_line(self.lines)[:_MAX_LINES]
-            ],
-            left=2,
-            is_last_left=True,
+    lines = _highest(recording)
+    sources = cache(lambda file: source_of(file, recording.started_at))
+    rows = [
+        (
+            *(line.key, line.prefix, line.file, line.function, line.line),
+            source_text(sources(line.file or ""), line.line or 0),
+            *(line.nbytes, line.n_allocations),
         )
+        for line in lines
+    ]
+    whole = sum(line.nbytes for line in lines)
+    located = sum(line.nbytes for line in lines if line.key is not None and line.line is not None)
+    share = format_percent(located / whole if whole else None)
+    shown = Section(
+        f"allocated when it was most · {format_bytes(whole)} ({share} of it with task and line)",
+        ("task type", "line", "bytes", "share", "source"),
+        [
+            (
+                *(prefix, where, format_bytes(n), format_percent(n / whole)),
+                (source_text(sources(file), number) or "").strip(),
+            )
+            for (prefix, where, file, number), n in _by_line(lines)[:_MAX_LINES]
+        ],
+        left=2,
+        is_last_left=True,
+    )
+    return TableResult.of(_ALLOCATED, rows, None, shown) if rows else _NOT_ALLOCATED
 
 
-_Place = tuple[str, str, str | None]
-"""A prefix, file and number of a line, and its source."""
+def most_allocated(recording: RecordedData) -> str:
+    """Return the line that had most, over all tasks of a prefix, in words; nothing where none is known."""
+    rows = _by_line(_highest(recording))
+    if not rows:
+        return ""
+    (prefix, where, *_), nbytes = rows[0]
+    return f"{format_bytes(nbytes)} by {where} (tasks: {printable(prefix, 36)})"
 
 
-def _by_line(lines: Sequence[AllocatedLine]) -> list[tuple[_Place, int]]:
-    sums: defaultdict[_Place, int] = defaultdict(int)
-    for line in lines:
-        if line.prefix is not None and line.file is not None:
-            where = printable(place_text(line.file, line.line or 0, has_folder=False), 44)
-            sums[line.prefix, where, line.source] += line.nbytes
-    return sorted(sums.items(), key=lambda item: -item[1])
-
-
-def _summed(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
-    sums: defaultdict[str, int] = defaultdict(int)
-    for name, nbytes in pairs:
-        sums[name] += nbytes
-    return dict(sorted(sums.items(), key=lambda item: -item[1]))
-
-
-def allocations(recording: RecordedData) -> Allocations:
-    """Return the allocations at the highest recorded peak."""
+def _highest(recording: RecordedData) -> list[PeakLine]:
+    """Return the lines of the highest recorded peak."""
     totals: defaultdict[int, int] = defaultdict(int)
     for row in recording.peak_lines:
         totals[row.peak] += row.nbytes
     highest = max(totals, key=totals.__getitem__, default=None)
-    rows = [row for row in recording.peak_lines if row.peak == highest]
-    sources = cache(lambda file: source_of(file, recording.started_at))
-    return Allocations(tuple(_line(row, sources(row.file) if row.file else ()) for row in rows))
+    return [row for row in recording.peak_lines if row.peak == highest]
 
 
-def _line(row: PeakLine, source: Sequence[str]) -> AllocatedLine:
-    text = source[row.line - 1] if row.line is not None and 0 < row.line <= len(source) else None
-    return AllocatedLine(
-        row.key, row.prefix, row.file, row.function, row.line, text, row.nbytes, row.n_allocations
-    )
+def _by_line(lines: Sequence[PeakLine]) -> list[tuple[tuple[str, str, str, int], int]]:
+    """Return prefix, place, file and number of each line with its bytes over all tasks, the most first."""
+    sums: defaultdict[tuple[str, str, str, int], int] = defaultdict(int)
+    for line in lines:
+        if line.prefix is not None and line.file is not None:
+            number = line.line or 0
+            where = printable(place_text(line.file, number, has_folder=False), 44)
+            sums[line.prefix, where, line.file, number] += line.nbytes
+    return sorted(sums.items(), key=lambda item: -item[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +136,7 @@ class MemoryPeak(Result):
     workers: Mapping[str, float]
     reason: str | None
     notes: tuple[str, ...]
-    allocated: Allocations = field(default=Allocations(()), kw_only=True)
+    allocated: TableResult = _NOT_ALLOCATED
 
     def nbytes(self, kind: PeakKind) -> float:
         """Return how much of the peak is of a kind."""
@@ -218,7 +176,7 @@ class MemoryPeak(Result):
                 ],
                 notes=self.notes,
             )
-        if self.allocated.lines:
+        if self.allocated.reason is None:
             yield from self.allocated.sections()
 
 
@@ -263,13 +221,13 @@ def _memory_peak(recording: RecordedData, worker: str | None) -> MemoryPeak:
     if place is None:
         return MemoryPeak(None, math.nan, math.nan, False, (), {}, "no sample of memory was taken", ())
     stays = list(_stays(recording))
-
-    def held(sample: int) -> dict[str | None, float]:
-        return _results_at(recording, stays, float(samples.time[sample]))
-
     n_unsized = sum(int(np.isnan(sizes).sum()) for *_, sizes in stays)
     first = _first_sample(recording, samples.time, None)
-    return _parts(recording, samples, place, first, held, n_unsized)
+    held, before = (
+        {} if sample is None else _results_at(recording, stays, float(samples.time[sample]))
+        for sample in (place, first)
+    )
+    return _parts(recording, samples, place, first, held, sum(before.values()), n_unsized)
 
 
 def _of_workers(recording: RecordedData, worker: str | None) -> MemoryPeak:
@@ -286,12 +244,9 @@ def _of_workers(recording: RecordedData, worker: str | None) -> MemoryPeak:
     name = next(iter(peaks)) if worker is None else worker
     of_worker = sorted(samples[name], key=lambda sample: sample.time_s)
     rows = ResourceRows.of([(s.time_s, math.nan, s.rss_bytes or 0.0, 1, 0) for s in of_worker])
-
-    def held(sample: int) -> dict[str | None, float]:
-        return {None: of_worker[sample].managed_bytes or 0.0}
-
     place, first = int(np.argmax(rows.rss_bytes)), _first_sample(recording, rows.time, name)
-    return replace(_parts(recording, rows, place, first, held), worker=name, workers=peaks)
+    held, before = (of_worker[sample or 0].managed_bytes or 0.0 for sample in (place, first))
+    return replace(_parts(recording, rows, place, first, {None: held}, before), worker=name, workers=peaks)
 
 
 def _first_sample(recording: RecordedData, time: NDArray[np.float64], worker: str | None) -> int | None:
@@ -337,12 +292,13 @@ def _parts(
     samples: ResourceRows,
     place: int,
     first: int | None,
-    held_at: Callable[[int], Mapping[str | None, float]],
+    results: Mapping[str | None, float],
+    held_before: float,
     n_unsized: int = 0,
 ) -> MemoryPeak:
     """Return the peak at a sample; `first` is the last sample before the first task."""
-    peak, results = float(samples.most_bytes()[place]), held_at(place)
-    base = 0.0 if first is None else float(samples.rss_bytes[first]) - sum(held_at(first).values())
+    peak = float(samples.most_bytes()[place])
+    base = 0.0 if first is None else float(samples.rss_bytes[first]) - held_before
     # Results that share memory, or that are in another process, are measured larger than the process.
     held = sum(results.values())
     of_results = min(held, peak)

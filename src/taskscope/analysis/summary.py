@@ -11,7 +11,7 @@ import numpy as np
 
 from taskscope.analysis.cluster import cpu_by_prefix
 from taskscope.analysis.explain.findings import explain
-from taskscope.analysis.memory import allocations, memory_peak
+from taskscope.analysis.memory import memory_peak, most_allocated
 from taskscope.analysis.quantities import (
     UNKNOWN,
     format_bytes,
@@ -163,7 +163,7 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         ("busy", busy),
         ("CPU time", _cpu(recording, totals)),
         memory,
-        ("allocated", allocations(recording).words()),
+        ("allocated", most_allocated(recording)),
         ("on workers", _on_workers(totals.workers)),
     ]
     return [(name, text) for name, text in facts if text]

@@ -89,6 +89,11 @@ def source_of(file: str, recorded_at: datetime) -> Sequence[str]:
     return [line.rstrip("\r\n") for line in linecache.getlines(file)]
 
 
+def source_text(lines: Sequence[str], number: int) -> str | None:
+    """Return a line by its number; None where there is none."""
+    return lines[number - 1] if 0 < number <= len(lines) else None
+
+
 def source_lines(file: str) -> list[str]:
     """Return the lines of a file as it is, with their ends."""
     return linecache.getlines(_path(file))

@@ -25,7 +25,14 @@ from taskscope.analysis.result import Result, Section, plain, typed_columns
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, unknown_name
 from taskscope.model.frames import Columns
 from taskscope.model.recording import RecordedData
-from taskscope.model.source_lines import is_file_of, is_of_library, place_text, source_lines, source_of
+from taskscope.model.source_lines import (
+    is_file_of,
+    is_of_library,
+    place_text,
+    source_lines,
+    source_of,
+    source_text,
+)
 from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackColumns, StackRows
 from taskscope.options import Named, code_of
 from taskscope.wire import wire_text
@@ -276,10 +283,6 @@ def _is_named(function: Named | None, name: str, file: str) -> bool:
     return code is not None and name == code.co_qualname and is_file_of(file, code)
 
 
-def _text(source: Sequence[str], number: int) -> str | None:
-    return source[number - 1] if 0 < number <= len(source) else None
-
-
 def _counted(lines: Sequence[MeasuredLine], started_at: datetime) -> list[FunctionLines]:
     """Return the functions whose lines were counted, the longest first."""
     found: dict[Function, defaultdict[int, list[MeasuredLine]]] = {}
@@ -289,7 +292,7 @@ def _counted(lines: Sequence[MeasuredLine], started_at: datetime) -> list[Functi
     made = []
     for function, by_line in found.items():
         source = source_of(function.file, started_at)
-        of = tuple(_sum_counted(n, by_line[n], _text(source, n)) for n in sorted(by_line))
+        of = tuple(_sum_counted(n, by_line[n], source_text(source, n)) for n in sorted(by_line))
         made.append(FunctionLines(function, math.fsum(line.seconds for line in of), of))
     return sorted(made, key=lambda each: (-each.seconds, each.function.name))
 
@@ -341,7 +344,7 @@ def sampled_functions(
     sums = [np.bincount(which.ravel(), getattr(wanted, name), len(pairs)).tolist() for name in names]
     found: defaultdict[int, list[Line]] = defaultdict(list)
     for (place, number), n, seconds, own_s, cpu_s, known_s in zip(pairs.tolist(), *sums, strict=True):
-        source, error = _text(source_in(place), number), errors[place, number]
+        source, error = source_text(source_in(place), number), errors[place, number]
         share = cpu_s / known_s if known_s else math.nan
         found[place].append(Line(number, source, int(n), seconds, error, own_s, share))
     made = [
@@ -431,7 +434,7 @@ def source_block(each: FunctionLines) -> list[tuple[int, str | None, Line | None
     if source and each.function.name != "<module>" and 0 < first <= len(source):
         numbers |= set(range(first, first + _length(source[first - 1 :])))
     return [
-        (n, None if (text := _text(source, n)) is None else text.rstrip(), known.get(n))
+        (n, None if (text := source_text(source, n)) is None else text.rstrip(), known.get(n))
         for n in sorted(numbers)
     ]
 
