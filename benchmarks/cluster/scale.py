@@ -44,9 +44,9 @@ class _MadeUp:
         first, self.n_told = self.n_told, min(self.n_told + _PER_ANSWER, self._n_tasks)
         records = [self._record(number) for number in range(first, self.n_told)]
         self.making_s += time.thread_time() - begin_s
-        return News(first, self.n_told, [("end", record) for record in records])
+        return News(first, self.n_told, [("end", *record, None) for record in records])
 
-    def _record(self, number: int) -> dict[str, Any]:
+    def _record(self, number: int) -> list[Any]:
         # Each worker has its turn, in an order that is none.
         worker = number * 387 % _N_WORKERS
         stop = self._now + number * 1e-4
@@ -55,15 +55,8 @@ class _MadeUp:
             source = _ADDRESSES[worker - 1]
             moved = {"action": "transfer", "start": stop - 0.02, "stop": stop - 0.01, "source": source}
             steps = (moved, *steps)
-        return {
-            "key": _key(number),
-            "worker": _ADDRESSES[worker],
-            "thread": number // _N_WORKERS % _N_THREADS + 1,
-            "status": "OK",
-            "nbytes": 1_000,
-            "startstops": steps,
-            "stimulus_id": f"task-finished-{stop + 0.0002!r}",
-        }
+        thread = number // _N_WORKERS % _N_THREADS + 1
+        return [_key(number), _ADDRESSES[worker], thread, 1_000, None, steps, None]
 
 
 class _Page:

@@ -82,7 +82,7 @@ class Scheduler:
     clock: FakeClock
     owned: Mapping[Any, int]
     """The runs of keys; others are nobody's."""
-    records: list[Mapping[str, Any]] = field(default_factory=list)
+    records: list[Sequence[Any]] = field(default_factory=list)
     n_forgotten: int = 0
     n_seen: int = 0
     truth: list[Ran | None] = field(default_factory=list)
@@ -90,12 +90,14 @@ class Scheduler:
 
     def read(self, cursor: int) -> News:
         first = max(cursor, self.n_forgotten)
-        return News(first, len(self.records), [("end", record) for record in self.records[first:]])
+        return News(first, len(self.records), [("end", *record, None) for record in self.records[first:]])
 
     def add(self, event: Ran | Broken) -> None:
         self.clock.advance(1.0)
         self.truth.append(event if isinstance(event, Ran) else None)
-        self.records.append(_record(event, self.clock.time()) if isinstance(event, Ran) else {"key": "a"})
+        self.records.append(
+            _record(event, self.clock.time()) if isinstance(event, Ran) else ["a", *[None] * 6]
+        )
 
     def seen(self) -> None:
         """Note what a look finds now."""
@@ -106,13 +108,19 @@ class Scheduler:
         self.n_seen = len(self.truth)
 
 
-def _record(ran: Ran, now: float) -> dict[str, Any]:
+def _record(ran: Ran, now: float) -> list[Any]:
     steps: list[dict[str, Any]] = [{"action": "compute", "start": now - 0.5, "stop": now}]
     if ran.before is not None:
         steps.insert(0, {"action": ran.before, "start": now - 0.9, "stop": now - 0.6, "source": WORKERS[0]})
-    record = {"key": ran.key, "worker": WORKERS[ran.worker], "thread": ran.thread, "nbytes": 8}
-    record |= {"status": "OK", "startstops": tuple(steps)}
-    return record | ({"status": "error", "exception": "ValueError('no')"} if ran.error else {})
+    return [
+        ran.key,
+        WORKERS[ran.worker],
+        ran.thread,
+        8,
+        "ValueError('no')" if ran.error else None,
+        steps,
+        None,
+    ]
 
 
 def recorded(happened: Sequence[Event]) -> tuple[Scheduler, Recorder]:
@@ -192,7 +200,7 @@ def mixing_workers(patch: pytest.MonkeyPatch) -> None:
 
 
 def dropping_errors(patch: pytest.MonkeyPatch) -> None:
-    def careless(records: Sequence[Mapping[str, Any]]) -> Any:
+    def careless(records: Sequence[Sequence[Any]]) -> Any:
         told, errors = read_executions(records)
         return replace(told, errors={}), errors
 

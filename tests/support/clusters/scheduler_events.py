@@ -20,17 +20,12 @@ HERE, THERE = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"
 OURS, THEIRS = "Client-ours", "Client-theirs"
 
 
-def record(start: float, stop: float, **others: object) -> dict[str, Any]:
-    """Return what a scheduler says of a task that ended."""
-    return {
-        "key": "x-1",
-        "worker": HERE,
-        "thread": 5,
-        "status": "OK",
-        "nbytes": 80,
-        "startstops": ({"action": "compute", "start": start, "stop": stop},),
-        **others,
-    }
+def record(
+    key: Hashable, worker: str, start: float, stop: float, error: str | None = None, *, thread: int = 5
+) -> list[Any]:
+    """Return what a scheduler's plugin records of a task that ended."""
+    steps = ({"action": "compute", "start": start, "stop": stop},)
+    return [key, worker, thread, 80, error, steps, None]
 
 
 class World:
@@ -93,8 +88,7 @@ class World:
     def end(self, key: Hashable, *, error: str | None = None, worker: str = HERE) -> Event:
         """Return that a task has ended now."""
         now = self.clock.time()
-        failed = {} if error is None else {"status": "error", "exception_text": error}
-        return ("end", record(now - 0.5, now, key=key, worker=worker, **failed))
+        return ("end", *record(key, worker, now - 0.5, now, error), None)
 
     def lose(self, key: Hashable, worker: str = HERE, *, expected: bool = False) -> Event:
         """Return that a task went down with its worker."""

@@ -22,13 +22,15 @@ from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from types import FrameType
+from itertools import islice
+from types import FrameType, SimpleNamespace
 from typing import Any, Protocol
 
 import dask
 
 from taskscope.model.guard import Guard
 from taskscope.model.keys import key_text
+from taskscope.sources.local.adapter.scheduler import user_functions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +54,8 @@ class Submission:
     graph_bytes: float | None = None
     largest_argument: tuple[str, float] | None = None
     before: Mapping[str, float | None] = field(default_factory=dict)
+    functions: Mapping[str, str] = field(default_factory=dict)
+    """The user's functions that its tasks call, by names of groups."""
 
 
 class Observer(Protocol):
@@ -234,6 +238,36 @@ def _parts_of_dask(whole: Any, key: str) -> Iterator[tuple[object, str]]:
         yield from ((getattr(whole, name, None), key or key_text(whole.key)) for name in _TASK)
 
 
+def functions_of(graph: object) -> dict[str, str]:
+    """Return, by group, the user's functions that tasks call, as far as the client has made these tasks."""
+    found: dict[str, str] = {}
+    for part in _graphs(graph):
+        known = part
+        if hasattr(part, "iterables"):
+            # Keys of `map` are a list, or begin with one name.
+            named = part.key if isinstance(part.key, str) else next(iter(part.keys), "")
+            known = {named: SimpleNamespace(func=part.func)}
+        elif hasattr(part, "output") and hasattr(part, "task"):
+            known = {part.output: part.task}
+        elif isinstance(getattr(part, "mapping", None), Mapping):
+            known = part.mapping
+        if type(known) is dict:
+            found |= user_functions(dict(islice(known.items(), _MOST_PARTS)))
+    return found
+
+
+def _graphs(graph: Any) -> Iterator[Any]:
+    """Yield the layers of a graph, its dictionaries, and calls of `map`."""
+    layers = getattr(graph, "layers", None)
+    if isinstance(layers, Mapping):
+        yield from layers.values()
+    elif type(graph) is dict or hasattr(graph, "iterables"):
+        yield graph
+    else:
+        for operand in getattr(graph, "operands", ()) if _is_dask(graph) else ():
+            yield from _graphs(operand)
+
+
 _CLOSING = frozenset(("closing", "closed"))
 _lock = threading.RLock()
 _observers: tuple[Observer, ...] = ()
@@ -344,6 +378,7 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
                 call = None if self.asynchronous else _call.get()
                 n_bytes = _sent.n_bytes
                 argument = largest_argument(args or kwargs) if (n_bytes or 0) > _LARGE_BYTES else None
+                graph = args[0] if args else kwargs.get("expr", kwargs.get("dsk"))
                 observer.submitted(
                     Submission(
                         self,
@@ -354,6 +389,7 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
                         before=before,
                         graph_bytes=n_bytes,
                         largest_argument=argument,
+                        functions=functions_of(graph),
                     )
                 )
 

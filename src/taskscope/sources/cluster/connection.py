@@ -498,14 +498,19 @@ class Observer:
         }
 
 
-def unpacked(news: bytes) -> Any:
+def inflated(news: bytes) -> Any:
     """Return what a worker's plugin sent, bounded; nothing of it is unpickled."""
-    import msgpack
-
     unpacking = zlib.decompressobj()
     plain = unpacking.decompress(news, _MAX_NEWS_BYTES)
     if unpacking.unconsumed_tail:
         raise ValueError(f"its message has more than {_MAX_NEWS_BYTES:,} bytes")
+    return unpacked(plain)
+
+
+def unpacked(plain: bytes) -> Any:
+    """Return plain values that a plugin packed."""
+    import msgpack
+
     return msgpack.unpackb(plain, use_list=False, strict_map_key=False, unicode_errors="surrogatepass")
 
 

@@ -11,7 +11,7 @@ from taskscope.model.guard import Guard
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.tables.activities import Transfer
 from taskscope.record import LaneKey
-from taskscope.sources.cluster.connection import unpacked
+from taskscope.sources.cluster.connection import inflated
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers import (
     Exchange,
@@ -61,7 +61,7 @@ class WorkerNews:
             self._recorder.warn(text)
 
         with Guard("plugin", leave_out):
-            for kind, value in unpacked(news).items():
+            for kind, value in inflated(news).items():
                 with Guard(kind, leave_out):
                     if kind in self._kinds:
                         self._kinds[kind](worker, value)

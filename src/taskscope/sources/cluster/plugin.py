@@ -15,8 +15,9 @@ event, its end. Events are
 - ``built``: of the graph before it, when the scheduler began with it, and how many seconds it took to make
   its tasks, to put them in order and to add them;
 - ``state``: key, state, worker and moment where that is processing, and whether it was to run since;
-- ``end``: a record like those of the task stream, with the measurements of the worker's plugin;
-  ``attempt``: one of a failure that is tried again;
+- ``end``: key, worker, thread, bytes of the result, error, steps, what the worker's plugin measured, packed,
+  and the task's state since, where it is not in memory any more; ``attempt``: the same of a failure that is
+  tried again;
 - ``lost``: key, worker, moment, whether that was expected; ``workers``: one was added or removed;
 - ``steal``: key, moment, outcome, victim, thief, and where known its cost and the occupancy of both
   (`taskscope.model.tables.activities.Steal`);
@@ -47,6 +48,7 @@ import msgpack
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 from distributed.metrics import context_meter, time
 
+ENDS = frozenset(("memory", "erred"))
 TO_RUN = frozenset(("waiting", "queued", "no-worker", "processing"))
 OUTCOMES = {"confirm": "stolen", "already-computing": "refused", "reschedule": "rescheduled"}
 INSTALL_S = 0.5
@@ -72,9 +74,7 @@ def plain(text: object, most: int) -> str:
 
 
 def bounded(steps: Any) -> Any:
-    """Return the steps of a task, of very many the first ones and the computing."""
-    if len(steps) <= 1_001:
-        return steps
+    """Return the first ones of very many steps of a task, and the computing."""
     # As many as show that some are missing, and the computing, which is what counts.
     computed = [step for step in steps[1_000:] if step["action"] == "compute"]
     return [*steps[:1_000], *(computed or steps)[-1:]]
@@ -108,10 +108,11 @@ class SchedulerObserver(SchedulerPlugin):
         self.most = most
         self.worker_plugin = worker_plugin
         self.events: deque[list[Any]] = deque()
-        self.n_events = 0
+        self.n_gone = 0
+        """How many events were read or dropped."""
         self.n_failed = 0
         self.last: dict[Any, list[Any]] = {}
-        """The last event of a task, where that is a state and unread."""
+        """The last event of a task, where that is a state or an end and unread."""
         self.stealing: dict[Any, list[float]] = {}
         """Costs of requested steals, until these are settled."""
         self.feed: Any = None
@@ -207,61 +208,57 @@ class SchedulerObserver(SchedulerPlugin):
     # Events -------------------------------------------------------------------------------------------------
 
     def add(self, event: list[Any]) -> None:
-        self.events.append(event)
-        self.n_events += 1
-        while len(self.events) > self.most:
-            gone = self.events.popleft()
-            if gone[0] == "state" and self.last.get(gone[1]) is gone:
+        events = self.events
+        events.append(event)
+        if len(events) > self.most:
+            gone = events.popleft()
+            self.n_gone += 1
+            if gone[0] in ("state", "end") and self.last.get(gone[1]) is gone:
                 del self.last[gone[1]]
 
     def replace(self, key: Any, event: list[Any]) -> None:
         known = self.last.pop(key, None)
-        if known is None:
-            self.add(event)
-        else:
+        if known is not None and known[0] == "state":
             known[:] = event
+            event = known
+        else:
+            self.add(event)
+        if event[0] == "end":
+            self.last[key] = event
 
-    def transition(self, key: Any, start: Any, finish: Any, *_args: Any, **details: Any) -> None:
+    def transition(
+        self, key: Any, start: Any, finish: Any, *_args: Any, startstops: Any = None, **details: Any
+    ) -> None:
         try:
-            if start == "processing" and finish in ("memory", "erred") and details.get("startstops"):
-                if finish == "erred":
-                    details.setdefault("exception_text", "unknown error")
-                else:
-                    details.pop("exception_text", None)
-                self.replace(key, ["end", self.record(key, details)])
+            if startstops and start == "processing" and finish in ENDS:
+                self.replace(key, self.record("end", key, startstops, details, is_failed=finish == "erred"))
             else:
-                self.note(key, finish)
+                self.note(key, finish, self.last.get(key))
         except Exception:  # noqa: BLE001 - runs for each transition, where a guard costs more
             self.n_failed += 1
 
-    def record(self, key: Any, details: dict[str, Any]) -> dict[str, Any]:
-        steps = details["startstops"]
-        # The steps are in the hands of other plugins, too: they are left as distributed has them.
-        measured = [(place, step.pop(self.name)) for place, step in enumerate(steps) if self.name in step]
-        found = {
-            "key": key,
-            "worker": details.get("worker"),
-            "thread": details.get("thread"),
-            "status": "OK",
-            "nbytes": details.get("nbytes"),
-            "startstops": bounded(steps),
-            "measured": measured if len(steps) <= 1_001 else measured[-1:],
-        }
-        if "exception_text" in details:
-            found |= {"status": "error", "exception_text": str(details["exception_text"])[:10_000]}
-        return found
-
-    def note(self, key: Any, finish: str) -> None:
-        known = self.last.get(key)
+    def note(self, key: Any, finish: str, known: list[Any] | None) -> None:
+        if known is not None and known[0] == "end" and finish not in TO_RUN:
+            known[-1] = finish
+            return
         # The event of a task that was processing keeps when that began.
-        if known is None or known[2] == "processing":
-            known = self.last[key] = ["state", key, finish, None, 0.0, False]
+        if known is None or known[0] == "end" or known[2] == "processing":
+            self.last[key] = known = ["state", key, finish, None, 0.0, False]
             self.add(known)
         known[2] = finish
-        known[5] |= finish in TO_RUN
-        if finish == "processing":
-            on = self.scheduler.tasks[key].processing_on
-            known[3], known[4] = None if on is None else on.address, time()
+        if finish in TO_RUN:
+            known[5] = True
+            if finish == "processing":
+                on = self.scheduler.tasks[key].processing_on
+                known[3], known[4] = None if on is None else on.address, time()
+
+    def record(self, kind: str, key: Any, steps: Any, details: Any, *, is_failed: bool) -> list[Any]:
+        # The steps are in the hands of other plugins, too: they are left as distributed has them.
+        measured = steps[-1].pop(self.name, None)
+        error = str(details.get("exception_text", "unknown error"))[:10_000] if is_failed else None
+        get = details.get
+        steps = steps if len(steps) <= 1_001 else bounded(steps)
+        return [kind, key, get("worker"), get("thread"), get("nbytes"), error, steps, measured, None]
 
     def update_graph(self, scheduler: Any, *, client: Any, keys: Any, tasks: Any, **_: Any) -> None:
         with self.counted():
@@ -316,11 +313,12 @@ class SchedulerObserver(SchedulerPlugin):
             task = self.scheduler.tasks[key]
             if task.group not in spans:
                 spans[task.group] = place, self.span_of(task.group)
-            before = len(needed)
-            needed += [other.key for other in task.dependencies if other.key in within]
-            numbers.append(len(needed) - before)
-            if numbers[-1] < len(task.dependencies):
-                outside += [(place, d.key) for d in task.dependencies if d.key not in within]
+            others = [other.key for other in task.dependencies] if task.dependencies else ()
+            mine = [other for other in others if other in within]
+            needed += mine
+            numbers.append(len(mine))
+            if len(mine) < len(others):
+                outside += [(place, other) for other in others if other not in within]
             if task.state != "released":
                 states[place] = task.state
             function = getattr(task.run_spec, "func", None)
@@ -346,9 +344,9 @@ class SchedulerObserver(SchedulerPlugin):
             key = details["key"]
             task = self.scheduler.tasks.get(key)
             is_it = task is not None and task.state == "processing" and task.run_id == details["run_id"]
-            if is_it and task.retries > 0 and details.get("startstops"):
-                details.setdefault("exception_text", "unknown error")
-                self.replace(key, ["attempt", self.record(key, details)])
+            steps = details.get("startstops")
+            if is_it and task.retries > 0 and steps:
+                self.replace(key, self.record("attempt", key, steps, details, is_failed=True))
 
     def live(self, worker: Any, what: str, details: Any, moment: float | None = None) -> None:
         self.add(["life", str(worker)[:1_000], time() if moment is None else moment, what, details])
@@ -380,7 +378,7 @@ class SchedulerObserver(SchedulerPlugin):
             key, _, victim, thief = details[-5:-1]
             # A task that was stolen is in no other state, and with another worker.
             if what == "confirm" and self.scheduler.tasks[key].state == "processing":
-                self.note(key, "processing")
+                self.note(key, "processing", self.last.get(key))
             between = [str(victim)[:1_000], str(thief)[:1_000]]
             self.add(["steal", key, time(), OUTCOMES[what], *between, *self.stealing.pop(key, ())])
 
@@ -398,7 +396,7 @@ class SchedulerObserver(SchedulerPlugin):
         # Its transitions were recorded before this: they are repeated after it.
         since = list(self.last.get(key, ()))
         self.replace(key, ["lost", key, worker, moment, expected])
-        if since:
+        if since and since[0] == "state":
             self.last[key] = since
             self.add(since)
 
@@ -414,19 +412,20 @@ class SchedulerObserver(SchedulerPlugin):
         self, cursor: int, limit: int, options: bytes, clients: Sequence[str], most: int, *, may_rest: bool
     ) -> dict[str, Any]:
         """Return the next events after those that were read, which are dropped."""
-        while self.events and self.n_events - len(self.events) < cursor:
+        while self.events and self.n_gone < cursor:
             self.events.popleft()
+            self.n_gone += 1
         self.last.clear()
         self.most, self.clients = most, frozenset(clients)
         # A graph may have arrived since the client found that it has no work.
         self.set_options(options, is_resting=may_rest and not self.events)
-        first, events = self.n_events - len(self.events), []
+        n, events = self.n_gone + len(self.events), []
         for event in self.events:
             if limit <= 0:
                 break
             events.append(event)
             limit -= len(event[1]) if event[0] == "tasks" else 1
-        return {"first": first, "n": self.n_events, "failed": self.n_failed, "events": events}
+        return {"first": self.n_gone, "n": n, "failed": self.n_failed, "events": events}
 
     # Workers' plugins ---------------------------------------------------------------------------------------
 
@@ -544,6 +543,9 @@ LEASE_S = 10.0
 """How long a plugin waits for its scheduler's first message before it removes itself."""
 CLOCKS_S = (1.0, 30.0)
 N_EXCHANGES = 8
+PACKER = msgpack.Packer(default=str, unicode_errors="surrogatepass")
+MOST_BYTES = 20_000
+"""Of the measurements of a task; more has a task with thousands of transfers or metrics of its own."""
 LONG_S = 1.0
 """For how long a task runs before its thread is reported."""
 MOST_ENTRIES = 20_000
@@ -638,7 +640,8 @@ class WorkerObserver(WorkerPlugin):
         try:
             if finish == "executing":
                 self.delays[key] = self.worker.scheduler_delay
-                self.sampler.start()
+                if self.sampler.thread is None:
+                    self.sampler.start()
             elif start in RUNNING and finish not in RUNNING:
                 self.measure(key, self.delays.pop(key, None))
             elif start == "flight":
@@ -647,28 +650,21 @@ class WorkerObserver(WorkerPlugin):
             self.n_failed += 1
 
     def measure(self, key: Any, delay_s: float | None) -> None:
-        """Write the measurements of a task that has ended into its steps."""
-        task = self.worker.state.tasks[key]
-        if not task.startstops or task.startstops[-1]["action"] != "compute":
+        """Write the measurements of a task that has ended into its last step, packed."""
+        steps = self.worker.state.tasks[key].startstops
+        if not steps or steps[-1]["action"] != "compute":
             return
-        for step in task.startstops[:-1] if self.received else ():
+        sizes = list[Any]()
+        for place, step in enumerate(steps[:-1]) if self.received else ():
             if step["action"] == "transfer":
                 nbytes = self.received.pop((step["stop"], str(step.get("source"))), None)
                 if nbytes is not None:
-                    step[self.name] = nbytes
-        task.startstops[-1][self.name] = [delay_s, *self.metered()]
-
-    def metered(self) -> list[Any]:
-        """Return the seconds since the task was begun, and what was metered: label, unit, amount."""
-        callbacks = context_meter._callbacks.get()
+                    sizes += (place, nbytes)
         # It is what distributed books as fine performance metrics right after this.
-        ledger: Any = getattr(callbacks["async-instruction"], "__self__")  # noqa: B009 - a function by its type
-        known: dict[tuple[str, str], float] = {}
-        for label, amount, unit in ledger.metrics:
-            name = plain(label, 500), plain(unit, 20)
-            if len(known) < 50 or name in known:
-                known[name] = known.get(name, 0.0) + float(amount)
-        return [ledger.func() - ledger.start, [[*name, amount] for name, amount in known.items()]]
+        ledger: Any = getattr(context_meter._callbacks.get()["async-instruction"], "__self__")  # noqa: B009 - a function by its type
+        measured = PACKER.pack([delay_s, ledger.func() - ledger.start, sizes, ledger.metrics])
+        if len(measured) <= MOST_BYTES:
+            steps[-1][self.name] = measured
 
     # What is sent once a second -----------------------------------------------------------------------------
 

@@ -25,11 +25,13 @@ from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.model.tables.columns import possible_sizes
 from taskscope.record import LaneActivity, LaneKey, RunLog
 from taskscope.record.writers.runlog import FailedTask, ReportedTasks
+from taskscope.sources.cluster.connection import unpacked
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers import DAY_S, Watched, amount, thread_id
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\((.*?),?\)", re.DOTALL)
-_Record: TypeAlias = Mapping[str, Any]
+_Record: TypeAlias = Sequence[Any]
+"""Key, worker, thread, bytes, error, steps and measurements of an execution: see `plugin`."""
 _Floats: TypeAlias = NDArray[np.float64]
 
 COMPUTE = len(ACTIVITIES)
@@ -37,6 +39,7 @@ COMPUTE = len(ACTIVITIES)
 _KINDS = {name: code for code, name in enumerate((*ACTIVITIES, "compute"))}
 _OTHER = _KINDS["other"]
 _MAX_STEPS = 1_000
+_MAX_METRICS = 50
 _MAX_SHOWN = 100_000
 
 
@@ -93,31 +96,29 @@ def read_executions(records: Sequence[_Record]) -> tuple[Executions, list[BaseEx
 
 
 def _read(records: Sequence[_Record]) -> Executions:
-    failed = [place for place, record in enumerate(records) if record["status"] != "OK"]
-    nbytes = np.array([record.get("nbytes", math.nan) for record in records], np.float64)
-    nbytes[failed] = math.nan
+    columns = zip(*records, strict=True) if records else ((),) * 7
+    keys, workers, threads, sizes, errors, all_steps, packed = map(list, columns)
+    failed = {place: error for place, error in enumerate(errors) if error is not None}
+    nbytes = np.array([math.nan if size is None else size for size in sizes], np.float64)
+    nbytes[list(failed)] = math.nan
     # A key that cannot be hashed would raise for all of them later.
-    dict.fromkeys(record["key"] for record in records)
-    all_steps = [record["startstops"] for record in records]
+    dict.fromkeys(keys)
     steps, stepped = _read_steps([_bounded(steps) for steps in all_steps])
     computed, computed_stop = _computing(steps, len(records))
-    measured = [_read_measured(record) for record in records]
-    for place, (first, (_, sizes, _)) in enumerate(zip(_firsts(steps, len(records)), measured, strict=True)):
-        for step, size in sizes:
+    measured = list(map(_read_measured, packed))
+    for place, (first, (_, moved, _)) in enumerate(zip(_firsts(steps, len(records)), measured, strict=True)):
+        for step, size in moved:
             if steps.owner[min(first + step, len(steps.owner) - 1)] == place:
                 steps.nbytes[first + step] = size
     metered = [
-        _metered(float(total_s), entries, is_failed="exception_text" in record)
-        for record, (_, _, (total_s, entries)) in zip(records, measured, strict=True)
+        _metered(total_s, entries, is_failed=place in failed)
+        for place, (_, _, (total_s, entries)) in enumerate(measured)
     ]
     return Executions(
-        keys=[record["key"] for record in records],
-        workers=[str(record["worker"]) for record in records],
-        threads=[thread_id(record.get("thread") or 0) for record in records],
-        errors={
-            place: error_text(str(records[place].get("exception_text") or "unknown error"))
-            for place in failed
-        },
+        keys=keys,
+        workers=list(map(str, workers)),
+        threads=[thread_id(thread or 0) for thread in threads],
+        errors={place: error_text(str(error or "unknown error")) for place, error in failed.items()},
         nbytes=possible_sizes(nbytes),
         correction=np.array([correction for correction, _, _ in measured], np.float64),
         cpu=np.minimum(
@@ -136,18 +137,32 @@ def _read(records: Sequence[_Record]) -> Executions:
 _Entries: TypeAlias = Sequence[tuple[str, str, float]]
 
 
-def _read_measured(record: _Record) -> tuple[float, list[tuple[int, float]], tuple[float, _Entries]]:
+def _read_measured(packed: bytes | None) -> tuple[float, list[tuple[int, float]], tuple[float, _Entries]]:
     """Return a task's correction, bytes of its transfers by step, and what it was metered."""
-    correction, sizes = math.nan, list[tuple[int, float]]()
-    metered: tuple[float, _Entries] = math.nan, ()
-    for place, value in record.get("measured") or ():
-        if not isinstance(value, list | tuple):
-            sizes.append((int(place), amount(value)))
-            continue
-        delay_s, total_s, entries = value
-        correction = math.nan if delay_s is None or not abs(delay_s) < DAY_S else float(delay_s)
-        metered = amount(total_s), [(key_text(name), str(unit), amount(n)) for name, unit, n in entries]
-    return correction, sizes, metered
+    if packed is None:
+        return math.nan, [], (math.nan, ())
+    delay_s, total_s, sizes, entries = unpacked(packed)
+    correction = math.nan if delay_s is None or not abs(delay_s) < DAY_S else float(delay_s)
+    moved = [(int(place), amount(size)) for place, size in zip(sizes[::2], sizes[1::2], strict=True)]
+    return (
+        correction,
+        moved,
+        (amount(total_s), [(*name, value) for name, value in _summed(entries).items()]),
+    )
+
+
+def _summed(entries: Sequence[Sequence[Any]]) -> dict[tuple[str, str], float]:
+    sums: dict[tuple[str, str], float] = {}
+    for label, value, unit in entries:
+        name = name_text(label), name_text(unit)
+        if len(sums) < _MAX_METRICS or name in sums:
+            sums[name] = sums.get(name, 0.0) + amount(float(value))
+    return sums
+
+
+def name_text(name: Any) -> str:
+    """Return a name that a task may have given to what it metered."""
+    return name if type(name) is str and len(name) <= _MAX_TEXT else key_text(name)[:_MAX_TEXT]
 
 
 def _cpu_s(entries: _Entries) -> float:
@@ -264,7 +279,7 @@ class Rows:
 
     def record(
         self,
-        records: Sequence[Mapping[str, Any]],
+        records: Sequence[_Record],
         runs_of: Callable[[Sequence[Hashable], Collection[int]], list[TrackedRun | None]],
     ) -> bool:
         """Record tasks that ended; False if some of the records could not be read."""
@@ -342,7 +357,7 @@ class Rows:
             self._recorder.warn(f"the clock of {worker} was set back: times of its tasks are uncertain")
 
     def record_attempts(
-        self, records: Sequence[Mapping[str, Any]], run_of: Callable[[Hashable], TrackedRun | None]
+        self, records: Sequence[_Record], run_of: Callable[[Hashable], TrackedRun | None]
     ) -> None:
         """Record failed attempts that are followed by others, and their activities."""
         executions, errors = read_executions(records)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from taskscope.model.errortext import describe
 from taskscope.model.tables.records import CLUSTER, ERRED, FINISHED, LOST
 from taskscope.record import GraphSource, Recorder, RunLog
-from taskscope.sources.cell import Cell, current_cell, current_execution
+from taskscope.sources.cell import Cell, calling_line, current_cell, current_execution
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
 from taskscope.sources.local.source import run_label
@@ -114,6 +114,8 @@ class TrackedRun:
     """Results of earlier runs, or scattered data, that its tasks need."""
     descendants: set[Hashable] = field(default_factory=set)
     """Tasks that its tasks submitted, whose failures are theirs to handle."""
+    functions: dict[str, str] = field(default_factory=dict)
+    """The user's functions that its tasks call, by names of groups."""
     coming: set[Hashable] = field(default_factory=set)
     """Requested keys of graphs that have not arrived."""
     skipped: set[Hashable] = field(default_factory=set)
@@ -298,7 +300,12 @@ def announce(
     run.data.update(sizes)
     requested = frozenset(key for key in kept if key in announced)
     source = GraphSource(
-        {**announced, **dict.fromkeys(sizes, ())}, requested, sizes, grows=True, spans=spans or {}
+        {**announced, **dict.fromkeys(sizes, ())},
+        requested,
+        sizes,
+        grows=True,
+        spans=spans or {},
+        functions=run.functions,
     )
     run.coming.difference_update(new)
     run.count()
@@ -310,17 +317,19 @@ def announce(
 
 
 class Origin(NamedTuple):
-    """Where work is submitted: label and cell of the submitting thread."""
+    """Where work is submitted: label, cell and line of the submitting thread."""
 
     label: str | None
     cell: Cell
     execution: str | None
     thread: int
+    line: str | None
 
     @classmethod
     def here(cls) -> Origin:
         """Return that of this thread."""
-        return cls(run_label.get(), current_cell(), current_execution(), threading.get_ident())
+        execution, thread = current_execution(), threading.get_ident()
+        return cls(run_label.get(), current_cell(), execution, thread, calling_line())
 
 
 class Computes:
@@ -406,7 +415,7 @@ class Computes:
                 log = self._recorder.begin()
                 log.label, log.scheduler, log.is_held_elsewhere = origin.label, CLUSTER, True
                 log.cell, log.execution_count, log.source_crc = origin.cell
-                log.execution, log.thread = origin.execution, origin.thread
+                log.execution, log.thread, log.called_from = origin.execution, origin.thread, origin.line
                 log.n_workers = n_threads
                 run = TrackedRun(log, submission.client, submission.call, submission.single, wake)
                 run.handed_over = submission.began
@@ -419,6 +428,7 @@ class Computes:
                 if submission.call is not None:
                     self._calls.setdefault(id(submission.call), []).append(run)
             self._going.add(run)
+            run.functions |= submission.functions
             run.log.note_graph(submission.graph_bytes, submission.largest_argument)
             if submission.is_retry:
                 for key in states:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -90,7 +90,7 @@ class Tasks:
         """The run of the last graph that was read."""
         self._unsettled: dict[TrackedRun, set[Hashable]] = {}
         """Tasks of new graphs that have not had to run."""
-        self._ended: list[Mapping[str, Any]] = []
+        self._ended: list[Sequence[Any]] = []
         """Records that are applied together."""
         self._ending: set[Hashable] = set()
         self._afterwards: list[Event] = []
@@ -263,7 +263,7 @@ class Tasks:
 
     @property
     def has_strangers(self) -> bool:
-        workers = (_field(event[1], "worker") for event in self._held if event[0] == "end")
+        workers = (event[2] for event in self._held if event[0] == "end")
         return any(event[0] == "workers" for event in self._held) or any(
             worker not in self._workers for worker in workers
         )
@@ -271,7 +271,7 @@ class Tasks:
     def _is_unsure(self, event: Event, retried: frozenset[Hashable]) -> bool:
         if event[0] not in _OF_TASKS:
             return False
-        key = _key(event)
+        key = event[1]
         task = self._tasks.get(key)
         return key in retried and (task is None or task.run not in self._runs)
 
@@ -279,16 +279,11 @@ class Tasks:
         kind, *details = event
         match kind:
             case "end":
-                (record,) = details
-                key = _field(record, "key")
-                if key in self._ending:
-                    self._flush()
-                self._retry_failed(key)
-                self._ended.append(record)
-                self._ending.add(key)
+                *record, since = details
+                self._take_end(record, since)
             case "attempt":
                 self._flush()
-                self._rows.record_attempts(details, self._attempted)
+                self._rows.record_attempts([details[:-1]], self._attempted)
             case "state":
                 self._take_state(event)
             case "lost":
@@ -306,6 +301,16 @@ class Tasks:
                 self._record_built(self._built, *map(float, details))
             case "tasks" if self._graph is not None:
                 self._read_tasks(self._graph, *details)
+
+    def _take_end(self, record: Sequence[Any], since: Any) -> None:
+        key = record[0]
+        if key in self._ending:
+            self._flush()
+        self._retry_failed(key)
+        self._ended.append(record)
+        self._ending.add(key)
+        if since is not None:
+            self._afterwards.append(["state", key, since, None, 0.0, False])
 
     def _take_state(self, event: Event) -> None:
         _, key, state, _, _, was_to_run = event
@@ -601,18 +606,3 @@ class Tasks:
                 name = split_key(key)[0]
                 groups[name] = (key, groups.get(name, (key, 0))[1] + 1)
             run.log.sent_counts = list(groups.values())
-
-
-def _key(event: Event) -> Hashable:
-    """Return the key of an event's task."""
-    return _field(event[1], "key") if event[0] in ("end", "attempt") else event[1]
-
-
-def _field(record: Any, name: str) -> Hashable:
-    """Return a field of a record as a key, None where it can be no key."""
-    value = record.get(name) if isinstance(record, Mapping) else None
-    try:
-        hash(value)
-    except TypeError:
-        return None
-    return value

@@ -122,7 +122,7 @@ def lose_events(world: World) -> None:
 
 
 def break_a_record(world: World) -> None:
-    world.tell(("end", {"key": "a-0"}), world.end("x-1"))
+    world.tell(("end", "a-0", *[None] * 7), world.end("x-1"))
 
 
 @pytest.mark.parametrize("lack", [lose_events, break_a_record])
