@@ -71,5 +71,5 @@ def test_cpu_and_memory_grow_while_a_cell_runs_and_are_true(lab: LabPage, shots:
     lab.wait_feed("!feed.active")
     lab.run_cell(3)
     canvas = lab.page.locator(".tsk-resources canvas")
-    expect(canvas).to_have_attribute("aria-label", re.compile(r"^At the end: CPU .*all? ?.*core"))
+    expect(canvas).to_have_attribute("aria-label", re.compile(r"^CPU, mean .*core"))
     lab.page.screenshot(path=shots / "resources-done.png")

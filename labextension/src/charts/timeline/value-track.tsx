@@ -58,6 +58,10 @@ export interface QuantitySpec {
   readonly limit?: number | null;
   /** The limit in words. */
   readonly ofLimit?: string;
+  /** The most since the sample before, where it is known better than by samples. */
+  readonly mostAt?: (i: number) => number;
+  /** Whether its mean says more of ended computes than its peak. */
+  readonly hasMean?: boolean;
   /** Whether a value is the mean of the time since the sample before. */
   readonly isMean?: boolean;
   /** How the legend shows it; left out: it is not in the legend. */
@@ -72,6 +76,8 @@ export interface Quantity extends QuantitySpec {
   readonly last: number | null;
   /** The most, and when; null: it was never known. */
   readonly peak: Peak | null;
+  /** Over the time between samples; null: it has none. */
+  readonly mean: number | null;
 }
 
 /** A line with the area under it. */
@@ -166,7 +172,7 @@ export abstract class ValueTrack implements Track {
   }
 
   head(): ComponentChildren {
-    return this.#values !== null && <div class="tsk-series-head">{this.#values.head}{this.#gauges().map(quantity => <Gauge {...quantity} />)}</div>;
+    return this.#values !== null && <div class="tsk-series-head">{this.#values.head}{this.#gauges().map(gauge => <Gauge {...gauge} />)}</div>;
   }
 
   foot(): ComponentChildren {
@@ -174,10 +180,9 @@ export abstract class ValueTrack implements Track {
       return null;
     }
     const { notes = [], foot } = this.#values;
-    const samples = this.#values.samples === undefined ? '' : this.#isOneSample ? trans.__('one sample') : this.growing ? '' : trans.__('gauges show the last sample');
     return (
       <div class="tsk-series-foot">
-        <p>{joined([samples, ...notes])}</p>
+        <p>{joined([this.#isOneSample ? trans.__('one sample') : '', ...notes])}</p>
         <Legend items={this.#legend()} />
         {foot}
       </div>
@@ -185,7 +190,8 @@ export abstract class ValueTrack implements Track {
   }
 
   title(): string {
-    return this.#values?.title ?? `${this.growing ? trans.__('Now') : trans.__('At the end')}: ${this.#gauges().map(gauge => `${gauge.name} ${gauge.format(gauge.last)}, ${detailOf(gauge)}`).join('; ')}`;
+    const gauges = this.#gauges().map(({ name, value, detail }) => `${name} ${value}, ${detail}`).join('; ');
+    return this.#values?.title ?? (this.growing ? trans.__('Now: %1', gauges) : gauges);
   }
 
   description(): string {
@@ -208,9 +214,9 @@ export abstract class ValueTrack implements Track {
     const { quantities = [], tables } = this.#values ?? {};
     const own: TextTable = {
       caption: this.label,
-      columns: [trans.__('Resource'), this.growing ? trans.__('Now') : trans.__('Last'), trans.__('Peak'), trans.__('Peak at'), trans.__('Limit')],
-      rows: quantities.filter(isShown).map(({ name, format, last, peak, ofLimit = '' }) =>
-        [name, format(last), format(peak?.value ?? null), peak === null ? '' : formatDuration(peak.timeS - this.zeroS), ofLimit])
+      columns: [trans.__('Resource'), ...(this.growing ? [trans.__('Now')] : []), trans.__('Mean'), trans.__('Peak'), trans.__('Peak at'), trans.__('Limit')],
+      rows: quantities.filter(isShown).map(({ name, format, last, mean, hasMean, peak, ofLimit = '' }) =>
+        [name, ...(this.growing ? [format(last)] : []), hasMean === true ? format(mean) : '', format(peak?.value ?? null), peak === null ? '' : formatDuration(peak.timeS - this.zeroS), ofLimit])
     };
     return [...(quantities.length === 0 ? [] : [own]), ...(tables?.() ?? [])];
   }
@@ -252,13 +258,25 @@ export abstract class ValueTrack implements Track {
     return range !== undefined && range[1] - range[0] < MIN_SAMPLES;
   }
 
-  #gauges(): readonly Quantity[] {
-    return this.#values?.quantities?.filter(({ limit }) => limit !== undefined) ?? [];
+  /** What runs shows the present; of what has ended the mean or the most says more. */
+  #gauges(): readonly GaugeProps[] {
+    const gauged = this.#values?.quantities?.filter(({ limit }) => limit !== undefined) ?? [];
+    return gauged.map(({ name: own, gauge: name = own, format, last, mean, hasMean, peak, limit, ofLimit = '' }) => {
+      const most = peak?.value ?? null;
+      const withPeak = { detail: trans.__('peak %1 · %2', format(most), ofLimit), peakShare: shareOf(most, limit) };
+      if (this.growing) {
+        return { name, value: format(last), share: shareOf(last, limit), ...withPeak };
+      }
+      return hasMean === true
+        ? { name: trans.__('%1, mean', name), value: format(mean), share: shareOf(mean, limit), ...withPeak }
+        : { name: trans.__('%1, peak', name), value: format(most), share: shareOf(most, limit), detail: ofLimit, peakShare: null };
+    });
   }
 
   #legend(): readonly LegendItem[] {
     const { quantities = [], legend = [] } = this.#values ?? {};
-    return [...quantities.flatMap(({ name, look, format, last }) => (look === undefined ? [] : [{ name, look, amount: format(last) }])), ...legend];
+    return [...quantities.flatMap(({ name, look, format, last, peak }) =>
+      (look === undefined ? [] : [{ name, look, amount: this.growing ? format(last) : trans.__('peak %1', format(peak?.value ?? null)) }])), ...legend];
   }
 
   #readings(timeS: number): readonly string[] {
@@ -300,16 +318,22 @@ export abstract class ValueTrack implements Track {
 
 /** What was measured of one thing. */
 export function quantityOf({ timeS, range: [from, to] }: Samples, spec: QuantitySpec): Quantity {
-  const { valueAt } = spec;
+  const { valueAt, mostAt = valueAt } = spec;
   const last = valueAt(to - 1);
   let peak: Peak | null = null;
+  let [sum, lengthS] = [0, 0];
   for (let i = from; i < to; i += 1) {
-    const value = valueAt(i);
-    if (peak === null ? !Number.isNaN(value) : value > peak.value) {
-      peak = { value, timeS: timeS[i] as number };
+    const [most, value] = [mostAt(i), valueAt(i)];
+    if (peak === null ? !Number.isNaN(most) : most > peak.value) {
+      peak = { value: most, timeS: timeS[i] as number };
+    }
+    if (i > from && !Number.isNaN(value)) {
+      const tookS = (timeS[i] as number) - (timeS[i - 1] as number);
+      sum += value * tookS;
+      lengthS += tookS;
     }
   }
-  return { ...spec, last: Number.isNaN(last) ? null : last, peak };
+  return { ...spec, last: Number.isNaN(last) ? null : last, peak, mean: lengthS > 0 ? sum / lengthS : null };
 }
 
 /** The time whose samples belong to some computes; those between two computes belong to the one before. */
@@ -328,8 +352,9 @@ function isShown({ limit, look, peak }: Quantity): boolean {
   return limit !== undefined || look !== undefined || peak !== null;
 }
 
-function detailOf({ format, peak, ofLimit = '' }: Quantity): string {
-  return trans.__('peak %1 · %2', format(peak?.value ?? null), ofLimit);
+/** What part of a limit a value is, 0 to 1; null: unknown. */
+function shareOf(value: number | null, limit: number | null | undefined): number | null {
+  return value !== null && typeof limit === 'number' && limit > 0 ? clamp(value / limit, 0, 1) : null;
 }
 
 /** The axis of bytes up to `most`, and up to their limit where that is not far. */
@@ -424,22 +449,28 @@ function drawMarks(brush: Brush, { limitBytes = null, namesFarLimit = false, pea
   }
 }
 
-function Gauge(quantity: Quantity): ComponentChildren {
-  const { name, gauge = name, format, last, peak, limit } = quantity;
-  const percentOf = (value: number | null | undefined): number | null => (typeof value === 'number' && typeof limit === 'number' && limit > 0 ? clamp((value / limit) * 100, 0, 100) : null);
-  const [percent, peakPercent] = [percentOf(last) ?? 0, percentOf(peak?.value)];
-  const [value, detail] = [format(last), detailOf(quantity)];
+interface GaugeProps {
+  readonly name: string;
+  readonly value: string;
+  readonly detail: string;
+  /** Parts of the limit, 0 to 1; null: unknown. */
+  readonly share: number | null;
+  readonly peakShare: number | null;
+}
+
+function Gauge({ name, value, detail, share, peakShare }: GaugeProps): ComponentChildren {
+  const percent = (share ?? 0) * 100;
   return (
     <div class="tsk-gauge">
       <div>
-        <span class="tsk-gauge-name">{gauge}</span><span class="tsk-gauge-value">{value}</span><span class="tsk-gauge-detail">{detail}</span>
+        <span class="tsk-gauge-name">{name}</span><span class="tsk-gauge-value">{value}</span><span class="tsk-gauge-detail">{detail}</span>
       </div>
       <div
-        class="tsk-gauge-bar" role="meter" aria-label={gauge} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(percent)}
+        class="tsk-gauge-bar" role="meter" aria-label={name} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(percent)}
         aria-valuetext={`${value}, ${detail}`}
       >
         <div class="tsk-gauge-fill" style={{ width: `${percent}%` }} />
-        <div class="tsk-gauge-mark" hidden={peakPercent === null} style={{ left: `${peakPercent ?? 0}%` }} />
+        <div class="tsk-gauge-mark" hidden={peakShare === null} style={{ left: `${(peakShare ?? 0) * 100}%` }} />
       </div>
     </div>
   );

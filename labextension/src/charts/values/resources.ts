@@ -38,7 +38,7 @@ export class ResourcesTrack extends ValueTrack {
       at: at => upperBound(timeS, range[1], at)
     };
     const cpu = quantityOf(samples, {
-      name: trans.__('CPU'), format: formatCpu, limit: 1, ofLimit: coresText(nCores), isMean: true,
+      name: trans.__('CPU'), format: formatCpu, limit: 1, ofLimit: coresText(nCores), isMean: true, hasMean: true,
       valueAt: i => (cpuPercent[i] as number) / 100 / (nCores ?? 1),
       copied: [trans.__('CPU (% of one core)'), i => cpuPercent[i]]
     });

@@ -64,7 +64,7 @@ export class WorkersTrack extends ValueTrack {
     const lastLimit = series.limitBytes[range[1] - 1] ?? NaN;
     const limit = Number.isNaN(lastLimit) ? (peakOf('limitBytes') ?? null) : lastLimit;
     const bytes = (name: string, valueAt: (i: number) => number, more: Partial<QuantitySpec>) => quantityOf(samples, { name, valueAt, format: formatBytes, ...more });
-    const cpu = quantityOf(samples, { name: trans.__('CPU'), gauge: trans.__('CPU of workers'), limit: 1, ofLimit: wholeCpu, format: formatCpu, valueAt: i => cpuAt(i) / 100 / (nThreads || 1) });
+    const cpu = quantityOf(samples, { name: trans.__('CPU'), gauge: trans.__('CPU of workers'), limit: 1, ofLimit: wholeCpu, hasMean: true, format: formatCpu, valueAt: i => cpuAt(i) / 100 / (nThreads || 1) });
     const memory = bytes(trans.__('Memory'), rssAt, { gauge: trans.__('Memory of workers'), limit, ofLimit: trans.__('limit %1', formatBytes(limit)) });
     const results = bytes(trans.__('Results'), managedAt, { look: 'tsk-results' });
     // Where results are measured larger than the process it is 0.

@@ -50,20 +50,20 @@ it('one sample is told in words, without a frame around a dot; two are drawn', (
   });
   expect(seen).toEqual([
     [['–', '1 GB'], ['one sample'], true, true],
-    [['75%', '3 GB'], ['gauges show the last sample · 3 processes; shared memory counted more than once'], false, true]
+    [['75%', '3 GB'], ['3 processes; shared memory counted more than once'], false, true]
   ]);
 });
 
 describe('numbers', () => {
-  it('are those of the last sample and of the peaks: CPU in parts of the available cores', () => {
+  it('of what has ended are the means and the peaks: CPU in parts of the available cores', () => {
     const { texts } = mounted(storeOf(SAMPLES, [RUN]));
     expect(texts('.tsk-resources td')).toEqual([
-      'CPU', '50%', '75%', '750 ms', '100% = all 2 cores available',
-      'Memory', '2.5 GB', '3 GB', '750 ms', 'limit 8 GB',
-      'Processes', '2', '3', '750 ms', ''
+      'CPU', '30%', '75%', '750 ms', '100% = all 2 cores available',
+      'Memory', '', '3 GB', '750 ms', 'limit 8 GB',
+      'Processes', '', '3', '750 ms', ''
     ]);
     expect(texts('.tsk-series-foot p')).toEqual([
-      'gauges show the last sample · 1 gap of 3 s without samples (striped); a memory peak in it was not seen · 2 processes; shared memory counted more than once'
+      '1 gap of 3 s without samples (striped); a memory peak in it was not seen · 2 processes; shared memory counted more than once'
     ]);
   });
 

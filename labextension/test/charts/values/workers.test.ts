@@ -38,13 +38,13 @@ it('adds up what workers said last, and a worker that has left counts no more', 
   expect(texts(el, 'option')).toEqual(['All workers (2)', 'worker a · tcp://10.0.0.1:4001', 'worker 7 · tls://10.0.0.2:4002']);
   // 150% + 90% of a core, of four threads; then a worker's CPU and results are unknown, and so are the sums.
   expect(rows(el)).toEqual([
-    ['CPU', '–', '60%', '750 ms', '100% = all 4 threads'],
-    ['Memory', '400 MB', '900 MB', '1.5 s', 'limit 4 GB'],
-    ['Results', '–', '500 MB', '750 ms', ''],
-    ['Unmanaged', '–', '300 MB', '750 ms', ''],
-    ['Spilled', '–', '200 MB', '750 ms', '']
+    ['CPU', '60%', '60%', '750 ms', '100% = all 4 threads'],
+    ['Memory', '', '900 MB', '1.5 s', 'limit 4 GB'],
+    ['Results', '', '500 MB', '750 ms', ''],
+    ['Unmanaged', '', '300 MB', '750 ms', ''],
+    ['Spilled', '', '200 MB', '750 ms', '']
   ]);
-  expect(texts(el, '.tsk-series-foot p, .tsk-series-foot li')).toEqual(['gauges show the last sample', 'Results–', 'Unmanaged–', 'Spilled–']);
+  expect(texts(el, '.tsk-series-foot p, .tsk-series-foot li')).toEqual(['', 'Resultspeak 500 MB', 'Unmanagedpeak 300 MB', 'Spilledpeak 200 MB']);
 });
 
 it('shows one worker where the person chooses it, and that it is gone', async () => {
@@ -55,12 +55,12 @@ it('shows one worker where the person chooses it, and that it is gone', async ()
   vi.runOnlyPendingTimers();
   expect(rows(el)).toEqual([
     ['CPU', '–', '45%', '750 ms', '100% = all 2 threads'],
-    ['Memory', '–', '500 MB', '750 ms', 'limit –'],
-    ['Results', '–', '400 MB', '750 ms', ''],
-    ['Unmanaged', '–', '100 MB', '750 ms', ''],
-    ['Spilled', '–', '200 MB', '750 ms', '']
+    ['Memory', '', '500 MB', '750 ms', 'limit –'],
+    ['Results', '', '400 MB', '750 ms', ''],
+    ['Unmanaged', '', '100 MB', '750 ms', ''],
+    ['Spilled', '', '200 MB', '750 ms', '']
   ]);
-  expect(texts(el, '.tsk-series-foot p, .tsk-series-foot li')).toEqual(['gauges show the last sample · gone', 'Results–', 'Unmanaged–', 'Spilled–']);
+  expect(texts(el, '.tsk-series-foot p, .tsk-series-foot li')).toEqual(['gone', 'Resultspeak 400 MB', 'Unmanagedpeak 100 MB', 'Spilledpeak 200 MB']);
 });
 
 it('tells what else workers meter where they do, and of all of them the most of any', async () => {

@@ -99,14 +99,14 @@ describe.each(['resources', 'cache'] as const)('%s', name => {
   });
 });
 
-it('gauges say now, peak and limit, to those who see and to those who do not', () => {
+it('gauges of what has ended say mean, peak and limit, to those who see and to those who do not', () => {
   const el = mounted('resources', SERIES);
   expect([...el.querySelectorAll('[role=meter]')].map(m => [m.getAttribute('aria-valuenow'), m.getAttribute('aria-valuetext')])).toEqual([
-    ['100', '100%, peak 100% · 100% = all 2 cores available'],
-    ['13', '1 GB, peak 2 GB · limit 8 GB']
+    ['75', '75%, peak 100% · 100% = all 2 cores available'],
+    ['25', '2 GB, limit 8 GB']
   ]);
   expect([...el.querySelectorAll('td')].map(cell => cell.textContent)).toEqual([
-    'CPU', '100%', '100%', '10 s', '100% = all 2 cores available', 'Memory', '1 GB', '2 GB', '5 s', 'limit 8 GB'
+    'CPU', '75%', '100%', '10 s', '100% = all 2 cores available', 'Memory', '', '2 GB', '5 s', 'limit 8 GB'
   ]);
 });
 
@@ -145,7 +145,7 @@ it('axes, gauges and words of a session are of what runs now, else of what ended
     held: { ...heldColumns([{ run: 1, at: 22, keys: 1, bytes: 10 }]), first: 2 }
   }));
   expect([before, said()]).toEqual([
-    ['peak 100% · 100% = all 2 cores available peak 2 GB · limit 8 GB', 'Peak 3 kB at 2 s: <b> 3 kB (100%)'],
+    ['peak 100% · 100% = all 2 cores available limit 8 GB', 'Peak 3 kB at 2 s: <b> 3 kB (100%)'],
     ['peak 20% · 100% = all 2 cores available peak 500 MB · limit 8 GB', 'Peak 10 B at 2 s: <b> 10 B (100%)']
   ]);
 });
