@@ -169,8 +169,6 @@ class Profile(Result):
 def profile(
     recording: RecordedData,
     prefix: str | None = None,
-    start_s: float | None = None,
-    stop_s: float | None = None,
     worker: str | None = None,
 ) -> Profile:
     """Return the calls of worker threads, from samples of their call stacks.
@@ -179,8 +177,6 @@ def profile(
     ----------
     prefix
         Only tasks of this prefix.
-    start_s, stop_s
-        Only samples of this time, in seconds after `started_at`, to the nearest second.
     worker
         Only this worker: the number of its process, or its address in a cluster.
 
@@ -190,9 +186,7 @@ def profile(
         If no task of such a prefix, or on such a worker, was recorded.
     """
     stacks = recording.stacks.of_tasks
-    start = -math.inf if start_s is None else start_s + recording.zero_s
-    stop = math.inf if stop_s is None else stop_s + recording.zero_s
-    chosen = (stacks.rows.start >= start) & (stacks.rows.start < stop)
+    chosen = np.ones(len(stacks.rows), bool)
     if prefix is not None:
         chosen &= _is(
             stacks.rows.prefix, stacks.prefixes, prefix, [g.prefix for g in recording.groups], "prefix"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -53,30 +53,22 @@ class WhatIf(Result):
 
     `workers` is None for as many as there were; `recorded_s` is the makespan of the recording. `makespan_s`
     is the estimate for a machine that is as busy with other programs as it was, `low_s` and `high_s` between
-    which it lies if durations scatter as they did (four times in five), `quiet_s` the estimate for a machine
-    without other programs, None where none used its cores. Bounds are `chain_s`, the longest chain of tasks
-    that need each other, and `work_s`, all task time over the workers; of several computes the sums.
-    `limited_by` keeps it from being shorter, see `Limit`. The band is from `n_replays` replays. `reason` is
-    why there is no answer, `notes` are assumptions.
+    which it lies if durations scatter as they did (four times in five). Bounds are `chain_s`, the longest
+    chain of tasks that need each other, and `work_s`, all task time over the workers; of several computes the
+    sums. `limited_by` keeps it from being shorter, see `Limit`. `reason` is why there is no answer, `notes`
+    are assumptions.
     """
 
     workers: int | None
     recorded_s: float
-    makespan_s: float | None
-    low_s: float | None
-    high_s: float | None
-    quiet_s: float | None
-    chain_s: float | None
-    work_s: float | None
-    limited_by: Limit | None
-    n_replays: int
-    reason: str | None
+    makespan_s: float | None = None
+    low_s: float | None = None
+    high_s: float | None = None
+    chain_s: float | None = None
+    work_s: float | None = None
+    limited_by: Limit | None = None
+    reason: str | None = None
     notes: tuple[str, ...] = ()
-
-    @classmethod
-    def unknown(cls, workers: int | None, recorded_s: float, reason: str) -> WhatIf:
-        """Return the reason why there is no answer."""
-        return cls(workers, recorded_s, None, None, None, None, None, None, None, 0, reason)
 
     def table(self) -> dict[str, list[object]]:
         """Return its values as one row."""
@@ -91,12 +83,8 @@ class WhatIf(Result):
             return f"cannot say, because {self.reason}"
         text = (
             f"{format_duration(self.makespan_s)} ({format_duration(self.low_s)} to "
-            f"{format_duration(self.high_s)})"
+            f"{format_duration(self.high_s)}) instead of {format_duration(self.recorded_s)}"
         )
-        if self.quiet_s is not None:
-            quiet = format_duration(self.quiet_s)
-            text += f" on a machine as busy as it was, {quiet} on a quiet one,"
-        text += f" instead of {format_duration(self.recorded_s)}"
         return text + (f"; limited by {_LIMITS[self.limited_by]}" if self.limited_by else "")
 
 
@@ -156,11 +144,11 @@ def what_if(
     factors = _factors(recording, workers, speed or {}, without)
     recorded_s, reason = makespan_of(recording, run), why_not(recording, run)
     if reason is not None:
-        return WhatIf.unknown(workers, recorded_s, reason)
+        return WhatIf(workers, recorded_s, reason=reason)
     schedules = schedules_of(recording, run)
     cases = [_Case(each, workers, factors[each.prefix]) for each in schedules]
     between_s = recorded_s - sum(each.recorded_s for each in schedules)
-    takes = [case.seconds(is_quiet=False) for case in cases]
+    takes = [case.seconds() for case in cases]
     makespan_s = between_s + sum(map(_Case.makespan_s, cases, takes))
     n_tasks = sum(map(len, schedules))
     n_replays = min(max(_MAX_STEPS // max(n_tasks, 1), _MIN_REPLAYS), _MAX_REPLAYS)
@@ -168,10 +156,7 @@ def what_if(
     doubts = [doubt for case in cases for doubt in [case.doubt()] if doubt]
     if doubts and high_s >= _NO_ANSWER * low_s:
         ends = f"it would take {format_duration(low_s)} or {format_duration(high_s)}"
-        return WhatIf.unknown(workers, recorded_s, f"{doubts[0]}: {ends}")
-    quiet_s = None
-    if any(case.load.is_crowded for case in cases):
-        quiet_s = between_s + sum(c.quiet().makespan_s(c.seconds(is_quiet=True)) for c in cases)
+        return WhatIf(workers, recorded_s, reason=f"{doubts[0]}: {ends}")
     chain_s = sum(longest_chain_s(case.schedule, s) for case, s in zip(cases, takes, strict=True))
     work_s = sum(float(s.sum()) / case.n_workers for case, s in zip(cases, takes, strict=True))
     has_lock = any(case.load.has_held_lock for case in cases)
@@ -186,20 +171,7 @@ def what_if(
     }
     limited_by = max(bounds, key=lambda name: bounds[name]) if n_tasks else "outside"
     notes = tuple(dict.fromkeys(note for case in cases for note in case.notes()))
-    return WhatIf(
-        workers,
-        recorded_s,
-        makespan_s,
-        low_s,
-        high_s,
-        quiet_s,
-        chain_s,
-        work_s,
-        limited_by,
-        n_replays,
-        None,
-        notes,
-    )
+    return WhatIf(workers, recorded_s, makespan_s, low_s, high_s, chain_s, work_s, limited_by, None, notes)
 
 
 def _band_s(
@@ -267,7 +239,6 @@ class _Case:
     schedule: Schedule
     workers: int | None
     factor: NDArray[np.float64]
-    is_quiet: bool = False
 
     @property
     def load(self) -> Load:
@@ -285,11 +256,7 @@ class _Case:
     @property
     def lag_s(self) -> NDArray[np.float64]:
         # A task that takes no time needs no dispatch either.
-        lag_s = np.where(self.factor == 0, 0.0, self.schedule.lag_s)
-        return lag_s / self.load.stretch if self.is_quiet else lag_s
-
-    def quiet(self) -> _Case:
-        return replace(self, is_quiet=True)
+        return np.where(self.factor == 0, 0.0, self.schedule.lag_s)
 
     def _replayed_s(self, seconds: NDArray[np.float64], lag_s: NDArray[np.float64]) -> float:
         return replayed_s(self.schedule, seconds, lag_s, self.workers if self.is_other else None)
@@ -299,21 +266,21 @@ class _Case:
 
     def cpu_bound_s(self) -> float:
         """Return how long the CPU time of the tasks takes at least on the cores that they can use."""
-        return self._cpu_sum_s() / max(self.load.capacity(is_quiet=self.is_quiet), 1e-3)
+        return self._cpu_sum_s() / max(self.load.capacity(is_quiet=False), 1e-3)
 
-    def seconds(self, *, is_quiet: bool) -> NDArray[np.float64]:
+    def seconds(self) -> NDArray[np.float64]:
         """Return how long each task would take."""
         load, schedule = self.load, self.schedule
         if not self.is_other:
-            return (schedule.takes_s if is_quiet else schedule.seconds) * self.factor
-        capacity = load.capacity(is_quiet=is_quiet)
+            return schedule.seconds * self.factor
+        capacity = load.capacity(is_quiet=False)
         cpu_s = np.nan_to_num(schedule.cpu_s) * self.factor
         alone = schedule.takes_s * self.factor
         if load.has_held_lock or load.ready is None:
             # Tasks that were in each other's way take less alone, and no less than their own CPU time.
             slowed = max(load.concurrency / capacity, 1.0) if self._is_contended(capacity) else 1.0
             alone = np.maximum(schedule.seconds * self.factor / slowed, np.minimum(cpu_s, alone))
-        if not is_quiet and load.is_crowded:
+        if load.is_crowded:
             alone = alone + np.minimum(cpu_s, alone) * (1 / max(load.got, 1e-3) - 1)
         alone = alone * (1 - schedule.at_lock)
         cpu_sum_s, alone_s = self._cpu_sum_s(), max(float(alone.sum()), 1e-9)
@@ -328,7 +295,7 @@ class _Case:
     def makespan_s(self, seconds: NDArray[np.float64], drawn: NDArray[np.int64] | None = None) -> float:
         """Return the makespan with these durations, or with the durations of drawn tasks."""
         bound_s, lag_s = 0.0, self.lag_s
-        if self.is_other or self.is_quiet:
+        if self.is_other:
             bound_s = max(self.cpu_bound_s(), self.load.lock_s) + self.schedule.outside_s
         if drawn is not None:
             seconds, lag_s = seconds[drawn], lag_s[drawn]
