@@ -120,8 +120,9 @@ def _group_progress(recording: RecordedData, run: int) -> Iterator[tuple[int, Pr
     graph, n = recording.graphs[run], len(recording.groups)
     statuses = task_statuses(recording, run)
     statuses[graph.data] = NO_ROW
-    of_status = [np.bincount(graph.group[statuses == code], minlength=n) for code in range(len(STATUSES))]
-    known = np.sum(of_status, axis=0)
+    of_status = np.array(
+        [np.bincount(graph.group[statuses == code], minlength=n) for code in range(len(STATUSES))]
+    )
     blocks = [block for block in recording.blocks if block.run == run]
     group = graph.group[np.concatenate([np.empty(0, np.int32), *(block.task for block in blocks)])]
     seconds = np.bincount(group, np.concatenate([np.empty(0), *(b.duration for b in blocks)]), n)
@@ -131,20 +132,16 @@ def _group_progress(recording: RecordedData, run: int) -> Iterator[tuple[int, Pr
     is_skipped[graph.skipped] = True
     skipped = np.bincount(graph.group[is_skipped & (statuses == NO_ROW)], minlength=n)
     planned = np.bincount(graph.group, minlength=n) - np.bincount(graph.group[graph.data], minlength=n)
-    total = planned - skipped if graph.known else np.maximum(planned - skipped, known)
-    again = np.bincount(group, minlength=n) - known
-    for i in np.flatnonzero(total + skipped).tolist():
-        counts = [int(of[i]) for of in of_status]
+    again = np.bincount(group, minlength=n) - of_status.sum(axis=0)
+    for i in np.flatnonzero(planned).tolist():
         yield (
             i,
-            PrefixProgress(
+            PrefixProgress.of_counts(
                 run,
                 recording.groups[i].prefix,
-                total=int(total[i]),
-                finished=counts[FINISHED],
-                erred=counts[ERRED],
-                running=counts[RUNNING],
-                interrupted=counts[INTERRUPTED] + counts[LOST],
+                of_status[:, i].tolist(),
+                planned=int(planned[i] - skipped[i]),
+                is_counted=graph.known,
                 duration_s=float(seconds[i]),
                 skipped=int(skipped[i]),
                 again=int(again[i]),

@@ -127,34 +127,23 @@ def _by_group(
     state: RunState, groups: Sequence[Group], in_flight: Mapping[int, int]
 ) -> Iterator[PrefixProgress]:
     off = state.deductions
-    is_old = state.log is not None and bool(state.log.sent_counts)
     planned_groups = {group for group, n in state.graph.totals.items() if n > 0}
     for group in sorted(planned_groups | set(state.ended) | set(in_flight)):
         ended = state.ended.get(group) or GroupSums.zero()
         # A row may be replaced before it was folded itself.
         counts = [max(n - off.superseded(group, status), 0) for status, n in enumerate(ended.counts)]
-        finished, erred, interrupted, lost, _ = counts
-        running = in_flight.get(group, 0)
-        # While a large graph is still being counted, a prefix has at least the tasks seen of it.
-        planned = max(state.graph.totals[group] - off.skipped[group], 0)
-        seen = finished + erred + interrupted + lost + running
-        total = planned if state.graph.is_counted else max(planned, seen)
-        finished = min(finished, total)
-        erred = min(erred, total - finished)
-        if is_old:
-            # Tasks that ended after the scheduler's answer are in flight no more.
-            running = min(running, total - finished - erred)
-        yield PrefixProgress(
+        again = sum(ended.counts) - sum(counts)
+        counts[RUNNING] = in_flight.get(group, 0)
+        yield PrefixProgress.of_counts(
             state.run.run,
             groups[group].prefix,
-            total,
-            finished,
-            erred,
-            running,
-            interrupted=max(min(interrupted + lost, total - finished - erred - running), 0),
+            counts,
+            planned=state.graph.totals[group] - off.skipped[group],
+            # While a large graph is still being counted, a prefix has at least the tasks seen of it.
+            is_counted=state.graph.is_counted,
             duration_s=ended.duration_s,
             skipped=off.skipped[group],
-            again=sum(ended.counts) - sum(counts),
+            again=again,
             first_s=ended.first_s,
         )
 

@@ -330,6 +330,33 @@ class PrefixProgress:
         float | None, About("When the first one of which there is a row began.", unit="s", is_time=True)
     ] = None
 
+    @classmethod
+    def of_counts(
+        cls,
+        run: int,
+        prefix: str,
+        counts: Sequence[int],
+        *,
+        planned: int,
+        is_counted: bool,
+        duration_s: float,
+        skipped: int,
+        again: int,
+        first_s: float | None,
+    ) -> PrefixProgress:
+        """Return the progress of tasks with these `counts` by status, of `planned` ones.
+
+        Without `is_counted` there may be more of them. Counts of a cluster arrive apart and may be of
+        different moments, so that their sum is kept within the total.
+        """
+        total = max(planned, 0) if is_counted else max(planned, sum(counts))
+        finished = min(counts[FINISHED], total)
+        erred = min(counts[ERRED], total - finished)
+        running = min(counts[RUNNING], total - finished - erred)
+        interrupted = min(counts[INTERRUPTED] + counts[LOST], total - finished - erred - running)
+        ends = finished, erred, running, interrupted
+        return cls(run, prefix, total, *ends, duration_s, None, skipped, again, first_s)
+
     @property
     def ahead(self) -> int:
         return max(self.total - self.finished - self.erred - self.interrupted - self.running, 0)
