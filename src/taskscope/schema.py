@@ -103,6 +103,10 @@ class Table:
     key: tuple[str, ...] = ()
     page: bool = True
     file: bool = True
+    public: bool = False
+    """Whether users get its records, without internal columns, as a table of the same name."""
+    record: type[Any] | None = None
+    """The class of its rows, where a recording has them as records."""
 
 
 def marked(tables: Iterable[Table], mark: Literal["page", "file"]) -> dict[str, Table]:

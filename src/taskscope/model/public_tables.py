@@ -1,6 +1,7 @@
 """The tables of a recording as columns: `taskscope.Recording.to_pandas` returns them.
 
-`TABLES` declares them, and ``docs/tables.md`` is made of it. Times are seconds after `Recording.started_at`;
+Tables of records are declared in `streams`, those that join several tables here; ``docs/tables.md`` is made
+of `TABLES`. Times are seconds after `Recording.started_at`;
 unknown values are ``NaN`` or ``None``, never 0. A key that is a string stays as it is, any other is its
 ``repr``.
 """
@@ -10,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Steal, Transfer
+from taskscope.model.streams import ALL, RECORDS
+from taskscope.model.tables.activities import ACTIVITIES, ActivityRows
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import Measured, RowBlock
-from taskscope.model.tables.process import PeakLine, ResourceRows
-from taskscope.model.tables.records import FLAGS, Group, Lane, Message, Run
-from taskscope.model.tables.stacks import LineRows, MeasuredLine
-from taskscope.model.tables.workers import Metric, WorkerSample
+from taskscope.model.tables.process import ResourceRows
+from taskscope.model.tables.records import FLAGS, Group, Lane, Run
+from taskscope.model.tables.stacks import LineRows
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
 
@@ -47,11 +49,6 @@ _OF_TASKS = tuple(
 """Columns of a task besides its times; later declarations are later columns."""
 
 _DECLARED = (
-    Table(
-        name="runs",
-        meaning="One row for each compute.",
-        columns=_public(Run),
-    ),
     Table(
         name="tasks",
         meaning="One row each time that a task ended, or was in flight when the recording was taken.",
@@ -96,19 +93,6 @@ _DECLARED = (
         ),
     ),
     Table(
-        name="transfers",
-        meaning="One row for each time that data went between workers, as logged by the one that received it "
-        "and by the one that sent it. Where workers do not give out their logs, there are the received ones "
-        "only, without their bytes.",
-        columns=_public(Transfer),
-    ),
-    Table(
-        name="steals",
-        meaning="One row for each task that a cluster's scheduler wanted to move from a worker where it "
-        "waited to one with less to do. Empty where the scheduler does not let itself be observed.",
-        columns=_public(Steal),
-    ),
-    Table(
         name="resources",
         meaning="One row for each sample of this process and its children.",
         columns=(
@@ -124,12 +108,6 @@ _DECLARED = (
         name="workers",
         meaning="One row for each sample of a worker of a cluster.",
         columns=_sampled(WorkerSample),
-    ),
-    Table(
-        name="metrics",
-        meaning="One row for each activity that a worker of a cluster metered in executing tasks of a "
-        "prefix. What tasks of other clients took that have the same prefix, and ran meanwhile, is in it.",
-        columns=_public(Metric),
     ),
     Table(
         name="cache",
@@ -187,31 +165,19 @@ _DECLARED = (
         ),
     ),
     Table(
-        name="measured_lines",
-        meaning="One row for each source line of a function that was named (`lines=[f]`), in each task. "
-        "Times have what a line called in them, so they add up within a function, not over all rows.",
-        columns=_public(MeasuredLine),
-    ),
-    Table(
-        name="peak_lines",
-        meaning="One row for each source line that had allocated memory for a task when most was allocated "
-        "(`memory=True`), the largest first; the last rows are what no task had.",
-        columns=_public(PeakLine),
-    ),
-    Table(
         name="dependencies",
         meaning="One row for each result that a task needs.",
         columns=(_RUN, _KEY, derived("dependency", "text", "The key of what it needs.")),
     ),
-    Table(
-        name="messages",
-        meaning=(
-            "What was dropped, restored or estimated, and what became of workers of a cluster: each time "
-            "that one came, paused, was retired, died…"
-        ),
-        columns=_public(Message),
-    ),
 )
 
-TABLES: Mapping[str, Table] = {table.name: table for table in _DECLARED}
+_OF_RECORDS = {
+    name: replace(table, columns=_public(RECORDS[name])) for name, table in ALL.items() if table.public
+}
+
+TABLES: Mapping[str, Table] = {
+    "runs": _OF_RECORDS["runs"],
+    **{table.name: table for table in _DECLARED},
+    **_OF_RECORDS,
+}
 """The tables of a recording, by name."""

@@ -99,6 +99,8 @@ class RecordedData:
         """
         if name not in TABLES:
             raise UnknownNameError(unknown_name("table", name, TABLES))
+        if name not in _BUILDERS:
+            return _of_records(TABLES[name].columns, getattr(self, name), self.zero_s)
         columns = _BUILDERS[name](self)
         return {c.name: columns[c.name] for c in TABLES[name].columns}
 
@@ -148,10 +150,6 @@ def _values(column: Column, values: list[Any], zero_s: float) -> NDArray[Any]:
     if column.kind == "texts":
         values = ["; ".join(texts) for texts in values]
     return np.array(values, column.dtype) if None not in values else text_column(values)
-
-
-def _runs(recording: RecordedData) -> Columns:
-    return _of_records(TABLES["runs"].columns, recording.runs, recording.zero_s)
 
 
 def _key_texts(graph: GraphColumns, groups: Sequence[str]) -> NDArray[np.object_]:
@@ -254,10 +252,6 @@ def _transfers(recording: RecordedData) -> Columns:
     return _of_records(TABLES["transfers"].columns, logged, recording.zero_s)
 
 
-def _steals(recording: RecordedData) -> Columns:
-    return _of_records(TABLES["steals"].columns, recording.steals, recording.zero_s)
-
-
 def _unlogged(recording: RecordedData) -> Iterator[Transfer]:
     """Yield transfers that workers received and have no log of."""
     columns = recording.activities
@@ -288,19 +282,6 @@ def _resources(recording: RecordedData) -> Columns:
 
 def _workers(recording: RecordedData) -> Columns:
     return _of_records(TABLES["workers"].columns, recording.workers, recording.zero_s)
-
-
-def _metrics(recording: RecordedData) -> Columns:
-    return _of_records(TABLES["metrics"].columns, recording.metrics, recording.zero_s)
-
-
-def _measured_lines(recording: RecordedData) -> Columns:
-    columns = TABLES["measured_lines"].columns
-    return _of_records(columns, recording.measured_lines, recording.zero_s)
-
-
-def _peak_lines(recording: RecordedData) -> Columns:
-    return _of_records(TABLES["peak_lines"].columns, recording.peak_lines, recording.zero_s)
 
 
 def _cache(recording: RecordedData) -> Columns:
@@ -396,26 +377,16 @@ def _join(parts: Sequence[NDArray[np.generic]], dtype: type) -> NDArray[np.gener
     return np.concatenate([np.empty(0, dtype), *parts])
 
 
-def _messages(recording: RecordedData) -> Columns:
-    return _of_records(TABLES["messages"].columns, recording.messages, recording.zero_s)
-
-
 _BUILDERS: Mapping[str, Callable[[RecordedData], Columns]] = {
-    "runs": _runs,
     "tasks": _tasks,
     "activities": _activities,
     "transfers": _transfers,
-    "steals": _steals,
     "resources": _resources,
     "workers": _workers,
-    "metrics": _metrics,
     "cache": _cache,
     "holdings": _holdings,
     "lines": _lines,
-    "measured_lines": _measured_lines,
-    "peak_lines": _peak_lines,
     "dependencies": _dependencies,
-    "messages": _messages,
 }
 
 

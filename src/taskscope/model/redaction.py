@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from taskscope.errors import OptionError
 from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData
+from taskscope.model.streams import RECORDS
 from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.records import Lane, Run
 from taskscope.model.tables.stacks import StackColumns
@@ -120,11 +121,6 @@ class Redaction:
 NOTHING = Redaction(str, str, str)
 """Leaves all texts as they are."""
 
-_RECORDS = (
-    *("runs", "groups", "lanes", "messages", "totals", "workers", "metrics"),
-    *("measured_lines", "peak_lines", "transfers", "steals"),
-)
-
 
 def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData:
     """Return the recording as it may leave the machine; credentials in URLs are always hidden.
@@ -135,7 +131,9 @@ def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData
     """
     redaction = Redaction.of(redact)
     sources = tuple(map(redaction.source, recording.activities.sources))
-    records: dict[str, Any] = {name: redaction.records(getattr(recording, name)) for name in _RECORDS}
+    records: dict[str, Any] = {
+        name: redaction.records(getattr(recording, name)) for name in (*RECORDS, "workers")
+    }
     return replace(
         recording,
         **records,

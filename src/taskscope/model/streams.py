@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Steal, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
@@ -64,6 +64,31 @@ def _of_keys(name: str, meaning: str, *columns: Column, page: bool = False) -> T
     return Table(name=name, meaning=meaning, columns=(_KEY, *columns), page=page)
 
 
+def _of_records(
+    name: str,
+    record: type,
+    meaning: str,
+    *columns: Column,
+    mode: Mode = "append",
+    key: tuple[str, ...] = (),
+    page: bool = False,
+    public: bool = True,
+) -> Table:
+    """Declare a table of records; `columns` are instead of those of the same names, or besides."""
+    changed = {column.name: column for column in columns}
+    own = [changed.pop(column.name, column) for column in _all(record)]
+    return Table(
+        name=name,
+        meaning=meaning,
+        record=record,
+        mode=mode,
+        key=key,
+        page=page,
+        public=public,
+        columns=(*own, *changed.values()),
+    )
+
+
 def _of_file(name: str, meaning: str, *columns: Column, mode: Mode = "append") -> Table:
     return Table(name=name, meaning=meaning, mode=mode, columns=columns, page=False)
 
@@ -107,23 +132,26 @@ _DECLARED = (
         mode="restart",
         columns=(_TEXT,),
     ),
-    Table(
-        name="messages",
-        meaning="What was dropped, restored or estimated, and what became of workers.",
+    _of_records(
+        "messages",
+        Message,
+        "What was dropped, restored or estimated, and what became of workers of a cluster: each time "
+        "that one came, paused, was retired, died…",
+        *_optional(shown(Message, "time_s")),
         mode="restart",
-        columns=(*_optional(shown(Message, "time_s")), *_all(Message, "time_s")),
+        page=True,
     ),
-    Table(name="groups", meaning="Task groups.", columns=_all(Group)),
-    Table(name="lanes", meaning="Rows of the Gantt chart.", columns=_all(Lane)),
-    Table(
-        name="runs",
-        meaning="Computes.",
+    _of_records("groups", Group, "Task groups.", page=True, public=False),
+    _of_records("lanes", Lane, "Rows of the Gantt chart.", page=True, public=False),
+    _of_records(
+        "runs",
+        Run,
+        "One row for each compute.",
+        *_optional(shown(Run, "start_s")),
+        derived("metric", "text", "The name of the user's cache metric.", optional=True),
         mode="by key",
         key=("run",),
-        columns=(
-            *(replace(c, optional=c.optional or c.name == "start_s") for c in columns_of(Run)),
-            derived("metric", "text", "The name of the user's cache metric.", optional=True),
-        ),
+        page=True,
     ),
     Table(
         name="graphs",
@@ -306,15 +334,33 @@ _DECLARED = (
         key=("run", "prefix", "activity"),
         columns=tuple(shown(Metric, name) for name in ("run", "prefix", "activity", "seconds")),
     ),
-    _of_file("metrics", "What workers metered of executing tasks.", *_exact(*columns_of(Metric))),
-    _of_file("transfers", "What workers logged of data sent.", *_all(Transfer, "keys")),
+    _of_records(
+        "metrics",
+        Metric,
+        "One row for each activity that a worker of a cluster metered in executing tasks of a "
+        "prefix. What tasks of other clients took that have the same prefix, and ran meanwhile, is in it.",
+        *_exact(*columns_of(Metric)),
+    ),
+    _of_records(
+        "transfers",
+        Transfer,
+        "One row for each time that data went between workers, as logged by the one that received it "
+        "and by the one that sent it. Where workers do not give out their logs, there are the received ones "
+        "only, without their bytes.",
+    ),
     _of_file(
         "transfer_keys",
         "Keys of results that were sent.",
         _whole("transfer", "The row of the transfer.", refers="transfers.id"),
         replace(_TEXT, meaning="The key."),
     ),
-    _of_file("steals", "Tasks that were to go to another worker.", *_exact(*columns_of(Steal))),
+    _of_records(
+        "steals",
+        Steal,
+        "One row for each task that a cluster's scheduler wanted to move from a worker where it "
+        "waited to one with less to do. Empty where the scheduler does not let itself be observed.",
+        *_exact(*columns_of(Steal)),
+    ),
     _of_file("functions", "Functions on call stacks.", *columns_of(Function)),
     _of_file(
         "calls",
@@ -349,13 +395,21 @@ _DECLARED = (
         ),
         *_exact(*_all(LineRows, "run", "prefix", "worker", "function")),
     ),
-    _of_file("measured_lines", "Lines of named functions, in each task.", *_exact(*columns_of(MeasuredLine))),
-    _of_file("peak_lines", "Memory allocated at the peak, by task and line.", *columns_of(PeakLine)),
-    _of_file(
-        "totals",
-        "Exact totals of groups.",
-        *_all(GroupTotal, "duration_s", "cpu_s", "result_bytes"),
-        *_exact(*(shown(GroupTotal, name) for name in ("duration_s", "cpu_s", "result_bytes"))),
+    _of_records(
+        "measured_lines",
+        MeasuredLine,
+        "One row for each source line of a function that was named (`lines=[f]`), in each task. "
+        "Times have what a line called in them, so they add up within a function, not over all rows.",
+        *_exact(*columns_of(MeasuredLine)),
+    ),
+    _of_records(
+        "peak_lines",
+        PeakLine,
+        "One row for each source line that had allocated memory for a task when most was allocated "
+        "(`memory=True`), the largest first; the last rows are what no task had.",
+    ),
+    _of_records(
+        "totals", GroupTotal, "Exact totals of groups.", *_exact(*columns_of(GroupTotal)), public=False
     ),
 )
 
@@ -367,3 +421,6 @@ PAGE: Mapping[str, Table] = marked(_DECLARED, "page")
 
 FILE: Mapping[str, Table] = marked(_DECLARED, "file")
 """The tables of files, by name."""
+
+RECORDS: Mapping[str, type[Any]] = {name: t.record for name, t in ALL.items() if t.record is not None}
+"""The classes of the tables of records that a recording has, by name."""

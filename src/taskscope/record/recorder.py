@@ -11,7 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,13 +105,14 @@ class Recorder:
         self.activities = ActivityLog()
         self.workers: RecentLog[WorkerSample] = RecentLog(_MAX_WORKER_SAMPLES)
         self.steals: RecentLog[Steal] = RecentLog(_MAX_STEALS)
+        self.events: Mapping[str, RecentLog[Any]] = {"steals": self.steals}
+        """Logs of records that pages, files and recordings get as they are, by the names of their tables."""
         self.metered = MetricLog(self.warn)
         self.stacks = StackLog(self.now_s)
         self.measured_lines = MeasuredLineLog()
         self.peak_lines = PeakLineLog()
         self.tasks = TaskLog(_checked(max_tasks))
-        self._groups = GroupTable()
-        self._lanes = LaneTable(os.getpid())
+        self._groups, self._lanes = GroupTable(), LaneTable(os.getpid())
         self._run_ids = itertools.count()
         self._runs = RunTable()
         self._intake = Intake(
@@ -408,6 +409,9 @@ class Recorder:
             now_s = self.now_s()
             in_flight = without_ended(running, self.tasks.parts_since(cursor, sys.maxsize)[1], now_s)
             until_s = math.inf if stop_s is None else stop_s
+            events: dict[str, Any] = {
+                name: log.between(numbers, start_s, until_s) for name, log in self.events.items()
+            }
             return RecordedData(
                 started_at=self.started_at + timedelta(seconds=start_s),
                 zero_s=start_s,
@@ -425,12 +429,12 @@ class Recorder:
                 stacks=self.stacks.between(first_run, last_run),
                 activities=self.activities.columns(graphs.keys()),
                 transfers=self.activities.transfers(start_s, stop_s),
-                steals=tuple(s for s in self.steals if s.run in numbers),
                 holdings=self._cache_rows_between(first_run, last_run, until_s),
-                workers=tuple(w for w in self.workers if start_s <= w.time_s <= until_s),
+                workers=self.workers.between(numbers, start_s, until_s),
                 metrics=self.metered.between(first_run, last_run),
                 measured_lines=self.measured_lines.between(first_run, last_run),
                 peak_lines=self.peak_lines.between(first_run, last_run),
+                **events,
             )
 
     def _in_flight(
@@ -454,7 +458,8 @@ class Recorder:
             self.holdings.clear()
             self.activities.clear()
             self.workers.clear()
-            self.steals.clear()
+            for log in self.events.values():
+                log.clear()
             self.metered.clear()
             self.stacks.clear()
             self.measured_lines.clear()

@@ -56,7 +56,7 @@ def record_columns(table: str, records: Sequence[object], fit: Fit) -> dict[str,
     """Return the fields of records that are columns of the table."""
     columns: dict[str, Any] = {}
     for column in ALL[table].columns:
-        if records and not hasattr(records[0], column.name):
+        if not (column.page or column.file) or (records and not hasattr(records[0], column.name)):
             continue
         values = [getattr(record, column.name) for record in records]
         if column.choices:

@@ -18,6 +18,7 @@ from taskscope.record import Recorder
 from taskscope.record.progress import ProgressReader
 from taskscope.record.recorder import NewTasks
 from taskscope.record.tables.log import Reader
+from taskscope.record.tables.recent import is_within
 from taskscope.record.tables.stacklog import StackPlace
 from taskscope.record.writers.graph import GraphPart, GraphPlace, ResultEvent
 from taskscope.wire.columns import Columns, stack_columns
@@ -62,8 +63,8 @@ class NewRows:
             "cache": recorder.holdings if writer.has_graphs else recorder.held,
             "activities": recorder.activities,
             "worker_samples": recorder.workers,
-            "steals": recorder.steals,
             "transfers": recorder.activities.logged,
+            **recorder.events,
         }
         self._logs = {name: Reader(log, _MAX_ROWS) for name, log in logs.items() if name in writer.tables}
         if writer.has_graphs:
@@ -238,7 +239,8 @@ class NewRows:
             case "transfers":
                 writer.add_transfers(self._hidden(t for t in rows if t.stop_s >= start_s))
             case _:
-                writer.add_records(name, self._hidden(row for row in rows if row.run in self._runs))
+                mine = (row for row in rows if is_within(row, self._runs, start_s, math.inf))
+                writer.add_records(name, self._hidden(mine))
 
     def _add_activities(self, rows: ActivityRows, first: int | None) -> None:
         if len(rows):

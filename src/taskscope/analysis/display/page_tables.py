@@ -15,7 +15,7 @@ from taskscope.analysis.cluster import seconds_by_prefix
 from taskscope.analysis.totals import prefix_progress
 from taskscope.codec import TICK_S, Encoder
 from taskscope.model.recording import RecordedData
-from taskscope.model.streams import PAGE
+from taskscope.model.streams import PAGE, RECORDS
 from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.cache_usage import CacheRows, TimeBins
 from taskscope.model.tables.columns import GraphColumns, RowBlock
@@ -231,6 +231,10 @@ def write(recording: RecordedData, file: BinaryIO) -> None:
     _write(recording, writer)
 
 
+_FIRST = {"runs", "messages", "groups", "lanes", "transfers"}
+"""Tables of records that others refer to, or that are written with others."""
+
+
 def _write(recording: RecordedData, writer: FrameWriter) -> None:
     ended, in_flight = list(map(_ended, recording.blocks)), list(map(_in_flight, recording.blocks))
     writer.state = {
@@ -260,7 +264,7 @@ def _write(recording: RecordedData, writer: FrameWriter) -> None:
         writer.add_activities(replace(recording.activities.rows, group=activity_groups(recording)))
     writer.add_workers(recording.workers)
     writer.add_transfers(recording.transfers)
-    for table in ("steals", "metrics", "measured_lines", "peak_lines", "totals"):
+    for table in (name for name in RECORDS if name not in _FIRST):
         writer.add_records(table, getattr(recording, table))
     writer.add_records("seconds", seconds_by_prefix(recording))
     writer.add_progress(prefix_progress(recording))

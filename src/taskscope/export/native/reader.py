@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from os import PathLike
@@ -39,8 +39,8 @@ from taskscope.export.native.columns import (
 )
 from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData
-from taskscope.model.streams import FILE
-from taskscope.model.tables.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Steal, Transfer
+from taskscope.model.streams import FILE, RECORDS
+from taskscope.model.tables.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import (
     MEASURED,
@@ -50,13 +50,10 @@ from taskscope.model.tables.columns import (
     round_down_f4,
     stored_measures,
 )
-from taskscope.model.tables.process import PeakLine, ResourceRows
+from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import (
     INTERRUPTED,
     RUNNING,
-    Group,
-    GroupTotal,
-    Lane,
     Message,
     Run,
     join_flags,
@@ -66,11 +63,10 @@ from taskscope.model.tables.stacks import (
     NO_STACKS,
     Function,
     LineRows,
-    MeasuredLine,
     StackColumns,
     StackRows,
 )
-from taskscope.model.tables.workers import Metric, WorkerSample
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.schema import Column, columns_of
 
 if TYPE_CHECKING:
@@ -91,10 +87,7 @@ _MOST_S = 3e9
 _TABLES = {name: table for name, table in FILE.items() if name not in {"progress", "seconds"}}
 """The tables that a recording is made of; it works the others out of them."""
 
-_RECORDS = {
-    "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "steals", "metrics",
-    "functions", "measured_lines", "peak_lines", "totals",
-}  # fmt: skip
+_OF_RECORDS = {*RECORDS, "workers", "worker_samples", "functions"}
 
 
 def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | None = None) -> RecordedData:
@@ -179,7 +172,7 @@ class _Tables:
         for name, section in batch.items():
             columns = section.columns
             n = len(next(iter(columns.values())))
-            self._budget.charge(n * (_RECORD_BYTES if name in _RECORDS else 0))
+            self._budget.charge(n * (_RECORD_BYTES if name in _OF_RECORDS else 0))
             match FILE[name].mode:
                 case "by key":
                     self._replace(name, columns, n)
@@ -251,28 +244,23 @@ class _Tables:
         blocks += self._blocks(
             keys, self._in_flight(tasks, now_s, RUNNING if problem is None else INTERRUPTED)
         )
+        records: dict[str, Any] = {
+            name: tuple(self._records(name, record)) for name, record in RECORDS.items() if name != "runs"
+        }
+        records |= {"runs": tuple(self._runs.values()), "transfers": self._transfers(records["transfers"])}
         recording = RecordedData(
             started_at=self._head["started_at"],
             zero_s=self._head["zero_s"],
-            runs=tuple(self._runs.values()),
-            groups=tuple(self._records("groups", Group)),
-            lanes=tuple(self._records("lanes", Lane)),
+            **records,
             blocks=tuple(blocks),
             graphs=graphs,
             resources=self._resources(),
-            messages=tuple(self._records("messages", Message)),
-            totals=tuple(self._records("totals", GroupTotal)),
             now_s=now_s,
             dropped=self._dropped(problem, tasks.n),
             metadata=self._metadata(),
             stacks=self._stacks(),
             activities=self._activities(keys),
-            transfers=self._transfers(),
-            steals=tuple(self._records("steals", Steal)),
             workers=tuple(self._worker_samples()),
-            metrics=tuple(self._records("metrics", Metric)),
-            measured_lines=tuple(self._records("measured_lines", MeasuredLine)),
-            peak_lines=tuple(self._records("peak_lines", PeakLine)),
             holdings=holdings,
             unknown=frozenset(self._texts("unknown", "name")),
         )
@@ -434,7 +422,7 @@ class _Tables:
         sources = tuple(self._texts("sources", "text"))
         return ActivityColumns(rows, sources, int(self._state["n_activities_dropped"]))
 
-    def _transfers(self) -> tuple[Transfer, ...]:
+    def _transfers(self, transfers: Sequence[Transfer]) -> tuple[Transfer, ...]:
         keys: dict[int, list[str]] = defaultdict(list)
         for number, text in zip(
             self._column("transfer_keys", "transfer").tolist(),
@@ -443,8 +431,7 @@ class _Tables:
         ):
             keys[number].append(text)
         return tuple(
-            replace(transfer, keys=tuple(keys.get(number, ())))
-            for number, transfer in enumerate(self._records("transfers", Transfer))
+            replace(transfer, keys=tuple(keys.get(number, ()))) for number, transfer in enumerate(transfers)
         )
 
     def _worker_samples(self) -> Iterator[WorkerSample]:

@@ -82,7 +82,8 @@ class Transfer:
     ]
     n_keys: Annotated[int, About("How many results; 0 where only the receiving task reported it.")]
     keys: Annotated[
-        tuple[str, ...], About("The keys of some of them; in a user's table joined by semicolons.")
+        tuple[str, ...],
+        About("The keys of some of them; in a user's table joined by semicolons.", page=False, file=False),
     ]
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import count
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 _T = TypeVar("_T")
 
@@ -45,9 +45,18 @@ class RecentLog(Generic[_T]):
     def joined(self, parts: Sequence[list[_T]]) -> list[_T]:
         return [record for part in parts for record in part]
 
+    def between(self, runs: Container[int], start_s: float, until_s: float) -> tuple[_T, ...]:
+        """Return the records of these runs, or where they are of no run, of this time."""
+        return tuple(record for record in self if is_within(record, runs, start_s, until_s))
+
     def clear(self) -> None:
         """Drop all records; their numbers continue."""
         self._held.clear()
 
     def __iter__(self) -> Iterator[_T]:
         return iter([record for _, record in self._held.copy()])
+
+
+def is_within(record: Any, runs: Container[int], start_s: float, until_s: float) -> bool:  # noqa: ANN401 - any
+    """Return whether a record is of one of these runs, or where it is of no run, of this time."""
+    return record.run in runs if hasattr(record, "run") else start_s <= record.time_s <= until_s
