@@ -268,6 +268,15 @@ export const TABLES = {
       activity: 'text',
       seconds: 'duration'
     }
+  },
+  logs: {
+    mode: 'append',
+    columns: {
+      time_s: 'time',
+      worker: 'text?',
+      level: 'int < 5',
+      text: 'text'
+    }
   }
 } as const;
 
@@ -288,5 +297,8 @@ export const CHOICES = {
   },
   activities: {
     activity: ['transfer', 'disk-read', 'disk-write', 'deserialize', 'serialize', 'other', 'failed-attempt']
+  },
+  logs: {
+    level: ['debug', 'info', 'warning', 'error', 'critical']
   }
 } as const;

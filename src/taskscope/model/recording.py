@@ -38,7 +38,7 @@ from taskscope.model.tables.records import (
     split_flags,
 )
 from taskscope.model.tables.stacks import NO_STACKS, MeasuredLine, StackColumns
-from taskscope.model.tables.workers import Metric, WorkerSample
+from taskscope.model.tables.workers import LogLine, Metric, WorkerSample
 from taskscope.schema import Column
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class RecordedData:
     steals: tuple[Steal, ...] = ()
     workers: tuple[WorkerSample, ...] = ()
     metrics: tuple[Metric, ...] = ()
+    logs: tuple[LogLine, ...] = ()
     measured_lines: tuple[MeasuredLine, ...] = ()
     peak_lines: tuple[PeakLine, ...] = ()
     holdings: CacheRows = NO_CACHE_ROWS

@@ -27,7 +27,7 @@ from taskscope.model.tables.records import (
     RunningTask,
 )
 from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackRows
-from taskscope.model.tables.workers import Metric, WorkerSample
+from taskscope.model.tables.workers import LogLine, Metric, WorkerSample
 from taskscope.schema import Column, Mode, Table, columns_of, derived, marked, shown
 
 StopWay: TypeAlias = Literal["interrupt", "cancel", "thread", "asked", "either"]
@@ -360,6 +360,12 @@ _DECLARED = (
         "One row for each task that a cluster's scheduler wanted to move from a worker where it "
         "waited to one with less to do. Empty where the scheduler does not let itself be observed.",
         *_exact(*columns_of(Steal)),
+    ),
+    _of_records(
+        "logs",
+        LogLine,
+        "One row for each line that the scheduler and the workers of a cluster logged.",
+        page=True,
     ),
     _of_file("functions", "Functions on call stacks.", *columns_of(Function)),
     _of_file(

@@ -35,7 +35,7 @@ from taskscope.model.tables.records import (
     RunningTask,
     TaskBlock,
 )
-from taskscope.model.tables.workers import WorkerSample
+from taskscope.model.tables.workers import LogLine, WorkerSample
 from taskscope.options import DEFAULT_MAX_TASKS
 from taskscope.record.intake import Intake
 from taskscope.record.messages import MessageLog
@@ -60,6 +60,7 @@ from taskscope.record.writers.runlog import RunLog
 
 _MAX_WORKER_SAMPLES = 200_000
 _MAX_STEALS = 100_000
+_MAX_LOG_LINES = 10_000
 _MAX_SAMPLES = 500_000
 _MAX_HELD_ROWS = 300_000
 _IN_THREADS = frozenset({"threads", "synchronous", "sync"})
@@ -104,8 +105,8 @@ class Recorder:
         """The results in workers' memory, which are in `held`, too."""
         self.activities = ActivityLog()
         self.workers: RecentLog[WorkerSample] = RecentLog(_MAX_WORKER_SAMPLES)
-        self.steals: RecentLog[Steal] = RecentLog(_MAX_STEALS)
-        self.events: Mapping[str, RecentLog[Any]] = {"steals": self.steals}
+        self.steals, self.logs = RecentLog[Steal](_MAX_STEALS), RecentLog[LogLine](_MAX_LOG_LINES)
+        self.events: Mapping[str, RecentLog[Any]] = {"steals": self.steals, "logs": self.logs}
         """Logs of records that pages, files and recordings get as they are, by the names of their tables."""
         self.metered = MetricLog(self.warn)
         self.stacks = StackLog(self.now_s)

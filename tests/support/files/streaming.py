@@ -12,7 +12,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.redaction import Redact
 from taskscope.model.tables.activities import Steal, Transfer
 from taskscope.model.tables.process import ResourceRows
-from taskscope.model.tables.workers import WorkerSample
+from taskscope.model.tables.workers import LogLine, WorkerSample
 from taskscope.record import Holding, LaneActivity, Recorder, RunLog
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.run_writing import begin_run, end_run, lane_of, write_task
@@ -110,6 +110,7 @@ def sample(recorder: Recorder, log: RunLog, count: int) -> None:
     )
     recorder.note_holdings(log.run, at_s, [Holding(KEYS[0], count, 8.0 * count, 1)])
     recorder.steals.append(Steal(at_s, log.run, SECRET, "tcp://a:1", WORKER, "stolen", 0.5, 2.0, 0.0))
+    recorder.logs.append(LogLine(at_s, WORKER, "warning", f"worker: it is slow: {SECRET}"))
     recorder.activities.logged.append(
         Transfer("tcp://a:1", WORKER, "incoming", at_s, at_s + 0.5, 512.0, None, 1, (SECRET,))
     )

@@ -41,6 +41,7 @@ DESIGNED = {
     "peak_lines": "peak run key prefix file function line nbytes n_allocations",
     "dependencies": "run key dependency",
     "messages": "time_s level text worker event",
+    "logs": "time_s worker level text",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from taskscope.schema import About
 
@@ -52,6 +52,19 @@ class PrefixSeconds:
     prefix: Annotated[str, About("The prefix of the tasks.")]
     activity: Annotated[str, About("What was metered.", holds="address")]
     seconds: Annotated[float, About("How long it took.", unit="s")]
+
+
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error", "critical"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line in the log of a cluster's scheduler or of one of its workers."""
+
+    time_s: Annotated[float, About("When it was written.", unit="s", is_time=True)]
+    worker: Annotated[str | None, About("The worker's address; none: the scheduler.", holds="address")]
+    level: Annotated[LogLevel, About("How much it matters, as in `logging`.")]
+    text: Annotated[str, About("The line.", holds="remark")]
 
 
 @dataclass(frozen=True, slots=True)
