@@ -40,7 +40,7 @@ class World:
         self.link = link or Link(SCHEDULER, {})
         self.watched = Watched(self.link, self.workers, self.recorder)
         self.tasks = Tasks(self.watched, Rows(self.watched), WorkerSampler(self.recorder), OURS.__eq__)
-        self.tasks.opened = clock.perf_counter()
+        self.tasks.opened, self.tasks.noted = clock.perf_counter(), frozenset((OURS, ""))
         self.n_events = 0
 
     def begin(self, keys: Iterable[Hashable] = (), *, collects: bool = True) -> TrackedRun:

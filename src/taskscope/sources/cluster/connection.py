@@ -20,7 +20,7 @@ import threading
 import uuid
 import zlib
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
@@ -436,12 +436,18 @@ class Observer:
         self._listening = asyncio.get_running_loop().create_task(self._listen(comm))
 
     async def read(
-        self, cursor: int, options: bytes, clients: Sequence[str], *, may_rest: bool = False
+        self,
+        cursor: int,
+        options: bytes,
+        clients: Sequence[str],
+        joined: Collection[str] = (),
+        *,
+        may_rest: bool = False,
     ) -> News:
         """Return events from number `cursor` on; the observer forgets those before.
 
         Workers record what the packed options contain; where the observer may rest, nothing but tasks until
-        the next graph of these clients.
+        the next graph of these clients. Clients that joined had work before.
         """
         details = await self._ask(
             self._name,
@@ -449,6 +455,7 @@ class Observer:
             limit=_MOST_AT_ONCE,
             options=options,
             clients=list(clients),
+            joined=list(joined),
             most=_MOST_AT_REST if may_rest else _MOST_EVENTS,
             may_rest=may_rest,
         )

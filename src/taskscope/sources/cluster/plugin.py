@@ -409,14 +409,25 @@ class SchedulerObserver(SchedulerPlugin):
             waits.cr_frame.f_locals["future"].set_exception(OSError("the scheduler closes"))
 
     def read(
-        self, cursor: int, limit: int, options: bytes, clients: Sequence[str], most: int, *, may_rest: bool
+        self,
+        cursor: int,
+        limit: int,
+        options: bytes,
+        clients: Sequence[str],
+        joined: Sequence[str],
+        most: int,
+        *,
+        may_rest: bool,
     ) -> dict[str, Any]:
-        """Return the next events after those that were read, which are dropped."""
+        """Return the next events after those that were read, which are dropped; note work of `joined`."""
         while self.events and self.n_gone < cursor:
             self.events.popleft()
             self.n_gone += 1
         self.last.clear()
         self.most, self.clients = most, frozenset(clients)
+        for client in joined:
+            with suppress(Exception):
+                self.note_early(client)
         # A graph may have arrived since the client found that it has no work.
         self.set_options(options, is_resting=may_rest and not self.events)
         n, events = self.n_gone + len(self.events), []

@@ -206,6 +206,7 @@ class WatchedScheduler:
 
     async def _open(self) -> None:
         """Install the observer, and list the workers."""
+        self._tasks.noted = frozenset(self.client_refs.ids)
         await self._observer.open(self.client_refs.ids, self._options())
         self._tasks.opened = self._recorder.clock.perf_counter()
         self._is_fresh = self._tasks.cursor == 0
@@ -311,8 +312,9 @@ class WatchedScheduler:
 
     async def _observe(self, *, may_rest: bool = False) -> None:
         """Read all events that there are."""
-        wanted = self._options(), self.client_refs.ids
-        news = await self._observer.read(self._tasks.cursor, *wanted, may_rest=may_rest)
+        wanted, joined = (self._options(), self.client_refs.ids), self._tasks.joined
+        news = await self._observer.read(self._tasks.cursor, *wanted, joined, may_rest=may_rest)
+        self._tasks.noted |= joined
         n = news.n
         self._tasks.take(news)
         while self._tasks.cursor < n and news.events:

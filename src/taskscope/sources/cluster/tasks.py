@@ -107,6 +107,8 @@ class Tasks:
         """Pending work of clients when the observer began."""
         self._early_runs: dict[TrackedRun, str] = {}
         """The runs of that which are new."""
+        self.noted: frozenset[str] = frozenset()
+        """The clients whose pending work the observer was to note."""
         self._retried: dict[Hashable, TrackedRun] = {}
         """Tasks that are tried again and whose failure was not read yet, by the run that retries them."""
         self.processing: dict[Hashable, TrackedRun] = {}
@@ -158,6 +160,7 @@ class Tasks:
         if run.outcome == "interrupted":
             self._place_interrupted(run)
         self._runs.pop(run, None)
+        self._early_runs.pop(run, None)
         self._retried = {key: again for key, again in self._retried.items() if again is not run}
         for key in list(self._retried):
             self._retry_failed(key)
@@ -235,7 +238,7 @@ class Tasks:
         self.drop_forgotten(_NEWS_S)
         self._rows.compare_clocks()
         coming = {event[1] for event in self._held if event[0] == "early"}
-        self._begin_early(set(self._early_runs.values()) - coming)
+        self._begin_early(self.noted - coming)
         left: list[Event] = []
         while self._held:
             event = self._held[0]
@@ -260,6 +263,11 @@ class Tasks:
             _, key, task = self._forgotten.popleft()
             if self._tasks.get(key) is task:
                 del self._tasks[key]
+
+    @property
+    def joined(self) -> frozenset[str]:
+        """The clients with pending work that the observer has not noted."""
+        return frozenset(self._early_runs.values()) - self.noted
 
     @property
     def has_strangers(self) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
+from typing import Any
 
 import dask
 from dask.delayed import delayed
-from distributed import Client, Event
+from distributed import Client, Event, LocalCluster
 
 import taskscope
+from taskscope.session import current
 from tests.support.clusters.recordings import rows
 from tests.support.waiting import until
 
@@ -43,12 +45,32 @@ def test_a_widget_made_when_some_tasks_of_a_map_are_done_counts_all(client: Clie
     ]
 
 
-def test_of_a_graph_all_tasks_count_with_what_each_needs(client: Client) -> None:
+def begun(client: Client, name: str) -> Any:
+    """Return the future of a graph of 11 tasks, some of which have ended."""
     # One waits: two may have both threads of a worker, and what is queued there would wait with them.
-    parts = [delayed(first_or_later)(i, "later-graph", dask_key_name=f"part-{i}") for i in range(5)]
+    parts = [delayed(first_or_later)(i, f"later-{name}", dask_key_name=f"part-{i}") for i in range(5)]
     doubled = [delayed(sum)([part, part], dask_key_name=f"doubled-{i}") for i, part in enumerate(parts)]
     future = client.compute(delayed(sum)(doubled, dask_key_name="total"), optimize_graph=False)
     until(lambda: client.run_on_scheduler(n_done) == 4)
+    return future
+
+
+def test_a_client_that_joins_the_connection_of_another_has_its_pending_graph(
+    cluster: LocalCluster, client: Client
+) -> None:
+    with Client(cluster, set_as_default=False) as other:
+        future = begun(other, "joined")
+        with taskscope.profile(display=False) as run:
+            assert client.submit(abs, -1, pure=False).result() == 1
+            current().cluster.watch(other)
+            Event("later-joined", client=client).set()
+            assert future.result() == 20
+    assert sorted(rows(run.recording, "runs", "n_tasks", "status")) == [(1, "finished"), (11, "finished")]
+    del future
+
+
+def test_of_a_graph_all_tasks_count_with_what_each_needs(client: Client) -> None:
+    future = begun(client, "graph")
     until(lambda: client.run_on_scheduler(is_unobserved))
     with (
         dask.config.set(scheduler="dask.distributed"),
