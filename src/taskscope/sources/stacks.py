@@ -48,8 +48,13 @@ def has_interpreter_lock() -> bool:
 
 
 def current_frames() -> dict[int, FrameType]:
-    """Return the frame of each thread; before 3.11.5 a garbage collection within this call is a deadlock."""
+    """Return the frames of the other threads; before 3.11.5 a collection of garbage in it is a deadlock.
+
+    The frame of this thread would keep the dictionary, and with it the values of all threads, until garbage
+    is collected; on Python 3.11 such a collection ends in signal 11.
+    """
     (frames,) = _at_once(starmap(sys._current_frames, [()]))
+    frames.pop(threading.get_ident(), None)
     return frames
 
 

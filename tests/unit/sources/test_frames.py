@@ -1,13 +1,17 @@
-"""How soon threads give up the interpreter's lock while they are sampled."""
+"""What sampling does to threads: how soon they give up the interpreter's lock, and that their values go."""
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 
-from taskscope.sources.stacks import SoonerSwitching
+from taskscope.sources.cluster.plugin import Sampler
+from taskscope.sources.stacks import SoonerSwitching, current_frames
 
 
 @pytest.fixture(autouse=True)
@@ -41,3 +45,24 @@ def test_who_has_threads_switch_yet_sooner_is_left_alone() -> None:
     assert sys.getswitchinterval() == pytest.approx(0.0001)
     switching.want(False)
     assert sys.getswitchinterval() == pytest.approx(0.0001)
+
+
+def _on_worker() -> None:
+    worker = SimpleNamespace(active_threads={0: "task"}, active_threads_lock=threading.Lock())
+    Sampler(worker).sample(1.0, 0.1)
+
+
+@pytest.mark.parametrize("sample", [current_frames, _on_worker])
+def test_a_sample_leaves_no_frame_in_a_cycle_that_garbage_collection_has_to_find(
+    sample: Callable[[], object],
+) -> None:
+    # Values of all threads would live on, and on Python 3.11 that collection killed workers.
+    sample()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(5):
+            sample()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

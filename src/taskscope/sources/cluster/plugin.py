@@ -33,6 +33,7 @@ Neither plugin raises into the scheduler or the worker; errors are counted.
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
 import threading
@@ -41,6 +42,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from inspect import iscoroutinefunction
+from itertools import accumulate, chain, repeat, starmap, takewhile
+from operator import attrgetter, truth
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -71,6 +74,20 @@ def unpack(packed: bytes) -> Any:
 def plain(text: object, most: int) -> str:
     """Return a text that any message can contain."""
     return str(text)[:most].encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def at_once(items: Any) -> Any:
+    """Return the items of an iterator that is all C, as one call in which no garbage is collected.
+
+    Before Python 3.12 a collection amid a walk over another thread's frames lets that thread run and free
+    them, and the worker dies by a signal (as `taskscope.sources.stacks`, which cannot be imported here).
+    """
+    if sys.version_info >= (3, 12) or not gc.isenabled():
+        return list(items)
+    try:
+        return list(chain(iter(gc.disable, None), items, iter(gc.enable, None)))
+    finally:
+        gc.enable()
 
 
 def bounded(steps: Any) -> Any:
@@ -887,7 +904,9 @@ class Sampler:
         with self.worker.active_threads_lock:
             running = dict(self.worker.active_threads)
         self.switch(is_sooner=self.has_lines and len(running) < 2)
-        frames: dict[int, Any] = sys._current_frames() if running else {}
+        frames: dict[int, Any] = at_once(starmap(sys._current_frames, [()]))[0] if running else {}
+        # The frame that has the dictionary would keep it, and with it the values of all threads.
+        frames.pop(threading.get_ident(), None)
         for thread, key in running.items():
             cpu_s, known_s = self.cpu_of(thread, now, seconds)
             calls = self.calls_of(frames.pop(thread, None))
@@ -920,10 +939,10 @@ class Sampler:
 
     def calls_of(self, frame: Any) -> Any:
         """Return the calls of the task in a thread, innermost first; None where it runs none."""
-        stack = []
-        while frame is not None:
-            stack.append((frame.f_code, frame.f_lasti))
-            frame = frame.f_back
+        if frame is None:
+            return None
+        outward = accumulate(repeat("f_back"), getattr, initial=frame)
+        stack = at_once(map(attrgetter("f_code", "f_lasti"), takewhile(truth, outward)))
         # The outermost: a task may compute something itself.
         while stack and stack[-1][0].co_name != RUNS_TASKS:
             stack.pop()
