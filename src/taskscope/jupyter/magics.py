@@ -1,6 +1,7 @@
 """``%load_ext taskscope``: the magics ``%%profile``, ``%profile`` and ``%taskscope``, and their options.
 
-Cells that start with ``%%profile`` run as normal cells, and the block ends with the cell.
+Cells that start with ``%%profile`` run as normal cells, and the block ends with the cell. Recordings
+and their analysis are imported when a magic is first used, so that ``%load_ext`` takes little time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from io import StringIO
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from IPython.core.error import UsageError
@@ -25,9 +26,11 @@ from IPython.core.magic_arguments import MagicArgumentParser, argument, magic_ar
 
 from taskscope.errors import ExistingFileError, OptionError, TaskscopeError
 from taskscope.options import MetricOption, Named, arguments, given_options
-from taskscope.profiling import Block, BlockOptions, runs
-from taskscope.recording import Recording
 from taskscope.session import current as current_session
+
+if TYPE_CHECKING:
+    from taskscope.profiling import BlockOptions
+    from taskscope.recording import Recording
 
 Ending: TypeAlias = Callable[[ExecutionResult | None], None]
 _Cell: TypeAlias = tuple[ExecutionInfo | None, list[Ending]]
@@ -208,6 +211,8 @@ class ProfileMagics(Magics):
         %taskscope
         %taskscope NUMBER
         """
+        from taskscope.profiling import runs
+
         computes = runs()
         if not line.strip():
             return computes
@@ -221,6 +226,8 @@ class ProfileMagics(Magics):
 
     def begin(self, line: str) -> None:
         """Start profiling the cell that is being run, up to its end."""
+        from taskscope.profiling import Block
+
         options = self._parse(line)
         block = Block(options.block)
 
@@ -259,6 +266,8 @@ class ProfileMagics(Magics):
 
     def _run_statement(self, options: MagicOptions, statement: str) -> object:
         __tracebackhide__ = True
+        from taskscope.profiling import Block
+
         source = self.shell.transform_cell(statement)
         is_expression = _is_expression(source)
         block = Block(options.block)
@@ -284,6 +293,8 @@ class MagicOptions:
 
 def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str, object]) -> MagicOptions:
     """Return the options that `line` holds."""
+    from taskscope.profiling import BlockOptions
+
     try:
         words = [word for word, _ in _words(line)]
     except ValueError as error:

@@ -13,12 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from taskscope.analysis.display.page_explanation import explanation_for_page
-from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.quantities import format_count
-from taskscope.analysis.summary import MAX_EXPLAINED
 from taskscope.errors import ExistingFileError
 from taskscope.jupyter.feed.pages import Page
 from taskscope.jupyter.feed.requests import BadRequestError, FileFormat
@@ -28,10 +25,10 @@ from taskscope.model.streams import StopWay
 from taskscope.model.tables.records import Run
 from taskscope.options import Options
 from taskscope.record import RunLog
-from taskscope.recording import Recording, compare, recorded
-from taskscope.report.comparison import comparison_page
-from taskscope.report.table import packed_profile
 from taskscope.session import Session
+
+if TYPE_CHECKING:
+    from taskscope.recording import Recording
 
 PATIENCE_S = 5.0
 """How long a compute may take to stop before it can be stopped again."""
@@ -146,6 +143,9 @@ class Keeping:
 
     def compare(self, first_run: int, last_run: int | None) -> str:
         """Return a page that compares the computes of a cell with its execution before."""
+        from taskscope.recording import compare
+        from taskscope.report.comparison import comparison_page
+
         with _errors_for_page(self._session):
             before, after = self._executions(self._runs(first_run, last_run))
             page = comparison_page(
@@ -236,6 +236,9 @@ class Answers:
             return {"explanation": self._explanations[state]}
 
     def _explained(self, runs: list[Run]) -> Mapping[str, object]:
+        from taskscope.analysis.display.page_explanation import explanation_for_page
+        from taskscope.analysis.explain.findings import explain
+
         begun_s = self._clock()
         try:
             with _errors_for_page(self._session):
@@ -248,6 +251,8 @@ class Answers:
 
     def profile(self, page: Page, first_run: int, last_run: int | None) -> Mapping[str, object]:
         """Return the samples of computes as a flame graph draws them; stacks are sampled during the lease."""
+        from taskscope.report.table import packed_profile
+
         if not page.at_end:
             self._session.hold(page, Options(stacks=True))
             page.at_end.append(lambda: self._session.release(page))
@@ -263,6 +268,8 @@ class Answers:
 
 def _reason_against(runs: list[Run]) -> str | None:
     """Return why these computes are not explained; None where they are."""
+    from taskscope.analysis.summary import MAX_EXPLAINED
+
     if not runs:
         return "these computes are no longer kept"
     if any(run.status == "running" for run in runs):
@@ -289,6 +296,8 @@ def _errors_for_page(session: Session) -> Iterator[None]:
 
 
 def _recording(session: Session, runs: list[Run]) -> Recording:
+    from taskscope.recording import recorded
+
     return recorded(session, session.recorder.runs(runs[0].run, runs[-1].run))
 
 
