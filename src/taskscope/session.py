@@ -43,7 +43,10 @@ class Session:
         self.pump = Pump(self.recorder)
         self.source = LocalSource(self.recorder, self._compute_started, self._compute_stopped)
         self.sampler = Sampler(
-            self.recorder, self.source.lanes, own_natives=lambda: self.source.memory.natives
+            self.recorder,
+            self.source.lanes,
+            self.pump.wake,
+            own_natives=lambda: self.source.memory.natives,
         )
         self.cluster = ClusterSource(
             self.recorder, self._cluster_compute_started, self._compute_stopped, self._wake_pump
@@ -137,6 +140,7 @@ class Session:
         """Return facts about this process that belong into a recording."""
         # Another thread may be importing it.
         distributed = getattr(sys.modules.get("distributed"), "__version__", None)
+        limits = self.recorder.limits
         return {
             "taskscope": __version__,
             "dask": dask.__version__,
@@ -146,8 +150,8 @@ class Session:
             "platform": sys.platform,
             "host": platform.node(),
             "pid": os.getpid(),
-            "n_cores": cpu_limit(),
-            "memory_limit_bytes": memory_limit_bytes(),
+            "n_cores": limits.n_cores,
+            "memory_limit_bytes": limits.memory_bytes,
             "thread_limits": {name: os.environ[name] for name in _THREAD_LIMITS if name in os.environ},
             "metric": self.metric_name,
             "dt_s": self.sampler.dt,
@@ -205,9 +209,8 @@ class Session:
         if self.held:
             self.pump.wake()
 
-    def _tick(self, tick: Tick) -> None:
-        if tick.active:
-            self.sampler.tick()
+    def _tick(self, _tick: Tick) -> None:
+        self.sampler.tick()
 
 
 class _Current:

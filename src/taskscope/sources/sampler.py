@@ -27,11 +27,11 @@ from taskscope.sources.stacks import (
     has_interpreter_lock,
 )
 
-_FIRST_S = 0.1
-"""Computes and blocks that end before cost no thread's work."""
 _LINGER_S = 1.0
 _CYCLE_S = 1.0
 """For how long samples of stacks are counted together."""
+_BETWEEN_S = 0.1
+"""Most seconds between two looks while no compute runs."""
 _LOCK_S = 0.02
 """Seconds between two probes of the interpreter's lock where no stacks are sampled."""
 _PAUSE_AT_LOCK = 2.0
@@ -47,7 +47,8 @@ class Sampler:
     """Samples while computes run and while blocks are open.
 
     The thread that computes, or that runs the block, takes the first and the last sample of CPU and memory
-    itself. `open_lanes` returns the runs' numbers with the lanes that belong to them.
+    itself. `open_lanes` returns the runs' numbers with the lanes that belong to them. The thread begins with
+    the pump's next tick, which `wake` brings about: what is over before costs no thread.
 
     CPU percent is the mean since the previous sample, 100 per core; the first sample has none. CPU counters
     are cumulative, so the mean is right however late a sample is: a C call that holds the interpreter's lock
@@ -58,6 +59,7 @@ class Sampler:
         self,
         recorder: Recorder,
         open_lanes: Callable[[], Iterable[tuple[int, LaneBuffer]]],
+        wake: Callable[[], None],
         *,
         own_natives: Callable[[], Iterable[int]] = tuple,
         is_safe: Callable[[], bool] = has_interpreter_lock,
@@ -69,6 +71,7 @@ class Sampler:
         """Whether stacks of a compute are sampled from its beginning, not only once it has lasted 0.1 s."""
         self._recorder = recorder
         self._open_lanes = open_lanes
+        self._wake = wake
         self._is_safe = is_safe
         self._lock = threading.RLock()
         self._computes: set[object] = set()
@@ -118,7 +121,7 @@ class Sampler:
             self._blocks[id(block)] = threading.get_ident() if with_client else None
             if self.interval_s is not None:
                 self._note_stacks()
-            self._thread.begin(_FIRST_S)
+        self._wake()
 
     def block_stopped(self, block: object) -> None:
         """Take the last sample of a block, which need not have started."""
@@ -133,10 +136,10 @@ class Sampler:
             self._sample()
 
     def tick(self) -> None:
-        """Start the thread for a compute that has lasted a tick of the pump."""
+        """Start the thread for a compute or a block that has lasted a tick of the pump."""
         with self._lock:
-            if self._computes:
-                self._thread.begin(self.interval_s or _LOCK_S)
+            if self._is_wanted():
+                self._thread.begin(self.interval_s or min(self.dt, _LOCK_S))
 
     def stop(self) -> None:
         """End the thread and wait for it."""
@@ -185,7 +188,7 @@ class Sampler:
                 self._look_at_stacks(wake)
                 # Each sample takes the interpreter's lock from threads that need it.
                 return interval_s * (_PAUSE_AT_LOCK if wake.is_lock_held else 1.0)
-        return _LOCK_S if self._computes else min(self.dt, _FIRST_S)
+        return _LOCK_S if self._computes else min(self.dt, _BETWEEN_S)
 
     def _look_at_stacks(self, wake: Wake) -> None:
         log = self._recorder.stacks
