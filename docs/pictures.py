@@ -77,7 +77,7 @@ def take_causes(server: Server, browser: Browser) -> None:
             cell = lab.page.locator(".jp-CodeCell").nth(number)
             cell.locator(".tsk-cell-badge > button").click()
             shown = cell.locator(".tsk-cell-view")
-            shown.locator(".tsk-findings-fold").click()
+            shown.get_by_role("button", name="Why?").click()
             shown.locator(".tsk-findings li > button", has_text=titles[cause_of[number]]).click()
             shown.screenshot(path=folder / f"{cause_of[number]}.png")
 

@@ -3,11 +3,13 @@ import { trans } from '../lib/translate';
 import type { RunWindow, TaskStore } from '../store';
 import type { ProgressChart, ProgressOptions } from './progress/view';
 import { mount as mountProgress } from './progress/view';
+import type { Findings, MakeFindings } from './tasks/why/findings';
 import type { TimelineChart } from './timeline/timeline';
 import { TimeAxis } from './timeline/time';
 import type { TracksOptions } from './tracks';
 import { mountTracks } from './tracks';
 import { element } from './ui/dom';
+import type { ComponentChildren } from './ui/render';
 import { adoptStyles } from './ui/theme';
 
 export interface DashboardOptions extends Omit<TracksOptions, 'joined'>, Omit<ProgressOptions, 'joined'> {
@@ -40,22 +42,42 @@ export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptio
     'aria-label': trans.__('Dask computes'),
     'data-prefixes': prefixes
   });
-  const setCompact = (value: boolean): void => {
-    root.toggleAttribute('data-compact', value);
+  let findings: Findings | null = null;
+  // Where there is little room the first finding stands in progress, in room that is there before it is known.
+  const setDense = (): void => {
+    if (findings !== null) {
+      findings.isAbove = root.matches('[data-compact], [data-brief]');
+      findings.version += 1;
+    }
   };
-  setCompact(compact);
+  root.toggleAttribute('data-compact', compact);
   root.toggleAttribute('data-brief', brief);
   if (!signal.aborted) {
     adoptStyles(el, DASHBOARD_CSS);
     el.append(root);
     signal.addEventListener('abort', () => { root.remove(); }, { once: true });
   }
-  const shared = { ...options, axis: options.axis ?? new TimeAxis(follow ?? lastRun === null), joined: true };
+  const { findings: make } = options;
+  const makeFindings: MakeFindings | undefined = make && ((host, until) => {
+    const made = make({ ...host, changed: () => { host.changed(); progress.refresh(); } }, until);
+    findings = made;
+    setDense();
+    return made;
+  });
+  const answer = (): ComponentChildren | undefined => (root.matches('[data-compact], [data-brief]') ? (findings?.above() ?? null) : undefined);
+  const shared = { ...options, axis: options.axis ?? new TimeAxis(follow ?? lastRun === null), joined: true, answer, findings: makeFindings };
   const progress = mountProgress(root, store, shared);
   const timeline = mountTracks(root, store, ['tasks', 'workers', 'resources', 'cache'], shared);
+  const setCompact = (value: boolean): void => {
+    root.toggleAttribute('data-compact', value);
+    setDense();
+    progress.refresh();
+  };
   const setBrief = (value: boolean): void => {
     root.toggleAttribute('data-brief', value);
+    setDense();
     timeline.setBrief(value);
+    progress.refresh();
   };
   const setWindow = (window: RunWindow): void => {
     progress.setWindow(window);
@@ -66,17 +88,12 @@ export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptio
 
 export const DASHBOARD_CSS = `
 .tsk-dashboard { min-width: 0; }
-.tsk-dashboard[data-prefixes='rows']:not([data-brief]) .tsk-gantt-legend { display: none; }
-.tsk-dashboard:is([data-prefixes='legend'], [data-brief]) .tsk-progress-prefixes { display: none; }
+.tsk-dashboard:is([data-prefixes='rows'], [data-brief]) .tsk-gantt-legend, .tsk-dashboard[data-prefixes='legend']:not([data-brief], [data-compact]) .tsk-progress-prefixes { display: none; }
 .tsk-dashboard > .tsk-chart + .tsk-chart { border-top: 1px solid var(--tsk-line); }
-.tsk-dashboard[data-compact] :is(.tsk-progress-prefixes, .tsk-gantt-legend, .tsk-gantt-state, .tsk-series-foot) { display: none; }
-.tsk-dashboard[data-compact] .tsk-progress { padding-block: 4px; }
+.tsk-dashboard[data-compact] :is(.tsk-gantt-legend, .tsk-gantt-state, .tsk-series-foot) { display: none; }
 .tsk-dashboard[data-compact] :is(.tsk-gantt, .tsk-series) { padding-block: 2px 4px; }
-.tsk-dashboard[data-brief] .tsk-progress { padding-block: 4px; }
 .tsk-dashboard[data-brief] .tsk-gantt { padding-block: 2px 4px; }
 .tsk-dashboard[data-brief] .tsk-gantt-top { padding-bottom: 2px; }
-.tsk-dashboard[data-brief] .tsk-gantt-legend { margin-top: 2px; max-height: 46px; }
-.tsk-dashboard[data-brief] .tsk-gantt-legend:has(+ .tsk-activities:not([hidden])) { max-height: 24px; }
 .tsk-dashboard[data-brief] .tsk-activities { max-height: 24px; overflow: auto; }
 @container (max-width: 520px) {
   .tsk-dashboard[data-brief] :is(.tsk-gantt-state, .tsk-gauge-detail) { display: none; }

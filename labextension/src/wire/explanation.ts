@@ -41,6 +41,8 @@ export type KnownPath = { readonly path: CriticalPath } | { readonly reason: str
 
 export interface Explanation {
   readonly makespanS: number;
+  /** In one sentence. */
+  readonly answer: string;
   /** What is worth most first. */
   readonly findings: readonly Finding[];
   readonly path: KnownPath;
@@ -65,6 +67,7 @@ export function decodeExplained(data: unknown): Explained {
 function decodeExplanation(field: Field): Explanation {
   return {
     makespanS: amount(field.at('makespan_s')),
+    answer: field.at('answer').text(),
     findings: few(field.at('findings'), MAX_FINDINGS).map(decodeFinding),
     path: decodePath(field.at('path'))
   };

@@ -155,7 +155,7 @@ it('findings and the critical path have no text that was not translated', async 
   };
   const explained: Explained = {
     kind: 'explained',
-    explanation: { makespanS: 9, findings: [finding, { ...finding, lowS: 0 }], path: { path: [
+    explanation: { makespanS: 9, answer: 'long-chain: up to 5 s', findings: [finding, { ...finding, lowS: 0 }], path: { path: [
         { kind: 'wait', startS: 0, stopS: 2, cause: 'client' }, { kind: 'wait', startS: 2, stopS: 3, cause: 'queue' },
         { kind: 'task', startS: 3, stopS: 9, prefix: 'DATA', row: 1 }
       ] }

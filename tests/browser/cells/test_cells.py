@@ -21,6 +21,9 @@ ACTIVATE = "(index) => { window.jupyterapp.shell.currentWidget.content.activeCel
 # Threads that still wait would keep the next compute waiting.
 TOLERATED = "gate.set()\ntry:\n    computed(fail, 1)\nexcept ValueError:\n    pass"
 
+# A cell begins with its first line that is not empty.
+CALLED = LOAD.splitlines().index("    return dask.compute(*tasks, scheduler=scheduler, num_workers=4)")
+
 
 def badge(lab: LabPage, index: int) -> Locator:
     return lab.page.locator(f"[data-windowed-list-index='{index}'] .tsk-cell-badge > button")
@@ -118,12 +121,11 @@ def test_a_task_and_a_compute_lead_to_their_cell(lab: LabPage, shots: Path) -> N
     lab.page.get_by_role("button", name="2 computes").click()
     computes = lab.page.get_by_role("list", name="Computes")
     assert [text.splitlines()[0] for text in computes.get_by_role("listitem").all_inner_texts()] == [
-        "In [4]",
-        "In [3]",
+        f"In [{n}] (In [1], line {CALLED})" for n in (4, 3)
     ]
     computes.scroll_into_view_if_needed()
     lab.page.screenshot(path=shots / "computes-of-cells.png")
-    computes.get_by_role("button", name="In [3]", exact=True).press("Enter")
+    computes.get_by_role("button", name=f"In [3] (In [1], line {CALLED})", exact=True).press("Enter")
     expect(first).to_be_in_viewport()
     # Where no movement is wanted, the outline stands still.
     assert [(flash["cell"], flash["style"]) for flash in flashes(lab.page, 2)] == [

@@ -1,13 +1,15 @@
-"""The side panel at its narrowest: nothing stands over anything else, and nothing is cut off."""
+"""The side panel at its narrowest: nothing stands over anything else, is cut off, or moves in a run."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.lab_page import LabPage, use_theme
-from tests.browser.workloads import LOAD
+from tests.browser.workloads import HALF_DONE, LOAD
 
 USED = """
 token = "0123456789abcdef" * 2
@@ -59,7 +61,9 @@ def test_links_and_computes_in_a_side_panel_of_250_px_stand_apart_and_whole(
     side.screenshot(path=shots / "narrow-card.png")
     assert side.evaluate(ODD) == []
     canvas.press("Escape")
-    side.get_by_role("button", name="3 computes").click()
+    computes = side.get_by_role("button", name="3 computes")
+    expect(computes).to_contain_text("In [4]")
+    computes.click()
     shown = side.locator(".tsk-progress-runs [aria-current]")
     expect(shown).to_contain_text("In [4]")
     side.get_by_role("button", name="Show In [2]").click()
@@ -69,3 +73,58 @@ def test_links_and_computes_in_a_side_panel_of_250_px_stand_apart_and_whole(
     side.screenshot(path=shots / "narrow-computes-light.png")
     use_theme(lab.page, "dark")
     side.screenshot(path=shots / "narrow-computes-dark.png")
+
+
+# Where each section stands in each frame from now on.
+WATCH = """(root) => {
+  window.tops = [];
+  const look = () => {
+    const sections = [...root.querySelectorAll('.tsk-dashboard > .tsk-chart')];
+    window.tops.push(sections.map(section => Math.round(section.getBoundingClientRect().top)).join(' '));
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def side_panel_of(lab: LabPage, width: int) -> Locator:
+    """Open the side panel and drag its edge until it is this wide."""
+    lab.command("taskscope:open-side-panel")
+    side = lab.page.locator("#taskscope-side-panel")
+    for _ in range(2):
+        box = side.bounding_box()
+        assert box is not None
+        lab.page.mouse.move(box["x"] - 2, 400)
+        lab.page.mouse.down()
+        lab.page.mouse.move(box["x"] - 2 + box["width"] - width, 400, steps=4)
+        lab.page.mouse.up()
+    return side
+
+
+@pytest.mark.parametrize("width", [250, 300])
+def test_charts_stay_where_they_are_from_the_first_tasks_to_the_first_finding(
+    lab: LabPage, shots: Path, width: int
+) -> None:
+    lab.page.set_viewport_size({"width": 1400, "height": 900})
+    lab.open(LOAD, HALF_DONE)
+    side = side_panel_of(lab, width)
+    lab.run_cell(0)
+    # JupyterLab makes no side panel narrower than 250 px.
+    box = side.bounding_box()
+    assert box is not None
+    assert abs(box["width"] - width) <= 2, box
+    lab.start_cell(1)
+    expect(side.locator(".tsk-progress-eta")).to_contain_text("left")
+    expect(side.locator(".tsk-resources canvas")).to_be_visible()
+    expect(side.locator(".tsk-cache canvas")).to_be_visible()
+    expect(side.locator(".tsk-progress-run")).to_have_text("In [2]")
+    side.evaluate(WATCH)
+    side.screenshot(path=shots / f"stays-{width}-running.png")
+    lab.release()
+    lab.wait_cell(1)
+    finding = side.get_by_role("group", name="Findings").get_by_role("listitem")
+    expect(finding).to_contain_text(re.compile(r"(up to|about) [\d.]+ m?s of [\d.]+ m?s"))
+    expect(side.locator(".tsk-progress-time").first).to_contain_text(re.compile(r"^half [\d.]+ m?s$"))
+    side.screenshot(path=shots / f"stays-{width}-finished.png")
+    assert len(set(lab.page.evaluate("window.tops"))) == 1
+    assert side.evaluate(ODD) == []

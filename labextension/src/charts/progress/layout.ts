@@ -19,6 +19,10 @@ export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status
 
 export type ProgressState = 'waiting' | 'running' | 'finished' | 'erred' | 'interrupted';
 
+export function isOver(state: ProgressState): boolean {
+  return state !== 'waiting' && state !== 'running';
+}
+
 /** How long it will still take: `none` while nothing runs, `estimating` before there is evidence. */
 export type Eta =
   | { readonly kind: 'none' }
@@ -59,6 +63,8 @@ export interface ShownCounts extends Counts {
 
 export interface PrefixRow extends ShownCounts {
   readonly prefix: string;
+  /** Durations of its tasks that ended, summed; null: unknown. */
+  readonly seconds: number | null;
 }
 
 export interface ProgressLayout extends ShownCounts {
@@ -207,8 +213,21 @@ function byPrefix(rows: readonly PrefixProgress[], onCluster: ReadonlySet<number
       same.push(row);
     }
   }
-  return Array.from(found, ([prefix, same]) => ({ prefix, ...sumShown(same, onCluster, nowS) }))
+  return Array.from(found, ([prefix, same]) => ({ prefix, seconds: sumSeconds(same), ...sumShown(same, onCluster, nowS) }))
     .filter(({ total }) => total > 0);
+}
+
+function sumSeconds(rows: readonly PrefixProgress[]): number | null {
+  const seconds = rows.reduce((sum, row) => sum + (row.durationS ?? NaN), 0);
+  return Number.isNaN(seconds) ? null : seconds;
+}
+
+/** Task types with the share of all tasks' time that each had, the largest first; none where that is not known. */
+export function sharesOfTime({ prefixes }: Pick<ProgressLayout, 'prefixes'>): readonly { readonly prefix: string; readonly seconds: number; readonly share: number }[] {
+  const all = prefixes.reduce((sum, { seconds }) => sum + (seconds ?? NaN), 0);
+  return all > 0
+    ? prefixes.map(({ prefix, seconds }) => ({ prefix, seconds: seconds ?? 0, share: (seconds ?? 0) / all })).sort((a, b) => b.seconds - a.seconds)
+    : [];
 }
 
 /** Length of the union of the computes' times: what ran at once counts once. */

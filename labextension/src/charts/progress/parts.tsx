@@ -3,12 +3,14 @@ import { formatCount, formatDuration, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { FailureKind } from '../../store';
 import type { Run } from '../../wire';
+import { Swatch } from '../ui/legend';
 import type { RevealCell } from '../ui/keeping';
-import { runName } from '../ui/keeping';
+import { runName, runPlace } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import { Component } from '../ui/render';
 import { fold } from '../ui/tables';
-import type { Counts, PrefixRow, ProgressState } from './layout';
+import type { Counts, PrefixRow, ProgressLayout, ProgressState } from './layout';
+import { sharesOfTime } from './layout';
 import { errorText, hiddenText, rowNumber, rowSentence, stateWord } from './words';
 
 /** One shape per state, so that colour is not all that tells them apart. */
@@ -34,6 +36,24 @@ export function Segments({ counts }: { readonly counts: Counts }): ComponentChil
       class={`tsk-segment tsk-${name}${counts[name] > 0 ? ' tsk-some' : ''}`}
       style={{ width: total > 0 ? `${(100 * counts[name]) / total}%` : '0%' }}
     />
+  ));
+}
+
+type ColourOf = (prefix: string) => string;
+
+/** After the end the bar is divided among the task types, by the time that their tasks took. */
+export function TimeShares({ layout, colourOf }: { readonly layout: ProgressLayout; readonly colourOf: ColourOf }): ComponentChildren {
+  return sharesOfTime(layout).map(({ prefix, share }) => (
+    <div class="tsk-segment tsk-finished" style={{ width: `${100 * share}%`, '--tsk-prefix': colourOf(prefix) }} />
+  ));
+}
+
+const MAX_TIMES = 8;
+
+/** The types whose tasks took longest, each with its colour and its seconds. */
+export function Times({ layout, colourOf }: { readonly layout: ProgressLayout; readonly colourOf: ColourOf }): ComponentChildren {
+  return sharesOfTime(layout).slice(0, MAX_TIMES).map(({ prefix, seconds }) => (
+    <span class="tsk-progress-time"><Swatch look={{ background: colourOf(prefix) }} /><span>{printable(prefix, MAX_NAME_CHARS)} {formatDuration(seconds)}</span></span>
   ));
 }
 
@@ -75,8 +95,15 @@ class FoldedList<Row> extends Component<FoldedListProps<Row>, { readonly open: b
 
 const MAX_NAME_CHARS = 120;
 
+interface PrefixRowsProps {
+  readonly prefixes: readonly PrefixRow[];
+  readonly colourOf: ColourOf;
+  readonly isOver: boolean;
+  readonly folded: number;
+}
+
 /** A colour, a name, a small bar and the counts of each prefix. */
-export function PrefixRows({ prefixes, colourOf }: { readonly prefixes: readonly PrefixRow[]; readonly colourOf: (prefix: string) => string }): ComponentChildren {
+export function PrefixRows({ prefixes, colourOf, isOver, folded }: PrefixRowsProps): ComponentChildren {
   const row = (prefix: PrefixRow): ComponentChildren => {
     const colour = colourOf(prefix.prefix);
     const sentence = rowSentence(prefix);
@@ -85,7 +112,7 @@ export function PrefixRows({ prefixes, colourOf }: { readonly prefixes: readonly
         <span class="tsk-swatch" style={{ background: colour }} />
         <span class="tsk-progress-name">{printable(prefix.prefix, MAX_NAME_CHARS)}</span>
         <div class="tsk-progress-bar" role="img" aria-label={sentence} style={{ '--tsk-prefix': colour }}><Segments counts={prefix} /></div>
-        <span class="tsk-progress-number">{rowNumber(prefix)}</span>
+        <span class="tsk-progress-number">{rowNumber(prefix, isOver)}</span>
       </li>
     );
   };
@@ -99,7 +126,7 @@ export function PrefixRows({ prefixes, colourOf }: { readonly prefixes: readonly
     : trans.__('Show fewer');
   return (
     <FoldedList
-      rows={prefixes} folded={8} most={200} must={({ running }) => running > 0} classes={['tsk-progress-prefixes', 'tsk-progress-rows']}
+      rows={prefixes} folded={folded} most={200} must={({ running }) => running > 0} classes={['tsk-progress-prefixes', 'tsk-progress-rows']}
       label={trans.__('By task type')} row={row} more={more} fewer={fewer}
     />
   );
@@ -122,78 +149,89 @@ export function Errors({ errors }: { readonly errors: readonly FailureKind[]; })
 /** A page must stay quick whatever a notebook computes. */
 const MAX_RUNS = 100;
 
-interface RunListProps {
+interface RunNameProps {
   readonly runs: readonly Run[];
-  /** The numbers of those in the charts; they are marked. */
+  /** The numbers of those in the charts. */
   readonly shown: ReadonlySet<number>;
-  readonly nowS: number;
   readonly reveal: RevealCell;
+  readonly isOpen: boolean;
+  /** Shows the list of all computes, or hides it. */
+  readonly toggle: () => void;
+}
+
+/** Which cell the charts show: a way there, or where there are several computes, to the list of them. */
+export function RunName({ runs, shown, reveal, isOpen, toggle }: RunNameProps): ComponentChildren {
+  const here = runs.filter(({ run }) => shown.has(run));
+  const names = [...new Set(here.map(nameOf))];
+  const text = names.length > 1 ? trans.__('%1 and %2 more', names.at(-1) ?? '', formatCount(names.length - 1)) : (names[0] ?? '');
+  if (runs.length > 1) {
+    const computes = trans._n('%2 compute', '%2 computes', runs.length, formatCount(runs.length));
+    return (
+      <button type="button" class="tsk-button tsk-progress-run" aria-expanded={isOpen} aria-label={`${text}, ${computes}`} title={computes} onClick={toggle}>
+        {text} <span aria-hidden="true">{isOpen ? '▴' : '▾'}</span>
+      </button>
+    );
+  }
+  const [only] = runs;
+  const name = only === undefined ? null : runName(only);
+  const go = only === undefined || name === null ? null : reveal(only);
+  return go === null
+    ? <b class="tsk-progress-run" hidden={name === null}>{name}</b>
+    : <button type="button" class="tsk-button tsk-progress-run" title={trans.__('Go to the cell')} onClick={go}>{name}</button>;
+}
+
+interface RunListProps extends Pick<RunNameProps, 'runs' | 'shown' | 'reveal'> {
+  readonly nowS: number;
   /** What is shown since a person selected it: one compute, by its number, or all together; null: what runs now. */
   readonly chosen?: number | 'all' | null;
   /** Shows one alone, null: no longer; null instead of it: none can be selected. */
   readonly choose?: ((run: number | null) => void) | null;
 }
 
-/** The computes, the latest first: each by its cell, and a way there where the page has that cell. The only one stands among the counts. */
-export class RunList extends Component<RunListProps, { readonly open: boolean }> {
-  override state = { open: false };
-
-  override render({ runs, shown, nowS, reveal, chosen = null, choose = null }: RunListProps): ComponentChildren {
-    const { open } = this.state;
-    const isOnly = runs.length === 1;
-    const items = isOnly || open ? runs.slice(-MAX_RUNS).reverse().map(run => ({ ...describeRun(run, nowS, isOnly, choose !== null), run })) : [];
-    return (
-      <>
-        <button
-          type="button" class="tsk-button tsk-progress-computes" aria-expanded={open} hidden={runs.length < 2}
-          onClick={() => { this.setState({ open: !open }); }}
-        >
-          {trans._n('%2 compute', '%2 computes', runs.length, formatCount(runs.length))}
+/** The computes, the latest first: each by its line in the user's code, and a way there where the page has that cell. */
+export function RunList({ runs, shown, nowS, reveal, chosen = null, choose = null }: RunListProps): ComponentChildren {
+  return (
+    <>
+      {choose !== null && (
+        <button type="button" class="tsk-button tsk-progress-latest" hidden={chosen === null} onClick={() => { choose(null); }}>
+          {trans.__('Back to the latest')}
         </button>
-        {choose !== null && (
-          <button type="button" class="tsk-button tsk-progress-latest" hidden={chosen === null} onClick={() => { choose(null); }}>
-            {trans.__('Back to the latest')}
-          </button>
-        )}
-        <ul class={`tsk-progress-runs${runs.length > 1 ? ' tsk-many' : ''}`} aria-label={trans.__('Computes')} hidden={items.every(({ name }) => name === '')}>
-          {items.map(({ run, name, facts }) => {
-            const go = name === '' ? null : reveal(run);
-            const title = trans.__('Go to the cell');
-            return (
-              <li key={run.run} aria-current={!isOnly && shown.has(run.run) ? 'true' : undefined}>
-                {go === null ? <b>{name}</b> : <button type="button" class="tsk-button" title={title} onClick={go}>{name}</button>}
-                <span>{facts}</span>
-                {choose !== null && !isOnly && (
-                  <button
-                    type="button" class="tsk-button tsk-progress-choose" aria-pressed={chosen === run.run}
-                    aria-label={trans.__('Show %1', name)} onClick={() => { choose(chosen === run.run ? null : run.run); }}
-                  >
-                    {trans.__('Show')}
-                  </button>
-                )}
-              </li>
-            );
-          })}
-        </ul>
-      </>
-    );
-  }
+      )}
+      <ul class="tsk-progress-runs" aria-label={trans.__('Computes')}>
+        {runs.slice(-MAX_RUNS).reverse().map(run => {
+          const [name, go] = [runPlace(run) ?? nameOf(run), reveal(run)];
+          return (
+            <li key={run.run} aria-current={shown.has(run.run) ? 'true' : undefined}>
+              {go === null ? <b>{name}</b> : <button type="button" class="tsk-button" title={trans.__('Go to the cell')} onClick={go}>{name}</button>}
+              <span>{factsOf(run, nowS, choose !== null)}</span>
+              {choose !== null && (
+                <button
+                  type="button" class="tsk-button tsk-progress-choose" aria-pressed={chosen === run.run}
+                  aria-label={trans.__('Show %1', name)} onClick={() => { choose(chosen === run.run ? null : run.run); }}
+                >
+                  {trans.__('Show')}
+                </button>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </>
+  );
 }
 
-function describeRun(run: Run, nowS: number, isOnly: boolean, hasWhen: boolean): { readonly name: string; readonly facts: string } {
+const nameOf = (run: Run): string => runName(run) ?? trans.__('Compute %1', String(run.run + 1));
+
+function factsOf(run: Run, nowS: number, hasWhen: boolean): string {
   const lastedS = run.startS === null ? null : run.stopS === null ? Math.max(Math.floor(nowS - run.startS), 0) : run.stopS - run.startS;
-  const lasted = lastedS === null ? [] : [formatDuration(lastedS)];
-  const name = runName(run) ?? (isOnly ? '' : trans.__('Compute %1', String(run.run + 1)));
-  const facts = [stateWord(run.status), trans._n('%2 task', '%2 tasks', run.nTasks, formatCount(run.nTasks)), ...lasted];
+  const facts = [stateWord(run.status), trans._n('%2 task', '%2 tasks', run.nTasks, formatCount(run.nTasks)), ...(lastedS === null ? [] : [formatDuration(lastedS)])];
   if (hasWhen && run.stopS !== null) {
     facts.push(trans.__('%1 ago', formatDuration(Math.max(Math.floor(nowS - run.stopS), 0))));
   }
-  // The chart itself says all this of the only one.
-  return { name, facts: isOnly ? '' : facts.join(' · ') };
+  return facts.join(' · ');
 }
 
 export const PROGRESS_CSS = `
-.tsk-progress-tools { display: contents; }
 .tsk-progress {
   --tsk-track: var(--jp-layout-color2, #eef0f3);
   --tsk-success: #2e7d32;
@@ -211,8 +249,16 @@ export const PROGRESS_CSS = `
   --tsk-warn: #ffb74d;
 }
 .tsk-progress [hidden] { display: none; }
-.tsk-progress-head, .tsk-progress-meta { display: flex; flex-wrap: wrap; gap: 2px 16px; }
-.tsk-progress-state { display: flex; align-items: center; gap: 6px; font-weight: 600; }
+.tsk-progress-head { display: flex; align-items: center; gap: 10px; height: 28px; }
+.tsk-progress-lines { display: flex; gap: 16px; height: 20px; overflow: hidden; }
+.tsk-progress-counts { display: flex; flex: none; gap: 12px; max-width: 100%; white-space: nowrap; }
+.tsk-progress-counts > .tsk-progress-count, .tsk-progress-meta > span { overflow: hidden; text-overflow: ellipsis; }
+.tsk-progress-meta { display: flex; flex: 1 1 0; flex-wrap: wrap; gap: 0 16px; min-width: 0; max-height: 100%; overflow: hidden; color: var(--tsk-faint); }
+.tsk-progress-meta > span { max-width: 100%; white-space: nowrap; }
+.tsk-progress-time .tsk-swatch { display: inline-block; margin-inline-end: 5px; width: 10px; height: 10px; border-radius: 1px; forced-color-adjust: none; }
+.tsk-progress:not([data-answered]) .tsk-progress-time { display: none; }
+.tsk-progress-state { display: flex; flex: none; align-items: center; gap: 6px; font-weight: 600; white-space: nowrap; }
+.tsk-progress-run { flex: 0 1 auto; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .tsk-progress-state svg { width: 16px; height: 16px; flex: none; fill: none; stroke: currentColor; stroke-width: 2; }
 .tsk-progress[data-state='waiting'] .tsk-progress-state svg { color: var(--tsk-faint); }
 .tsk-progress[data-state='running'] .tsk-progress-state svg { color: var(--tsk-accent); }
@@ -220,10 +266,9 @@ export const PROGRESS_CSS = `
 .tsk-progress[data-state='erred'] .tsk-progress-state svg { color: var(--tsk-error); }
 .tsk-progress[data-state='interrupted'] .tsk-progress-state svg { color: var(--tsk-warn); }
 .tsk-progress-held { color: var(--tsk-warn); }
-.tsk-progress-head { align-items: center; justify-content: flex-end; row-gap: 4px; }
-.tsk-progress-count { margin-inline-end: auto; }
+.tsk-progress-acts { display: flex; flex: none; align-items: center; gap: 6px; margin-inline-start: auto; }
 .tsk-progress .tsk-notice { padding: 0; }
-.tsk-progress-percent { margin-inline-start: auto; font-weight: 600; }
+.tsk-progress-percent { font-weight: 600; }
 .tsk-progress-bar {
   display: flex;
   overflow: hidden;
@@ -242,7 +287,6 @@ export const PROGRESS_CSS = `
 }
 .tsk-segment.tsk-erred { background: repeating-linear-gradient(135deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
 .tsk-segment.tsk-interrupted { background: repeating-linear-gradient(0deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
-.tsk-progress-meta { align-items: baseline; color: var(--tsk-faint); }
 .tsk-progress-meta .tsk-key { display: inline-block; width: 10px; height: 10px; margin-inline-end: 5px; border-radius: 1px; }
 .tsk-progress-stuck, .tsk-progress-row.tsk-stuck .tsk-progress-number { color: var(--tsk-warn); font-weight: 600; }
 .tsk-progress-error { color: var(--tsk-ink); border-inline-start: 3px solid var(--tsk-error); padding-inline-start: 8px; margin-top: 4px; }
@@ -275,24 +319,33 @@ export const PROGRESS_CSS = `
 .tsk-progress .tsk-button:disabled { color: var(--tsk-faint); cursor: default; }
 .tsk-progress .tsk-button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
 .tsk-progress .tsk-button[aria-pressed='true'] { border-color: var(--tsk-accent); box-shadow: inset 0 0 0 1px var(--tsk-accent); }
-.tsk-progress .tsk-progress-latest, .tsk-progress .tsk-progress-computes, .tsk-progress-runs .tsk-button { padding: 0 6px; }
-.tsk-progress-runs { margin: 0; padding: 0; list-style: none; }
-.tsk-progress-runs.tsk-many { flex: 1 0 100%; align-self: start; min-width: 0; margin-top: 4px; max-height: 240px; overflow: auto; }
-.tsk-progress-runs.tsk-many li { display: grid; grid-template-columns: minmax(min-content, max-content) 1fr auto; align-items: baseline; gap: 0 10px; padding: 2px 2px 2px 6px; border-inline-start: 3px solid transparent; }
+.tsk-progress .tsk-progress-latest, .tsk-progress .tsk-progress-run, .tsk-progress-runs .tsk-button { padding: 0 6px; }
+.tsk-progress-runs { margin: 4px 0; padding: 0; list-style: none; max-height: 240px; overflow: auto; }
+.tsk-progress-runs li { display: grid; grid-template-columns: minmax(min-content, max-content) 1fr auto; align-items: baseline; gap: 0 10px; padding: 2px 2px 2px 6px; border-inline-start: 3px solid transparent; }
 .tsk-progress-runs li[aria-current] { border-inline-start-color: var(--tsk-accent); background: color-mix(in srgb, var(--tsk-accent) 10%, transparent); }
 .tsk-progress-runs li > span { color: var(--tsk-faint); }
 .tsk-progress-more { margin: 4px 0 0; }
-.tsk-progress-stop { min-width: 76px; }
 .tsk-progress-question { margin: 4px 0; padding: 4px 8px; border: 1px solid var(--tsk-warn); border-radius: 2px; }
 .tsk-progress-question p { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 2px 12px; margin: 2px 0; }
 .tsk-progress-note { color: var(--tsk-ink); }
-@container (max-width: 400px) {
-  .tsk-progress-head { column-gap: 8px; }
-  .tsk-progress-state { margin-inline-end: auto; }
-  .tsk-progress-count { order: 1; flex: 1 1 calc(100% - 60px); }
-  .tsk-progress-percent { order: 1; }
-  .tsk-progress-runs.tsk-many li > span { grid-area: 2 / 1 / 3 / -1; }
-  .tsk-progress-runs.tsk-many .tsk-progress-choose { grid-area: 1 / 3; }
+@container (max-width: 520px) {
+  .tsk-progress-lines { display: block; height: 40px; }
+  .tsk-progress-percent { margin-inline-start: auto; }
+  .tsk-progress-meta { max-height: 20px; }
+  .tsk-progress-runs li > span { grid-area: 2 / 1 / 3 / -1; }
+  .tsk-progress-runs .tsk-progress-choose { grid-area: 1 / 3; }
+}
+/* In a side panel and under a cell the answer takes the place of what runs, so that charts stay where they are. */
+.tsk-progress[data-dense] { padding-block: 4px; }
+.tsk-progress[data-dense] .tsk-progress-answer { height: 46px; overflow: auto; }
+.tsk-progress[data-dense] .tsk-progress-answer:has([data-folded='false']) { height: auto; }
+.tsk-progress[data-dense][data-answered] .tsk-progress-prefixes { display: none; }
+.tsk-progress[data-dense] .tsk-progress-rows { margin-top: 2px; }
+.tsk-progress-empty { margin: 2px 0 0; color: var(--tsk-faint); }
+@container (max-width: 340px) {
+  .tsk-progress-lines { height: 60px; }
+  .tsk-progress-meta { max-height: 40px; }
+  .tsk-progress[data-dense] .tsk-progress-answer { height: 112px; }
 }
 @media (max-width: 480px) {
   .tsk-progress { padding-inline: 8px; }

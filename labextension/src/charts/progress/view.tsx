@@ -14,8 +14,8 @@ import { render } from '../ui/render';
 import { SHARED_CSS, adoptStyles, followTheme } from '../ui/theme';
 import { TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
 import type { ProgressInput, ProgressLayout } from './layout';
-import { layoutProgress } from './layout';
-import { Errors, PROGRESS_CSS, PrefixRows, RunList, Segments, StateIcon } from './parts';
+import { isOver, layoutProgress, sharesOfTime } from './layout';
+import { Errors, PROGRESS_CSS, PrefixRows, RunList, RunName, Segments, StateIcon, TimeShares, Times } from './parts';
 import type { MakeStopper, Stopper } from './stopper';
 import type { ProgressWords } from './words';
 import { describeProgress, progressTables } from './words';
@@ -23,7 +23,7 @@ import { describeProgress, progressTables } from './words';
 const TICK_MS = 200;
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
-const META = ['elapsed', 'eta', 'stuck', 'running', 'ahead', 'erred', 'interrupted', 'lost', 'skipped'] as const;
+const META = ['eta', 'stuck', 'erred', 'interrupted', 'lost', 'running', 'ahead', 'skipped'] as const;
 const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
 
 export interface ProgressOptions {
@@ -47,6 +47,8 @@ export interface ProgressOptions {
   readonly axis?: TimeAxis;
   /** Whether the buttons that concern all charts of a dashboard stand elsewhere. */
   readonly joined?: boolean;
+  /** Why it took so long, where there is little room and always the same: null before that is known. Left out, or undefined: that stands elsewhere. */
+  readonly answer?: () => ComponentChildren | undefined;
 }
 
 export interface ProgressChart {
@@ -55,6 +57,8 @@ export interface ProgressChart {
   layout(): ProgressLayout;
   /** Show the computes of another window. */
   setWindow(window: RunWindow): void;
+  /** There is another answer to show. */
+  refresh(): void;
 }
 
 /** Put a progress chart of some computes into `el`, until `signal` aborts. */
@@ -97,8 +101,9 @@ class ProgressView implements ProgressChart {
   #wasLive = false;
   #isAlive = false;
   #moment: Moment | null = null;
+  #isListing = false;
 
-  constructor(private readonly store: TaskStore, options: ProgressOptions) {
+  constructor(private readonly store: TaskStore, private readonly options: ProgressOptions) {
     const { signal, firstRun = 0, lastRun = null, shows = 'all', stop, joined = false, reveal = () => null, keeping = null } = options;
     const changed = (): void => { this.#render(); };
     this.#signal = signal;
@@ -147,6 +152,10 @@ class ProgressView implements ProgressChart {
     this.#soon();
   }
 
+  refresh(): void {
+    this.#soon();
+  }
+
   readonly #soon = (): void => {
     this.#frames.request();
   };
@@ -189,30 +198,45 @@ class ProgressView implements ProgressChart {
       return;
     }
     const { layout, all, shown, nowS } = this.#moment;
+    const { state } = layout;
     const running = this.#isAlive ? this.#read().runs.filter(run => run.status === 'running') : [];
     const words = describeProgress(layout);
-    this.el.dataset.state = layout.state;
+    const answer = this.options.answer?.();
+    const [isDense, isAnswered] = [answer !== undefined, isOver(state) && (answer ?? null) !== null];
+    const hasTimes = state === 'finished' && sharesOfTime(layout).length > 0;
+    const [reveal, colourOf] = [this.#reveal, this.#colourOf];
+    this.el.dataset.state = state;
+    this.el.toggleAttribute('data-dense', isDense);
+    this.el.toggleAttribute('data-answered', isAnswered);
+    const toggle = (): void => { this.#isListing = !this.#isListing; this.#render(); };
     render(
       <>
         <div class="tsk-progress-head">
-          <span class="tsk-progress-state"><StateIcon state={layout.state} /><span>{words.state}</span></span>
+          <span class="tsk-progress-state"><StateIcon state={state} /><span>{words.state}</span></span>
+          <RunName runs={all} shown={shown} reveal={reveal} isOpen={this.#isListing} toggle={toggle} />
           <span class="tsk-progress-held" hidden={this.#axis.pausedAtS === null}>{trans.__('paused')}</span>
-          <span class="tsk-progress-count">{words.count}</span>
-          <span class="tsk-progress-percent">{words.percent}</span>
-          {this.#stopper?.button(running)}
-          <div class="tsk-progress-tools">{this.#tools()}</div>
+          <div class="tsk-progress-acts">{this.#stopper?.button(running)}{this.#tools()}</div>
         </div>
         <div class="tsk-notice" role="status">{this.#notice.text}</div>
         {this.#stopper?.below(running)}
+        {this.#isListing && all.length > 1 && <RunList runs={all} shown={shown} nowS={nowS} reveal={reveal} chosen={this.#axis.chosen} choose={this.#choose} />}
         {this.#comparison?.page()}
-        {bar(layout, words)}
-        <div class="tsk-progress-meta">
-          {meta(words, layout.executing !== null)}
-          <RunList runs={all} shown={shown} nowS={nowS} reveal={this.#reveal} chosen={this.#axis.chosen} choose={this.#choose} />
+        {bar(layout, words, hasTimes ? <TimeShares layout={layout} colourOf={colourOf} /> : <Segments counts={layout} />)}
+        <div class="tsk-progress-lines" title={words.sentence}>
+          <div class="tsk-progress-counts">
+            <span class="tsk-progress-count">{words.count}</span>
+            <span class="tsk-progress-elapsed">{words.elapsed}</span>
+            <span class="tsk-progress-percent" hidden={state === 'finished'}>{words.percent}</span>
+          </div>
+          <div class="tsk-progress-meta">{meta(words, layout.executing !== null)}{hasTimes && <Times layout={layout} colourOf={colourOf} />}</div>
         </div>
-        <div class="tsk-progress-error" hidden={words.error === ''}>{words.error}</div>
-        <Errors errors={layout.errors} />
-        <PrefixRows prefixes={layout.prefixes} colourOf={this.#colourOf} />
+        <div class="tsk-progress-answer" tabIndex={isDense ? 0 : undefined} role="group" aria-label={trans.__('Task types and findings')}>
+          <div class="tsk-progress-error" hidden={words.error === ''}>{words.error}</div>
+          <Errors errors={layout.errors} />
+          {isAnswered && answer}
+          <PrefixRows prefixes={layout.prefixes} colourOf={colourOf} isOver={isOver(state)} folded={isDense ? 4 : 8} />
+          <p class="tsk-progress-empty" hidden={state !== 'waiting' || !isDense}>{trans.__('Run a cell that computes with Dask: its tasks, their time and what slows them appear here.')}</p>
+        </div>
         <div class="tsk-hidden" role="status" aria-live="polite">{this.#announcer.text}</div>
       </>,
       this.el
@@ -237,8 +261,8 @@ class ProgressView implements ProgressChart {
       ...(this.#comparison === null ? [] : [this.#comparison.item(() => this.#ownRuns())]),
       ...(this.#joined ? [] : [clear])
     ];
-    const menu = { text: trans.__('More'), label: trans.__('More actions'), items };
-    return <Toolbar label={trans.__('View')} buttons={this.#joined ? [] : [pause]} menu={menu} />;
+    const menu = { text: '⋯', label: trans.__('More actions'), items };
+    return <Toolbar label={trans.__('View')} buttons={this.#joined ? [] : [pause]} menu={menu} hidden={this.#moment?.layout.state === 'waiting' && !cleared} />;
   }
 
   #ownRuns(): RunWindow | null {
@@ -247,14 +271,14 @@ class ProgressView implements ProgressChart {
   }
 }
 
-function bar(layout: ProgressLayout, { sentence }: ProgressWords): ComponentChildren {
+function bar(layout: ProgressLayout, { sentence }: ProgressWords, segments: ComponentChildren): ComponentChildren {
   const { total, finished } = layout;
   return (
     <div
       class="tsk-progress-bar" role="progressbar" aria-label={trans.__('Finished tasks')} aria-valuetext={sentence} aria-valuemin={0}
       aria-valuemax={total > 0 ? total : undefined} aria-valuenow={total > 0 ? finished : undefined}
     >
-      <Segments counts={layout} />
+      {segments}
     </div>
   );
 }

@@ -28,7 +28,6 @@ export interface ProgressWords {
   readonly lost: string;
   /** `20 skipped (already computed)` */
   readonly skipped: string;
-  readonly runs: string;
   readonly error: string;
   /** All of it in one line, for those who do not see the bar. */
   readonly sentence: string;
@@ -41,7 +40,7 @@ export function describeProgress(layout: ProgressLayout): ProgressWords {
     state: stateWord(layout.state),
     count: countText(layout),
     percent: total > 0 && !counting ? formatPercent(layout.fraction) : '',
-    elapsed: nRuns > 0 ? trans.__('%1 elapsed', elapsedText(layout)) : '',
+    elapsed: nRuns > 0 ? elapsedText(layout) : '',
     eta: etaText(layout.eta),
     running: startingText(layout) || (layout.executing === null ? runningText(layout) : executingText(layout.running, layout.executing)),
     stuck: stuckText(layout.ahead),
@@ -50,10 +49,10 @@ export function describeProgress(layout: ProgressLayout): ProgressWords {
     interrupted: interrupted > lost ? trans.__('%1 interrupted', formatCount(interrupted - lost)) : '',
     lost: lost > 0 ? trans.__('%1 lost with their worker', formatCount(lost)) : '',
     skipped: skippedText(layout),
-    runs: nRuns > 1 ? trans._n('%2 compute', '%2 computes', nRuns, formatCount(nRuns)) : '',
     error: error === null ? '' : printable(error, MAX_ERROR_CHARS)
   };
-  const { state, percent, eta, elapsed } = words;
+  const { state, percent, eta } = words;
+  const elapsed = words.elapsed === '' ? '' : trans.__('%1 elapsed', words.elapsed);
   const said = [words.count, percent, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, words.skipped, elapsed, eta];
   const details = said.filter(text => text !== '').join(', ');
   return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
@@ -119,14 +118,12 @@ function countText({ total, finished, skipped, nRuns, counting }: ProgressLayout
   return skipped > 0 ? trans.__('no task had to run') : nRuns > 0 ? trans.__('no tasks') : '';
 }
 
-/** The counts of one prefix: `40 / 100`. */
-export function rowCount(row: PrefixRow): string {
-  return `${formatCount(row.finished)} / ${formatCount(row.total)}`;
-}
-
-/** The same, with what hangs: `40 / 100 · 4 that no worker can run`. */
-export function rowNumber(row: PrefixRow): string {
-  return [rowCount(row), stuckText(row.ahead)].filter(text => text !== '').join(' · ');
+/** The counts of one prefix, and what hangs: `40 / 100 · 4 that no worker can run`; after the end for how long its tasks ran. */
+export function rowNumber(row: PrefixRow, isOver = false): string {
+  if (isOver && row.seconds !== null && row.finished === row.total) {
+    return formatDuration(row.seconds);
+  }
+  return [`${formatCount(row.finished)} / ${formatCount(row.total)}`, stuckText(row.ahead)].filter(text => text !== '').join(' · ');
 }
 
 /** What a row's bar shows, in words. */
@@ -141,6 +138,9 @@ export function rowSentence(row: PrefixRow): string {
   }
   if (row.skipped > 0) {
     parts.push(skippedText(row));
+  }
+  if (row.seconds !== null && row.seconds > 0) {
+    parts.push(trans.__('%1 in its tasks', formatDuration(row.seconds)));
   }
   return parts.join(', ');
 }

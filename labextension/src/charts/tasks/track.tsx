@@ -119,7 +119,7 @@ export class TasksTrack implements Track {
       },
       signal
     );
-    this.#findings = options.findings?.({ store, isSeen: () => context.isSeen(), changed: request }, signal) ?? null;
+    this.#findings = options.findings?.({ store, reveal: options.reveal, isSeen: () => context.isSeen(), changed: request }, signal) ?? null;
   }
 
   get css(): string { return TASKS_CSS + (this.#findings?.css ?? ''); }
@@ -290,7 +290,7 @@ export class TasksTrack implements Track {
         <Legend prefixes={this.#prefixes} nLost={this.#nLost} emphasis={this.#emphasis} colourOf={prefix => this.#colourOf(prefix)} />
         {this.#layer?.legend(this.context.theme())}
         {this.#range.panel()}
-        {this.#findings?.render()}
+        {this.#findings?.below()}
         <Card
           selection={this.#selected.card} neighbours={this.#selected.neighbours} relating={this.#selected.isRelating}
           goTo={task => {

@@ -43,17 +43,18 @@ export interface TimeState {
 
 export function timeCommands(to: TimeKeys, { leads, isFollowing, isOver }: TimeState): Command[] {
   const bar = leads ? { at: 'bar' } as const : {};
+  const rare = { ...bar, isRare: true };
   return [
     { keys: ['ArrowLeft', 'a', 'A', 'ArrowRight', 'd', 'D'], shown: trans.__('← → or A D'), does: trans.__('move in time'), run: key => { to.pan(['ArrowLeft', 'a', 'A'].includes(key) ? -PAN_PX : PAN_PX); } },
     { keys: ['w', 'W', '+', '=', 's', 'S', '-', '_'], shown: trans.__('+ − or W S'), does: trans.__('zoom'), run: key => { to.zoom(['w', 'W', '+', '='].includes(key) ? 1 / ZOOM : ZOOM, null); } },
-    { text: '−', label: trans.__('Zoom out'), ...bar, run: () => { to.zoom(2, null); } },
-    { text: '+', label: trans.__('Zoom in'), ...bar, run: () => { to.zoom(0.5, null); } },
+    { text: '−', label: trans.__('Zoom out'), ...rare, run: () => { to.zoom(2, null); } },
+    { text: '+', label: trans.__('Zoom in'), ...rare, run: () => { to.zoom(0.5, null); } },
     {
       text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), ...bar,
       keys: ['Home', '0'], shown: trans.__('Home'), does: trans.__('show everything'), run: () => { to.fit(); }
     },
     {
-      text: trans.__('Follow'), label: trans.__('Follow live (F)'), ...bar, pressed: isFollowing, hidden: isOver && !isFollowing,
+      text: trans.__('Follow'), label: trans.__('Follow live (F)'), ...rare, pressed: isFollowing, hidden: isOver && !isFollowing,
       keys: ['f', 'F', 'End'], shown: 'F', does: trans.__('follow the present'), run: () => { to.toggleFollow(); }
     }
   ];

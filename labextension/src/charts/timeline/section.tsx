@@ -343,7 +343,7 @@ export class Section implements Intents, TimeKeys {
     return [
       ...(this.isTimeless ? [] : timeCommands(this, { leads, isFollowing: navigator.following, isOver })),
       ...(leads
-        ? [{ text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), at: 'bar', run: () => { timeline.window.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused } as const]
+        ? [{ text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), at: 'bar', isRare: true, run: () => { timeline.window.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused } as const]
         : []),
       ...track.commands(),
       { text: this.#tabling ? hide : show, at: 'menu', run: () => { this.#tabling = !this.#tabling; this.render(); } },
@@ -359,7 +359,7 @@ export class Section implements Intents, TimeKeys {
       label: trans.__('View'),
       hidden: this.#nothing !== null && !(this.leads && this.timeline.axis.sinceRun !== null),
       buttons: buttonsAt(commands, 'bar'),
-      menu: { text: trans.__('More'), label: trans.__('More actions'), items: [...buttonsAt(commands, 'menu'), ...buttonsAt(commands, 'export')] }
+      menu: { text: '⋯', label: trans.__('More actions'), items: [...buttonsAt(commands, 'menu'), ...buttonsAt(commands, 'export')] }
     };
   }
 

@@ -82,6 +82,13 @@ export type RevealCell = (run: Run) => (() => void) | null;
 const PROMPT = /^In \[\d+\]$/;
 const MAX_CHARS = 80;
 
+/** Where in the user's code a compute was started, as `In [3], line 2` or `In [3] (a.py:15)`; null: unknown. */
+export function runPlace({ calledFrom, ...run }: Run): string | null {
+  const prompt = runName({ ...run, calledFrom, label: null });
+  const place = calledFrom === null ? null : printable(calledFrom, MAX_CHARS);
+  return place === null || prompt === null || place.startsWith(prompt) ? (place ?? prompt) : `${prompt} (${place})`;
+}
+
 /** A compute by its label and the prompt of its cell, as `qr · In [5]`; null where it has neither. */
 export function runName({ label, cell, executionCount }: Run): string | null {
   const prompt = executionCount !== null ? `In [${executionCount}]` : cell !== null && PROMPT.test(cell) ? cell : null;

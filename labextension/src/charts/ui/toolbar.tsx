@@ -11,6 +11,8 @@ export interface ButtonSpec {
   readonly pressed?: boolean;
   readonly hidden?: boolean;
   readonly disabled?: boolean;
+  /** Where there is little room, whether it stands in the menu instead. */
+  readonly isRare?: boolean;
 }
 
 export interface ToolbarSpec {
@@ -38,12 +40,15 @@ export function Button({ text, label, act, pressed, hidden, disabled }: ButtonSp
   );
 }
 
-export class Toolbar extends Component<ToolbarSpec, { readonly stop: number }> {
-  override state = { stop: 0 };
+export class Toolbar extends Component<ToolbarSpec, { readonly stop: number | null }> {
+  override state = { stop: null };
 
   override render({ label, buttons, menu, hidden }: ToolbarSpec): ComponentChildren {
-    const isHere = (at: number): boolean => at === buttons.length || (buttons[at]?.hidden !== true && buttons[at] !== undefined);
-    const stop = isHere(this.state.stop) ? this.state.stop : [...buttons.keys(), buttons.length].find(isHere);
+    const isHere = (at: number | null): boolean => at === buttons.length || (at !== null && buttons[at] !== undefined && buttons[at].hidden !== true);
+    const { stop: last } = this.state;
+    // What is always seen can always be reached.
+    const stop = isHere(last) ? last : [...buttons.keys(), buttons.length].find(at => isHere(at) && buttons[at]?.isRare !== true);
+    const rare = buttons.filter(({ isRare }) => isRare === true);
     const tab = (at: number): number => (at === stop ? 0 : -1);
     const focus = (at: number) => () => { this.setState({ stop: at }); };
     return (
@@ -51,21 +56,26 @@ export class Toolbar extends Component<ToolbarSpec, { readonly stop: number }> {
         {buttons.map((spec, at) => (
           <button
             type="button" title={spec.label} aria-label={spec.label} aria-pressed={spec.pressed}
-            hidden={spec.hidden === true} tabIndex={tab(at)} onClick={spec.act} onFocus={focus(at)}
+            hidden={spec.hidden === true} data-rare={spec.isRare} tabIndex={tab(at)} onClick={spec.act} onFocus={focus(at)}
           >
             {spec.text}
           </button>
         ))}
-        <Menu {...menu} tab={tab(buttons.length)} focused={focus(buttons.length)} />
+        <Menu {...menu} items={[...rare.map(spec => ({ ...spec, text: spec.label ?? spec.text })), ...menu.items]} tab={tab(buttons.length)} focused={focus(buttons.length)} />
       </div>
     );
   }
 }
 
+/** Where there is little room, what is rare is no longer among the buttons. */
+function isSeen(button: HTMLButtonElement): boolean {
+  return !button.hidden && getComputedStyle(button).display !== 'none';
+}
+
 /** Arrows move between the buttons that are there; those of an open menu have their own. */
 function onToolbarKey(event: KeyboardEvent): void {
   const toolbar = event.currentTarget as HTMLElement;
-  const buttons = [...toolbar.querySelectorAll<HTMLButtonElement>(':scope > button, :scope > .tsk-menu > button')].filter(button => !button.hidden);
+  const buttons = [...toolbar.querySelectorAll<HTMLButtonElement>(':scope > button, :scope > .tsk-menu > button')].filter(isSeen);
   const at = buttons.indexOf(event.target as HTMLButtonElement);
   const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
   if (at >= 0 && to !== undefined) {
@@ -124,9 +134,9 @@ class Menu extends Component<MenuProps, { readonly open: boolean }> {
           {text}
         </button>
         <div class="tsk-menu-list" popover="manual" role="menu" aria-label={label} hidden={!open}>
-          {items.map(({ text: item, act, hidden }) => (
+          {items.map(({ text: item, act, hidden, pressed, isRare }) => (
             <button
-              type="button" role="menuitem" tabIndex={-1} hidden={hidden === true}
+              type="button" role={pressed === undefined ? 'menuitem' : 'menuitemcheckbox'} aria-checked={pressed} tabIndex={-1} hidden={hidden === true} data-rare={isRare}
               onClick={() => {
                 this.#show(false);
                 this.#opener?.focus();
@@ -169,7 +179,7 @@ class Menu extends Component<MenuProps, { readonly open: boolean }> {
   }
 
   #items(): HTMLButtonElement[] {
-    return [...(this.#el?.querySelectorAll<HTMLButtonElement>('[role=menuitem]') ?? [])].filter(item => !item.hidden);
+    return [...(this.#el?.querySelectorAll<HTMLButtonElement>('[role^=menuitem]') ?? [])].filter(isSeen);
   }
 
   #show(open: boolean, focus?: 0 | -1): void {
@@ -221,6 +231,12 @@ export const TOOLBAR_CSS = `
   font-weight: 600;
 }
 .tsk-menu { position: relative; }
+.tsk-menu-list [aria-checked='true']::before { content: '✓'; margin-inline-end: 6px; }
+.tsk-chart .tsk-toolbar .tsk-menu-list [data-rare] { display: none; }
+@container (max-width: 520px) {
+  .tsk-chart .tsk-toolbar > [data-rare] { display: none; }
+  .tsk-chart .tsk-toolbar .tsk-menu-list [data-rare] { display: inline-flex; }
+}
 .tsk-menu-list {
   position: absolute; z-index: 20; right: 0; top: 100%; margin-top: 2px; padding: 4px;
   display: flex; flex-direction: column; min-width: 180px; max-width: 80vw;

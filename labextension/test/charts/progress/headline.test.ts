@@ -47,22 +47,22 @@ function view(shows: 'now' | 'all'): View {
 }
 
 it('is of the compute that runs, whatever became of those before', () => {
-  expect(view('now').head()).toEqual(['Running', '52 of 60 tasks', '87%', '3.0 s elapsed', 'slow']);
+  expect(view('now').head()).toEqual(['Running', '52 of 60 tasks', '3.0 s', '87%', 'slow']);
 });
 
 it('is of all computes of one cell', () => {
-  expect(view('all').head()).toEqual(['Running', '675 of 5,060 tasks', '13%', '6.0 s elapsed', 'add', 'slow']);
+  expect(view('all').head()).toEqual(['Running', '675 of 5,060 tasks', '6.0 s', '13%', 'add', 'slow']);
 });
 
 it('is of the compute that is selected in the list of all, until a person goes back', () => {
   const shown = view('now');
-  shown.press('.tsk-progress-computes');
+  shown.press('.tsk-progress-run');
   const items = shown.items();
   shown.press('li:last-child .tsk-progress-choose');
   const [chosen, head] = [shown.axis.chosen, shown.head()];
   shown.press('.tsk-progress-latest');
   expect([items, chosen, head, shown.axis.chosen, shown.head()[1]]).toEqual([
     ['In [2] | Running · 60 tasks · 3 s | Show', 'In [1] | Interrupted · 5,000 tasks · 3 s · 10 s ago | Show'],
-    0, ['Interrupted', '623 of 5,000 tasks', '12%', '3 s elapsed', 'add'], null, '52 of 60 tasks'
+    0, ['Interrupted', '623 of 5,000 tasks', '3 s', '12%', 'add'], null, '52 of 60 tasks'
   ]);
 });

@@ -40,8 +40,8 @@ describe('layoutProgress', () => {
       state: 'running', counting: false, executing: null, starting: null, nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
       eta: { kind: 'estimating' },
       prefixes: [
-        { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null },
-        { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, skipped: 0, atWorkers: false, ahead: null }
+        { prefix: 'mul', seconds: 1, total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null },
+        { prefix: 'add', seconds: 2, total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, skipped: 0, atWorkers: false, ahead: null }
       ],
      
     });

@@ -28,13 +28,14 @@ function mounted(store = new TaskStore(), options = {}): { el: HTMLElement; cont
 }
 
 /** What is on the screen, piece by piece. */
-function shown(el: HTMLElement): Record<'head' | 'meta' | 'error' | 'rows' | 'more', string[]> {
+function shown(el: HTMLElement): Record<'head' | 'counts' | 'meta' | 'error' | 'rows' | 'more', string[]> {
   const visible = (selector: string): string[] =>
     [...el.querySelectorAll<HTMLElement>(selector)]
       .filter(part => part.closest('[hidden]') === null)
       .map(part => part.textContent);
   return {
-    head: visible('.tsk-progress-head > :not(button, .tsk-progress-tools)'),
+    head: visible('.tsk-progress-head > :not(.tsk-progress-acts)'),
+    counts: visible('.tsk-progress-counts > *'),
     meta: visible('.tsk-progress-meta > *'),
     error: visible('.tsk-progress-error'),
     rows: visible('.tsk-progress-name, .tsk-progress-number'),
@@ -58,7 +59,7 @@ const RUNNING = smallBatch({
 describe('the progress chart', () => {
   it('waits where nothing has been computed', () => {
     expect(shown(mounted().el)).toEqual({
-      head: ['Waiting for a Dask compute', '', ''], meta: [], error: [], rows: [], more: []
+      head: ['Waiting for a Dask compute'], counts: ['', '', ''], meta: [], error: [], rows: [], more: []
     });
   });
 
@@ -68,8 +69,9 @@ describe('the progress chart', () => {
     store.append(RUNNING);
     vi.advanceTimersToNextFrame();
     expect(shown(el)).toEqual({
-      head: ['Running', '5 of 10 tasks', '50%'],
-      meta: ['2.0 s elapsed', 'about 2 s left (up to 4 s)', '2 running', '1 failed'],
+      head: ['Running'],
+      counts: ['5 of 10 tasks', '2.0 s', '50%'],
+      meta: ['about 2 s left (up to 4 s)', '1 failed', '2 running'],
       error: [],
       rows: ['add', '4 / 6', 'mul', '1 / 4'],
       more: []
@@ -94,7 +96,7 @@ describe('the progress chart', () => {
     const { el } = mounted(store);
     store.append(RUNNING);
     vi.advanceTimersByTime(1050);
-    expect(shown(el).meta).toEqual(['3.0 s elapsed', 'about 1 s left (up to 3 s)', '2 running', '1 failed']);
+    expect([shown(el).counts[1], shown(el).meta]).toEqual(['3.0 s', ['about 1 s left (up to 3 s)', '1 failed', '2 running']]);
     store.append(
       smallBatch({
         seq: 1, nowS: 4, active: false,
@@ -107,10 +109,11 @@ describe('the progress chart', () => {
     );
     vi.advanceTimersByTime(10_000);
     expect(shown(el)).toEqual({
-      head: ['Failed', '7 of 10 tasks', '70%'],
-      meta: ['3.5 s elapsed', '1 failed', '2 interrupted'],
+      head: ['Failed'],
+      counts: ['7 of 10 tasks', '3.5 s', '70%'],
+      meta: ['1 failed', '2 interrupted'],
       error: ['ValueError: <b>no</b>'],
-      rows: ['add', '6 / 6', 'mul', '1 / 4'],
+      rows: ['add', '3 s', 'mul', '1 / 4'],
       more: []
     });
     expect(vi.getTimerCount()).toBe(0);
@@ -127,7 +130,7 @@ describe('the progress chart', () => {
     );
     const { el } = mounted(store, { firstRun: 1, lastRun: 1 });
     expect(shown(el)).toEqual({
-      head: ['Finished', '10 of 10 tasks', '100%'], meta: ['1 s elapsed'], error: [], rows: ['p1', '10 / 10'], more: []
+      head: ['Finished'], counts: ['10 of 10 tasks', '1 s'], meta: [], error: [], rows: ['p1', '0 s'], more: []
     });
   });
 

@@ -14,7 +14,7 @@ describe('describeProgress', () => {
   it('says what it waits for', () => {
     expect(describeProgress(WAITING)).toEqual({
       state: 'Waiting for a Dask compute', count: '', percent: '', elapsed: '', eta: '',
-      running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', skipped: '', runs: '', error: '', sentence: 'Waiting for a Dask compute'
+      running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', skipped: '', error: '', sentence: 'Waiting for a Dask compute'
     });
   });
 
@@ -25,9 +25,9 @@ describe('describeProgress', () => {
       state: 'running', nRuns: 3, fraction: 0.742, elapsedS: 12.34, eta: { kind: 'estimate', seconds: 3.2, lowS: 2.9, highS: 21, nUnseen: 0 }
     };
     expect(describeProgress(layout)).toEqual({
-      state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s elapsed',
+      state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s',
       eta: 'about 4 s left (up to 25 s)', running: '4 running', stuck: '', ahead: '', erred: '1 failed', interrupted: '2 interrupted',
-      lost: '', skipped: '', runs: '3 computes', error: '',
+      lost: '', skipped: '', error: '',
       sentence:
         'Running: 742 of 1,000 tasks, 74%, 4 running, 1 failed, 2 interrupted, 12.3 s elapsed, about 4 s left (up to 25 s)'
     });
@@ -122,16 +122,17 @@ describe('describeProgress', () => {
       ['12 on a worker', '1 that no worker can run', '300 waiting for inputs (as of 7 s ago)'],
       ['12 on a worker', '', '']
     ]);
-    const row = { prefix: 'add', total: 400, finished: 54, erred: 0, running: 12, interrupted: 0, skipped: 0, atWorkers: true, ahead };
+    const row = { prefix: 'add', total: 400, finished: 54, erred: 0, running: 12, interrupted: 0, skipped: 0, seconds: null, atWorkers: true, ahead };
     expect([rowNumber(row), rowSentence(row)]).toEqual([
       '54 / 400 · 4 that no worker can run', '54 of 400 finished, 12 on a worker, 4 that no worker can run, 30 ready (no free thread), 300 waiting for inputs'
     ]);
   });
 
   it('says what a row shows', () => {
-    const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3, skipped: 0, atWorkers: false, ahead: null };
+    const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3, skipped: 0, seconds: 3, atWorkers: false, ahead: null };
     expect([row, { ...row, skipped: 40 }].map(each => rowSentence(each))).toEqual([
-      '5 of 2,000 finished, 2 running, 1 failed, 3 interrupted', '5 of 2,000 finished, 2 running, 1 failed, 3 interrupted, 40 skipped (already computed)'
+      '5 of 2,000 finished, 2 running, 1 failed, 3 interrupted, 3 s in its tasks',
+      '5 of 2,000 finished, 2 running, 1 failed, 3 interrupted, 40 skipped (already computed), 3 s in its tasks'
     ]);
   });
 });

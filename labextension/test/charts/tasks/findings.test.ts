@@ -27,7 +27,7 @@ const FINDING: Finding = {
   run: 0, spansS: [[0, 10]], prefixes: ['inc'], rows: [0]
 };
 const EXPLANATION: Explanation = {
-  makespanS: 10,
+  makespanS: 10, answer: 'long-chain: up to 5 s',
   findings: [FINDING, { ...FINDING, cause: 'client-gaps', lowS: 1, run: null, prefixes: [], rows: [], spansS: [[5, 6]] }],
   path: { path: [
     { kind: 'task', startS: 0, stopS: 5, prefix: 'inc', row: 0 }, { kind: 'wait', startS: 5, stopS: 6, cause: 'queue' },

@@ -58,7 +58,7 @@ it('after a click on any of its buttons the cell has the focus again, or what th
     return [button.textContent, activeElement === cell ? 'cell' : (activeElement?.getAttribute('role') ?? activeElement?.getAttribute('type') ?? activeElement?.tagName)];
   });
   expect(buttons.length).toBeGreaterThan(8);
-  expect(Object.fromEntries(focused.filter(([, where]) => where !== 'cell'))).toEqual({ More: 'menuitem', Find: 'search' });
+  expect(Object.fromEntries(focused.filter(([, where]) => where !== 'cell'))).toEqual({ '⋯': 'menuitem', Find: 'search' });
 });
 
 it('an item of a menu that was clicked gives the focus to the cell', () => {

@@ -4,7 +4,8 @@ import { trans } from '../../../lib/translate';
 import type { RunWindow, TaskStore } from '../../../store';
 import type { CriticalPath, Explained, Explanation, Finding, KnownPath } from '../../../wire';
 import type { Command } from '../../timeline/commands';
-import type { Keeper } from '../../ui/keeping';
+import type { Keeper, RevealCell } from '../../ui/keeping';
+import { runPlace } from '../../ui/keeping';
 import type { ComponentChildren } from '../../ui/render';
 import type { Picture } from '../scene';
 import type { Evidence } from './path';
@@ -17,6 +18,8 @@ type Lit = 'path' | number | null;
 
 export interface FindingsHost {
   readonly store: TaskStore;
+  /** Leads to the cells of computes; left out: nowhere. */
+  readonly reveal?: RevealCell | undefined;
   isSeen(): boolean;
   changed(): void;
 }
@@ -33,6 +36,8 @@ export class Findings {
   readonly css = FINDINGS_CSS;
   /** Grows whenever there is something else to say, or to light up. */
   version = 0;
+  /** Whether they stand above the lanes, where there is little room. */
+  isAbove = false;
   readonly #explainer: Explainer;
   #lit: Lit = null;
   #isUnfolded = false;
@@ -64,7 +69,7 @@ export class Findings {
   command(): Command {
     const isLit = this.#lit === 'path';
     return {
-      text: trans.__('Path'), label: trans.__('Light up the critical path (C)'), at: 'bar', pressed: isLit, hidden: !isLit && !('path' in this.path),
+      text: trans.__('Path'), label: trans.__('Light up the critical path (C)'), at: 'bar', isRare: true, pressed: isLit, hidden: !isLit && !('path' in this.path),
       keys: ['c', 'C'], shown: 'C', does: trans.__('light up the critical path'), run: () => { this.togglePath(); }
     };
   }
@@ -106,34 +111,60 @@ export class Findings {
     return 'path' in known ? pathText(known.path) : trans.__('the critical path is not known: %1', printable(known.reason, MAX_TEXT));
   }
 
-  render(): ComponentChildren {
-    const { explanation } = this.#explainer;
+  /** Below the lanes: the line of the path, and where there is room, all findings. */
+  below(): ComponentChildren {
     const said = this.said();
+    const { explanation } = this.#explainer;
     return (
       <>
         <p class="tsk-findings-path" hidden={said === ''}>{said}</p>
-        {explanation !== null && explanation.findings.length > 0 && (
-          <div
-            class="tsk-findings" role="group" aria-label={trans.__('Findings')} data-folded={String(!this.#isUnfolded)}
-            onKeyDown={event => {
-              if (event.key === 'Escape' && this.clear()) {
-                event.preventDefault();
-              }
-            }}
-          >
-            <button type="button" class="tsk-findings-fold" aria-expanded={this.#isUnfolded} onClick={() => { this.#fold(); }}>
-              {countText(explanation.findings, explanation.makespanS)}
-            </button>
+        {!this.isAbove && explanation !== null && explanation.findings.length > 0 && this.#group(
+          <>
             <div class="tsk-findings-head"><span class="tsk-track-title" aria-hidden="true">{trans.__('Findings')}</span> {trans.__('what to change, and what it may save: estimates, which may overlap')}</div>
-            <ul>{explanation.findings.map((finding, i) => this.#card(finding, i, explanation))}</ul>
-          </div>
+            <ul>{explanation.findings.map((finding, i) => this.#card(finding, i, explanation, true))}</ul>
+          </>
         )}
       </>
     );
   }
 
-  #card(finding: Finding, i: number, { makespanS }: Explanation): ComponentChildren {
+  /** Above the lanes: what is worth most, with its cure, and the others on demand; null before it is known. */
+  above(): ComponentChildren {
+    const { explanation } = this.#explainer;
+    if (explanation === null) {
+      return null;
+    }
+    const { findings, answer } = explanation;
+    const isWhole = this.#isUnfolded;
+    const n = findings.length;
+    const why = n > 1 ? trans._n('Why? All %2 finding', 'Why? All %2 findings', n, formatCount(n)) : trans.__('Why?');
+    return this.#group(n === 0 ? <p class="tsk-findings-answer">{printable(answer, MAX_TEXT)}</p> : (
+      <>
+        <ul>{findings.slice(0, isWhole ? n : 1).map((finding, i) => this.#card(finding, i, explanation, isWhole))}</ul>
+        <button type="button" class="tsk-findings-fold" aria-expanded={isWhole} onClick={() => { this.#fold(); }}>{isWhole ? trans.__('Show less') : why}</button>
+      </>
+    ));
+  }
+
+  #group(children: ComponentChildren): ComponentChildren {
+    return (
+      <div
+        class="tsk-findings" role="group" aria-label={trans.__('Findings')} data-folded={this.isAbove ? String(!this.#isUnfolded) : undefined}
+        onKeyDown={event => {
+          if (event.key === 'Escape' && this.clear()) {
+            event.preventDefault();
+          }
+        }}
+      >
+        {children}
+      </div>
+    );
+  }
+
+  #card(finding: Finding, i: number, { makespanS }: Explanation, isWhole: boolean): ComponentChildren {
     const isLit = this.#lit === i;
+    const run = finding.run === null ? undefined : this.host.store.tables.runs.get(finding.run);
+    const [place, go] = run === undefined ? [null, null] : [runPlace(run), this.host.reveal?.(run) ?? null];
     // Its words can be selected, so the button is its title only; a click anywhere does the same.
     return (
       <li
@@ -145,9 +176,12 @@ export class Findings {
         }}
       >
         <button type="button" aria-pressed={isLit} title={trans.__('Show it on the timeline')}>{causeTitle(finding.cause)}</button>{' '}
-        <span class="tsk-findings-worth">{worthText(finding, makespanS)}</span>
-        <p>{printable(finding.text, MAX_TEXT)}</p>
+        <span class="tsk-findings-worth">{worthText(finding, makespanS, isWhole)}</span>
+        {isWhole && <p>{printable(finding.text, MAX_TEXT)}</p>}
         <p class="tsk-findings-advice">{adviceParts(printable(finding.advice, MAX_TEXT)).map(({ text, isCode }) => (isCode ? <code>{text}</code> : text))}</p>
+        {isWhole && place !== null && go !== null && (
+          <button type="button" class="tsk-findings-place" title={trans.__('Go to the cell')} onClick={event => { event.stopPropagation(); go(); }}>{place}</button>
+        )}
       </li>
     );
   }
@@ -208,17 +242,13 @@ export function causeTitle(cause: string): string {
   return titles[cause] ?? printable(cause, 40);
 }
 
-export function worthText({ worthS, lowS, highS }: Finding, makespanS: number): string {
+/** @param hasBand says between what it lies, too */
+export function worthText({ worthS, lowS, highS }: Finding, makespanS: number, hasBand: boolean): string {
   const [worth, low, high, whole] = [worthS, lowS, highS, makespanS].map(formatDuration) as [string, string, string, string];
-  return lowS > 0 ? trans.__('about %1 (%2 to %3) of %4', worth, low, high, whole) : trans.__('up to %1 of %2', high, whole);
-}
-
-/** In one line, what is worth most named. */
-export function countText(findings: readonly Finding[], makespanS: number): string {
-  const [first] = findings;
-  const n = findings.length;
-  const most = first === undefined ? '' : `${causeTitle(first.cause)}, ${worthText(first, makespanS)}`;
-  return trans._n('%2 finding: %3', '%2 findings, the first: %3', n, formatCount(n), most);
+  if (lowS <= 0) {
+    return trans.__('up to %1 of %2', high, whole);
+  }
+  return hasBand ? trans.__('about %1 (%2 to %3) of %4', worth, low, high, whole) : trans.__('about %1 of %2', worth, whole);
 }
 
 /** Which tasks and waits a path is made of. */
@@ -326,7 +356,6 @@ const FINDINGS_CSS = `
 .tsk-findings { margin: 8px 12px 0; }
 .tsk-findings-path { margin: 6px 12px 0; overflow-wrap: anywhere; }
 .tsk-findings-head { color: var(--tsk-faint); }
-.tsk-findings-fold { display: none; }
 .tsk-findings ul {
   display: grid; grid-template-columns: repeat(auto-fill, minmax(min(320px, 100%), 1fr)); gap: 8px;
   margin: 4px 0 0; padding: 0; list-style: none;
@@ -337,17 +366,22 @@ const FINDINGS_CSS = `
 }
 .tsk-findings li:hover, .tsk-findings li[data-lit='true'] { border-color: var(--tsk-accent); }
 .tsk-findings li[data-lit='true'] { background: color-mix(in srgb, var(--tsk-accent) 8%, transparent); }
-.tsk-findings :is(.tsk-findings-fold, li > button) { height: auto; padding: 0; border: 0; background: none; color: var(--tsk-ink); font: inherit; text-align: start; cursor: pointer; }
-.tsk-findings li[data-lit] > button { font-weight: 600; }
+.tsk-findings :is(.tsk-findings-fold, li > button) { min-width: 0; height: auto; padding: 0; border: 0; background: none; color: var(--tsk-ink); font: inherit; text-align: start; cursor: pointer; }
+.tsk-findings li > button[aria-pressed] { font-weight: 600; }
+.tsk-findings :is(.tsk-findings-fold, .tsk-findings-place) { text-decoration: underline; text-decoration-color: var(--tsk-faint); }
 .tsk-findings button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 2px; }
 .tsk-findings-worth, .tsk-findings-advice { color: var(--tsk-faint); }
 .tsk-findings li p { margin: 2px 0 0; }
 .tsk-findings code { font: 11.5px/1.5 var(--tsk-code); color: var(--tsk-ink); background: none; }
-.tsk-dashboard[data-compact] .tsk-findings { display: none; }
-.tsk-dashboard[data-brief] .tsk-gantt-legend:has(~ .tsk-findings) { max-height: 24px; }
-.tsk-dashboard[data-brief] .tsk-findings { margin-top: 0; padding-inline: 6px; }
-.tsk-dashboard[data-brief] .tsk-findings-fold { display: block; max-width: 100%; height: 22px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.tsk-dashboard[data-brief] .tsk-findings-fold::before { content: '▸ '; }
-.tsk-dashboard[data-brief] .tsk-findings-fold[aria-expanded='true']::before { content: '▾ '; }
-.tsk-dashboard[data-brief] .tsk-findings-head, .tsk-dashboard[data-brief] .tsk-findings[data-folded='true'] ul { display: none; }
+.tsk-progress-answer .tsk-findings { margin: 0; line-height: 18px; }
+.tsk-progress-answer .tsk-findings ul { margin: 0; }
+.tsk-progress-answer .tsk-findings-answer { margin: 2px 0 0; }
+.tsk-findings[data-folded='true'] { display: flex; gap: 0 12px; align-items: baseline; flex-wrap: wrap; }
+.tsk-findings[data-folded='true'] ul { flex: 1 1 0; grid-template-columns: minmax(0, 1fr); min-width: 0; }
+.tsk-findings[data-folded='true'] li { padding: 2px 8px; border-width: 0 0 0 3px; border-radius: 0; }
+.tsk-findings[data-folded='true'] .tsk-findings-advice { display: -webkit-box; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 1; }
+@container (max-width: 340px) {
+  .tsk-findings[data-folded='true'] ul { flex-basis: 100%; }
+  .tsk-findings[data-folded='true'] .tsk-findings-advice { -webkit-line-clamp: 3; }
+}
 `;
