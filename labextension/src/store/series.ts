@@ -11,6 +11,8 @@ const Samples = seriesTable({
   /** 100 per core, the mean since the sample before; NaN: unknown. */
   cpuPercent: Float32Array,
   rssBytes: Float64Array,
+  /** The most since the sample before, by the kernel's own mark; NaN: unknown. */
+  peakBytes: Float64Array,
   nProcesses: Uint32Array,
   /** 1 where samples are missing before this one. */
   gap: Uint8Array
@@ -19,6 +21,12 @@ const Samples = seriesTable({
 export class ResourceStore extends Samples {
   nCores: number | null = null;
   limitBytes: number | null = null;
+
+  /** The most memory up to a sample, since the one before where the kernel saw that. */
+  mostBytes(i: number): number {
+    const [rss, peak] = [this.rssBytes[i] as number, this.peakBytes[i] as number];
+    return peak > rss ? peak : rss;
+  }
 
   /** The places of the samples within `span`, ends included: from, and up to but not including. */
   within({ startS, stopS }: Span): [from: number, to: number] {

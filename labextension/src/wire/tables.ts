@@ -206,7 +206,8 @@ export const TABLES = {
       cpu_percent: 'f8?',
       rss_bytes: 'int',
       n_processes: 'int',
-      gap: 'int < 2'
+      gap: 'int < 2',
+      peak_bytes: 'int?'
     }
   },
   sources: {

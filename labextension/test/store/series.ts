@@ -6,6 +6,7 @@ export interface Sample {
   at: number;
   cpu?: number | null;
   rss?: number;
+  peak?: number | null;
   n?: number;
   gap?: boolean;
 }
@@ -17,7 +18,7 @@ export interface Limits {
 }
 
 export function resourceColumns(samples: readonly Sample[] = [], { first = 0, nCores = 2, limitBytes = 8e9 }: Limits = {}): SmallBatch['resources'] {
-  const rows = samples.map(({ at, cpu, rss = 1e9, n = 1, gap }) => ({ timeS: at, cpuPercent: cpu, rssBytes: rss, nProcesses: n, gap }));
+  const rows = samples.map(({ at, cpu, rss = 1e9, peak = null, n = 1, gap }) => ({ timeS: at, cpuPercent: cpu, rssBytes: rss, peakBytes: peak, nProcesses: n, gap }));
   return { ...sectionOf('resources', rows, first), nCores, limitBytes };
 }
 

@@ -360,11 +360,12 @@ class Progress:
 
 
 def headline(runs: Sequence[Run]) -> list[Run]:
-    """Return the computes that run, else the one that ended last."""
-    running = [run for run in runs if run.status == "running"]
-    if running or not runs:
-        return running
-    return [max(runs, key=lambda run: (run.start_s if run.stop_s is None else run.stop_s, run.run))]
+    """Return the computes that run, else the one that ended last, with the others of the same cells."""
+    chosen = [run for run in runs if run.status == "running"]
+    if not chosen and runs:
+        chosen = [max(runs, key=lambda run: (run.start_s if run.stop_s is None else run.stop_s, run.run))]
+    cells = {(run.cell, run.execution_count) for run in chosen if run.cell is not None}
+    return [run for run in runs if run in chosen or (run.cell, run.execution_count) in cells]
 
 
 def measure_progress(
@@ -391,7 +392,7 @@ def measure_progress(
         erred=sum(row.erred for row in rows),
         interrupted=sum(row.interrupted for row in rows),
         fraction=finished / total if total and is_counted else 0.0,
-        elapsed_s=_elapsed_s(runs, now_s),
+        elapsed_s=elapsed_s(runs, now_s),
         left=time_left(running, now_s),
         state=state_of(runs),
         prefixes=_by_prefix(rows),
@@ -412,8 +413,9 @@ def _starting(rows: Sequence[PrefixProgress], runs: Sequence[Run], now_s: float)
     return f"starting {processes}, {format_duration(max(now_s - min(run.start_s for run in going), 0.0))}"
 
 
-def _elapsed_s(runs: Sequence[Run], now_s: float) -> float:
-    starts = np.array([run.start_s for run in runs])
+def elapsed_s(runs: Sequence[Run], now_s: float) -> float:
+    """Return the seconds during which at least one compute ran."""
+    starts = np.array([run.asked_s for run in runs])
     stops = np.array([now_s if run.stop_s is None else run.stop_s for run in runs])
     return union_s(starts, stops)
 

@@ -12,6 +12,7 @@ import numpy as np
 from taskscope.analysis.cluster import cpu_by_prefix
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.memory import memory_peak, most_allocated
+from taskscope.analysis.progress import elapsed_s
 from taskscope.analysis.quantities import (
     UNKNOWN,
     format_bytes,
@@ -26,9 +27,11 @@ from taskscope.analysis.result import Section
 from taskscope.analysis.totals import (
     Outcome,
     PrefixTotal,
+    ResourceTotals,
     State,
     Totals,
     WorkersTotals,
+    add_samples,
     measure_before_tasks,
     measure_totals,
 )
@@ -154,6 +157,9 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     if not totals.n_runs:
         return [("wall time", wall), memory]
     busy, before = f"{format_duration(totals.task_s)} in tasks", measure_before_tasks(recording)
+    computes = format_duration(elapsed_s(recording.runs, recording.now_s))
+    if computes != wall:
+        wall += f", {computes} of it in computes"
     if before is not None and before.seconds >= _FELT_S:
         wall += f", {format_duration(before.seconds)} of it before tasks, mostly {before.longest()}"
     if totals.busy_fraction is not None:
@@ -161,7 +167,7 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     facts = [
         ("wall time", wall),
         ("busy", busy),
-        ("CPU time", _cpu(recording, totals)),
+        ("CPU time", _cpu(recording, totals) + _cpu_share(recording, totals)),
         memory,
         ("allocated", most_allocated(recording)),
         ("on workers", _on_workers(totals.workers)),
@@ -178,6 +184,17 @@ def _cpu(recording: RecordedData, totals: Totals) -> str:
         return f"{format_duration(sum(metered.values()))} in tasks that finished"
     unknown = f" ({_counted(totals.n_cpu_unknown, 'task')} unknown)"
     return format_duration(totals.cpu_s) + ("" if totals.cpu_s is None else unknown)
+
+
+def _cpu_share(recording: RecordedData, totals: Totals) -> str:
+    """Return how much of the cores this process used on average, where it ran the tasks."""
+    n_cores = recording.metadata.get("n_cores")
+    percent = add_samples(ResourceTotals(), recording.resources).cpu_mean_percent
+    if CLUSTER in totals.schedulers or percent is None or not isinstance(n_cores, int):
+        return ""
+    share = percent / 100 / n_cores
+    text = format_percent(share) if share <= 1 else f"{100 * share:.0f}%"
+    return f", {text} of {_counted(n_cores, 'core')} on average"
 
 
 def _peak_memory(recording: RecordedData, totals: Totals) -> str:

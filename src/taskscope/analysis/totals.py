@@ -154,11 +154,15 @@ def _group_progress(recording: RecordedData, run: int) -> Iterator[tuple[int, Pr
 class ResourceTotals:
     """None where nothing was measured; CPU in percent, 100 per core.
 
-    `n_gaps` is how often samples were missing.
+    `cpu_percent` is of the last sample, and `cpu_mean_percent` of all `measured_s` seconds; `n_gaps` is how
+    often samples were missing.
     """
 
     n_samples: int = 0
     cpu_percent: float | None = None
+    cpu_mean_percent: float | None = None
+    measured_s: float = 0.0
+    last_s: float = math.nan
     cpu_peak_percent: float | None = None
     rss_bytes: float | None = None
     rss_peak_bytes: float | None = None
@@ -173,16 +177,26 @@ def add_samples(totals: ResourceTotals, samples: ResourceRows) -> ResourceTotals
     --------
     >>> samples = ResourceRows.of([(0.0, np.nan, 5e6, 1, 0), (0.25, 80.0, 4e6, 1, 0)])
     >>> totals = add_samples(ResourceTotals(), samples)
-    >>> totals.cpu_percent, totals.rss_bytes, totals.rss_peak_bytes
+    >>> totals.cpu_mean_percent, totals.rss_bytes, totals.rss_peak_bytes
     (80.0, 4000000.0, 5000000.0)
     """
     if not len(samples):
         return totals
     cpu = float(samples.cpu_percent[-1])
     known = samples.cpu_percent[~np.isnan(samples.cpu_percent)].tolist()
+    # CPU of a sample is the mean since the one before.
+    took_s = np.where(
+        np.isnan(samples.cpu_percent), 0.0, np.nan_to_num(np.diff(samples.time, prepend=totals.last_s))
+    )
+    before = (totals.cpu_mean_percent or 0.0) * totals.measured_s
+    measured_s = totals.measured_s + float(took_s.sum())
+    used = before + float(np.dot(took_s, np.nan_to_num(samples.cpu_percent)))
     return ResourceTotals(
         n_samples=totals.n_samples + len(samples),
         cpu_percent=None if math.isnan(cpu) else cpu,
+        cpu_mean_percent=used / measured_s if measured_s else None if math.isnan(cpu) else cpu,
+        measured_s=measured_s,
+        last_s=float(samples.time[-1]),
         cpu_peak_percent=max([*_some(totals.cpu_peak_percent), *known], default=None),
         rss_bytes=float(samples.rss_bytes[-1]),
         rss_peak_bytes=max([*_some(totals.rss_peak_bytes), float(samples.most_bytes().max())]),

@@ -421,7 +421,7 @@ class Recorder:
                 lanes=tuple(self._lanes.lanes),
                 blocks=(*blocks, *in_flight),
                 graphs=graphs,
-                resources=self.resources.rows().between(start_s, until_s),
+                resources=self._samples_of(start_s, last_run, until_s),
                 messages=tuple(self.messages_log.messages(start_s, until_s)),
                 totals=tuple(self._groups.totals()),
                 now_s=now_s,
@@ -442,6 +442,15 @@ class Recorder:
         self, states: Sequence[RunState], now_s: float, limit: int | None = None
     ) -> list[RowBlock]:
         return [b for s in states if (b := s.in_flight(now_s, self._lanes.id, limit)) is not None]
+
+    def _samples_of(self, start_s: float, last_run: int | None, until_s: float) -> ResourceRows:
+        # The last sample of a compute is taken right after its end, and none between computes.
+        later = [] if last_run is None else self._runs.window(last_run + 1, None)
+        next_s = min(
+            (state.run.start_s for state in later), default=until_s if last_run is None else math.inf
+        )
+        rows = self.resources.rows()
+        return rows.part((rows.time >= start_s) & ((rows.time <= until_s) | (rows.time < next_s)))
 
     def _cache_rows_between(self, first_run: int, last_run: int | None, until_s: float) -> CacheRows:
         rows = self.holdings.rows()

@@ -151,3 +151,25 @@ def test_neither_page_nor_static_result_violates_a_rule_of_axe(
             expect(card.get_by_role("list", name="Depends on 1 task").get_by_role("button")).to_have_count(1)
             found = violations_of_document(page)
             assert (theme, [f"{name}: {nodes}" for name, nodes in found], said) == (theme, [], [])
+
+
+def test_the_page_of_a_recording_shows_the_digits_of_its_summary(chromium: Browser, tmp_path: Path) -> None:
+    rows = [Row(key=("inc-1", i), start_s=i / 3, stop_s=(i + 1) / 3, cpu_s=0.1) for i in range(12)]
+    samples = [
+        (0.0, np.nan, 5e8, 1, 0.0, np.nan, np.nan),
+        (1.0, 40.0, 596.4e6, 1, 0.0, np.nan, 605.2e6),
+        (4.0, 54.0, 590e6, 1, 0.0, np.nan, 596e6),
+    ]
+    recording = replace(
+        recording_of(rows, [run_of(n_tasks=12, stop_s=4.0)], resources=samples), metadata={"n_cores": 2}
+    )
+    recording.to_html(tmp_path / "run.html")
+    with opened(chromium, tmp_path / "run.html") as (page, said):
+        shown = page.frames[-1]
+        expect(shown.locator(".tsk-progress-elapsed")).to_have_text("4 s elapsed")
+        expect(shown.locator(".tsk-gauge-value")).to_have_text(["25%", "605 MB"])
+        assert said == []
+    facts = recording.summary()
+    assert "  wall time      4 s\n" in facts
+    assert "25% of 2 cores on average\n" in facts
+    assert "  peak memory    605 MB" in facts

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
+from tests.browser.harness.cells import badge
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.workloads import HALF_DONE, LOAD
 
@@ -41,3 +42,17 @@ def test_the_status_bar_says_how_far_the_notebook_in_use_is_and_leads_to_the_sid
     expect(status(lab)).to_have_text("Dask: failed")
     lab.restart_kernel()
     expect(status(lab)).to_be_hidden()
+
+
+def test_badge_status_bar_and_panel_show_the_same_digits_of_a_cell_with_two_computes(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = computed(slow, 40)\ntime.sleep(0.3)\n_ = computed(slow, 2)", "taskscope.runs()")
+    lab.run_cell(0)
+    lab.command("taskscope:open-side-panel")
+    lab.run_cell(1)
+    panel = lab.page.locator("#taskscope-side-panel")
+    expect(panel.locator(".tsk-progress-count")).to_have_text("42 of 42 tasks")
+    expect(status(lab)).to_have_attribute("title", re.compile("42 of 42 tasks"))
+    text = status(lab).text_content() or ""
+    assert text.startswith("Dask: finished in ")
+    expect(badge(lab, 1)).to_have_text(text)
+    expect(panel.locator(".tsk-progress-elapsed")).to_contain_text(text.removeprefix("Dask: finished in "))

@@ -15,7 +15,7 @@ export interface ProgressInput {
   readonly executingSince?: (sinceS: number) => number | null;
 }
 
-export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status' | 'error' | 'scheduler' | 'nWorkers' | 'poolStartS'>;
+export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status' | 'error' | 'scheduler' | 'nWorkers' | 'poolStartS' | 'sendS'>;
 
 export type ProgressState = 'waiting' | 'running' | 'finished' | 'erred' | 'interrupted';
 
@@ -231,9 +231,9 @@ export function sharesOfTime({ prefixes }: Pick<ProgressLayout, 'prefixes'>): re
 }
 
 /** Length of the union of the computes' times: what ran at once counts once. */
-export function elapsedS(runs: readonly Pick<RunTimes, 'startS' | 'stopS'>[], nowS: number): number {
+export function elapsedS(runs: readonly Pick<RunTimes, 'startS' | 'stopS' | 'sendS'>[], nowS: number): number {
   const spans = runs
-    .flatMap(({ startS, stopS }) => (startS === null ? [] : [[startS, stopS ?? nowS] as const]))
+    .flatMap(({ startS, stopS, sendS }) => (startS === null ? [] : [[startS - (sendS ?? 0), stopS ?? nowS] as const]))
     .sort((a, b) => a[0] - b[0]);
   let sum = 0;
   let reached = -Infinity;

@@ -288,8 +288,11 @@ function addLane(store: TaskStore, { open, runs, nowS }: Scene, id: number, span
 
 function residentIn({ resources }: TaskStore, span: Span): number | null {
   const [from, to] = resources.within(span);
-  const bytes = resources.rssBytes.subarray(from, to).filter(Number.isFinite).reduce((most, sample) => Math.max(most, sample), -1);
-  return bytes < 0 ? null : bytes;
+  let most = -1;
+  for (let i = from; i < to; i += 1) {
+    most = Math.max(most, resources.mostBytes(i) || -1);
+  }
+  return most < 0 ? null : most;
 }
 
 /** The most bytes of results that were held at a time, what was held already when the range began included. */

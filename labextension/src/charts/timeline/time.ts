@@ -214,14 +214,15 @@ export class TimeAxis {
 /** `now`: what runs, else what ended last; `all`: all computes together. */
 export type Shows = 'now' | 'all';
 
-type RunTimes = Pick<Run, 'run' | 'startS' | 'stopS' | 'status' | 'scheduler'>;
+type RunTimes = Pick<Run, 'run' | 'startS' | 'stopS' | 'status' | 'scheduler' | 'cell' | 'executionCount'>;
 
-/** The computes that run, else the one that ended last. */
+/** The computes that run, else the one that ended last, with the others of the same executions of cells. */
 export function headline<T extends RunTimes>(runs: readonly T[]): readonly T[] {
   const running = runs.filter(run => run.status === 'running');
   const endS = ({ stopS, startS }: RunTimes): number => stopS ?? startS ?? -Infinity;
   const last = runs.reduce<T | null>((latest, run) => (latest === null || endS(run) >= endS(latest) ? run : latest), null);
-  return running.length > 0 || last === null ? running : [last];
+  const chosen = running.length > 0 || last === null ? running : [last];
+  return runs.filter(run => chosen.some(of => of === run || (run.cell !== null && of.cell === run.cell && of.executionCount === run.executionCount)));
 }
 
 export class ShownWindow implements RunWindow {

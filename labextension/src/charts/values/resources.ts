@@ -45,6 +45,7 @@ export class ResourcesTrack extends ValueTrack {
     const memory = quantityOf(samples, {
       name: trans.__('Memory'), format: formatBytes, limit: limitBytes, ofLimit: trans.__('limit %1', formatBytes(limitBytes)),
       valueAt: i => rssBytes[i] as number,
+      mostAt: i => resources.mostBytes(i),
       copied: [trans.__('Resident memory (bytes)'), i => rssBytes[i]]
     });
     const processes = quantityOf(samples, {

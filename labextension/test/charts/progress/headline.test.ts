@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { mount } from '../../../src/charts/progress/view';
-import { TimeAxis } from '../../../src/charts/timeline/time';
+import { TimeAxis, headline } from '../../../src/charts/timeline/time';
 import { TaskStore } from '../../../src/store';
 import type { Run } from '../../../src/wire';
 import { smallBatch, smallProgress, smallRun } from '../small-batch';
@@ -48,6 +48,17 @@ function view(shows: 'now' | 'all'): View {
 
 it('is of the compute that runs, whatever became of those before', () => {
   expect(view('now').head()).toEqual(['Running', '52 of 60 tasks', '3.0 s', '87%', 'slow']);
+});
+
+it('is of all computes of the cell that ran last', () => {
+  const of = (run: number, cell: string | null, executionCount: number | null, startS: number, stopS: number | null): Run =>
+    smallRun({ run, cell, executionCount, startS, stopS, status: stopS === null ? 'running' : 'finished' });
+  const [old, persisted, computed, script] = [of(0, 'a', 1, 0, 1), of(1, 'a', 2, 2, 123), of(2, 'a', 2, 123, 124.9), of(3, null, null, 125, 126)];
+  const numbers = (runs: readonly Run[]): number[] => headline(runs).map(({ run }) => run);
+  expect(numbers([old, persisted, computed])).toEqual([1, 2]);
+  expect(numbers([old, persisted, { ...computed, stopS: null, status: 'running' }])).toEqual([1, 2]);
+  expect(numbers([old, persisted, computed, script])).toEqual([3]);
+  expect(headline([])).toEqual([]);
 });
 
 it('is of all computes of one cell', () => {

@@ -6,8 +6,9 @@ import type { ProgressInput, RunTimes } from '../../../src/charts/progress/layou
 import { layoutProgress } from '../../../src/charts/progress/layout';
 import { headline } from '../../../src/charts/timeline/time';
 import type { PrefixProgress } from '../../../src/wire';
+import { smallRun } from '../small-batch';
 
-const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads', nWorkers: 4, poolStartS: null };
+const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads', nWorkers: 4, poolStartS: null, sendS: null };
 
 const ROW: PrefixProgress = {
   run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 0, firstS: null,
@@ -182,7 +183,7 @@ describe('the headline of a session', () => {
     ['all that runs', [[0, null], [1, 2], [2, null]], [0, 2]],
     ['the one around others', [[0, 5], [1, 2], [3, 4]], [0]]
   ] as const)('is %s', (_, spans, shown) => {
-    const runs = spans.map(([startS, stopS], run): RunTimes => ({ ...RUN, run, startS, stopS, status: stopS === null ? 'running' : 'erred' }));
+    const runs = spans.map(([startS, stopS], run) => smallRun({ run, startS, stopS, status: stopS === null ? 'running' : 'erred' }));
     expect(headline(runs).map(({ run }) => run)).toEqual(shown);
   });
 });

@@ -21,7 +21,7 @@ afterEach(() => {
 
 const SAMPLES: Sample[] = [
   { at: 1, cpu: null, rss: 1e9 },
-  { at: 1.25, cpu: 150, rss: 3e9, n: 3 },
+  { at: 1.25, cpu: 150, rss: 2.8e9, peak: 3e9, n: 3 },
   { at: 4.25, cpu: 50, rss: 2e9, gap: true },
   { at: 4.5, cpu: 100, rss: 2.5e9, n: 2 }
 ];
@@ -77,7 +77,7 @@ describe('numbers', () => {
       return texts('.tsk-series-readout div').slice(1).join(', ');
     });
     expect([...new Set(read)]).toEqual([
-      'Memory 1 GB', 'CPU 75%, Memory 3 GB, Processes 3', 'no samples for 3 s, CPU 25% on average over the gap', 'CPU 50%, Memory 2.5 GB, Processes 2', 'no samples'
+      'Memory 1 GB', 'CPU 75%, Memory 2.8 GB, Processes 3', 'no samples for 3 s, CPU 25% on average over the gap', 'CPU 50%, Memory 2.5 GB, Processes 2', 'no samples'
     ]);
   });
 });

@@ -190,6 +190,7 @@ def resource_values(
     """Return the traits of `ResourceWidget`."""
     return {
         "cpu_percent": totals.cpu_percent,
+        "cpu_mean_percent": totals.cpu_mean_percent,
         "cpu_peak_percent": totals.cpu_peak_percent,
         "n_cores": n_cores,
         "rss_bytes": _whole(totals.rss_bytes),
@@ -310,6 +311,7 @@ class ResourceTraits(traitlets.HasTraits):
     """CPU and memory of this process and its children; set by the kernel."""
 
     cpu_percent = _known(traitlets.Float, "CPU at the last sample, 100 per core")
+    cpu_mean_percent = _known(traitlets.Float, "The mean over the time of all samples, 100 per core")
     cpu_peak_percent = _known(traitlets.Float, "The most of all samples, 100 per core")
     n_cores = _known(traitlets.Int, "Cores that may be used")
     rss_bytes = _known(traitlets.Int, "Resident memory at the last sample")

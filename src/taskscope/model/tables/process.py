@@ -71,7 +71,6 @@ class ResourceRows(Rows):
             "process has no children.",
             unit="bytes",
             optional=True,
-            page=False,
         ),
     ]
     beside_percent: Annotated[
