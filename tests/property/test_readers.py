@@ -1,4 +1,4 @@
-"""What is true of the page, the file and the traits alike, in whatever order is written and read."""
+"""What is true of page, file, traits and recordings alike, in whatever order is written and read."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from taskscope.analysis.progress import Estimates
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.jupyter.widgets.values import ResourceFollower, Window
+from taskscope.model.recording import RecordedData
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneActivity, LaneKey, Recorder
@@ -29,7 +30,7 @@ from tests.support.wire_decoder import PageReader
 
 MAX_ROWS = 4
 ACTS = st.lists(
-    st.sampled_from(["task", "activity", "sample", "worker", "fold", "page", "file", "traits"]),
+    st.sampled_from(["task", "activity", "sample", "worker", "fold", "page", "file", "traits", "recording"]),
     max_size=40,
 )
 TIMES = {"tasks": "stop_s", "resources": "time_s", "activities": "start_s", "worker_samples": "time_s"}
@@ -134,13 +135,35 @@ class File:
         assert self.told() == self.expected.told
 
     def told(self) -> dict[str, list[int]]:
-        recording = read_back(self._file.content())
-        workers = np.array([sample.time_s for sample in recording.workers])
-        starts = (recording.tasks.start, recording.resources.time, recording.activities.rows.start, workers)
-        return dict(zip(self._written.logs(), (start.astype(int).tolist() for start in starts), strict=True))
+        return rows_in(read_back(self._file.content()))
 
     def close(self) -> None:
         self._file.close()
+
+
+def rows_in(recording: RecordedData) -> dict[str, list[int]]:
+    """Return the numbers of a recording's rows; its tasks, groups and lanes are put together from them."""
+    names = {f"('group{n % 5}-1', {n})" for n in recording.tasks.start.astype(int).tolist()}
+    assert set(recording.table("tasks")["key"]) == names
+    workers = np.array([sample.time_s for sample in recording.workers])
+    starts = (recording.tasks.start, recording.resources.time, recording.activities.rows.start, workers)
+    return dict(zip(TIMES, (start.astype(int).tolist() for start in starts), strict=True))
+
+
+class Cut:
+    """A recording is cut from the rows that the recorder still has, and counts the others."""
+
+    def __init__(self, written: Written) -> None:
+        self._written = written
+
+    def read(self) -> None:
+        recording = self._written.recorder.snapshot()
+        logs = self._written.logs()
+        assert rows_in(recording) == {
+            name: list(range(log.dropped, log.cursor)) for name, log in logs.items()
+        }
+        dropped = (recording.dropped, recording.activities.dropped)
+        assert dropped == (logs["tasks"].dropped, logs["activities"].dropped)
 
 
 class Traits:
@@ -160,9 +183,14 @@ def test_each_reader_is_told_each_row_once_after_what_it_refers_to_and_how_many_
 ) -> None:
     written = Written(n_keys=len(acts))
     written.fold()
-    page, traits = Page(written), Traits(written)
+    page, traits, cut = Page(written), Traits(written), Cut(written)
     with closing(File(written)) as file:
-        readers: dict[str, Page | File | Traits] = {"page": page, "file": file, "traits": traits}
+        readers: dict[str, Page | File | Traits | Cut] = {
+            "page": page,
+            "file": file,
+            "traits": traits,
+            "recording": cut,
+        }
         for name in acts:
             if name in readers:
                 readers[name].read()
@@ -172,5 +200,6 @@ def test_each_reader_is_told_each_row_once_after_what_it_refers_to_and_how_many_
         written.fold()
         page.read()
         traits.read()
+        cut.read()
         assert page.told == page.expected.told
         file.read()

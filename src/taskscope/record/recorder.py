@@ -37,7 +37,6 @@ from taskscope.model.tables.records import (
 )
 from taskscope.model.tables.workers import LogLine, WorkerSample
 from taskscope.options import DEFAULT_MAX_TASKS
-from taskscope.record.intake import Intake
 from taskscope.record.messages import MessageLog
 from taskscope.record.run import (
     RunState,
@@ -49,17 +48,18 @@ from taskscope.record.run import (
     without_ended,
 )
 from taskscope.record.tables.activities import ActivityLog
-from taskscope.record.tables.cache_usage import Holding
+from taskscope.record.tables.cache_usage import Holding, HoldingLog
 from taskscope.record.tables.groups import GroupTable, LaneTable
-from taskscope.record.tables.log import Log, Reader, TaskLog
+from taskscope.record.tables.log import Log, Reader, TaskLog, count_by_run
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
 from taskscope.record.tables.sums import MeasuredLineLog, MetricLog, PeakLineLog
-from taskscope.record.writers.graph import GraphPart, GraphPlace, GraphShape, ResultEvent
+from taskscope.record.writers.graph import GraphPart, GraphPlace, GraphShape, LandingLog, ResultEvent
 from taskscope.record.writers.runlog import RunLog
 
 _MAX_WORKER_SAMPLES = 200_000
 _MAX_STEALS = 100_000
+_MAX_RUNS = 10_000
 _MAX_LOG_LINES = 10_000
 _MAX_SAMPLES = 500_000
 _MAX_HELD_ROWS = 300_000
@@ -87,7 +87,9 @@ class Recorder:
         If `max_tasks` is not a positive integer.
     """
 
-    def __init__(self, *, max_tasks: int = DEFAULT_MAX_TASKS, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(  # noqa: PLR0915 - an attribute a line
+        self, *, max_tasks: int = DEFAULT_MAX_TASKS, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
         self.id = uuid.uuid4().hex
         self.clock = clock
         self.origin = clock.perf_counter()
@@ -116,18 +118,11 @@ class Recorder:
         self._groups, self._lanes = GroupTable(), LaneTable(os.getpid())
         self._run_ids = itertools.count()
         self._runs = RunTable()
-        self._intake = Intake(
-            clock,
-            self.origin,
-            runs=self._runs,
-            tasks=self.tasks,
-            groups=self._groups,
-            lanes=self._lanes,
-            activities=self.activities,
-            holdings=self.holdings,
-            append_held=self._append_cache_rows,
-            follows_held=lambda: self.follow_held,
-        )
+        self.landings = LandingLog()
+        self._polls = HoldingLog()
+        """Results in workers' memory, by poll of a cluster."""
+        self._arrived: deque[RunLog] = deque()
+        self._active: list[RunState] = []
         self._lock = threading.RLock()
 
     # Written by sources ---------------------------------------------------------------------------------
@@ -144,7 +139,7 @@ class Recorder:
 
     def put(self, log: RunLog) -> None:
         """Start its run; safe from any thread."""
-        self._intake.put(log)
+        self._arrived.append(log)
 
     def fault(self, where: str, error: BaseException) -> None:
         """Count a fault of taskscope, which the user's computation must never see."""
@@ -167,11 +162,11 @@ class Recorder:
 
     def note_holdings(self, run: int, time_s: float, holdings: Sequence[Holding]) -> None:
         """Record the groups of a run whose results in workers' memory changed; in seconds after the zero."""
-        self._intake.looks.note(run, time_s, holdings)
+        self._polls.note(run, time_s, holdings)
 
     def note_lock(self, wanted: float, *, is_held: bool) -> None:
         """Count for the runs in threads of this process whether one had the lock at a moment of the clock."""
-        for log in self._intake.going():
+        for log in self._logs():
             if log.start <= wanted and log.stop is None and log.scheduler in _IN_THREADS:
                 log.note_lock(1, int(is_held))
 
@@ -187,8 +182,58 @@ class Recorder:
         """Fold what writers appended, for about `budget_s` seconds; True if more is waiting."""
         deadline = self.clock.perf_counter() + budget_s
         with self._lock:
-            self._intake.admit()
-            return self._intake.fold(deadline)
+            self._admit()
+            more = False
+            for state in list(self._active):
+                more |= self._fold_run(state, deadline)
+            for run, rows in self._polls.fold(self._groups):
+                self.holdings.append(rows)
+                self._append_cache_rows(rows, None)
+                self._runs.touch_over(run)
+            return more
+
+    def _admit(self) -> None:
+        """Add the started runs in their order; the oldest that are over make room."""
+        while self._arrived:
+            log = self._arrived.popleft()
+            state = RunState(
+                log, self._groups, self.origin, follow_held=self.follow_held, landings=self.landings
+            )
+            self._active.append(state)
+            self._runs.add(state)
+        while len(self._runs) > _MAX_RUNS and (oldest := self._runs.oldest()).log is None:
+            while oldest.rows_held:
+                self._runs.dropped(count_by_run(self.tasks.drop_oldest_block()))
+            self._runs.forget(oldest.run.run)
+
+    def _fold_run(self, state: RunState, deadline: float) -> bool:
+        """Fold a run until `deadline`, on the clock's axis; return whether more waits."""
+        now = self.clock.perf_counter
+        # Rows before the graph: a person waits for them. Rows appended after this can wait.
+        was_over, came = state.run.stop_s is not None, False
+        waiting = state.slices_waiting()
+        while waiting:
+            block = state.take_rows(self._lanes.id)
+            if block is not None:
+                state.rows_held += len(block)
+                self._runs.dropped(count_by_run(self.tasks.append(block)))
+                came = True
+            state.take_activities(self._lanes.id, self.activities)
+            waiting -= 1
+            if now() >= deadline:
+                break
+        while state.graph.advance() and now() < deadline:
+            pass
+        self._runs.update(state)
+        self._append_cache_rows(state.take_cache_rows(self.now_s()), state.metric_name)
+        sealed = state.seal()
+        if sealed or (was_over and came):
+            # It may have ended while it was folded: its counts are read again only if it changes.
+            self._runs.touch(state.run.run)
+        if sealed:
+            self._active.remove(state)
+            return False
+        return waiting > 0 or state.graph.is_being_counted or state.owes_cache_rows
 
     def _append_cache_rows(self, rows: CacheRows, metric: str | None) -> None:
         if metric is not None and len(rows):
@@ -250,7 +295,7 @@ class Recorder:
     def next_run(self) -> int:
         """The number that the next run will get, at the earliest."""
         with self._lock:
-            return max(self._runs.next_run, self._intake.next_run)
+            return max([self._runs.next_run, *(log.run + 1 for log in list(self._arrived))])
 
     def now_s(self) -> float:
         return self.seconds(self.clock.perf_counter())
@@ -261,15 +306,19 @@ class Recorder:
 
     def going(self) -> list[RunLog]:
         """Return the logs of the computes that go on; safe from any thread."""
-        return [log for log in self._intake.going() if log.stop is None]
+        return [log for log in self._logs() if log.stop is None]
+
+    def _logs(self) -> list[RunLog]:
+        """Return the logs of the runs that are admitted and not folded to their end; safe from any thread."""
+        return [state.log for state in list(self._active) if state.log is not None]
 
     def is_computing(self) -> bool:
         """Whether a compute goes on now; once it has ended, its tasks may still have to be folded."""
-        return self._intake.is_computing()
+        return any(log.stop is None for log in [*list(self._arrived), *self._logs()])
 
     def is_active(self) -> bool:
         """Whether a compute is running, or one that is over has tasks still running or not folded."""
-        return not self._intake.is_empty()
+        return bool(self._arrived or self._active)
 
     def totals(self) -> list[GroupTotal]:
         """Return exact totals per group over everything ever folded, dropped rows included."""
@@ -321,13 +370,13 @@ class Recorder:
     def follow_results(self, first_run: int) -> deque[ResultEvent]:
         """Return a queue of results of the runs from `first_run` on, until `leave_results`."""
         with self._lock:
-            queue = self._intake.landings.follow(first_run)
+            queue = self.landings.follow(first_run)
             states = self._runs.window(first_run, None)
             queue.extendleft(event for state in states for event in state.graph.landed())
             return queue
 
     def leave_results(self, queue: deque[ResultEvent]) -> None:
-        self._intake.landings.leave(queue)
+        self.landings.leave(queue)
 
     def in_flight(self, first_run: int, limit: int) -> list[RowBlock]:
         """Return the tasks in flight of runs from `first_run` on, up to `limit` of each, stopping now."""
@@ -356,7 +405,7 @@ class Recorder:
     def running(self) -> list[RunningTask]:
         """Return the tasks in flight, at most 1,000, longest running first."""
         with self._lock:
-            return tasks_in_flight(self._intake.going(), self._lanes, self._groups, self.origin)
+            return tasks_in_flight(self._logs(), self._lanes, self._groups, self.origin)
 
     def graph_shape(self, run: int) -> GraphShape | None:
         """Return the shape of the graph of a run that goes on; None before all of it was seen."""
@@ -384,7 +433,7 @@ class Recorder:
 
     def runs(self, first_run: int = 0, last_run: int | None = None) -> list[Run]:
         with self._lock:
-            self._intake.admit()
+            self._admit()
             return [s.describe() for s in self._runs.window(first_run, last_run)]
 
     def snapshot(
@@ -459,7 +508,7 @@ class Recorder:
 
     def clear(self) -> None:
         """Drop all rows and all ended runs; ids and the cursor continue. Idempotent."""
-        if not self._intake.is_folded():
+        if self.is_active() or not self._polls.is_empty():
             self.pull_all()
         with self._lock:
             self.tasks.clear()

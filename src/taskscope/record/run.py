@@ -41,11 +41,11 @@ from taskscope.record.tables.log import TaskLog
 from taskscope.record.writers.fold import (
     MAX_ROWS,
     GroupSums,
+    TakenRows,
     UnknownLanes,
     n_takes,
     sum_by_group,
     take,
-    take_rows,
 )
 from taskscope.record.writers.graph import (
     GraphBuilder,
@@ -294,7 +294,7 @@ class RunState:
                 # Its graph is missing because of a fault: the groups of its rows will never be known.
                 log.discard()
             return None
-        raw = take_rows(log, lane_id, self._unknown)
+        rows = TakenRows(log)
         landed = take(log.landed, 2, _MAX_LANDED)
         taken = self.deductions.take(log)
         self._grow(log, builder)
@@ -302,15 +302,15 @@ class RunState:
         skipped = self.deductions.fold(taken, builder)
         if skipped is not None:
             self._landings.append(ResultEvent(log.run, skipped[0], skipped=skipped[1]))
-        if raw is None:
+        block = rows.block(builder.numbers, lane_id, self._unknown, self.origin)
+        if block is None:
             return None
-        tasks = builder.numbers(raw.keys)
-        builder.errors.update({int(tasks[i]): text for i, text in raw.errors.items()})
-        block = raw.to_block(log.run, tasks, self.origin)
+        errors = rows.errors()
+        builder.errors.update(zip(builder.numbers(list(errors)).tolist(), errors.values(), strict=True))
         self.lanes.update(np.unique(block.lane).tolist())
         if self.occupancy is not None:
-            self.occupancy.note_sizes(tasks, raw.measured["nbytes"])
-        for group_id, sums in sum_by_group(block, builder.groups(tasks, raw.keys)):
+            self.occupancy.note_sizes(block.task, block.sizes())
+        for group_id, sums in sum_by_group(block, builder.groups(block.task)):
             self.ended[group_id].add(sums)
             self.groups.add(group_id, sums)
         return block

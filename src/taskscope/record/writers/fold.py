@@ -6,7 +6,8 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from itertools import chain
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,31 +91,8 @@ MAX_ROWS = 10_000
 """Most rows that are taken from one list at a time."""
 
 _T = TypeVar("_T")
-_Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class RawRows:
-    """Rows on their way from a `RunLog` to a `RowBlock`, still with their key objects."""
-
-    keys: list[object]
-    lane: NDArray[np.uint16]
-    start: _Floats
-    stop: _Floats
-    measured: dict[str, _Floats]
-    """By the names of `MEASURED`."""
-    flags: NDArray[np.uint8]
-    errors: dict[int, str]
-
-    def to_block(self, run: int, tasks: NDArray[np.int32], origin: float) -> RowBlock:
-        """Return the rows with keys replaced by task numbers and times counted from `origin`."""
-        # Each is rounded, so that rounding makes no two overlap.
-        start, stop = whole_ticks(self.start - origin), whole_ticks(self.stop - origin)
-        duration = round_down_f4(np.maximum(stop - start, 0.0))
-        # The CPU clock is read just outside of the other one, so it can be longer by a microsecond.
-        cpu_s = np.minimum(whole_ticks(self.measured["cpu_s"]).astype(np.float32), duration)
-        measured = stored_measures(self.measured | {"cpu_s": cpu_s}, len(tasks))
-        return RowBlock(run, tasks, start, duration, self.lane, self.flags, **measured)
+_Floats: TypeAlias = NDArray[np.float64]
+_Rows: TypeAlias = tuple[list[object], NDArray[np.uint16], list[_Floats], NDArray[np.uint8]]
 
 
 def take(rows: list[_T], width: int, limit: int = MAX_ROWS) -> list[_T]:
@@ -125,32 +103,98 @@ def take(rows: list[_T], width: int, limit: int = MAX_ROWS) -> list[_T]:
     return taken
 
 
-def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int], unknown: UnknownLanes) -> RawRows | None:
-    """Remove a bounded number of rows from each of a run's lists; None when there were none."""
-    parts: list[RawRows] = []
-    for lane in list(log.lanes.values()):
-        flat = take(lane, LaneBuffer.WIDTH)
-        if flat:
+class TakenRows:
+    """A bounded number of rows from each of a run's lists, not in columns yet: their keys have no numbers."""
+
+    def __init__(self, log: RunLog) -> None:
+        self._log = log
+        self._lanes = [
+            (lane, flat) for lane in list(log.lanes.values()) if (flat := take(lane, LaneBuffer.WIDTH))
+        ]
+        for lane, flat in self._lanes:
             lane.folded = (flat[-LaneBuffer.WIDTH], cast("float", flat[1 - LaneBuffer.WIDTH]))
+        self._remote = take(log.remote, RunLog.REMOTE_WIDTH)
+        self._reported = _take_reported(log.reported)
+        self._failed, self._unseen = take(log.failed, 1), take(log.unseen, 1)
+
+    def block(
+        self,
+        numbers: Callable[[Sequence[object]], NDArray[np.int32]],
+        lane_id: Callable[[LaneKey], int],
+        unknown: UnknownLanes,
+        origin: float,
+    ) -> RowBlock | None:
+        """Return the rows with tasks as numbers, and times counted from `origin`; None without rows."""
+        parts = list(self._rows(lane_id, unknown))
+        if not parts:
+            return None
+        keys, lanes, columns, flags = zip(*parts, strict=True)
+        tasks = numbers(list(chain.from_iterable(keys)))
+        start, stop, *values = (np.concatenate(column) for column in zip(*columns, strict=True))
+        # Each is rounded, so that rounding makes no two overlap.
+        start, stop = whole_ticks(start - origin), whole_ticks(stop - origin)
+        duration = round_down_f4(np.maximum(stop - start, 0.0))
+        measured = dict(zip(MEASURED, values, strict=True))
+        measured["nbytes"] = possible_sizes(measured["nbytes"])
+        # The CPU clock is read just outside of the other one, so it can be longer by a microsecond.
+        measured["cpu_s"] = np.minimum(whole_ticks(measured["cpu_s"]).astype(np.float32), duration)
+        stored = stored_measures(measured, len(tasks))
+        return RowBlock(
+            self._log.run, tasks, start, duration, np.concatenate(lanes), np.concatenate(flags), **stored
+        )
+
+    def errors(self) -> dict[object, str]:
+        """Return the errors of tasks by their keys."""
+        failed = {task.key: task.error for task in self._failed}
+        return failed | {task.key: task.error for task in self._unseen if task.error is not None}
+
+    def _rows(self, lane_id: Callable[[LaneKey], int], unknown: UnknownLanes) -> Iterator[_Rows]:
+        """Yield keys, lanes, times and measures, and flags, by list."""
+        for lane, flat in self._lanes:
             keys, *numbers = _columns(flat, LaneBuffer.WIDTH)
             lanes = np.full(len(keys), lane_id(lane.key), np.uint16)
-            parts.append(_finished(log, keys, lanes, list(map(_floats, numbers))))
-    flat = take(log.remote, RunLog.REMOTE_WIDTH)
-    if flat:
-        keys, pids, threads, *numbers = _columns(flat, RunLog.REMOTE_WIDTH)
-        ids = [lane_id(LaneKey(p, t)) for p, t in zip(pids, threads, strict=True)]  # type: ignore[arg-type]  # ints by construction
-        parts.append(_finished(log, keys, np.array(ids, np.uint16), list(map(_floats, numbers))))
-    for reported in _take_reported(log.reported):
-        measured = _known_of(len(reported), **reported.measured).values()
-        lanes = _lane_ids(reported.lanes, lane_id)
-        parts.append(_finished(log, reported.keys, lanes, [reported.start, reported.stop, *measured]))
-    failed = take(log.failed, 1)
-    if failed:
-        parts.append(_failed(failed, lane_id))
-    unseen = take(log.unseen, 1)
-    if unseen:
-        parts.append(_unseen(unseen, lane_id, unknown))
-    return _join(parts) if parts else None
+            yield self._finished(keys, lanes, list(map(_floats, numbers)))
+        if self._remote:
+            keys, pids, threads, *numbers = _columns(self._remote, RunLog.REMOTE_WIDTH)
+            ids = [lane_id(LaneKey(p, t)) for p, t in zip(pids, threads, strict=True)]  # type: ignore[arg-type]  # ints by construction
+            yield self._finished(keys, np.array(ids, np.uint16), list(map(_floats, numbers)))
+        for rows in self._reported:
+            measured = _known_of(len(rows), **rows.measured)
+            yield self._finished(
+                rows.keys, _lane_ids(rows.lanes, lane_id), [rows.start, rows.stop, *measured]
+            )
+        if self._failed:
+            lanes = np.array([lane_id(f.lane) for f in self._failed], np.uint16)
+            flags = [INTERRUPTED if f.interrupted else ERRED for f in self._failed]
+            cpu_s = _floats([f.cpu for f in self._failed])
+            yield _ended(self._failed, lanes, flags, cpu_s=cpu_s)
+        if self._unseen:
+            ids = [
+                lane_id(u.lane or unknown.place(u.start, u.stop, u.worker, u.worker_label))
+                for u in self._unseen
+            ]
+            seen_by = flag_of("observed_by", "scheduler")
+            flags = [flag_of("status", u.status) | seen_by for u in self._unseen]
+            yield _ended(self._unseen, np.array(ids, np.uint16), flags)
+
+    def _finished(self, keys: list[object], lanes: NDArray[np.uint16], numbers: list[_Floats]) -> _Rows:
+        log = self._log
+        if log.failed_keys:
+            # With `rerun_exceptions_locally` Dask runs a failed task again; that is not a second task.
+            first = np.array([key not in log.failed_keys for key in keys])
+            keys = [key for key in keys if key not in log.failed_keys]
+            lanes, numbers = lanes[first], [n[first] for n in numbers]
+        # Pool threads go on after their compute has failed; the tasks that they end then were interrupted.
+        end = np.inf if log.stop is None or log.status == "finished" else log.stop
+        return keys, lanes, numbers, np.where(numbers[1] > end, INTERRUPTED, FINISHED).astype(np.uint8)
+
+
+def _ended(
+    ended: Sequence[FailedTask | UnseenTask], lanes: NDArray[np.uint16], flags: list[int], **known: _Floats
+) -> _Rows:
+    times = [_floats([e.start for e in ended]), _floats([e.stop for e in ended])]
+    numbers = [*times, *_known_of(len(ended), **known)]
+    return [e.key for e in ended], lanes, numbers, np.array(flags, np.uint8)
 
 
 def _take_reported(batches: list[ReportedTasks]) -> list[ReportedTasks]:
@@ -178,9 +222,9 @@ def _columns(flat: list[object], width: int) -> list[list[object]]:
     return [flat[place::width] for place in range(width)]
 
 
-def _known_of(n: int, **known: _Floats) -> dict[str, _Floats]:
+def _known_of(n: int, **known: _Floats) -> list[_Floats]:
     """Return all measures of `n` tasks, NaN where nothing is known."""
-    return {name: known.get(name, np.full(n, np.nan)) for name in MEASURED}
+    return [known.get(name, np.full(n, np.nan)) for name in MEASURED]
 
 
 def _floats(values: Sequence[object]) -> _Floats:
@@ -196,66 +240,3 @@ def _float(value: object) -> float:
         return float(value)  # type: ignore[arg-type]  # whatever it is
     except (TypeError, ValueError, OverflowError):
         return math.nan
-
-
-def _finished(log: RunLog, keys: list[object], lanes: NDArray[np.uint16], numbers: list[_Floats]) -> RawRows:
-    if log.failed_keys:
-        # With `rerun_exceptions_locally` Dask runs a failed task again; that is not a second task.
-        first = np.array([key not in log.failed_keys for key in keys])
-        keys = [key for key in keys if key not in log.failed_keys]
-        lanes, numbers = lanes[first], [n[first] for n in numbers]
-    start, stop, *values = numbers
-    measured = dict(zip(MEASURED, values, strict=True))
-    measured["nbytes"] = possible_sizes(measured["nbytes"])
-    # Pool threads go on after their compute has failed; the tasks that they end then were interrupted.
-    end = np.inf if log.stop is None or log.status == "finished" else log.stop
-    late = stop > end
-    flags = np.where(late, INTERRUPTED, FINISHED).astype(np.uint8)
-    return RawRows(keys, lanes, start, stop, measured, flags, {})
-
-
-def _failed(failed: list[FailedTask], lane_id: Callable[[LaneKey], int]) -> RawRows:
-    statuses = [INTERRUPTED if f.interrupted else ERRED for f in failed]
-    return RawRows(
-        [f.key for f in failed],
-        np.array([lane_id(f.lane) for f in failed], np.uint16),
-        _floats([f.start for f in failed]),
-        _floats([f.stop for f in failed]),
-        _known_of(len(failed), cpu_s=_floats([f.cpu for f in failed])),
-        np.array(statuses, np.uint8),
-        {i: f.error for i, f in enumerate(failed)},
-    )
-
-
-def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int], unknown: UnknownLanes) -> RawRows:
-    lanes = [lane_id(u.lane or unknown.place(u.start, u.stop, u.worker, u.worker_label)) for u in unseen]
-    seen_by = flag_of("observed_by", "scheduler")
-    errors = {i: u.error for i, u in enumerate(unseen) if u.error is not None}
-    return RawRows(
-        [u.key for u in unseen],
-        np.array(lanes, np.uint16),
-        _floats([u.start for u in unseen]),
-        _floats([u.stop for u in unseen]),
-        _known_of(len(unseen)),
-        np.array([flag_of("status", u.status) | seen_by for u in unseen], np.uint8),
-        errors,
-    )
-
-
-def _join(parts: list[RawRows]) -> RawRows:
-    if len(parts) == 1:
-        return parts[0]
-    errors: dict[int, str] = {}
-    keys: list[object] = []
-    for part in parts:
-        errors.update({len(keys) + i: text for i, text in part.errors.items()})
-        keys.extend(part.keys)
-    return RawRows(
-        keys,
-        np.concatenate([p.lane for p in parts]),
-        np.concatenate([p.start for p in parts]),
-        np.concatenate([p.stop for p in parts]),
-        {name: np.concatenate([p.measured[name] for p in parts]) for name in MEASURED},
-        np.concatenate([p.flags for p in parts]),
-        errors,
-    )
