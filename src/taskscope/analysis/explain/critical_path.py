@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,32 +79,18 @@ class PathStep:
     cause: WaitCause | None = None
 
 
-class _Columns(NamedTuple):
-    """Steps as columns; the times in nanoseconds."""
-
-    run: NDArray[np.int64]
-    start: NDArray[np.int64]
-    stop: NDArray[np.int64]
-    what: NDArray[np.int64]
-    """`_TASK`, or a place in `_CAUSES`."""
-    part: NDArray[np.int64]
-    """Of a task: the schedule that it is in."""
-    place: NDArray[np.int64]
-    """Of a task: its place in the schedule."""
-
-
-_Steps: TypeAlias = list[NDArray[np.int64]]
-"""Parts of the same columns as rows of arrays, the last step first, while they are found."""
+_RUN, _START, _STOP, _WHAT, _PART, _PLACE = range(6)
+"""The rows of an array of steps: times in nanoseconds, `_TASK` or a place in `_CAUSES`; of a task its
+schedule and its place there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CriticalPath(Result):
     """The critical path: tasks, and waits in between, that follow each other without a gap.
 
-    `run` is its compute; None for all of them. `steps_ns` is how long each step took, in whole nanoseconds,
-    which add up to `makespan_ns` exactly. `slack_s` has a value for each row of the table ``tasks``: how much
-    later it could have ended without its compute ending later; NaN for rows of other computes. `reason` is
-    why there is no path, `notes` are the limits of the path.
+    `run` is its compute; None for all of them. Steps add up to `makespan_ns` exactly. `slack_s` has a value
+    for each row of the table ``tasks``: how much later it could have ended without its compute ending later;
+    NaN for rows of other computes. `reason` is why there is no path, `notes` are the limits of the path.
 
     Notes
     -----
@@ -114,13 +100,17 @@ class CriticalPath(Result):
     """
 
     run: int | None
-    steps_ns: NDArray[np.int64]
     makespan_ns: int
     slack_s: NDArray[np.float64]
     reason: str | None
     notes: tuple[str, ...]
     _schedules: tuple[Schedule, ...]
-    _columns: _Columns
+    _rows: NDArray[np.int64]
+
+    @property
+    def steps_ns(self) -> NDArray[np.int64]:
+        """How long each step took, in whole nanoseconds."""
+        return self._rows[_STOP] - self._rows[_START]
 
     @property
     def makespan_s(self) -> float:
@@ -136,7 +126,7 @@ class CriticalPath(Result):
     def wait_s(self) -> dict[WaitCause, float]:
         """Seconds of the path in which none of its tasks ran, by cause, the longest first."""
         is_wait = ~self._is_task()
-        found = np.bincount(self._columns.what[is_wait], self.steps_ns[is_wait], len(_CAUSES))
+        found = np.bincount(self._rows[_WHAT, is_wait], self.steps_ns[is_wait], len(_CAUSES))
         order = np.argsort(-found, kind="stable").tolist()
         return {_CAUSES[i]: float(found[i]) / 1e9 for i in order if found[i]}
 
@@ -166,8 +156,8 @@ class CriticalPath(Result):
 
     def waits_s(self, *causes: WaitCause) -> list[tuple[float, float]]:
         """Return start and stop of its waits of these causes, the earliest first."""
-        found = np.isin(self._columns.what, [_CAUSES.index(cause) for cause in causes])
-        start, stop = self._columns.start[found] / 1e9, self._columns.stop[found] / 1e9
+        found = np.isin(self._rows[_WHAT], [_CAUSES.index(cause) for cause in causes])
+        start, stop = (self._rows[row, found] / 1e9 for row in (_START, _STOP))
         return list(zip(start.tolist(), stop.tolist(), strict=True))
 
     def rows(self) -> NDArray[np.int64]:
@@ -175,20 +165,20 @@ class CriticalPath(Result):
         return self._of_tasks("row")
 
     def _is_task(self) -> NDArray[np.bool_]:
-        is_task: NDArray[np.bool_] = self._columns.what == _TASK
+        is_task: NDArray[np.bool_] = self._rows[_WHAT] == _TASK
         return is_task
 
     def _of_tasks(self, name: str) -> NDArray[np.int64]:
         """Return a column of the schedules for its tasks, the earliest first."""
         is_task = self._is_task()
-        part, place = self._columns.part[is_task], self._columns.place[is_task]
+        part, place = self._rows[_PART, is_task], self._rows[_PLACE, is_task]
         values = [getattr(each, name)[place[part == i]] for i, each in enumerate(self._schedules)]
         return np.concatenate([np.empty(0, np.int64), *values]).astype(np.int64)
 
     def _steps(self) -> Iterator[PathStep]:
-        found, tasks = self._columns, self._tasks()
-        columns = (found.run, found.start, self.steps_ns, found.what)
-        for number, start, duration, what in zip(*(column.tolist() for column in columns), strict=True):
+        tasks, run = self._tasks(), self._rows[_RUN].tolist()
+        columns = (self._rows[_START], self.steps_ns, self._rows[_WHAT])
+        for number, start, duration, what in zip(run, *(c.tolist() for c in columns), strict=True):
             run, start_s, duration_s = None if number == NONE else number, start / 1e9, duration / 1e9
             if what == _TASK:
                 yield PathStep("task", run, start_s, duration_s, *next(tasks))
@@ -278,50 +268,50 @@ def critical_path(recording: RecordedData, run: int | None = None) -> CriticalPa
 def _critical_path(recording: RecordedData, run: int | None = None) -> CriticalPath:
     schedules = schedules_of(recording, run)
     slack_s = np.full(count_tasks(recording), np.nan)
-    found: _Steps = [np.empty((6, 0), np.int64)]
-    begin, cursor = (schedules[0].begin, schedules[-1].end) if schedules else (0, 0)
-    makespan_ns = cursor - begin
-    for part in range(len(schedules) - 1, -1, -1):
-        schedule = schedules[part]
+    found: list[NDArray[np.int64]] = [np.empty((6, 0), np.int64)]
+    begin = cursor = schedules[0].begin if schedules else 0
+    for part, schedule in enumerate(schedules):
         slack_s[schedule.row] = _slack(schedule) / 1e9
-        _add_wait(found, NONE, schedule.end, cursor, "client")
-        cursor = schedule.begin
-        _Walk(schedule, part, found).go()
-    columns = _Columns(*_without_workers(recording, np.concatenate(found, axis=1)[:, ::-1]))
+        found += [_wait(NONE, cursor, schedule.begin, "client"), *_steps_of(schedule, part)]
+        cursor = schedule.end
+    steps = _without_workers(recording, np.concatenate(found, axis=1))
+    steps = steps[:, (steps[_WHAT] == _TASK) | (steps[_STOP] > steps[_START])]
     notes = tuple(dict.fromkeys(note for schedule in schedules for note in _notes(schedule)))
     reason = None if schedules else "no Dask computation was recorded"
-    steps_ns = columns.stop - columns.start
-    return CriticalPath(run, steps_ns, makespan_ns, slack_s, reason, notes, schedules, columns)
+    return CriticalPath(run, cursor - begin, slack_s, reason, notes, schedules, steps)
 
 
 _WORKERLESS = tuple(_CAUSES.index(cause) for cause in ("graph", "dispatch", "queue", "unknown"))
+_Part: TypeAlias = tuple[int, int, int]
+"""Start, stop and cause of a part of a wait, or of what a worker did for a task."""
 
 
 def _without_workers(recording: RecordedData, steps: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return steps in which waits at a time without any worker are of that cause."""
-    is_cluster = {run.run: run.is_on_cluster for run in recording.runs}
-    parts: list[NDArray[np.int64]] = []
-    kept = 0
-    for i in np.flatnonzero(np.isin(steps[3], _WORKERLESS)).tolist():
-        run, start, stop = steps[:3, i].tolist()
+    on_clusters = [run.run for run in recording.runs if run.is_on_cluster]
+    parts: dict[int, list[_Part]] = {}
+    for i in np.flatnonzero(np.isin(steps[_WHAT], _WORKERLESS) & np.isin(steps[_RUN], on_clusters)).tolist():
+        start, stop, cause = steps[_START : _WHAT + 1, i].tolist()
         ends = (start / 1e9 + recording.zero_s, stop / 1e9 + recording.zero_s)
-        gaps = without_workers(recording, *ends) if is_cluster.get(run) else []
-        if gaps:
-            cuts = [to_ns(end_s - recording.zero_s).item() for gap in gaps for end_s in gap]
-            times = [start, *(min(max(cut, start), stop) for cut in cuts), stop]
-            split = [
-                [run, first, last, _CAUSES.index("no-worker") if n % 2 else steps[3, i], NONE, NONE]
-                for n, (first, last) in enumerate(pairwise(times))
-                if last > first
-            ]
-            parts += [steps[:, kept:i], np.array(split, np.int64).T]
-            kept = i + 1
-    return np.concatenate([*parts, steps[:, kept:]], axis=1)
+        if gaps := without_workers(recording, *ends):
+            lacks = [tuple(to_ns(end_s - recording.zero_s).item() for end_s in gap) for gap in gaps]
+            none = _CAUSES.index("no-worker")
+            parts[i] = _split(start, stop, cause, [(first, last, none) for first, last in lacks])
+    return _spliced(steps, parts)
 
 
-def _add_wait(found: _Steps, run: int, start: int, stop: int, cause: WaitCause) -> None:
-    if stop > start:
-        found.append(np.array([[run], [start], [stop], [_CAUSES.index(cause)], [NONE], [NONE]], np.int64))
+def _wait(run: int, start: int, stop: int, cause: WaitCause) -> NDArray[np.int64]:
+    return np.array([[run], [start], [stop], [_CAUSES.index(cause)], [NONE], [NONE]], np.int64)
+
+
+def _spliced(steps: NDArray[np.int64], parts: Mapping[int, Sequence[_Part]]) -> NDArray[np.int64]:
+    """Return steps with the waits at these places in parts."""
+    pieces, first = [], 0
+    for i, split in parts.items():
+        rows = [(int(steps[_RUN, i]), *part, NONE, NONE) for part in split]
+        pieces += [steps[:, first:i], np.array(rows, np.int64).T]
+        first = i + 1
+    return np.concatenate([*pieces, steps[:, first:]], axis=1)
 
 
 def _notes(schedule: Schedule) -> Iterator[str]:
@@ -336,124 +326,92 @@ def _notes(schedule: Schedule) -> Iterator[str]:
         yield "older transfers and reads are no longer kept: waits for them count as dispatch or queue"
 
 
-class _Walk:
-    """Goes through computes that overlap from their end to their start."""
+def _steps_of(schedule: Schedule, part: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the steps between the beginning of computes that overlap and their end."""
+    begin, end = schedule.begin, schedule.end
+    if not len(schedule):
+        yield _wait(schedule.runs[0].run, begin, end, "unknown" if schedule.n_missing else "graph")
+        return
+    bound_to = schedule.bound_to.tolist()
+    path = [len(schedule) - 1 - int(np.argmax(schedule.stop[::-1]))]
+    while bound_to[path[-1]] != NONE:
+        path.append(bound_to[path[-1]])
+    places = np.array(path[::-1])
+    start, run, until = schedule.start[places], schedule.run[places], int(schedule.stop[path[0]])
+    stop = np.minimum(schedule.stop[places], np.append(start[1:], until))
+    # The wait before each: since the end of its predecessor, or since the first task or attempt began.
+    first = min(int(schedule.start[0]), _first_attempt(schedule), int(start[0]))
+    since = np.append(first, stop[:-1])
+    causes, none = _causes(schedule, places, since, start), np.full(len(places), NONE)
+    waits = np.stack((run, since, start, causes, none, none))
+    tasks = np.stack((run, start, stop, np.full(len(places), _TASK), np.full(len(places), part), places))
+    did = _activities(schedule, places)
+    parts = {
+        2 * i: _split(int(since[i]), int(start[i]), int(causes[i]), did[place])
+        for i, place in enumerate(places.tolist() if did else ())
+        if place in did
+    }
+    yield _wait(int(run[0]), begin, first, "graph")
+    yield _spliced(np.stack((waits, tasks), axis=2).reshape(6, -1), parts)
+    yield _wait(int(run[-1]), until, end, "results" if schedule.is_finished else "unknown")
 
-    def __init__(self, schedule: Schedule, part: int, found: _Steps) -> None:
-        self._schedule = schedule
-        self._part = part
-        self._found = found
 
-    def go(self) -> None:
-        """Append the steps between the beginning of the computes and their end, the last first."""
-        schedule, end = self._schedule, self._schedule.end
-        if not len(schedule):
-            cause: WaitCause = "unknown" if schedule.n_missing else "graph"
-            _add_wait(self._found, schedule.runs[0].run, schedule.begin, end, cause)
-            return
-        last = len(schedule) - 1 - int(np.argmax(schedule.stop[::-1]))
-        until = int(schedule.stop[last])
-        _add_wait(
-            self._found, int(schedule.run[last]), until, end, "results" if schedule.is_finished else "unknown"
-        )
-        self._chain(last, until)
+def _causes(
+    schedule: Schedule, places: NDArray[np.int64], since: NDArray[np.int64], start: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    causes = np.full(len(places), _CAUSES.index("dispatch"))
+    n_workers = max((run.n_workers or 0 for run in schedule.runs), default=0)
+    full_ns = busy_ns(schedule, since, start, least=n_workers or len(schedule) + 1)
+    is_queue = 2 * full_ns >= start - since
+    causes[is_queue] = _CAUSES.index("queue")
+    is_known = ~schedule.is_partial[places] & schedule.is_graph_known
+    causes[~is_known & ~is_queue] = _CAUSES.index("unknown")
+    return causes
 
-    def _chain(self, last: int, cursor: int) -> None:
-        schedule, found = self._schedule, self._found
-        bound_to = schedule.bound_to.tolist()
-        path = [last]
-        while bound_to[path[-1]] != NONE:
-            path.append(bound_to[path[-1]])
-        places = np.array(path)
-        start, run = schedule.start[places], schedule.run[places]
-        stop = np.minimum(schedule.stop[places], np.concatenate(([cursor], start[:-1])))
-        # The wait before each: since the end of its predecessor on the path, or since the first task or
-        # attempt began.
-        first = min(int(schedule.start[0]), self._first_attempt(), int(start[-1]))
-        since = np.concatenate((stop[1:], [first]))
-        causes = self._causes(places, since, start)
-        order = np.arange(len(places))
-        none = np.full(len(places), NONE)
-        tasks = np.stack((run, start, stop, none, np.full(len(places), self._part), places))
-        waits = np.stack((run, since, start, causes, none, none))
-        did = self._activities(places)
-        split = [i for i, place in enumerate(path) if place in did] if did else []
-        parts = [
-            (2 * i + 1, int(run[i]), *part, NONE, NONE)
-            for i in split
-            for part in reversed(_split(int(since[i]), int(start[i]), int(causes[i]), did[path[i]]))
-        ]
-        rest = np.delete(order, split)
-        extra = np.array(parts, np.int64).reshape(-1, 7).T
-        steps = np.concatenate((tasks, waits[:, rest], extra[1:]), axis=1)
-        at = np.concatenate((2 * order, 2 * rest + 1, extra[0]))
-        kept = np.flatnonzero((steps[3] == _TASK) | (steps[2] > steps[1]))
-        found.append(steps[:, kept[np.argsort(at[kept], kind="stable")]])
-        _add_wait(found, int(run[-1]), schedule.begin, int(since[-1]), "graph")
 
-    def _causes(
-        self, places: NDArray[np.int64], since: NDArray[np.int64], start: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        schedule = self._schedule
-        causes = np.full(len(places), _CAUSES.index("dispatch"))
-        n_workers = max((run.n_workers or 0 for run in schedule.runs), default=0)
-        full_ns = busy_ns(schedule, since, start, least=n_workers or len(schedule) + 1)
-        is_queue = 2 * full_ns >= start - since
-        causes[is_queue] = _CAUSES.index("queue")
-        is_known = ~schedule.is_partial[places] & schedule.is_graph_known
-        causes[~is_known & ~is_queue] = _CAUSES.index("unknown")
-        return causes
+def _first_attempt(schedule: Schedule) -> int:
+    """Return when the first attempt of the computes began that failed; their end if there is none."""
+    rows = schedule.recording.activities.rows
+    is_mine = np.isin(rows.run, [run.run for run in schedule.runs]) & (rows.kind == FAILED_ATTEMPT)
+    start = to_ns(rows.start[is_mine] - schedule.recording.zero_s)
+    return max(int(start.min(initial=schedule.end)), schedule.begin)
 
-    def _runs(self) -> list[int]:
-        return [run.run for run in self._schedule.runs]
 
-    def _first_attempt(self) -> int:
-        """Return when the first attempt of the compute began that failed; its end if there is none."""
-        schedule = self._schedule
-        rows = schedule.recording.activities.rows
-        is_mine = np.isin(rows.run, self._runs()) & (rows.kind == FAILED_ATTEMPT)
-        start = to_ns(rows.start[is_mine] - schedule.recording.zero_s)
-        return max(int(start.min(initial=schedule.end)), schedule.begin)
+def _activities(schedule: Schedule, places: NDArray[np.int64]) -> Mapping[int, list[_Part]]:
+    """Return what workers did for the tasks at these places.
 
-    def _activities(self, places: NDArray[np.int64]) -> dict[int, list[tuple[int, int, int]]]:
-        """Return start, stop and cause of what workers did for the tasks at these places.
-
-        A failed attempt blocked its lane: the next task in that lane waited for it, also if it is another
-        task.
-        """
-        schedule = self._schedule
-        rows = schedule.recording.activities.rows
-        mine = np.flatnonzero(np.isin(rows.run, self._runs()))
-        if not len(mine):
-            return {}
-        names = zip(schedule.run[places].tolist(), schedule.number[places].tolist(), strict=True)
-        place_of = dict(zip(names, places.tolist(), strict=True))
-        in_lane: defaultdict[int, list[int]] = defaultdict(list)
-        for place in reversed(places.tolist()):
-            in_lane[int(schedule.lane[place])].append(place)
-        start = to_ns(rows.start[mine] - schedule.recording.zero_s)
-        stop = start + to_ns(rows.duration[mine].astype(np.float64))
-        columns = (rows.run[mine], rows.task[mine], rows.kind[mine], rows.lane[mine], start, stop)
-        did: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        for run, task, kind, lane, one, until in zip(*(c.tolist() for c in columns), strict=True):
-            found = {place_of[run, task]} if (run, task) in place_of else set()
-            if kind == FAILED_ATTEMPT:
-                later = bisect_left(in_lane[lane], one, key=lambda place: int(schedule.start[place]))
-                found.update(in_lane[lane][later : later + 1])
-            for place in found:
-                did[place].append((one, until, _CAUSES.index(ACTIVITIES[kind])))
+    A failed attempt blocked its lane: the next task in that lane waited for it, also if it is another task.
+    """
+    rows = schedule.recording.activities.rows
+    rows = rows.part(np.isin(rows.run, [run.run for run in schedule.runs]))
+    did: defaultdict[int, list[_Part]] = defaultdict(list)
+    if not len(rows):
         return did
+    names = zip(schedule.run[places].tolist(), schedule.number[places].tolist(), strict=True)
+    place_of = dict(zip(names, places.tolist(), strict=True))
+    in_lane: defaultdict[int, list[int]] = defaultdict(list)
+    for place, lane in zip(places.tolist(), schedule.lane[places].tolist(), strict=True):
+        in_lane[lane].append(place)
+    start = to_ns(rows.start - schedule.recording.zero_s)
+    stop = start + to_ns(rows.duration.astype(np.float64))
+    columns = (rows.run, rows.task, rows.kind, rows.lane, start, stop)
+    for run, task, kind, lane, one, until in zip(*(c.tolist() for c in columns), strict=True):
+        found = {place_of[run, task]} if (run, task) in place_of else set()
+        if kind == FAILED_ATTEMPT:
+            later = bisect_left(in_lane[lane], one, key=lambda place: int(schedule.start[place]))
+            found.update(in_lane[lane][later : later + 1])
+        for place in found:
+            did[place].append((one, until, _CAUSES.index(ACTIVITIES[kind])))
+    return did
 
 
-def _split(
-    start: int, stop: int, cause: int, did: Sequence[tuple[int, int, int]]
-) -> list[tuple[int, int, int]]:
+def _split(start: int, stop: int, cause: int, did: Sequence[_Part]) -> list[_Part]:
     """Return the parts of a wait with their causes; activities of a worker for the task go first."""
     if not did or stop <= start:
         return [(start, stop, cause)]
     bounds = {start, stop, *(t for one in did for t in one[:2] if start < t < stop)}
     times = sorted(bounds)
-    parts: list[tuple[int, int, int]] = []
+    parts: list[_Part] = []
     for first, end in pairwise(times):
         covering = [what for one, until, what in did if one <= first and end <= until]
         what = min(covering, default=cause)
