@@ -57,7 +57,7 @@ _MOST = LIMITS["value"] - 1
 _WHOLE = {f"u{size}": np.dtype(f"<u{size}") for size in (1, 2, 4, 8)}
 _FLOAT = {f"f{size}": np.dtype(f"<f{size}") for size in (4, 8)}
 
-Whole: TypeAlias = NDArray[np.int64]
+Integers: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = NDArray[Any] | Sequence[str | None]
 _Spec: TypeAlias = list[Any]
 
@@ -166,7 +166,7 @@ class Encoder:
             return ["one", None if np.isnan(first) else first], b""
         return [kind], self._bytes(floats)
 
-    def _whole(self, values: Whole, *, is_optional: bool) -> tuple[_Spec, bytes]:
+    def _whole(self, values: Integers, *, is_optional: bool) -> tuple[_Spec, bytes]:
         low, high = int(values.min()), int(values.max())
         if max(-low, high) > LIMITS["value"]:
             raise ValueError(f"{low} or {high} is too large")
@@ -192,14 +192,14 @@ def _json(value: object) -> bytes:
     return json.dumps(value, default=str, separators=(",", ":")).encode()
 
 
-def _ticks(column: Column, values: Values, tick_s: float) -> Whole:
+def _ticks(column: Column, values: Values, tick_s: float) -> Integers:
     """Return numbers as whole numbers, times as ticks; -1 is unknown."""
     array = np.asarray(values, np.float64) if isinstance(values, list | tuple) else np.asarray(values)
     if array.dtype.kind != "f":
         return array.astype(np.int64, copy=False)
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = array / tick_s if column.wire.startswith(("time", "duration")) else array
-        whole: Whole = np.rint(np.clip(scaled, -_MOST, _MOST)).astype(np.int64)
+        whole: Integers = np.rint(np.clip(scaled, -_MOST, _MOST)).astype(np.int64)
     if not column.optional:
         return whole
     # -1 is unknown, so a time one tick before the zero is written as the zero.
@@ -468,7 +468,7 @@ class _Reader:
         with np.errstate(over="ignore"):
             return repeated(np.array([value], dtype), n) if n > 1 else np.array([value], dtype)
 
-    def _whole(self, n: int, spec: _Spec) -> Whole:
+    def _whole(self, n: int, spec: _Spec) -> Integers:
         if len(spec) == 2 and spec[0] == "one":
             _require(spec[1] is None or _is_whole(spec[1]), "a number is none")
             return np.full(n, -1 if spec[1] is None else spec[1], np.int64)
@@ -476,7 +476,7 @@ class _Reader:
         above = self._array(n, _WHOLE[spec[0]])
         if spec[0] == "u8":
             _require(above.max() <= 2 * LIMITS["value"], "a number is too large")
-        values: Whole = above.astype(np.int64) + spec[1]
+        values: Integers = above.astype(np.int64) + spec[1]
         _require(max(-int(values.min()), int(values.max())) <= LIMITS["value"], "a number is too large")
         return values
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from taskscope.analysis.quantities import printable
-from taskscope.model.frames import Columns, frame_of, text_column
+from taskscope.model.dataframes import Columns, data_frame, text_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,7 @@ class Result:
         MissingDependencyError
             If pandas is not installed.
         """
-        return frame_of(self.table())
+        return data_frame(self.table())
 
     def to_dict(self) -> dict[str, object]:
         """Return all fields as plain values, ready for JSON; unknown is None."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bokeh.plotting import figure
 
 Hook: TypeAlias = Callable[..., object]
-Metric: TypeAlias = Callable[[Any], object]
+CacheMetric: TypeAlias = Callable[[Any], object]
 _Graph: TypeAlias = Mapping[Any, Any]
 
 _MAX_DEPENDENCIES = 8
@@ -189,7 +189,7 @@ class RecordedProfiler(Callback):
     has_prefixes = True
     """Whether the figure is coloured by prefix."""
 
-    def __init__(self, options: Options | None = None, metric: Metric | None = None) -> None:
+    def __init__(self, options: Options | None = None, metric: CacheMetric | None = None) -> None:
         self.metric = metric
         self._options = options or Options(dt="any", metric="any")
         self._lock = threading.RLock()
@@ -457,7 +457,7 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
     [('x', 2), ('y', 20)]
     """
 
-    def __init__(self, metric: Metric | None = None, metric_name: str | None = None) -> None:
+    def __init__(self, metric: CacheMetric | None = None, metric_name: str | None = None) -> None:
         if metric is not None and not callable(metric):
             raise OptionError(f"metric must be a function of a result, such as cachey.nbytes, got {metric!r}")
         RecordedProfiler.__init__(self, metric=metric)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import UnknownNameError, unknown_name
-from taskscope.model.frames import Columns, frame_of, text_column
+from taskscope.model.dataframes import Columns, data_frame, text_column
 from taskscope.model.keys import KeyBlock
 from taskscope.model.public_tables import TABLES
 from taskscope.model.tables.activities import (
@@ -86,7 +86,7 @@ class RecordedData:
         """
         return join_rows([self._part(block) for block in self.blocks], self.zero_s)
 
-    def _part(self, block: RowBlock) -> Part:
+    def _part(self, block: RowBlock) -> NamedBlock:
         graph = self.graphs[block.run]
         return block, _Identifier(graph), graph.errors
 
@@ -115,7 +115,7 @@ class RecordedData:
         MissingDependencyError
             If pandas is not installed.
         """
-        return frame_of(self.table(name))
+        return data_frame(self.table(name))
 
     def __repr__(self) -> str:
         n_tasks = count_tasks(self)
@@ -394,11 +394,11 @@ _BUILDERS: Mapping[str, Callable[[RecordedData], Columns]] = {
 Identify: TypeAlias = Callable[[NDArray[np.int32]], tuple[NDArray[np.uint32], KeyBlock]]
 """Gives the group ids and the keys of a run's tasks by their numbers."""
 
-Part: TypeAlias = tuple[RowBlock, Identify, Mapping[int, str]]
+NamedBlock: TypeAlias = tuple[RowBlock, Identify, Mapping[int, str]]
 """Rows of a block, what names the run's tasks, and the run's errors by the numbers of the tasks."""
 
 
-def join_rows(parts: Sequence[Part], zero_s: float = 0.0) -> TaskBlock:
+def join_rows(parts: Sequence[NamedBlock], zero_s: float = 0.0) -> TaskBlock:
     """Return the rows of all parts in order, with times counted from `zero_s`."""
     named = [identify(block.task) for block, identify, _ in parts]
     starts = [np.empty(0), *(b.start for b, *_ in parts)]
@@ -417,7 +417,7 @@ def join_rows(parts: Sequence[Part], zero_s: float = 0.0) -> TaskBlock:
     )
 
 
-def _join_errors(parts: Sequence[Part]) -> dict[int, str]:
+def _join_errors(parts: Sequence[NamedBlock]) -> dict[int, str]:
     found: dict[int, str] = {}
     first = 0
     for block, _, errors in parts:

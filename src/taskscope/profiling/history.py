@@ -40,7 +40,7 @@ class Compute:
         return _recording(self.number)
 
 
-class Computes(tuple[Compute, ...]):
+class ComputeList(tuple[Compute, ...]):
     """The computes of this session, oldest first; it prints as a table."""
 
     __slots__ = ()
@@ -57,7 +57,7 @@ class Computes(tuple[Compute, ...]):
         return "\n".join(line.rstrip() for line in lines)
 
 
-def runs() -> Computes:
+def runs() -> ComputeList:
     """Return the computes of this session that are recorded, oldest first.
 
     After ``%load_ext taskscope`` these are all of the kernel, until their tasks are no longer kept
@@ -74,7 +74,7 @@ def runs() -> Computes:
     session = current()
     session.cluster.catch_up()
     started_at = session.recorder.started_at
-    return Computes(
+    return ComputeList(
         [
             Compute(
                 run.run,

@@ -15,7 +15,7 @@ from taskscope.model.clock import whole_ticks
 from taskscope.model.keys import key_text
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import (
-    Link,
+    Neighbour,
     RowBlock,
     TaskLinks,
     cut_links,
@@ -555,10 +555,10 @@ class RunTable(Mapping[int, RunState]):
 def links_of(state: RunState, task: int, tasks: TaskLog, groups: Sequence[Group], limit: int) -> TaskLinks:
     """Return up to `limit` dependencies and as many dependents of a run's task, in the graph's order."""
 
-    def name(shown: NDArray[np.int32]) -> list[Link]:
+    def name(shown: NDArray[np.int32]) -> list[Neighbour]:
         rows = tasks.rows_of(state.run.run, shown)
         group_ids, keys = state.graph.identify(shown)
         texts = keys.iter_text([groups[g].name for g in group_ids.tolist()])
-        return [Link(rows.get(n), text) for n, text in zip(shown.tolist(), texts, strict=True)]
+        return [Neighbour(rows.get(n), text) for n, text in zip(shown.tolist(), texts, strict=True)]
 
     return cut_links(state.graph.neighbours(task), limit, name)

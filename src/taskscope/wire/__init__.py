@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, TypeAlias, TypedDict
 
-from taskscope.model.tables.columns import Link, TaskLinks
+from taskscope.model.tables.columns import Neighbour, TaskLinks
 from taskscope.wire.columns import wire_text
 
 __all__ = ["PROTOCOL", "batch_message", "encode_links", "wire_text"]
@@ -35,7 +35,7 @@ def encode_links(links: TaskLinks) -> LinksRow:
 
     Examples
     --------
-    >>> encode_links(TaskLinks((Link(3, "x"),), 1, (), 0))
+    >>> encode_links(TaskLinks((Neighbour(3, "x"),), 1, (), 0))
     {'dependencies': [(3, 'x')], 'n_dependencies': 1, 'dependents': [], 'n_dependents': 0}
     """
     return {
@@ -46,5 +46,5 @@ def encode_links(links: TaskLinks) -> LinksRow:
     }
 
 
-def _rows(links: Iterable[Link]) -> list[LinkRow]:
+def _rows(links: Iterable[Neighbour]) -> list[LinkRow]:
     return [(link.row, wire_text(link.key_text)) for link in links]

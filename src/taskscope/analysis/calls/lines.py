@@ -23,7 +23,7 @@ from taskscope.analysis.calls.profile import profile
 from taskscope.analysis.quantities import format_count, plural
 from taskscope.analysis.result import Result, Section, plain, typed_columns
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, unknown_name
-from taskscope.model.frames import Columns
+from taskscope.model.dataframes import Columns
 from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import (
     is_file_of,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
 from taskscope.analysis.result import Result, Section, plain, typed_columns
 from taskscope.errors import UnknownNameError, unknown_name
-from taskscope.model.frames import Columns
+from taskscope.model.dataframes import Columns
 from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import place_text
 from taskscope.model.tables.records import TaskBlock

@@ -18,7 +18,7 @@ from taskscope.analysis.explain.finding import (
 )
 from taskscope.analysis.explain.replay import longest_chain_s
 from taskscope.analysis.explain.schedule import COUNTED_S, busy_ns, on_core_s
-from taskscope.analysis.explain.waits import KINDS, Kind
+from taskscope.analysis.explain.waits import WAIT_WORDS, Wait
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, format_percent, plural
 
 _SHORT_S = 2e-3
@@ -31,7 +31,7 @@ _QUEUED = 1.25
 _OWN_PART = 0.1
 _MORE_THREADS = 1.25
 _MIN_SAMPLES = 3
-_FOR_OTHERS: tuple[Kind, ...] = ("result", "queue", "event")
+_FOR_OTHERS: tuple[Wait, ...] = ("result", "queue", "event")
 _SEEN = 0.2
 
 
@@ -169,7 +169,7 @@ def waiting(part: Part) -> Iterator[Finding]:
     kinds = {kind: part for name in names[:1] for kind, part in load.waiting.get(name, {}).items()}
     kind = next((kind for kind, part in kinds.items() if part >= _SEEN), None)
     place = part.stacks.words(names, [kind])
-    what = f"for {KINDS[kind]}" if kind else "for files, the network or other threads"
+    what = f"for {WAIT_WORDS[kind]}" if kind else "for files, the network or other threads"
     yield measured(
         "waiting",
         part.saved_s(schedule.seconds - off_s),
@@ -180,7 +180,7 @@ def waiting(part: Part) -> Iterator[Finding]:
     )
 
 
-def _more_at_a_time(part: Part, kind: Kind | None, n_tasks: int) -> str:
+def _more_at_a_time(part: Part, kind: Wait | None, n_tasks: int) -> str:
     if n_tasks <= part.schedule.n_threads and kind not in _FOR_OTHERS:
         return (
             f"split the {format_count(n_tasks)} {plural('task', n_tasks)} that wait: there are "
@@ -217,7 +217,7 @@ def _off_cpu_s(part: Part) -> NDArray[np.float64]:
         mine = schedule.prefix == number
         seen = load.waiting.get(name, {})
         # Of tasks of a cluster the results are other tasks', which have rows of their own.
-        no_wait: tuple[Kind, ...] = (
+        no_wait: tuple[Wait, ...] = (
             ("lock", "process", "result") if schedule.is_on_cluster else ("lock", "process")
         )
         waited = sum(part for kind, part in seen.items() if kind not in no_wait)

@@ -110,7 +110,8 @@ class CriticalPath(Result):
     @property
     def steps_ns(self) -> NDArray[np.int64]:
         """How long each step took, in whole nanoseconds."""
-        return self._rows[_STOP] - self._rows[_START]
+        steps_ns: NDArray[np.int64] = self._rows[_STOP] - self._rows[_START]
+        return steps_ns
 
     @property
     def makespan_s(self) -> float:

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.explain.waits import Kind, Stacks
+from taskscope.analysis.explain.waits import Stacks, Wait
 from taskscope.analysis.totals import makespan_s, stop_of, union_s
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData, count_tasks, key_sizes
@@ -342,7 +342,7 @@ def _scheduled(recording: RecordedData, runs: Sequence[Run]) -> Schedule:
     begin = int(to_ns(min(run.asked_s for run in runs) - zero_s))
     end = max(int(to_ns(max(stop_of(recording, run) for run in runs) - zero_s)), begin)
     graphs = {run.run: recording.graphs[run.run] for run in runs if run.run in recording.graphs}
-    keys = _Keys.of(recording, graphs)
+    keys = _JoinedGraphs.of(recording, graphs)
     firsts = np.cumsum([0, *(len(block) for block in recording.blocks)]).tolist()
     blocks = [(b, first) for b, first in zip(recording.blocks, firsts, strict=False) if b.run in graphs]
     began = _joined([b.start for b, _ in blocks], np.float64) - zero_s
@@ -396,7 +396,7 @@ def _is_first(*columns: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Keys:
+class _JoinedGraphs:
     """The keys of several graphs, one graph after the other; keys of the same text are one task."""
 
     graphs: Mapping[int, GraphColumns]
@@ -411,7 +411,7 @@ class _Keys:
     """The size of each task's result; NaN where it is unknown."""
 
     @classmethod
-    def of(cls, recording: RecordedData, graphs: Mapping[int, GraphColumns]) -> _Keys:
+    def of(cls, recording: RecordedData, graphs: Mapping[int, GraphColumns]) -> _JoinedGraphs:
         lengths = [len(graph.group) for graph in graphs.values()]
         firsts = np.cumsum([0, *lengths]).tolist()
         task = np.arange(firsts[-1])
@@ -559,7 +559,7 @@ class Load:
     got: float = 1.0
     lock_s: float = 0.0
     """For how long tasks took turns at a lock of the user's."""
-    waiting: Mapping[str, Mapping[Kind, float]] = field(default_factory=dict)
+    waiting: Mapping[str, Mapping[Wait, float]] = field(default_factory=dict)
     """Which part of the samples of each prefix saw which wait."""
 
     @property
@@ -677,7 +677,7 @@ def _stacks(schedule: Schedule, stretch: float) -> Stacks:
 
 def _waiting(
     schedule: Schedule, stacks: Stacks, busy_s: float, concurrency: float
-) -> tuple[dict[str, dict[Kind, float]], float, float]:
+) -> tuple[dict[str, dict[Wait, float]], float, float]:
     """Return what samples saw tasks wait for by prefix, as a part of all, and the time of turns at a lock."""
     sums = np.bincount(schedule.prefix, schedule.seconds, len(schedule.names)).tolist()
     by_prefix = {name: seconds for name, seconds in zip(schedule.names, sums, strict=True) if seconds}

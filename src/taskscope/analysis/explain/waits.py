@@ -19,9 +19,9 @@ from taskscope.model.tables.stacks import Function, StackColumns
 CLIENT = "(client)"
 """The prefix of samples of the thread that ran the block, run -1."""
 
-Kind: TypeAlias = Literal["lock", "sleep", "network", "file", "process", "queue", "result", "event"]
+Wait: TypeAlias = Literal["lock", "sleep", "network", "file", "process", "queue", "result", "event"]
 
-KINDS: dict[Kind, str] = {
+WAIT_WORDS: dict[Wait, str] = {
     "lock": "a lock",
     "sleep": "sleep",
     "network": "the network",
@@ -33,7 +33,7 @@ KINDS: dict[Kind, str] = {
 }
 """The kinds of waits, in words."""
 
-_CALLS: tuple[tuple[Kind, str], ...] = (
+_CALLS: tuple[tuple[Wait, str], ...] = (
     # A `with` statement that calls nothing and takes time waits for a lock.
     ("lock", r"\bwith\s+[\w.\[\]'\"]+(\s+as\s+\w+)?\s*:|\.acquire\(|\bwith\b.*\block\b"),
     ("sleep", r"\bsleep\("),
@@ -48,7 +48,7 @@ _CALLS: tuple[tuple[Kind, str], ...] = (
     ),
 )
 _OF_TEXT = tuple((kind, re.compile(pattern)) for kind, pattern in _CALLS)
-_OF_FILE: tuple[tuple[Kind, str], ...] = (
+_OF_FILE: tuple[tuple[Wait, str], ...] = (
     ("process", "subprocess.py multiprocessing/popen_fork.py multiprocessing/pool.py"),
     ("queue", "queue.py multiprocessing/queues.py"),
     ("result", "concurrent/futures/_base.py distributed/client.py distributed/utils.py"),
@@ -64,7 +64,7 @@ _NEXT_TO_NONE = 0.1
 """A line that reads like a wait is one only with less CPU time than this part of its time."""
 _AT_LOCK = 0.3
 """The same for a line that takes a lock, whose samples contain CPU time from before it."""
-_ANYWHERE: frozenset[Kind] = frozenset({"lock", "sleep"})
+_ANYWHERE: frozenset[Wait] = frozenset({"lock", "sleep"})
 """Waits that the text of a library's line shows; a call of a file may hide threads that compute."""
 
 
@@ -72,7 +72,7 @@ class CodePlace(NamedTuple):
     """A line, or a function where the line is not known, with the part of the samples that saw it."""
 
     share: float
-    kind: Kind | None
+    kind: Wait | None
     """The kind of wait; None for computing, or a wait that is not recognized."""
     text: str
 
@@ -81,7 +81,7 @@ class CodePlace(NamedTuple):
 class _Call:
     """An innermost call: its kind of wait, the function to name, and whether its own lines decide."""
 
-    kind: Kind | None
+    kind: Wait | None
     function: int
     is_own: bool
 
@@ -122,15 +122,15 @@ class Stacks:
             self._found[prefix] = tuple(self._places(prefix))
         return self._found[prefix]
 
-    def waiting(self, prefix: str) -> dict[Kind, float]:
+    def waiting(self, prefix: str) -> dict[Wait, float]:
         """Return the part of the samples of a prefix in each kind of wait, most first."""
-        parts: defaultdict[Kind, float] = defaultdict(float)
+        parts: defaultdict[Wait, float] = defaultdict(float)
         for place in self.places(prefix):
             if place.kind is not None:
                 parts[place.kind] += place.share
         return dict(sorted(parts.items(), key=lambda part: -part[1]))
 
-    def words(self, prefixes: Sequence[str], kinds: Collection[Kind | None] | None = None) -> str:
+    def words(self, prefixes: Sequence[str], kinds: Collection[Wait | None] | None = None) -> str:
         """Return the source line with most samples of these prefixes; empty where there is none."""
         for prefix in prefixes:
             for place in self.places(prefix):
@@ -146,7 +146,7 @@ class Stacks:
         whole_s = float(rows.seconds.sum())
         if not whole_s:
             return
-        sums: defaultdict[tuple[Kind | None, str], float] = defaultdict(float)
+        sums: defaultdict[tuple[Wait | None, str], float] = defaultdict(float)
         for node in np.unique(rows.node[rows.node >= 0]).tolist():
             seconds = float(rows.seconds[rows.node == node].sum())
             for kind, text, part in self._of_call(prefix, _call_of(stacks, node)):
@@ -154,7 +154,7 @@ class Stacks:
         for (kind, text), seconds in sorted(sums.items(), key=lambda item: -item[1]):
             yield CodePlace(seconds / whole_s, kind, text)
 
-    def _of_call(self, prefix: str, call: _Call) -> Iterator[tuple[Kind | None, str, float]]:
+    def _of_call(self, prefix: str, call: _Call) -> Iterator[tuple[Wait | None, str, float]]:
         """Yield the kind, place and part of the time of an innermost call."""
         function = self._stacks.functions[call.function]
         lines = self._lines.part(
@@ -190,7 +190,7 @@ class Stacks:
         """Return whether code had next to no CPU time, and would have had on a quiet machine."""
         return cpu_share is not None and cpu_share <= min(most, _ON_CPU / self._stretch)
 
-    def _wait_of_text(self, text: str, cpu_share: float | None, function: Function) -> Kind | None:
+    def _wait_of_text(self, text: str, cpu_share: float | None, function: Function) -> Wait | None:
         """Return the kind of wait of a line that calls no Python."""
         kind = _kind_of_text(text)
         if not self._is_off(cpu_share, _AT_LOCK if kind == "lock" else _NEXT_TO_NONE):
@@ -209,9 +209,9 @@ def _call_of(stacks: StackColumns, node: int) -> _Call:
     return _Call(_kind_of_calls(functions[:own]), path[own], own == 0)
 
 
-def _kind_of_calls(functions: Sequence[Function]) -> Kind | None:
+def _kind_of_calls(functions: Sequence[Function]) -> Wait | None:
     """Return what calls of libraries wait for, the innermost first."""
-    found: Kind | None = None
+    found: Wait | None = None
     for function in functions:
         file = function.file.replace("\\", "/")
         kind = next((k for k, files in _OF_FILE if any(f"/{part}" in file for part in files.split())), None)
@@ -224,7 +224,7 @@ def _kind_of_calls(functions: Sequence[Function]) -> Kind | None:
 
 
 @cache
-def _kind_of_text(text: str) -> Kind | None:
+def _kind_of_text(text: str) -> Wait | None:
     return next((kind for kind, pattern in _OF_TEXT if pattern.search(text)), None)
 
 

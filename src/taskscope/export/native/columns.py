@@ -120,7 +120,7 @@ _TASK_TYPES = {
 """The types of tasks' columns while reading, without the measured ones."""
 
 
-class Tasks:
+class TaskColumns:
     """The rows of tasks, as columns of `RowBlock` with the rows of their keys."""
 
     def __init__(self, column: Callable[[str, str], NDArray[Any]]) -> None:

@@ -27,7 +27,7 @@ from taskscope.errors import DamagedFileError, FileError
 from taskscope.export.native.columns import (
     ByRun,
     Keys,
-    Tasks,
+    TaskColumns,
     as_runs,
     counts_of,
     grown,
@@ -231,7 +231,7 @@ class _Tables:
         """Return the recording of all batches; `problem` is why there are no more."""
         require(self._graphs.keys() <= self._runs.keys(), "a graph belongs to a run")
         keys = Keys(self._column("keys", "run"), sorted(self._graphs))
-        tasks = Tasks(self._column)
+        tasks = TaskColumns(self._column)
         now_s = float(self._state["now_s"])
         require(not np.isnan(now_s), "a batch says how late it is")
         if problem is not None:
@@ -303,7 +303,7 @@ class _Tables:
                 **stored_measures(part, last - first),
             )
 
-    def _in_flight(self, tasks: Tasks, now_s: float, status: int) -> _Columns:
+    def _in_flight(self, tasks: TaskColumns, now_s: float, status: int) -> _Columns:
         """Return the tasks in flight that have no later end, until now."""
         key, start = self._column("running", "key"), self._column("running", "start_s")
         lane, observed = self._column("running", "lane"), self._column("running", "observed_by")

@@ -223,7 +223,7 @@ def narrow_times(times: NDArray[np.float64], zero: float) -> NDArray[np.uint32] 
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class Neighbour:
     """The other end of a dependency."""
 
     row: int | None
@@ -234,9 +234,9 @@ class Link:
 class TaskLinks:
     """A task's neighbours in its graph; the sequences may be cut, the counts are of all."""
 
-    dependencies: tuple[Link, ...]
+    dependencies: tuple[Neighbour, ...]
     n_dependencies: int
-    dependents: tuple[Link, ...]
+    dependents: tuple[Neighbour, ...]
     n_dependents: int
 
 
@@ -258,13 +258,14 @@ def neighbours(
 def cut_links(
     found: tuple[NDArray[np.int64], NDArray[np.int64]],
     limit: int,
-    name: Callable[[NDArray[np.int32]], Iterable[Link]],
+    name: Callable[[NDArray[np.int32]], Iterable[Neighbour]],
 ) -> TaskLinks:
     """Return at most `limit` of the dependencies and of the dependents that `neighbours` found, as links.
 
     Examples
     --------
-    >>> links = cut_links((np.array([3, 4]), np.array([7])), 1, lambda shown: [Link(n, "") for n in shown])
+    >>> name = lambda shown: [Neighbour(n, "") for n in shown]
+    >>> links = cut_links((np.array([3, 4]), np.array([7])), 1, name)
     >>> len(links.dependencies), links.n_dependencies, len(links.dependents), links.n_dependents
     (1, 2, 1, 1)
     """

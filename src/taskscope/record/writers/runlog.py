@@ -47,7 +47,7 @@ class Shipped(Protocol):
         """Stop reading times."""
 
 
-class Lines(Protocol):
+class LineCounter(Protocol):
     """The part of `taskscope.sources.local.lines.LineSource` that a run's tasks use."""
 
     def begin(self) -> tuple[Any, Any] | None:
@@ -198,7 +198,7 @@ class RunLog:
         """Whether workers of a cluster hold its results, and not the scheduler of this process."""
         self.shipped: Shipped | None = None
         """The files of tasks in other processes; None where none are."""
-        self.lines: Lines | None = None
+        self.lines: LineCounter | None = None
         """The meter of lines of functions in its tasks; None where none are measured."""
         self.memory: Memory | None = None
         """The recorder of allocations by task; None where nothing does."""

@@ -38,7 +38,7 @@ from taskscope.sources.local.sizes import result_size
 from taskscope.sources.local.timing import TimedTask, current_error, drop_notes
 from taskscope.sources.sampled import SentFunctions, counted_cycles
 
-Metric: TypeAlias = Callable[[object], object]
+CacheMetric: TypeAlias = Callable[[object], object]
 _Graph: TypeAlias = dict[object, Any]
 _State: TypeAlias = Mapping[str, Any]
 
@@ -63,7 +63,7 @@ class LocalSource:
         on_stop: Callable[[object], None] = lambda _run: None,
     ) -> None:
         self.recorder = recorder
-        self.metric: Metric | None = None
+        self.metric: CacheMetric | None = None
         self.lines = LineSource(recorder)
         self.memory = MemorySource(recorder)
         self.interval_s: float | None = None
@@ -159,7 +159,7 @@ class LocalSource:
             for at, counted in cycles.items():
                 self.recorder.hand_over_samples(self.recorder.seconds(max(at + shift_s, start)), run, counted)
 
-    def _measure(self, metric: Metric, result: object) -> float:
+    def _measure(self, metric: CacheMetric, result: object) -> float:
         with Guard("the cache metric", self._warn_of_metric):
             value = metric(result)
             return _NAN if value is None else float(value)  # type: ignore[arg-type]  # any value of the user's function
@@ -228,7 +228,7 @@ class LocalSource:
 
 
 def _task_hooks(
-    logs: dict[int, RunLog], recorder: Recorder, measure: Callable[[Metric, object], float]
+    logs: dict[int, RunLog], recorder: Recorder, measure: Callable[[CacheMetric, object], float]
 ) -> tuple[Callable[..., None], Callable[..., None]]:
     """Return the two hooks that run for every task; closures, as each attribute looked up costs the user."""
 
@@ -264,7 +264,7 @@ def _kind_of(log: RunLog) -> type[TimedTask]:
 
 
 def _settle(
-    log: RunLog, key: object, result: object, now: float, measure: Callable[[Metric, object], float]
+    log: RunLog, key: object, result: object, now: float, measure: Callable[[CacheMetric, object], float]
 ) -> None:
     if log.shipped is not None:
         log.shipped.landed(key)

@@ -24,7 +24,7 @@ def text_column(values: Sequence[object]) -> NDArray[np.object_]:
     return column
 
 
-def frame_of(
+def data_frame(
     rows: Mapping[str, Any] | Sequence[Mapping[str, object]], names: list[str] | None = None
 ) -> pd.DataFrame:
     """Return columns by name, or rows, as a DataFrame with the columns `names`."""
