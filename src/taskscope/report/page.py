@@ -28,6 +28,7 @@ from taskscope.report.embed import (
 )
 from taskscope.report.picture import img_html, picture_svg
 from taskscope.report.table import (
+    computes_html,
     facts_html,
     prefix_table_html,
     profile_html,
@@ -64,7 +65,7 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
     body = (
         f"<h1>{escape(name)}</h1>{facts_html(summary)}"
         f'{remarks_html(recording, summary)}<div class="taskscope-place"></div>{_picture(recording, summary)}'
-        f"{_rounding(recording)}{left_out}{prefix_table_html(summary)}{flames}{sections}{chart}"
+        f"{_rounding(recording)}{left_out}{computes_html(recording)}{prefix_table_html(summary)}{flames}{sections}{chart}"
     )
     return document(name, _page_style(), body, script)
 

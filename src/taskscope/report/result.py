@@ -16,7 +16,7 @@ from taskscope.report.embed import (
 )
 from taskscope.report.page import chart_page
 from taskscope.report.picture import img_html, picture_svg
-from taskscope.report.table import facts_html, prefix_table_html, remarks_html
+from taskscope.report.table import computes_html, facts_html, prefix_table_html, remarks_html
 
 MAX_EMBEDDED_TASKS = 20_000
 """Tasks put into a notebook for the interactive chart, about 35 bytes each."""
@@ -28,11 +28,10 @@ _BRIEF_LANE_PX = ((4, 22), (6, 18), (float("inf"), 14))
 _MIN_LANES_PX = 36
 _MAX_LANES_PX = 420
 _MAX_BRIEF_LANES_PX = 112
-_BRIEF_PX = 196
-_MAX_BRIEF_PX = 350
-_ALL_PX = 676
+_BRIEF_PX = 124
+_MAX_BRIEF_PX = 278
+_ALL_PX = 596
 _CLUSTER_PX = 384
-_ERRORS_PX = 44
 _LEGEND_ROW_PX = 24
 _LEGEND_WIDTH_PX = 900
 
@@ -84,7 +83,8 @@ def _html(recording: RecordedData, summary: Summary, *, interactive: bool) -> st
     if recording.runs:
         parts += [facts_html(summary), _chart(recording, summary, interactive=interactive)]
     more = bool(recording.runs) and _has_frame(recording, interactive=interactive)
-    parts += [remarks_html(recording, summary), prefix_table_html(summary, more_charts=more)]
+    parts += [remarks_html(recording, summary), computes_html(recording)]
+    parts += [prefix_table_html(summary, more_charts=more)]
     return f'{_THEME}<div class="taskscope-result">{"".join(parts)}</div>'
 
 
@@ -121,16 +121,13 @@ def _chart_px(recording: RecordedData, totals: Totals) -> tuple[int, int]:
         n_rows += len({lane.worker for lane in recording.lanes if lane.id in used})
     words_px = sum(7 * len(prefix.prefix[:24]) + 60 for prefix in totals.prefixes)
     legend_rows = -(-words_px // _LEGEND_WIDTH_PX)
-    errors_px = _ERRORS_PX if any(prefix.n_erred for prefix in totals.prefixes) else 0
     brief_px = (
         _BRIEF_PX
-        + errors_px
         + lanes_px(n_rows, is_brief=True)
         + _LEGEND_ROW_PX * (2 if recording.workers else min(legend_rows, 2))
     )
     all_px = (
         _ALL_PX
-        + errors_px
         + lanes_px(n_rows)
         + 2 * _LEGEND_ROW_PX * min(legend_rows, 4)
         + (_CLUSTER_PX if recording.workers else 0)

@@ -9,10 +9,11 @@ from html import escape
 
 from taskscope.analysis.calls.profile import Profile, flame_message
 from taskscope.analysis.display.page_tables import few_samples, thinned_note
-from taskscope.analysis.quantities import format_count, format_duration
+from taskscope.analysis.quantities import format_count, format_duration, printable
 from taskscope.analysis.result import Section
 from taskscope.analysis.summary import Summary
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.records import Run
 from taskscope.model.tables.stacks import StackColumns
 from taskscope.report.embed import escaped_json
 
@@ -31,6 +32,31 @@ def remarks_html(recording: RecordedData, summary: Summary) -> str:
     said = [summary.why, *summary.remarks, thinned]
     notes = [f"<li>{escape(note)}</li>" for note in said if note]
     return f"<ul>{''.join(notes)}</ul>" if notes else ""
+
+
+def computes_html(recording: RecordedData) -> str:
+    """Return the folded list of computes; nothing where there is only one."""
+    runs = recording.runs[:_MAX_ROWS]
+    if len(recording.runs) < 2:
+        return ""
+    rows = [
+        (
+            " · ".join(printable(name, 40) for name in (run.label, _prompt(run)) if name)
+            or f"compute {run.run + 1}",
+            run.status,
+            format_count(run.n_tasks),
+            format_duration(None if run.stop_s is None else run.stop_s - run.start_s),
+        )
+        for run in runs
+    ]
+    table = table_html(("compute", "", "tasks", "time"), rows)
+    return f"<details><summary>Computes ({len(recording.runs):,})</summary>{table}</details>"
+
+
+def _prompt(run: Run) -> str | None:
+    if run.execution_count is not None:
+        return f"In [{run.execution_count}]"
+    return run.cell if run.cell is not None and run.cell.startswith("In [") else None
 
 
 def prefix_table_html(summary: Summary, *, more_charts: bool = False) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -14,7 +15,7 @@ from taskscope.report.embed import PageScript, data_json
 from taskscope.report.picture import MAX_LANES, picture_svg
 from taskscope.report.result import lanes_px
 from tests.support.files.report_fixture import PATH, content_of, dense_data, path_of
-from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
 from tests.support.shared_cases import shared_cases
 
@@ -170,6 +171,19 @@ def test_without_dask_there_is_neither_picture_nor_frame() -> None:
     elements = Elements(result_html(recording_of([])))
     assert [tag for tag, _ in elements.found] == ["style", "div", "div", "b"]
     assert elements.text.endswith("taskscope · no Dask computation ran here")
+
+
+def test_several_computes_are_listed_with_their_ends_tasks_and_times_and_a_single_one_is_not() -> None:
+    rows = [Row(key="a-1"), Row(key="b-1", run=1)]
+    runs = [
+        replace(run_of(0, stop_s=2.5, n_tasks=1), label="<b>", execution_count=3),
+        run_of(1, start_s=3.0, stop_s=4.0, n_tasks=1, status="interrupted"),
+    ]
+    for html in (result_html(recording_of(rows, runs)), page_html(recording_of(rows, runs))):
+        assert html.count("<summary>Computes (2)</summary>") == 1
+        assert "<td>&lt;b&gt; · In [3]</td><td>finished</td><td>1</td><td>2.5 s</td>" in html
+        assert "<td>compute 2</td><td>interrupted</td><td>1</td><td>1 s</td>" in html
+    assert "Computes (" not in result_html(recording_of(rows[:1]))
 
 
 def test_a_frame_has_the_room_that_the_lanes_in_it_need() -> None:

@@ -1,9 +1,11 @@
 /** Puts the interactive charts into a page that carries its own data. */
-import { mount } from '../../charts/dashboard';
+import { DASHBOARD_CSS } from '../../charts/dashboard';
 import { TimeAxis } from '../../charts/timeline/time';
 import { element } from '../../charts/ui/dom';
+import { mountTracks } from '../../charts/tracks';
 import { adoptStyles, watchSizes } from '../../charts/ui/theme';
 import { DARK, LIGHT } from '../../lib/theme';
+import { trans } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import { type ClusterReader, storeFrom } from './data';
 import { followPage } from './iframe';
@@ -38,6 +40,9 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
     try {
       const { store, path } = await storeFrom(data.textContent, cluster);
       const el = element('div', { class: 'taskscope-view' });
+      // It has no progress: how computes ended stands in the page's own words, which need no script.
+      const root = element('div', { class: 'tsk-dashboard', role: 'group', 'aria-label': trans.__('Dask computes'), 'data-prefixes': 'legend' });
+      el.append(root);
       const place = document.querySelector('.taskscope-place');
       const isFrame = place === null;
       if (isFrame) {
@@ -45,21 +50,23 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
       } else {
         place.append(el);
       }
-      adoptStyles(el, REPORT_CSS);
+      [DASHBOARD_CSS, REPORT_CSS].forEach(css => { adoptStyles(el, css); });
       const axis = new TimeAxis(false);
-      const dashboard = mount(el, store, {
-        signal, axis, prefixes: 'legend', follow: false, isOver: true, brief: isFrame && (page.brief ?? isLow()), ...(path === null ? {} : { path }),
-        ...(cluster === undefined ? {} : { clusters: cluster.charts })
+      const timeline = mountTracks(root, store, ['tasks', 'workers', 'resources', 'cache'], {
+        signal, axis, isOver: true, ...(path === null ? {} : { path }), ...(cluster === undefined ? {} : { clusters: cluster.charts })
       });
       shown.push({ store, axis });
       if (isFrame) {
-        page.changed = () => { dashboard.setBrief(page.brief ?? isLow()); };
+        page.changed = () => {
+          const isBrief = page.brief ?? isLow();
+          root.toggleAttribute('data-brief', isBrief);
+          timeline.setBrief(isBrief);
+        };
+        page.changed();
         window.addEventListener('resize', () => { page.changed(); }, { signal });
         watchSizes([el], () => { send(el.scrollHeight); }, signal);
       }
       document.querySelector('.taskscope-picture')?.removeAttribute('open');
-      // What the charts say in full needs not stand above them.
-      document.querySelectorAll<HTMLElement>('body > ul > li').forEach(li => { li.hidden = el.textContent.includes(li.textContent.replace('error: ', '')); });
     } catch (error) {
       reportError(error);
     }
