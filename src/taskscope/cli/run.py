@@ -9,51 +9,24 @@ import shutil
 import sys
 import threading
 import zipfile
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Self, TextIO
 
-from taskscope.analysis.progress import Progress, measure_progress
-from taskscope.analysis.quantities import format_left, format_percent, printable
+from taskscope.analysis.progress import Estimates, measure_progress
+from taskscope.analysis.quantities import printable
 from taskscope.errors import FileError, OptionError
 from taskscope.options import given_options
 from taskscope.profiling import Block, BlockOptions
 from taskscope.record.pump import Tick
+from taskscope.report.live import progress_text
 
 _INTERVAL_S = 0.25
-_BAR = 20
 _CLEAR = "\r\x1b[K"
-
-
-def progress_line(progress: Progress, width: int) -> str:
-    """Return the line, at most `width` characters long.
-
-    Examples
-    --------
-    >>> from taskscope.model.tables.records import PrefixProgress
-    >>> inc = PrefixProgress(0, "inc", 10, 5, 0, 1, 0, 0.0)
-    >>> done = Progress(10, 5, 1, 0, 0, 0.5, 2.0, None, "running", (inc,))
-    >>> progress_line(done, 80)
-    '##########---------- 50% · 5 / 10 tasks · too early to estimate · inc 5/10'
-    """
-    filled = round(progress.fraction * _BAR)
-    total = f" / {progress.total:,} tasks" if progress.is_counted else " finished, total not known yet"
-    time = progress.left
-    left = "too early to estimate" if time is None else format_left(time.guess_s, time.high_s, time.n_unseen)
-    parts = [
-        f"{'#' * filled}{'-' * (_BAR - filled)} {format_percent(progress.fraction)}",
-        f"{progress.finished:,}{total}",
-        *([f"{progress.erred:,} failed"] if progress.erred else []),
-        progress.starting or left,
-    ]
-    waiting = [p for p in progress.prefixes if p.finished + p.erred < p.total]
-    waiting.sort(key=lambda p: -p.running)
-    parts += [f"{printable(p.prefix, 24)} {p.finished:,}/{p.total:,}" for p in waiting]
-    return " · ".join(parts)[:width]
 
 
 class TerminalProgress:
@@ -65,9 +38,6 @@ class TerminalProgress:
         self._shown = False
         self._shown_s = float("-inf")
         self._lock = threading.Lock()
-        # Here, because a script whose progress is not shown needs none of the widgets.
-        from taskscope.analysis.progress import Estimates
-
         self._estimates = Estimates(block.session.recorder)
         self._undo = [
             block.session.pump.subscribe(self.tick),
@@ -90,7 +60,10 @@ class TerminalProgress:
         runs = recorder.runs(first)
         estimates = self._estimates.of(runs, tick.now_s)
         progress = measure_progress(recorder.progress(first), runs, tick.now_s, estimates)
-        line = progress_line(progress, shutil.get_terminal_size().columns - 1)
+        pending = [p for p in progress.prefixes if p.finished + p.erred < p.total]
+        parts = [f"{printable(p.prefix, 24)} {p.finished:,}/{p.total:,}" for p in pending]
+        text = " · ".join([progress_text(progress).removeprefix("taskscope · running · "), *parts])
+        line = text[: shutil.get_terminal_size().columns - 1]
         encoding = self._stream.encoding or "utf-8"
         with self._lock:
             # Measuring takes time, in which the compute may have ended.
@@ -117,14 +90,14 @@ class TerminalProgress:
 
 def run(given: argparse.Namespace) -> int:
     """Run the program and return its exit status."""
-    program = _program(given)
-    options = BlockOptions(**{"label": program.name, **given_options(given)})
+    name, program = _program(given)
+    options = BlockOptions(**{"label": name, **given_options(given)})
     block = Block(options)
     block.start()
     progress = TerminalProgress.on_a_terminal(block) if options.display else None
     error: BaseException | None = None
     try:
-        program.run()
+        program()
     except BaseException as raised:  # noqa: BLE001 - the program's own end becomes the command's exit status
         error = raised
     if progress is not None:
@@ -142,14 +115,18 @@ def run(given: argparse.Namespace) -> int:
     return status
 
 
-def _program(given: argparse.Namespace) -> Program:
+def _program(given: argparse.Namespace) -> tuple[str, Callable[[], None]]:
+    """Return the name of the program, and what runs it as ``__main__``, to its end."""
     if given.module:
         name, *arguments = given.module
-        return Module(name, arguments)
+        return name, partial(_run_module, name, arguments)
     if given.script is None:
         hint = "; what follows --lines are names of functions up to --" if given.lines else ""
         raise OptionError(f"nothing to run: name a script, or a module after -m{hint}")
-    return Script(given.script, given.arguments)
+    path = Path(given.script)
+    if not (path.is_file() or (path / "__main__.py").is_file()):
+        raise FileError(f"cannot run {given.script!r}: there is no such file")
+    return path.name, partial(_run_script, given.script, given.arguments)
 
 
 def _left_running() -> list[str]:
@@ -190,55 +167,27 @@ def _status(error: BaseException | None) -> int:
 
 def _of_the_program(trace: TracebackType | None) -> TracebackType | None:
     """Return the traceback without the leading frames of taskscope and the import system."""
-    ours = {__name__, Program.__module__, "runpy", "importlib._bootstrap"}
+    ours = {__name__, "runpy", "importlib._bootstrap"}
     while trace is not None and trace.tb_frame.f_globals.get("__name__") in ours:
         trace = trace.tb_next
     return trace
 
 
-class Program(ABC):
-    """Something to run as ``__main__``."""
-
-    name: str
-
-    @abstractmethod
-    def run(self) -> None:
-        """Run it to its end; its exceptions are raised."""
-
-
-class Script(Program):
-    """The program of ``python PATH``: a file, or a directory or archive with a ``__main__.py``."""
-
-    def __init__(self, path: str, arguments: Sequence[str]) -> None:
-        if not (Path(path).is_file() or (Path(path) / "__main__.py").is_file()):
-            raise FileError(f"cannot run {path!r}: there is no such file")
-        self.name = Path(path).name
-        self._path = path
-        self._arguments = arguments
-
-    def run(self) -> None:
-        """Run it."""
-        path = Path(self._path)
-        with _as_main([self._path, *self._arguments], str(path.resolve().parent)):
-            if path.is_file() and not zipfile.is_zipfile(path):
-                # Python leaves "./" in its name, which runpy would take out, of sys.argv, too.
-                file = self._path if path.is_absolute() else f"{Path.cwd()}{os.sep}{self._path}"
-                _run_file(file)
-            else:
-                runpy.run_path(self._path, run_name="__main__")
+def _run_script(name: str, arguments: Sequence[str]) -> None:
+    """Run ``python NAME``: a file, or a directory or archive with a ``__main__.py``."""
+    path = Path(name)
+    with _as_main([name, *arguments], str(path.resolve().parent)):
+        if path.is_file() and not zipfile.is_zipfile(path):
+            # Python leaves "./" in its name, which runpy would take out, of sys.argv, too.
+            _run_file(name if path.is_absolute() else f"{Path.cwd()}{os.sep}{name}")
+        else:
+            runpy.run_path(name, run_name="__main__")
 
 
-class Module(Program):
-    """The program of ``python -m NAME``: a module, or the ``__main__`` of a package."""
-
-    def __init__(self, name: str, arguments: Sequence[str]) -> None:
-        self.name = name
-        self._arguments = arguments
-
-    def run(self) -> None:
-        """Run it."""
-        with _as_main(["-m", *self._arguments], str(Path.cwd())):
-            runpy.run_module(self.name, run_name="__main__", alter_sys=True)
+def _run_module(name: str, arguments: Sequence[str]) -> None:
+    """Run ``python -m NAME``: a module, or the ``__main__`` of a package."""
+    with _as_main(["-m", *arguments], str(Path.cwd())):
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
 def _run_file(file: str) -> None:

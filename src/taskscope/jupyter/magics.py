@@ -39,7 +39,8 @@ _Cell: TypeAlias = tuple[ExecutionInfo | None, list[Ending]]
 class CellStack:
     """Cells that are being run, innermost last, per thread; a cell may run others.
 
-    IPython's events ``pre_run_cell`` and ``post_run_cell`` go to `enter`, and to `leave` and `leave_again`.
+    IPython's events ``pre_run_cell`` and ``post_run_cell`` go to `enter` and `leave`. What an interrupt keeps
+    `leave` from, it does at the end of the next cell.
     """
 
     def __init__(self) -> None:
@@ -47,7 +48,6 @@ class CellStack:
 
     def enter(self, info: ExecutionInfo) -> None:
         """Add a cell that starts."""
-        self._local.left = self
         self._cells().append((info, []))
 
     def at_end(self, ending: Ending) -> None:
@@ -62,24 +62,15 @@ class CellStack:
         """Remove a cell that ended, and call its endings, latest first."""
         cells = self._cells()
         if result is not None and not any(self._is_of(result, info) for info, _ in cells):
-            self._local.left = result
             return  # an empty cell ends without having started
         while cells:
             info, endings = cells[-1]
             while endings:
                 endings[-1](result)
                 endings.pop()
-            is_it = result is None or self._is_of(result, info)
-            if is_it:
-                self._local.left = result
             cells.pop()
-            if is_it:
+            if result is None or self._is_of(result, info):
                 return
-
-    def leave_again(self, result: ExecutionResult | None) -> None:
-        """Repeat `leave` after an interrupt: IPython calls both, also if the first fails."""
-        if getattr(self._local, "left", self) is not result:
-            self.leave(result)
 
     def abandon(self) -> None:
         """Call the endings of all running cells of this thread."""
@@ -433,7 +424,6 @@ class Extension:
         shell.ast_transformers.append(self._transformer)
         shell.events.register("pre_run_cell", self.cells.enter)
         shell.events.register("post_run_cell", self.cells.leave)
-        shell.events.register("post_run_cell", self.cells.leave_again)
         if getattr(shell, "kernel", None) is not None:
             from taskscope.jupyter.feed import current as current_feed
 
@@ -444,7 +434,6 @@ class Extension:
         shell = self._shell
         shell.events.unregister("pre_run_cell", self.cells.enter)
         shell.events.unregister("post_run_cell", self.cells.leave)
-        shell.events.unregister("post_run_cell", self.cells.leave_again)
         self.cells.abandon()
         if self._transformer in shell.ast_transformers:
             shell.ast_transformers.remove(self._transformer)

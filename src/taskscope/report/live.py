@@ -27,7 +27,7 @@ def live_bundle(
     progress: Progress, running: Sequence[RunningTask], groups: Sequence[Group], *, hint: str = _HINT
 ) -> dict[str, str]:
     """Return a MIME bundle with the progress of the computes, and a hint how to see more."""
-    line = _line(progress)
+    line = progress_text(progress)
     svg = _svg(progress, colours_of(groups))
 
     # An executed notebook, which may be read anywhere, keeps the last one.
@@ -40,7 +40,8 @@ def live_bundle(
     return {"text/plain": line, "text/html": html}
 
 
-def _line(progress: Progress) -> str:
+def progress_text(progress: Progress) -> str:
+    """Return how far computes are as one line."""
     if progress.state == "waiting":
         return "taskscope · no Dask compute yet"
     finished = f"{progress.finished:,} of {progress.total:,} tasks ({format_percent(progress.fraction)})"
