@@ -126,6 +126,11 @@ class Session:
         return forget
 
     @property
+    def holders(self) -> list[object]:
+        """All that Dask is watched for."""
+        return [owner for owner, _ in list(self._holders.values())]
+
+    @property
     def held(self) -> bool:
         """Whether the session has a holder."""
         return bool(self._holders)

@@ -446,9 +446,11 @@ class Extension:
         shell.drop_by_id(self._named)
         if getattr(shell, "kernel", None) is not None:
             from taskscope.jupyter.feed import current as current_feed
-            from taskscope.jupyter.widgets.base import following
+            from taskscope.jupyter.widgets.base import RecorderWidget
 
-            following.close_all()
+            for holder in current_session().holders:
+                if isinstance(holder, RecorderWidget):
+                    holder.close()
             current_feed().close()
         current_session().release(self)
 

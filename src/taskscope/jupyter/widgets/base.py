@@ -224,7 +224,6 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
                 current_feed().trait_changes.close(self.model_id)
             self._session.release(self)
             self._session = None
-            following.discard(self)
         layout = self.layout if self.comm is not None else None
         super().close()
         if layout is not None:
@@ -274,7 +273,6 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     def _follow(self, session: Session, feed: Feed) -> None:
         self._session = session
         session.hold(self, self._recorded_options())
-        following.add(self)
         model = self.model_id
         feed.trait_changes.open(model)
         sender = TraitSender(
@@ -315,29 +313,6 @@ def _state(session: Session) -> tuple[int, ...]:
     """Return what changes whenever there is something new that traits are made of."""
     recorder = session.recorder
     return recorder.version, recorder.cursor, recorder.resources.cursor, recorder.held.cursor
-
-
-class Following:
-    """The widgets that follow the kernel's recorder, so that they can be closed with it."""
-
-    def __init__(self) -> None:
-        self._widgets: dict[int, RecorderWidget] = {}
-
-    def add(self, widget: RecorderWidget) -> None:
-        """Add a widget that follows."""
-        self._widgets[id(widget)] = widget
-
-    def discard(self, widget: RecorderWidget) -> None:
-        """Remove a widget that is closed."""
-        self._widgets.pop(id(widget), None)
-
-    def close_all(self) -> None:
-        """Close every widget that follows."""
-        for widget in list(self._widgets.values()):
-            widget.close()
-
-
-following = Following()
 
 
 class TraitSender:
