@@ -20,6 +20,7 @@ _MAX_SPANS = 100
 _WAITS: Mapping[Cause, tuple[WaitCause, ...]] = {
     "client-gaps": ("client",),
     "no-workers": ("no-worker",),
+    "pool-start": ("no-worker",),
     "large-graph": ("graph",),
     "transfers": ("transfer",),
     "memory-pressure": ("disk-read", "disk-write"),

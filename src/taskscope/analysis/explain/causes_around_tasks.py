@@ -58,7 +58,7 @@ def client_gaps(whole: Whole) -> Iterator[Finding]:
 def no_workers(whole: Whole) -> Iterator[Finding]:
     """Find that the cluster had no worker."""
     without_s = whole.waited_s("no-worker")
-    if without_s:
+    if without_s and any(schedule.is_on_cluster for schedule in whole.schedules):
         yield measured(
             "no-workers",
             without_s,

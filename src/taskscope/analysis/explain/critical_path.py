@@ -26,6 +26,7 @@ from taskscope.analysis.quantities import format_count, format_duration, format_
 from taskscope.analysis.result import Result, Section, columns_of, plain
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
+from taskscope.model.tables.records import Run
 
 WaitCause: TypeAlias = Literal[
     "client",
@@ -46,7 +47,8 @@ WaitCause: TypeAlias = Literal[
 """Why nothing on the path ran.
 
 ``client``: no compute ran. ``graph``: a compute had been started, and no
-task of it had begun: its graph was built, sent, or put in order. ``no-worker``: the cluster had no worker.
+task of it had begun: its graph was built, sent, or put in order. ``no-worker``: the cluster had no worker,
+or the processes of a pool were starting.
 ``dispatch``: the scheduler received a result and sent the next task. ``queue``: all workers were
 busy. ``results``: all tasks had ended, and the compute had not. ``failed-attempt``: a task with retries was
 tried in vain. The others are activities of a worker of a cluster for the task. ``unknown``: not
@@ -352,7 +354,9 @@ def _steps_of(schedule: Schedule, part: int) -> Iterator[NDArray[np.int64]]:
         for i, place in enumerate(places.tolist() if did else ())
         if place in did
     }
-    yield _wait(int(run[0]), begin, first, "graph")
+    starting = max(first - _pool_start_ns(schedule.runs[0]), begin)
+    yield _wait(int(run[0]), begin, starting, "graph")
+    yield _wait(int(run[0]), starting, first, "no-worker")
     yield _spliced(np.stack((waits, tasks), axis=2).reshape(6, -1), parts)
     yield _wait(int(run[-1]), until, end, "results" if schedule.is_finished else "unknown")
 
@@ -368,6 +372,12 @@ def _causes(
     is_known = ~schedule.is_partial[places] & schedule.is_graph_known
     causes[~is_known & ~is_queue] = _CAUSES.index("unknown")
     return causes
+
+
+def _pool_start_ns(run: Run) -> int:
+    """Return for how long a compute waited for the processes of its pool to start."""
+    is_pool = run.scheduler == "processes" and run.pool_start_s is not None
+    return int(to_ns(max((run.pool_start_s or 0.0) - (run.order_s or 0.0), 0.0))) if is_pool else 0
 
 
 def _first_attempt(schedule: Schedule) -> int:

@@ -41,6 +41,8 @@ _PLACED: frozenset[Cause] = frozenset(
     {"interpreter-lock", "stragglers", "serial-step", "few-tasks", "long-chain", "slow-worker"}
 )
 """Causes whose sentence ends with the line that samples saw most."""
+_COMPUTING: frozenset[Cause] = frozenset({"interpreter-lock", "oversubscribed"})
+"""Causes in which a line that waits has no part."""
 
 
 def explain(recording: RecordedData, run: int | None = None) -> Explanation:
@@ -112,7 +114,8 @@ def _findings(whole: Whole) -> Iterator[Finding]:
 def _placed(part: Part, finding: Finding) -> Finding:
     """Return a finding with the function and line that most samples of its tasks saw."""
     prefixes = finding.named("prefixes")
-    where = part.stacks.words(prefixes) if prefixes else ""
+    kinds = (None,) if finding.cause in _COMPUTING else None
+    where = part.stacks.words(prefixes, kinds) if prefixes else ""
     if not where:
         return finding
     text = f"{finding.text}. {where}" if finding.cause in _PLACED else finding.text
@@ -121,13 +124,12 @@ def _placed(part: Part, finding: Finding) -> Finding:
 
 def _code(recording: RecordedData, run: int | None, finding: Finding) -> str | None:
     """Return the user's functions in the tasks of a finding, and the lines that computed, in words."""
-    functions = _few(
-        group.function
-        for prefix in finding.named("prefixes")
-        for group in recording.groups
-        if group.prefix == prefix
-    )
     numbers = finding.named("runs") or [one.run for one in recording.runs if run in (None, one.run)]
+    graphs = [recording.graphs[number] for number in numbers if number in recording.graphs]
+    groups = [recording.groups[i] for i in np.unique([i for graph in graphs for i in np.unique(graph.group)])]
+    functions = _few(
+        group.function for prefix in finding.named("prefixes") for group in groups if group.prefix == prefix
+    )
     lines = _few(one.called_from for one in recording.runs if one.run in numbers)
     parts = [
         *([f"tasks call {functions}"] if functions else []),
@@ -227,8 +229,10 @@ def _verdict(whole: Whole, found: Sequence[Finding]) -> Iterator[str]:
     used = min(task_s / able_s, 1.0)
     workers = f"{format_count(n)} {plural('worker', n)} ran tasks {format_percent(used)} of the time"
     waits = list(whole.path.wait_s.items())[:2]
+    is_short = _LEAST_SHARE * whole.makespan_s < _LEAST_S
+    least = format_duration(_LEAST_S) if is_short else "5 % of the wall time"
     if used >= _WELL_USED or not waits:
-        yield f"nothing to gain here that is worth 5 % of the wall time: {workers}"
+        yield f"nothing to gain here that is worth {least}: {workers}"
     else:
         rest = ", ".join(f"{cause} {format_duration(seconds)}" for cause, seconds in waits)
-        yield f"no cause worth 5 % of the wall time was found: {workers}. Waits on the critical path: {rest}"
+        yield f"no cause worth {least} was found: {workers}. Waits on the critical path: {rest}"

@@ -279,10 +279,20 @@ class Schedule:
         """The addresses of the workers, where tasks keep theirs."""
         return self._placement[2]
 
-    @property
+    @cached_property
     def n_threads(self) -> int:
-        """How many tasks can run at a time when they run again."""
-        return sum(self.threads)
+        """How many tasks can run at a time when they run again; lanes of a lost worker had successors."""
+        _, place = np.unique(self.lane, return_inverse=True)
+        first, last = (
+            np.full(place.max(initial=0) + 1, self.end),
+            np.zeros(place.max(initial=0) + 1, np.int64),
+        )
+        np.minimum.at(first, place, self.start)
+        np.maximum.at(last, place, self.stop)
+        first.sort()
+        at_once = np.arange(1, len(first) + 1) - np.searchsorted(np.sort(last), first, side="right")
+        started_with = max((run.n_workers or 0 for run in self.runs), default=0)
+        return min(sum(self.threads), max(started_with, int(at_once.max())))
 
     @cached_property
     def load(self) -> Load:

@@ -510,6 +510,44 @@ def test_nothing_to_gain_is_an_answer() -> None:
     )
 
 
+def test_of_a_short_compute_no_cause_is_worth_the_least_time_that_is_said() -> None:
+    found = filled([2.0**-4] * 8, 4).explain()
+    assert str(found) == "nothing to gain here that is worth 50 ms: 4 workers ran tasks 100% of the time"
+
+
+def test_lanes_of_a_worker_that_died_and_of_its_successor_are_no_more_workers() -> None:
+    rows = [
+        Row(key=("x", i), lane=i, start_s=float(i // 2), stop_s=i // 2 + 1.0, cpu_s=1.0) for i in range(4)
+    ]
+    run = run_of(n_tasks=4, n_workers=2, scheduler=CLUSTER, stop_s=2.0)
+    lanes = tuple(Lane(i, f"tcp://{i // 2}", 50 + i, f"worker {i // 2}, thread {i}") for i in range(4))
+    found = replace(recording_of(rows, [run]), lanes=lanes).explain()
+    assert str(found) == (
+        "nothing to gain here that is worth 5 % of the wall time: 2 workers ran tasks 100% of the time"
+    )
+
+
+def test_a_finding_names_the_functions_of_its_own_computes_only() -> None:
+    recording = filled([1.0] * 16, 4, cpu=0.0)
+    (group,) = recording.groups
+    mine, other = (replace(group, function=f"work (In [{n}], line 1)") for n in (2, 1))
+    (found,) = replace(recording, groups=(mine, replace(other, name="x-of-another-cell"))).explain()
+    assert found.code == "tasks call work (In [2], line 1)"
+
+
+def test_the_line_of_tasks_that_take_turns_in_python_is_one_that_computes() -> None:
+    stacks = stacks_of([Sample(("work", "get"), seconds=0.625), Sample(("work",), seconds=0.375)])
+    functions = [replace(f, file=queue.__file__) if f.name == "get" else f for f in stacks.functions]
+    recording = FAULTS["interpreter-lock"][0]
+    found = replace(recording, stacks=replace(stacks, functions=tuple(functions))).explain()
+    assert [one.text.rpartition(". ")[2] for one in found] == ["38% of it in `work` of `work.py`"]
+
+
+def test_the_path_waits_for_processes_that_start_as_for_workers() -> None:
+    late = filled([1.0] * 8, 4, late_s=2.25, scheduler="processes", order_s=0.25, pool_start_s=2.25)
+    assert late.critical_path().wait_s == {"no-worker": 2.0, "graph": 0.25}
+
+
 def test_a_finding_is_text_with_a_cure_and_plain_values() -> None:
     found = FAULTS["stragglers"][0].explain()
     assert str(found).splitlines() == [
