@@ -13,12 +13,12 @@ PATIENCE_S = 120.0
 """How long a test waits for what will happen: forever, but for telling where it hung before pytest does."""
 
 
-def until(happened: Callable[[], bool]) -> None:
-    """Return once this is true; fail after two minutes."""
+def until(happened: Callable[[], bool], seen: Callable[[], object] = lambda: "") -> None:
+    """Return once this is true; after two minutes fail with what was seen instead."""
     deadline = time.monotonic() + PATIENCE_S
     nothing = threading.Event()
     while not happened():
-        assert time.monotonic() < deadline, "it did not happen within two minutes"
+        assert time.monotonic() < deadline, f"it did not happen within two minutes {seen()}"
         nothing.wait(0.02)
 
 

@@ -46,11 +46,11 @@ def test_progress_shows_what_is_processed_queued_waiting_and_fits_no_worker(
         ]
         gpu = [client.submit(abs, -i, resources={"GPU": 1}, key=f"gpu-{i}") for i in range(3)]
         until(lambda: _truth(cluster)["gpu"] == (0, 0, 0, 3) and _truth(cluster)["after"] == (0, 0, 7, 0))
+        # Work stealing may make room on a worker for another task.
+        until(lambda: _shown(widget) == _truth(cluster), lambda: (_shown(widget), _truth(cluster)))
         sent, queued, *_ = _truth(cluster)["held"]
         assert sent >= 4
         assert sent + queued == 40
-        expected = {"held": (sent, queued, 0, 0), "after": (0, 0, 7, 0), "gpu": (0, 0, 0, 3)}
-        until(lambda: _shown(widget) == expected)
         assert (widget.running, widget.queued, widget.waiting, widget.no_worker) == (sent, queued, 7, 3)
         assert (widget.asked, widget.state, widget.asked_s is not None) == (None, "running", True)
 
