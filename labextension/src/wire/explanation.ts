@@ -43,6 +43,8 @@ export interface Explanation {
   readonly makespanS: number;
   /** In one sentence. */
   readonly answer: string;
+  /** That other programs used the cores; null: they did not. */
+  readonly busy: string | null;
   /** What is worth most first. */
   readonly findings: readonly Finding[];
   readonly path: KnownPath;
@@ -68,6 +70,7 @@ function decodeExplanation(field: Field): Explanation {
   return {
     makespanS: amount(field.at('makespan_s')),
     answer: field.at('answer').text(),
+    busy: field.at('busy').value === undefined ? null : field.at('busy').orNull(busy => busy.text()),
     findings: few(field.at('findings'), MAX_FINDINGS).map(decodeFinding),
     path: decodePath(field.at('path'))
   };

@@ -155,13 +155,13 @@ it('findings and the critical path have no text that was not translated', async 
   };
   const explained: Explained = {
     kind: 'explained',
-    explanation: { makespanS: 9, answer: 'long-chain: up to 5 s', findings: [finding, { ...finding, lowS: 0 }], path: { path: [
+    explanation: { makespanS: 9, answer: 'long-chain: up to 5 s', busy: null, findings: [finding, { ...finding, lowS: 0 }], path: { path: [
         { kind: 'wait', startS: 0, stopS: 2, cause: 'client' }, { kind: 'wait', startS: 2, stopS: 3, cause: 'queue' },
         { kind: 'task', startS: 3, stopS: 9, prefix: 'DATA', row: 1 }
       ] }
     }
   };
-  const keeper = { explain: () => Promise.resolve(explained), save: () => Promise.resolve('DATA'), compare: () => Promise.resolve('DATA') };
+  const keeper = { explain: () => Promise.resolve(explained), save: () => Promise.resolve('DATA'), compare: () => Promise.resolve() };
   const { el } = mount(document.body, store, { signal: new AbortController().signal, keeping: new Keeping(keeper), findings: findingsOf(keeper) });
   await vi.advanceTimersByTimeAsync(300);
   el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'c', bubbles: true }));

@@ -7,7 +7,7 @@ const FINDING = {
   cause: 'long-chain', worth_s: 1, low_s: 0, high_s: 2, text: 'a text', advice: 'an advice', run: 3, spans_s: [[1, 4.5]], prefixes: ['x'], rows: [7, 9]
 };
 const PATH = { start_s: 1, steps: [[2, 'x', 7], [2.5, 'queue'], [4, 'y', null]] };
-const reply = (explanation: object): object => ({ re: 'explain', explanation: { makespan_s: 4, answer: 'long-chain', findings: [FINDING], path: PATH, ...explanation } });
+const reply = (explanation: object): object => ({ re: 'explain', explanation: { makespan_s: 4, answer: 'long-chain', busy: null, findings: [FINDING], path: PATH, ...explanation } });
 
 it('reads findings and the path', () => {
   expect(decodeExplained(reply({}))).toEqual({
@@ -15,6 +15,7 @@ it('reads findings and the path', () => {
     explanation: {
       makespanS: 4,
       answer: 'long-chain',
+      busy: null,
       findings: [{
         cause: 'long-chain', worthS: 1, lowS: 0, highS: 2, text: 'a text', advice: 'an advice', run: 3, spansS: [[1, 4.5]], prefixes: ['x'], rows: [7, 9]
       }],

@@ -49,8 +49,10 @@ def test_taskscope_loads_by_itself_once_a_person_has_taken_the_offer(lab: LabPag
     lab.run_cell(0)
     expect(finished).to_be_visible()
     assert lab.outputs(0) == []
-    # Whoever opens another notebook has it, too, until it is taken back.
+    # Other notebooks have it, too, until it is taken back; the panel says so before dask is there.
     lab.open_also(WITH_DASK, path=f"{lab.workspace}-also.ipynb")
+    expect(side.get_by_text("It loads itself as soon as this kernel imports dask.")).to_be_visible()
+    expect(offer).to_be_hidden()
     lab.run_cell(0)
     expect(finished.last).to_be_visible()
     lab.command("taskscope:load-with-dask")

@@ -353,10 +353,4 @@ export const PROGRESS_CSS = `
 @media (prefers-reduced-motion: no-preference) {
   .tsk-progress-bar > .tsk-segment { transition: width 120ms linear; }
 }
-.tsk-progress-comparison { padding: 4px 12px; }
-.tsk-progress-comparison iframe {
-  display: block; width: 100%; height: 420px; margin-top: 4px; resize: vertical;
-  border: 1px solid var(--tsk-line); color-scheme: light;
-}
-.tsk-dark .tsk-progress-comparison iframe { color-scheme: dark; }
 `;

@@ -8,7 +8,6 @@ import { element, keepKeys } from '../ui/dom';
 import { Exporter, Notice } from '../ui/export';
 import { FrameLoop } from '../ui/frame-loop';
 import type { Keeping, RevealCell } from '../ui/keeping';
-import { Comparison } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
 import { SHARED_CSS, adoptStyles, followTheme } from '../ui/theme';
@@ -90,7 +89,6 @@ class ProgressView implements ProgressChart {
   readonly #stopper: Stopper | null;
   readonly #exporter: Exporter;
   readonly #keeping: Keeping | null;
-  readonly #comparison: Comparison | null;
   readonly #joined: boolean;
   readonly #choose: ((run: number | null) => void) | null;
   readonly #reveal: RevealCell;
@@ -118,7 +116,6 @@ class ProgressView implements ProgressChart {
     this.#stopper = stop?.({ store, signal, changed }) ?? null;
     this.#exporter = new Exporter(this.#notice);
     this.#keeping = keeping;
-    this.#comparison = keeping && new Comparison(keeping.keeper, this.#exporter, changed);
     this.#frames = new FrameLoop(() => this.#draw(), signal);
     this.el.setAttribute('aria-label', trans.__('Progress of Dask tasks'));
   }
@@ -220,7 +217,6 @@ class ProgressView implements ProgressChart {
         <div class="tsk-notice" role="status">{this.#notice.text}</div>
         {this.#stopper?.below(running)}
         {this.#isListing && all.length > 1 && <RunList runs={all} shown={shown} nowS={nowS} reveal={reveal} chosen={this.#axis.chosen} choose={this.#choose} />}
-        {this.#comparison?.page()}
         {bar(layout, words, hasTimes ? <TimeShares layout={layout} colourOf={colourOf} /> : <Segments counts={layout} />)}
         <div class="tsk-progress-lines" title={words.sentence}>
           <div class="tsk-progress-counts">
@@ -258,7 +254,7 @@ class ProgressView implements ProgressChart {
     const items = [
       { text: trans.__('Copy as a table'), act: () => { this.#exporter.copy(progressTables(this.#moment?.layout ?? this.layout())); } },
       ...(this.#keeping?.files(this.#exporter, () => this.#window) ?? []),
-      ...(this.#comparison === null ? [] : [this.#comparison.item(() => this.#ownRuns())]),
+      ...(this.#keeping === null ? [] : [this.#keeping.comparison(this.#exporter, () => this.#ownRuns())]),
       ...(this.#joined ? [] : [clear])
     ];
     const menu = { text: '⋯', label: trans.__('More actions'), items };

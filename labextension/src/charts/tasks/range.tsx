@@ -15,6 +15,7 @@ import type { TextTable } from '../ui/tables';
 import { Table } from '../ui/tables';
 import { Button } from '../ui/toolbar';
 import type { LaneLayer, Scene } from './scene';
+import type { Findings } from './why/findings';
 import type { PathSums } from './why/path';
 import { sumsOf, waitsText } from './why/path';
 
@@ -28,17 +29,24 @@ export class SelectedRange {
 
   readonly #nobody: KnownPath;
 
-  /** @param path returns the critical path of what is shown, or why it is not known; null: nobody is there to work it out */
-  constructor(private readonly context: TrackContext, private readonly layer: LaneLayer | null, private readonly path: () => KnownPath | null) {
+  /** Why what lies in it took so long; null: no person asked. */
+  #why: ComponentChildren = null;
+
+  /** @param findings of what is shown, null: nobody works them out; @param given is the critical path where there are none */
+  constructor(
+    private readonly context: TrackContext, private readonly layer: LaneLayer | null, private readonly findings: () => Findings | null,
+    private readonly given: KnownPath | null
+  ) {
     this.#nobody = { reason: trans.__('no kernel works it out here; in Python, recording.critical_path() does') };
   }
 
   update(scene: Scene): void {
-    const path = this.path() ?? this.#nobody;
+    const path = this.findings()?.path ?? this.given ?? this.#nobody;
     const { axis: { range }, store, window } = this.context;
     if (!this.#seen.isNew(...(range === null ? [] : [range.startS, range.stopS, store.version, window.id, scene.paused, path]))) {
       return;
     }
+    this.#why = null;
     this.#zeroS = scene.zeroS;
     this.#numbers = range === null ? null : numbersOf(store, window, scene, range, { moments: this.#moments.of(store.held, window, 'bytes'), path });
     const others = this.#numbers === null ? [] : (this.layer?.linesIn(this.#numbers.span, scene.runs) ?? []);
@@ -77,6 +85,23 @@ export class SelectedRange {
     return was;
   }
 
+  async #explain(): Promise<void> {
+    const [findings, numbers] = [this.findings(), this.#numbers];
+    if (findings !== null && numbers !== null) {
+      this.#say(trans.__('asking the kernel…'));
+      const why = await findings.explain(numbers.span).catch((error: unknown) => printable(error instanceof Error ? error.message : String(error), MAX_REASON));
+      if (numbers === this.#numbers) {
+        this.#say(why);
+      }
+    }
+  }
+
+  #say(why: ComponentChildren): void {
+    this.#why = why;
+    this.text = this.text && { ...this.text };
+    this.context.request();
+  }
+
   panel(): ComponentChildren {
     const text = this.text;
     const copy = (): void => {
@@ -96,7 +121,9 @@ export class SelectedRange {
             {text.lines.map(line => <p>{line}</p>)}
             {text.table !== null && <div class="tsk-text-table" role="group" aria-label={text.table.caption} tabIndex={0}><Table {...text.table} /></div>}
             {text.more !== '' && <p>{text.more}</p>}
+            <div class="tsk-gantt-range-why" role="status">{this.#why}</div>
             <div class="tsk-bar">
+              <Button text={trans.__('Why?')} label={trans.__('Why? What slowed the selected time')} act={() => { void this.#explain(); }} hidden={this.findings() === null || this.#numbers === null} />
               <Button text={trans.__('Zoom to it')} label={trans.__('Zoom to it: the selected time fills the chart (Z)')} act={() => { this.zoom(); }} />
               <Button text={trans.__('Copy')} label={trans.__('Copy the table of the selected time')} act={copy} hidden={text.table === null} />
               <Button text={trans.__('Close')} label={trans.__('Close: select no time (Escape)')} act={close} />

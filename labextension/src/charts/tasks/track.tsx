@@ -98,7 +98,7 @@ export class TasksTrack implements Track {
     this.#plot = new LanePainter(this.#layer);
     this.#locator = new Locator(store, signal);
     this.#selected = new SelectedTask(store, this.#picker, options.reveal);
-    this.#range = new SelectedRange(context, this.#layer, () => this.#findings?.path ?? options.path ?? null);
+    this.#range = new SelectedRange(context, this.#layer, () => this.#findings, options.path ?? null);
     this.#steps = new Steps({
       store, context, emphasis: this.#emphasis, picker: this.#picker, folding: this.#folding,
       scene: () => this.#scene, layout: () => this.#layout, rows: () => this.#refreshRows()

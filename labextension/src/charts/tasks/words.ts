@@ -6,7 +6,7 @@ import type { RunWindow, TaskStore } from '../../store';
 import { Coverage } from '../../store';
 import type { Group, PrefixProgress, Run, TaskStatus } from '../../wire';
 import type { Facts } from '../timeline/track';
-import { runName } from '../ui/keeping';
+import { runName, runPlace } from '../ui/keeping';
 import type { TextTable } from '../ui/tables';
 import type { Found, FoundOpen, FoundTask, FoundWorker } from './find-task';
 import { countTouching } from './find-task';
@@ -96,7 +96,7 @@ function sum(rows: readonly PrefixProgress[], of: (row: PrefixProgress) => numbe
 
 /** What knows groups and computes by their numbers. */
 export interface Names {
-  readonly groups: readonly (Pick<Group, 'name' | 'prefix'> | undefined)[];
+  readonly groups: readonly ((Pick<Group, 'name' | 'prefix'> & Partial<Pick<Group, 'function'>>) | undefined)[];
   readonly runs: ReadonlyMap<number, Run>;
 }
 
@@ -135,6 +135,7 @@ function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, names: N
   const rows: [string, string][] = [
     [trans.__('Task type'), printable(detail.prefix)],
     [trans.__('Group'), printable(detail.group)],
+    ...functionRow(names.groups.find(group => group?.name === detail.group)),
     ...computeRow(detail.run, names),
     [trans.__('Thread'), label],
     [trans.__('Status'), statusWord(detail.status)],
@@ -160,6 +161,7 @@ function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, names: 
   const rows: [string, string][] = [
     [trans.__('Task type'), printable(groups[group]?.prefix ?? '?')],
     [trans.__('Group'), printable(groups[group]?.name ?? '?')],
+    ...functionRow(groups[group]),
     ...computeRow(run, names),
     [trans.__('Thread'), label],
     [trans.__('Status'), trans.__('running')],
@@ -169,9 +171,14 @@ function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, names: 
   return { key: printable(key, 400), rows, note: null };
 }
 
+/** The user's function that the tasks of a group call, and where it is. */
+function functionRow(group: Names['groups'][number]): [string, string][] {
+  return group?.function === null || group?.function === undefined ? [] : [[trans.__('Function'), printable(group.function, 200)]];
+}
+
 function computeRow(run: number, { runs }: Names): [string, string][] {
   const found = runs.get(run);
-  const name = found === undefined ? null : runName(found);
+  const name = found === undefined ? null : runPlace(found);
   return name === null ? [] : [[trans.__('Compute'), name]];
 }
 

@@ -463,7 +463,7 @@ function Gauge({ name, value, detail, share, peakShare }: GaugeProps): Component
   return (
     <div class="tsk-gauge">
       <div>
-        <span class="tsk-gauge-name">{name}</span><span class="tsk-gauge-value">{value}</span><span class="tsk-gauge-detail">{detail}</span>
+        <span class="tsk-gauge-name">{name}</span><span class="tsk-gauge-value">{value}</span><span class="tsk-gauge-detail" title={detail}>{detail}</span>
       </div>
       <div
         class="tsk-gauge-bar" role="meter" aria-label={name} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(percent)}
@@ -478,10 +478,14 @@ function Gauge({ name, value, detail, share, peakShare }: GaugeProps): Component
 
 export const VALUES_CSS = `
 .tsk-gauge { flex: 1 1 220px; min-width: 0; max-width: 460px; }
-.tsk-gauge > div:first-child { display: flex; flex-wrap: wrap; align-items: baseline; column-gap: 8px; }
+.tsk-gauge > div:first-child { display: flex; align-items: baseline; column-gap: 8px; white-space: nowrap; }
 .tsk-gauge-name { font-weight: 600; }
 .tsk-gauge-value { font-weight: 600; }
-.tsk-gauge-detail { color: var(--tsk-faint); }
+.tsk-gauge-detail { min-width: 0; overflow: hidden; text-overflow: ellipsis; color: var(--tsk-faint); }
+@container (max-width: 520px) {
+  .tsk-gauge > div:first-child { flex-wrap: wrap; }
+  .tsk-gauge-detail { flex: 1 0 100%; }
+}
 .tsk-gauge-bar {
   position: relative; height: 8px; margin: 2px 0; border: 1px solid var(--tsk-line); border-radius: 2px;
   background: color-mix(in srgb, var(--tsk-ink) 7%, var(--tsk-paper));

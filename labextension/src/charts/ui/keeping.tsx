@@ -1,11 +1,11 @@
 /** What a kernel does with the computes that a chart shows: files of them, and a comparison. Pages without a kernel have none of it. */
 import { printable } from '../../lib/format';
+import type { Span } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { RunWindow } from '../../store';
 import type { Explained, Run } from '../../wire';
 import type { Exporter } from './export';
 import { MAX_PATH_CHARS } from './export';
-import type { ComponentChildren } from './render';
 import type { ButtonSpec } from './toolbar';
 
 export type FileFormat = 'taskscope' | 'html' | 'trace';
@@ -14,10 +14,10 @@ export type FileFormat = 'taskscope' | 'html' | 'trace';
 export interface Keeper {
   /** Writes them to a file beside the notebook; resolves to its path. */
   readonly save: (window: RunWindow, format: FileFormat) => Promise<string>;
-  /** Resolves to a page of HTML that compares their cell's execution with the one before. */
-  readonly compare: (window: RunWindow) => Promise<string>;
-  /** Resolves to why they took so long. */
-  readonly explain: (window: RunWindow) => Promise<Explained>;
+  /** Opens a page that compares their cell's execution with the one before; resolves when it is there. */
+  readonly compare: (window: RunWindow) => Promise<void>;
+  /** Resolves to why they took so long, or what of them lies in a span. */
+  readonly explain: (window: RunWindow, span?: Span) => Promise<Explained>;
 }
 
 /** How a chart reaches the kernel's keeper. */
@@ -39,40 +39,16 @@ export class Keeping {
       { text: trans.__('Save as a trace'), act: save('trace') }
     ];
   }
-}
-
-/** What a cell computed beside what it computed before. */
-export class Comparison {
-  /** A page; null: none was asked for. */
-  #html: string | null = null;
-
-  /** @param changed is called when it has another page to show */
-  constructor(private readonly keeper: Keeper, private readonly exporter: Exporter, private readonly changed: () => void) {}
 
   /** @param window of what is shown; null: nothing is */
-  item(window: () => RunWindow | null): ButtonSpec {
+  comparison(exporter: Exporter, window: () => RunWindow | null): ButtonSpec {
     const act = (): void => {
       const shown = window();
       if (shown !== null) {
-        const compared = this.keeper.compare(shown).then(html => { this.#show(html); return ''; });
-        this.exporter.tell(trans.__('comparing…'), compared, why => trans.__('could not compare: %1', why));
+        exporter.tell(trans.__('comparing…'), this.keeper.compare(shown).then(() => ''), why => trans.__('could not compare: %1', why));
       }
     };
     return { text: trans.__('Compare with the previous run of this cell'), act };
-  }
-
-  page(): ComponentChildren {
-    return this.#html !== null && (
-      <div class="tsk-progress-comparison">
-        <button type="button" class="tsk-button" onClick={() => { this.#show(null); }}>{trans.__('Close the comparison')}</button>
-        <iframe sandbox="" title={trans.__('Comparison with the previous run of this cell')} srcdoc={this.#html} />
-      </div>
-    );
-  }
-
-  #show(html: string | null): void {
-    this.#html = html;
-    this.changed();
   }
 }
 

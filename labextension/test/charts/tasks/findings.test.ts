@@ -27,7 +27,7 @@ const FINDING: Finding = {
   run: 0, spansS: [[0, 10]], prefixes: ['inc'], rows: [0]
 };
 const EXPLANATION: Explanation = {
-  makespanS: 10, answer: 'long-chain: up to 5 s',
+  makespanS: 10, answer: 'long-chain: up to 5 s', busy: null,
   findings: [FINDING, { ...FINDING, cause: 'client-gaps', lowS: 1, run: null, prefixes: [], rows: [], spansS: [[5, 6]] }],
   path: { path: [
     { kind: 'task', startS: 0, stopS: 5, prefix: 'inc', row: 0 }, { kind: 'wait', startS: 5, stopS: 6, cause: 'queue' },
@@ -53,7 +53,7 @@ async function mounted(store: TaskStore, ...answers: Explained[]): Promise<{ el:
     const answer = answers.shift();
     return answer === undefined ? Promise.reject(new Error('the kernel does not answer')) : Promise.resolve(answer);
   };
-  const keeper = { explain, save: () => Promise.resolve(''), compare: () => Promise.resolve('') };
+  const keeper = { explain, save: () => Promise.resolve(''), compare: () => Promise.resolve() };
   const el = document.createElement('div');
   document.body.append(el);
   mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, keeping: new Keeping(keeper), findings: findingsOf(keeper) });

@@ -242,7 +242,7 @@ describe('a person', () => {
     const { panel, press } = mounted(['tasks'], { findings });
     press('x');
     const before = panel()[4];
-    answer({ kind: 'explained', explanation: { makespanS: 10, answer: 'long-chain: up to 5 s', findings: [], path: { path: PATH } } });
+    answer({ kind: 'explained', explanation: { makespanS: 10, answer: 'long-chain: up to 5 s', busy: null, findings: [], path: { path: PATH } } });
     await vi.advanceTimersByTimeAsync(50);
     expect([before, panel()[4], panel()[6]]).toEqual([
       'Who was on the longest chain is not known: the kernel has not answered yet.',

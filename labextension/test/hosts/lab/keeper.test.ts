@@ -27,7 +27,7 @@ it('has its answer when it comes, whatever was asked meanwhile', async () => {
     ],
     [
       { status: 'fulfilled', value: '/books/a.html' },
-      { status: 'fulfilled', value: '<p>' },
+      { status: 'fulfilled', value: undefined },
       { status: 'rejected', reason: new Error('another recording is being written') }
     ]
   ]);
@@ -36,13 +36,16 @@ it('has its answer when it comes, whatever was asked meanwhile', async () => {
 it('is explained what the kernel says, if that makes sense', async () => {
   const kernel = new FakeKernel();
   const { keeper } = await computing(kernel);
-  const answers = Promise.allSettled([1, 2].map(run => keeper.explain({ firstRun: run, lastRun: run })));
+  const answers = Promise.allSettled([keeper.explain({ firstRun: 1, lastRun: 1 }), keeper.explain({ firstRun: 2, lastRun: 2 }, { startS: 3, stopS: 4.5 })]);
   const asked = kernel.verbs().slice(1);
   kernel.push(CONTROL, reply('explain', { request: 0, wait_s: 2 }));
   kernel.push(CONTROL, reply('explain', { request: 1, explanation: 'x' }));
   const [later, senseless] = await answers;
-  expect([asked, later, String(senseless?.status === 'rejected' && senseless.reason)]).toEqual([
-    [1, 2].map(run => ({ verb: 'explain', first_run: run, last_run: run, request: run - 1 })),
+  expect([asked, later, String(senseless.status === 'rejected' && senseless.reason)]).toEqual([
+    [
+      { verb: 'explain', first_run: 1, last_run: 1, start_s: null, stop_s: null, request: 0 },
+      { verb: 'explain', first_run: 2, last_run: 2, start_s: 3, stop_s: 4.5, request: 1 }
+    ],
     { status: 'fulfilled', value: { kind: 'later', waitS: 2 } },
     'WireError: reply.explanation must be an object, got "x"'
   ]);

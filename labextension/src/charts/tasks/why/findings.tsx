@@ -1,5 +1,6 @@
 /** Findings as cards below the lanes, and the critical path: each lights up its evidence there. */
 import { formatCount, formatDuration, printable } from '../../../lib/format';
+import type { Span } from '../../../lib/span';
 import { trans } from '../../../lib/translate';
 import type { RunWindow, TaskStore } from '../../../store';
 import type { CriticalPath, Explained, Explanation, Finding, KnownPath } from '../../../wire';
@@ -45,7 +46,7 @@ export class Findings {
   #evidence: Evidence | null = null;
   #evidenceOf = '';
 
-  constructor(private readonly host: FindingsHost, ask: Keeper['explain'], signal: AbortSignal) {
+  constructor(private readonly host: FindingsHost, private readonly ask: Keeper['explain'], signal: AbortSignal) {
     this.#explainer = new Explainer({ ...host, ask, changed: () => { this.#changed(); } }, signal);
   }
 
@@ -134,14 +135,16 @@ export class Findings {
     if (explanation === null) {
       return null;
     }
-    const { findings, answer } = explanation;
+    const { findings, answer, busy } = explanation;
     const isWhole = this.#isUnfolded;
     const n = findings.length;
     const why = n > 1 ? trans._n('Why? All %2 finding', 'Why? All %2 findings', n, formatCount(n)) : trans.__('Why?');
     return this.#group(n === 0 ? <p class="tsk-findings-answer">{printable(answer, MAX_TEXT)}</p> : (
       <>
         <ul>{findings.slice(0, isWhole ? n : 1).map((finding, i) => this.#card(finding, i, explanation, isWhole))}</ul>
+        {isWhole && busy !== null && <p>{printable(busy, MAX_TEXT)}</p>}
         <button type="button" class="tsk-findings-fold" aria-expanded={isWhole} onClick={() => { this.#fold(); }}>{isWhole ? trans.__('Show less') : why}</button>
+        {!isWhole && busy !== null && <span class="tsk-findings-busy" title={printable(busy, MAX_TEXT)}>{trans.__('the machine was busy')}</span>}
       </>
     ));
   }
@@ -176,14 +179,24 @@ export class Findings {
         }}
       >
         <button type="button" aria-pressed={isLit} title={trans.__('Show it on the timeline')}>{causeTitle(finding.cause)}</button>{' '}
-        <span class="tsk-findings-worth">{worthText(finding, makespanS, isWhole)}</span>
-        {isWhole && <p>{printable(finding.text, MAX_TEXT)}</p>}
-        <p class="tsk-findings-advice">{adviceParts(printable(finding.advice, MAX_TEXT)).map(({ text, isCode }) => (isCode ? <code>{text}</code> : text))}</p>
+        {wordsOf(finding, makespanS, isWhole)}
         {isWhole && place !== null && go !== null && (
           <button type="button" class="tsk-findings-place" title={trans.__('Go to the cell')} onClick={event => { event.stopPropagation(); go(); }}>{place}</button>
         )}
       </li>
     );
+  }
+
+  /** Why what lies in a span took so long, in words; requested anew each time. */
+  async explain(span: Span): Promise<ComponentChildren> {
+    const explained = await this.ask(this.#window, span);
+    if (explained.kind !== 'explained') {
+      return explained.kind === 'none' ? printable(explained.reason, MAX_TEXT) : trans.__('the kernel rests: it is asked again in %1', formatDuration(explained.waitS));
+    }
+    const { findings, answer, makespanS } = explained.explanation;
+    return findings.length === 0
+      ? printable(answer, MAX_TEXT)
+      : findings.map(finding => <div class="tsk-findings-words"><b>{causeTitle(finding.cause)}</b> {wordsOf(finding, makespanS, true)}</div>);
   }
 
   #find(): Evidence | null {
@@ -213,6 +226,17 @@ export class Findings {
     this.version += 1;
     this.host.changed();
   }
+}
+
+/** @param isWhole leaves nothing out for lack of room */
+function wordsOf(finding: Finding, makespanS: number, isWhole: boolean): ComponentChildren {
+  return (
+    <>
+      <span class="tsk-findings-worth">{worthText(finding, makespanS, isWhole)}</span>
+      {isWhole && <p>{printable(finding.text, MAX_TEXT)}</p>}
+      <p class="tsk-findings-advice">{adviceParts(printable(finding.advice, MAX_TEXT)).map(({ text, isCode }) => (isCode ? <code>{text}</code> : text))}</p>
+    </>
+  );
 }
 
 /** As `taskscope.analysis.explain.finding.Cause` names them. */
@@ -370,9 +394,10 @@ const FINDINGS_CSS = `
 .tsk-findings li > button[aria-pressed] { font-weight: 600; }
 .tsk-findings :is(.tsk-findings-fold, .tsk-findings-place) { text-decoration: underline; text-decoration-color: var(--tsk-faint); }
 .tsk-findings button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 2px; }
-.tsk-findings-worth, .tsk-findings-advice { color: var(--tsk-faint); }
-.tsk-findings li p { margin: 2px 0 0; }
-.tsk-findings code { font: 11.5px/1.5 var(--tsk-code); color: var(--tsk-ink); background: none; }
+.tsk-findings-worth, .tsk-findings-advice, .tsk-findings-busy { color: var(--tsk-faint); }
+.tsk-findings-words { margin: 4px 0; }
+:is(.tsk-findings li, .tsk-findings-words) p { margin: 2px 0 0; }
+:is(.tsk-findings, .tsk-findings-words) code { font: 11.5px/1.5 var(--tsk-code); color: var(--tsk-ink); background: none; }
 .tsk-progress-answer .tsk-findings { margin: 0; line-height: 18px; }
 .tsk-progress-answer .tsk-findings ul { margin: 0; }
 .tsk-progress-answer .tsk-findings-answer { margin: 2px 0 0; }

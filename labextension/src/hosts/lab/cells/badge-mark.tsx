@@ -6,7 +6,7 @@ import { StateIcon } from '../../../charts/progress/parts';
 import { shortText } from '../../../charts/progress/words';
 import { render } from '../../../charts/ui/render';
 import { adoptStyles } from '../../../charts/ui/theme';
-import { formatCount } from '../../../lib/format';
+import { formatCount, printable } from '../../../lib/format';
 import type { Execution, Mark } from './executions';
 
 // It takes no room, or the output would move whenever it comes and goes; it stands above the border of the next cell,
@@ -41,14 +41,16 @@ const CSS = `
 `;
 
 export function drawBadge(el: HTMLElement, mark: Mark, act: () => void): void {
-  const { execution, store, isOpen } = mark;
+  const { execution, store, isOpen, busy } = mark;
   adoptStyles(el, CSS);
   el.dataset.status = execution.status;
   const does = isOpen === null ? trans.__('Go to its charts') : isOpen ? trans.__('Hide its charts') : trans.__('Show its charts');
+  const said = shortText(layoutOf(store, new Set(execution.runs)));
+  const facts = busy === null ? countText(execution) : `${countText(execution)}, ${printable(busy)}`;
   render(
-    <button type="button" title={trans.__('%1. %2', countText(execution), does)} aria-expanded={isOpen ?? undefined} onClick={act}>
+    <button type="button" title={trans.__('%1. %2', facts, does)} aria-expanded={isOpen ?? undefined} onClick={act}>
       <span class="tsk-badge-state"><StateIcon state={execution.status} /></span>
-      <span>{trans.__('Dask: %1', shortText(layoutOf(store, new Set(execution.runs))))}</span>
+      <span>{trans.__('Dask: %1', busy === null ? said : trans.__('%1 · busy machine', said))}</span>
       {isOpen !== null && <svg viewBox="0 0 16 16" aria-hidden="true"><path d={isOpen ? 'M4 10l4 -4l4 4' : 'M4 6l4 4l4 -4'} /></svg>}
     </button>,
     el

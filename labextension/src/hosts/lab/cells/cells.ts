@@ -38,8 +38,11 @@ export class Cells implements ICells {
   private async _show(panel: NotebookPanel, id: string): Promise<void> {
     this._shell.activateById(panel.id);
     await panel.revealed;
-    const cell = panel.content.widgets.find(({ model }) => model.id === id);
+    const at = panel.content.widgets.findIndex(({ model }) => model.id === id);
+    const cell = panel.content.widgets[at];
     if (cell !== undefined) {
+      panel.content.deselectAll();
+      panel.content.activeCellIndex = at;
       await panel.content.scrollToCell(cell, 'center');
       flash(cell.node);
     }

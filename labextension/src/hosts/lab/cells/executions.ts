@@ -18,6 +18,8 @@ export interface Execution {
 export interface Mark {
   readonly execution: Execution;
   readonly store: TaskStore;
+  /** That other programs used the cores while it ran, in a sentence; null: they did not, or it is not known. */
+  readonly busy: string | null;
   /** Whether the cell's charts are unfolded; null: the cell has charts of its own, to which the badge leads. */
   readonly isOpen: boolean | null;
 }

@@ -10,6 +10,9 @@ import { CellView } from './cell-view';
 import { type CodeCell, type CodeModel, codeCells, flash } from './cells';
 import { type CellFacts, type Execution, isCurrent, latestExecutions, windowOf } from './executions';
 
+/** Of what took less time, the machine is no matter. */
+const LEAST_S = 2;
+
 export class NotebookBadges {
   constructor(
     private readonly _panel: NotebookPanel,
@@ -51,13 +54,33 @@ export class NotebookBadges {
         continue;
       }
       const isOpen = chartsOf(code) === null ? cell.isOpen : null;
-      cell.badge.show(widget.node, isCurrent(execution, facts) ? { execution, store, isOpen } : null);
+      cell.badge.show(widget.node, isCurrent(execution, facts) ? { execution, store, isOpen, busy: this._busy(cell, execution, store) } : null);
       // Who edits a cell still looks at what it computed.
       if (isOpen === true && isCurrent(execution, { ...facts, sourceCrc: execution.sourceCrc ?? 0 })) {
         this._unfold(cell, execution, facts);
       }
     }
     this._forgetOthers(shown);
+  }
+
+  /** What the kernel says of the machine, asked once after an execution of some length. */
+  private _busy(cell: BadgedCell, execution: Execution, { tables }: TaskStore): string | null {
+    const window = windowOf(execution, false);
+    const id = `${execution.status} ${window.firstRun} ${window.lastRun ?? ''}`;
+    const lastedS = execution.runs.reduce((sum, run) => sum + (tables.runs.get(run)?.stopS ?? 0) - (tables.runs.get(run)?.startS ?? 0), 0);
+    if (cell.asked !== id) {
+      cell.asked = id;
+      cell.busy = null;
+      const kernelId = this._panel.sessionContext.session?.kernel?.id ?? '';
+      const answer = execution.status === 'running' || lastedS < LEAST_S ? undefined : this._feeds.get(kernelId)?.keeper.explain(window);
+      answer?.then(explained => {
+        if (cell.asked === id && explained.kind === 'explained') {
+          cell.busy = explained.explanation.busy;
+          this._follower.soon();
+        }
+      }, () => undefined);
+    }
+    return cell.busy;
   }
 
   private _store(): TaskStore | null {
@@ -109,7 +132,7 @@ export class NotebookBadges {
       badge.focus();
     };
     const view = new CellView(widget, this._feeds, close);
-    const cell: BadgedCell = { badge, view, stop, isOpen: false, floor: 0, witnessed: null, source: '', sourceCrc: 0 };
+    const cell: BadgedCell = { badge, view, stop, isOpen: false, asked: '', busy: null, floor: 0, witnessed: null, source: '', sourceCrc: 0 };
     signal.addEventListener('abort', () => {
       badge.el.remove();
       view.hide();
@@ -169,6 +192,9 @@ interface BadgedCell {
   readonly stop: AbortController;
   /** Whether the person unfolded it; it stays so when the cell runs again. */
   isOpen: boolean;
+  /** Of which execution the kernel was asked, and what it said. */
+  asked: string;
+  busy: string | null;
   floor: number;
   witnessed: number | null;
   /** What it held when it was last looked at, and the CRC-32 of that. */

@@ -24,7 +24,8 @@ export class Feed implements IDisposable {
   constructor(
     kernels: Kernel.IManager,
     model: Kernel.IModel,
-    private _settings: FeedSettings = FEED_DEFAULTS
+    private _settings: FeedSettings = FEED_DEFAULTS,
+    private readonly _openPage: (html: string) => void = () => undefined
   ) {
     this.kernelId = model.id;
     this._link = new KernelLink(kernels, model, UUID.uuid4());
@@ -166,8 +167,13 @@ export class Feed implements IDisposable {
   readonly keeper: Keeper = {
     save: async ({ firstRun, lastRun }, format) =>
       (await this._keep({ verb: 'save', first_run: firstRun, last_run: lastRun, format })).path ?? '',
-    compare: async ({ firstRun, lastRun }) => (await this._keep({ verb: 'compare', first_run: firstRun, last_run: lastRun })).html ?? '',
-    explain: async ({ firstRun, lastRun }) => decodeExplained((await this._keep({ verb: 'explain', first_run: firstRun, last_run: lastRun })).data)
+    compare: async ({ firstRun, lastRun }) => {
+      this._openPage((await this._keep({ verb: 'compare', first_run: firstRun, last_run: lastRun })).html ?? '');
+    },
+    explain: async ({ firstRun, lastRun }, span) => {
+      const { data } = await this._keep({ verb: 'explain', first_run: firstRun, last_run: lastRun, start_s: span?.startS ?? null, stop_s: span?.stopS ?? null });
+      return decodeExplained(data);
+    }
   };
 
   /** Resolves to the call stacks of these computes, unchecked; the kernel samples stacks while a page requests them. */

@@ -31,7 +31,8 @@ export const IFeeds = new Token<IFeeds>(
 );
 
 export class Feeds implements IFeeds, IDisposable {
-  constructor(kernels: Kernel.IManager) {
+  /** @param _openPage opens a page of HTML that a kernel made */
+  constructor(kernels: Kernel.IManager, private readonly _openPage: (html: string) => void) {
     this._kernels = kernels;
     kernels.runningChanged.connect(this._onRunning);
   }
@@ -132,7 +133,7 @@ export class Feeds implements IFeeds, IDisposable {
     if (this._Feed === null) {
       throw new Error('feeds are used before they are ready: await ready() first');
     }
-    return { feed: new this._Feed(this._kernels, model, this._settings), seen: false, gone: false };
+    return { feed: new this._Feed(this._kernels, model, this._settings, this._openPage), seen: false, gone: false };
   }
 
   private readonly _kernels: Kernel.IManager;

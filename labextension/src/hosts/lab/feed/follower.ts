@@ -4,7 +4,8 @@ import type { Feed } from './feed';
 import type { IFeeds } from './feeds';
 import type { FeedState } from './state';
 
-const REFRESH_MS = 50;
+/** A frame that has not come by then is not waited for. */
+const REFRESH_MS = 200;
 
 /** @param _kernelId tells which kernel is shown now; @param _refresh is called when anything of it may have changed */
 export class FeedFollower {
@@ -27,7 +28,7 @@ export class FeedFollower {
   }
 
   dispose(): void {
-    clearTimeout(this._timer);
+    this._isDisposed = true;
     this._feeds.added.disconnect(this.follow);
     this._leave();
   }
@@ -47,10 +48,16 @@ export class FeedFollower {
 
   /** Something else changed of what is shown. */
   readonly soon = (): void => {
-    this._timer ??= setTimeout(() => {
-      this._timer = undefined;
-      this._refresh();
-    }, REFRESH_MS);
+    if (!this._isDue) {
+      this._isDue = true;
+      // With the next frame, in which the panel shows the same; a page that is not seen has none.
+      void Promise.race([new Promise(requestAnimationFrame), new Promise(resolve => setTimeout(resolve, REFRESH_MS))]).then(() => {
+        this._isDue = false;
+        if (!this._isDisposed) {
+          this._refresh();
+        }
+      });
+    }
   };
 
   private readonly _onRecorder = (): void => {
@@ -68,5 +75,6 @@ export class FeedFollower {
 
   private _feed: Feed | undefined;
   private _watch: AbortController | undefined;
-  private _timer: ReturnType<typeof setTimeout> | undefined;
+  private _isDue = false;
+  private _isDisposed = false;
 }

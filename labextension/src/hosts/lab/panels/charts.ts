@@ -14,6 +14,8 @@ export const dashboardIcon = icon(
   '<path d="M10 2a8 8 0 1 0 4.9 14.3l5.4 5.4 1.4-1.4-5.4-5.4A8 8 0 0 0 10 2zm0 2a6 6 0 1 1 0 12 6 6 0 0 1 0-12z"/>' +
     '<path d="M6 7h5v2H6zm3 3h5v2H9zm-2 3h4v2H7z"/>'
 );
+export const sidePanelIcon = icon('side-panel', '<path d="M3 4h18v16H3zm2 2v12h8V6zm10 0v12h4V6z"/><path d="M7 8h4v2H7zm0 3h4v2H7z"/>');
+export const loadIcon = icon('load', '<path d="M11 3h2v8h4l-5 5-5-5h4z"/><path d="M4 18h16v2H4z"/>');
 export const progressIcon = icon(
   'progress',
   '<path d="M2 8h20v8H2zm2 2v4h16v-4z"/><path d="M5 11h9v2H5z"/>'

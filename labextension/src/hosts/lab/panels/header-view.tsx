@@ -31,6 +31,10 @@ const CSS = `
 }
 .tsk-panel-note { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 12px; flex: none; padding: 6px 12px; }
 .tsk-panel-note > span { overflow-wrap: anywhere; }
+.tsk-panel-offer { flex: 1 0 100%; margin: 0; color: var(--jp-ui-font-color2); overflow-wrap: anywhere; }
+.tsk-panel-offer[hidden] { display: none; }
+.tsk-panel-header .tsk-panel-first { border-color: transparent; background: var(--jp-brand-color1); color: var(--jp-ui-inverse-font-color1, #ffffff); font-weight: 600; }
+.tsk-panel-header .tsk-panel-first:hover { background: var(--jp-brand-color0); }
 .tsk-panel-header .tsk-panel-load { padding: 0 10px; border-color: var(--jp-border-color1); background: var(--jp-layout-color1); }
 .tsk-panel-header .tsk-panel-load:disabled { color: var(--jp-ui-font-color2); cursor: default; }
 .tsk-panel-body { flex: 1; min-height: 0; overflow: auto; }
@@ -61,6 +65,8 @@ export interface Shown extends Status {
   readonly pinned: boolean;
   readonly mayPin: boolean;
   readonly loading: boolean;
+  /** Whether a kernel loads taskscope by itself, once it imports dask. */
+  readonly loadsItself: boolean;
 }
 
 export function drawHeader(el: HTMLElement, props: Shown & HeaderActions): void {
@@ -68,7 +74,7 @@ export function drawHeader(el: HTMLElement, props: Shown & HeaderActions): void 
   render(<Header {...props} />, el);
 }
 
-function Header({ name, text, mayLoad, loading, pinned, mayPin, setPinned, load, loadAlways }: Shown & HeaderActions): ComponentChildren {
+function Header({ name, text, mayLoad, loading, loadsItself, pinned, mayPin, setPinned, load, loadAlways }: Shown & HeaderActions): ComponentChildren {
   const pinLabel = trans.__('Pin to this notebook');
   return (
     <>
@@ -81,12 +87,17 @@ function Header({ name, text, mayLoad, loading, pinned, mayPin, setPinned, load,
       </div>
       <div class="tsk-panel-note" hidden={text === null && !mayLoad}>
         <span role="status">{text}</span>
-        <button type="button" class="tsk-panel-load" hidden={!mayLoad} disabled={loading} onClick={load}>
+        <p class="tsk-panel-offer" hidden={!mayLoad}>
+          {loadsItself
+            ? trans.__('It loads itself as soon as this kernel imports dask.')
+            : trans.__('Once it is loaded, each Dask compute of this kernel is shown here while it runs. Nothing else changes.')}
+        </p>
+        <button type="button" class="tsk-panel-load tsk-panel-first" hidden={!mayLoad} disabled={loading} onClick={load}>
           {loading ? trans.__('Loading, once the kernel is free') : trans.__('Load taskscope in this kernel')}
         </button>
         <button
           type="button" class="tsk-panel-load" title={trans.__('From now on each kernel that imports dask loads taskscope by itself')}
-          hidden={!mayLoad || loading || loadAlways === null} onClick={() => { loadAlways?.(); }}
+          hidden={!mayLoad || loading || loadsItself || loadAlways === null} onClick={() => { loadAlways?.(); }}
         >
           {trans.__('Always load it with dask')}
         </button>

@@ -24,8 +24,8 @@ export interface PanelContext {
   readonly memory: Memory;
   /** Leads to the cells of computes. */
   readonly cells: ICells | null;
-  /** Have kernels load taskscope by themselves from now on; null: nothing keeps what a person sets. */
-  readonly loadWithDask: (() => void) | null;
+  /** Whether kernels load taskscope by themselves, and how to have them do so; null: nothing keeps what a person sets. */
+  readonly selfLoading: { readonly isOn: () => boolean; readonly turnOn: () => void } | null;
 }
 
 export interface PanelSpec {
@@ -53,8 +53,8 @@ export class ChartPanel extends Widget {
         setPinned: pinned => {
           this._target.setPinned(pinned);
         },
-        loadAlways: _context.loadWithDask && (() => {
-          _context.loadWithDask?.();
+        loadAlways: _context.selfLoading && (() => {
+          _context.selfLoading?.turnOn();
           void this._load();
         }),
         load: () => {
@@ -195,7 +195,7 @@ export class ChartPanel extends Widget {
     this.title.caption = name === '' ? label : `${label}: ${name}`;
     if (this.isVisible) {
       const text = (status.mayLoad ? this._error : null) ?? status.text;
-      this._header.show({ name, text, mayLoad: status.mayLoad, former: status.former, loading: this._loading, pinned: pin !== null, mayPin: state.kind !== 'none' });
+      this._header.show({ name, text, mayLoad: status.mayLoad, former: status.former, loading: this._loading, loadsItself: this._context.selfLoading?.isOn() === true, pinned: pin !== null, mayPin: state.kind !== 'none' });
     }
   };
 

@@ -12,7 +12,7 @@ import { setTranslator, trans } from '../../../lib/translate';
 import { ICells } from '../cells/cells';
 import { IFeeds } from '../feed/feeds';
 import { lateService } from '../application';
-import { CHARTS, chartOf, dashboardIcon } from './charts';
+import { CHARTS, chartOf, loadIcon, sidePanelIcon } from './charts';
 import { Memory } from './memory';
 import { type OwnerTracker, Owners } from './owners';
 import { IPanels, Panels, SIDE_PANEL } from './panels';
@@ -57,12 +57,11 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
     const owners = new Owners(trackers, labShell);
     const setLoadWithDask =
       settings === null ? null : (isOn: boolean): Promise<void> => settings.set(SETTINGS_ID, 'loadWithDask', isOn);
-    const loadWithDask =
-      setLoadWithDask &&
-      ((): void => {
-        void setLoadWithDask(true);
-      });
-    const panels = new Panels(app.shell, labShell, { owners, sessions, kernels, feeds, memory, cells, loadWithDask });
+    const selfLoading = setLoadWithDask && {
+      isOn: (): boolean => panels.settings.loadWithDask,
+      turnOn: (): void => { void setLoadWithDask(true); }
+    };
+    const panels: Panels = new Panels(app.shell, labShell, { owners, sessions, kernels, feeds, memory, cells, selfLoading });
     const offer = addCommands(app, panels, palette, setLoadWithDask);
     void lateService(app, async () => (await import('@jupyterlab/launcher')).ILauncher).then(launcher => {
       if (launcher !== null) {
@@ -133,7 +132,7 @@ export function addCommands(
   commands.addCommand('taskscope:open-side-panel', {
     label: trans.__('Dask Side Panel'),
     caption: trans.__('Open the compact dashboard at the side; again: back to the notebook'),
-    icon: dashboardIcon,
+    icon: sidePanelIcon,
     execute: () => {
       panels.toggleSidePanel();
     }
@@ -142,7 +141,7 @@ export function addCommands(
     commands.addCommand(LOAD_WITH_DASK, {
       label: trans.__('Always Load Taskscope with Dask'),
       caption: trans.__('Load it in each kernel that imports dask, or only where it is asked for'),
-      icon: dashboardIcon,
+      icon: loadIcon,
       isToggled: () => panels.settings.loadWithDask,
       execute: () => setLoadWithDask(!panels.settings.loadWithDask)
     });
