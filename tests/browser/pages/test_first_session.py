@@ -17,7 +17,7 @@ WITHOUT = LOAD.replace("%load_ext taskscope", "").replace("import taskscope\n", 
 WITHOUT = "\n".join(line for line in WITHOUT.splitlines() if not line.startswith("from taskscope"))
 
 
-@pytest.mark.parametrize("theme", ["dark"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_from_the_launcher_to_a_restart(  # noqa: PLR0915 - the steps of one session, in their order
     lab: LabPage, shots: Path, theme: str
 ) -> None:
