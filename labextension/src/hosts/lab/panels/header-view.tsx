@@ -33,8 +33,8 @@ const CSS = `
 .tsk-panel-note > span { overflow-wrap: anywhere; }
 .tsk-panel-offer { flex: 1 0 100%; margin: 0; color: var(--jp-ui-font-color2); overflow-wrap: anywhere; }
 .tsk-panel-offer[hidden] { display: none; }
-.tsk-panel-header .tsk-panel-first { border-color: transparent; background: var(--jp-brand-color1); color: var(--jp-ui-inverse-font-color1, #ffffff); font-weight: 600; }
-.tsk-panel-header .tsk-panel-first:hover { background: var(--jp-brand-color0); }
+.tsk-panel-header .tsk-panel-load.tsk-panel-first { border-color: transparent; background: var(--jp-brand-color1); color: var(--jp-ui-inverse-font-color1, #ffffff); font-weight: 600; }
+.tsk-panel-header .tsk-panel-load.tsk-panel-first:hover { background: var(--jp-brand-color0); }
 .tsk-panel-header .tsk-panel-load { padding: 0 10px; border-color: var(--jp-border-color1); background: var(--jp-layout-color1); }
 .tsk-panel-header .tsk-panel-load:disabled { color: var(--jp-ui-font-color2); cursor: default; }
 .tsk-panel-body { flex: 1; min-height: 0; overflow: auto; }
