@@ -213,7 +213,7 @@ describe('batches', () => {
     ], [65]);
     const { workers, resources, ...others } = reader().read(Uint8Array.from(bytes), new Budget(0));
     expect(rowsOf(workers)).toEqual([{ worker: 3, address: 'tcp://1', name: 'w', nThreads: 2 }]);
-    expect(rowsOf(resources)).toEqual([{ timeS: 1, cpuPercent: null, rssBytes: 5, nProcesses: 1, gap: 0 }]);
+    expect(rowsOf(resources)).toEqual([{ timeS: 1, cpuPercent: null, rssBytes: 5, nProcesses: 1, gap: 0, peakBytes: null }]);
     expect(Object.values(others).filter(({ n }) => n > 0)).toEqual([]);
   });
 
