@@ -26,6 +26,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Run
 from taskscope.report import result_bundle
 from taskscope.report.comparison import comparison_bundle
+from taskscope.report.text import report_text
 from taskscope.session import Session
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ class Recording(RecordedData):
     what_if = cases.what_if
     explain = findings.explain
     summary = summaries.summary_text
+    report = report_text
     save = _save
     to_html = _to_html
     to_chrome_trace = _to_chrome_trace

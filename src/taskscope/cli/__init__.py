@@ -92,7 +92,13 @@ def _add_info(parser: argparse.ArgumentParser) -> None:
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
-    parser.add_argument("--json", action="store_true", help="print findings as JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print findings as JSON")
+    form.add_argument(
+        "--text",
+        action="store_true",
+        help="print summary, findings with evidence, code and critical path: at most 20 kB, for an issue",
+    )
     parser.set_defaults(function=_loaded_when_run("files", "explain"))
 
 

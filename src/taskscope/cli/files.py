@@ -59,7 +59,11 @@ def compare(given: argparse.Namespace) -> int:
 
 def explain(given: argparse.Namespace) -> int:
     """Print why it took as long as it did."""
-    found = _load(given).explain()
+    recording = _load(given)
+    if given.text:
+        _print(f"{recording.report()}\n")
+        return 0
+    found = recording.explain()
     _print((json.dumps(found.to_dict(), indent=2) if given.json else str(found)) + "\n")
     return 0
 

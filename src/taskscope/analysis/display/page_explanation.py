@@ -45,6 +45,7 @@ def explanation_for_page(
     return {
         "makespan_s": explanation.makespan_s,
         "answer": explanation.answer,
+        "busy": explanation.busy,
         "findings": [_finding(recording, path, finding, rows_of) for finding in explanation.findings],
         "path": path_for_page(recording, path, rows_of, recording.zero_s),
     }

@@ -99,13 +99,14 @@ class Explanation(Result):
     """A sequence of findings, the most worth first, which is true if there is any.
 
     Findings cost at least 5 % of `makespan_s` and 50 ms. `reason` is why there is no answer. `verdict` is one
-    sentence where nothing was found, or on a busy machine.
+    sentence where nothing was found, or on a busy machine; `busy` is that the machine was busy.
     """
 
     findings: tuple[Finding, ...]
     makespan_s: float
     reason: str | None = None
     verdict: str | None = None
+    busy: str | None = None
 
     def __iter__(self) -> Iterator[Finding]:
         """Iterate over the findings, the most worth first."""

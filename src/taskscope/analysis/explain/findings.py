@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from taskscope.analysis.clip import within
 from taskscope.analysis.explain import causes_around_tasks as around
 from taskscope.analysis.explain import causes_in_tasks as inside
 from taskscope.analysis.explain.critical_path import critical_path
@@ -45,13 +45,24 @@ _COMPUTING: frozenset[Cause] = frozenset({"interpreter-lock", "oversubscribed"})
 """Causes in which a line that waits has no part."""
 
 
-def explain(recording: RecordedData, run: int | None = None) -> Explanation:
+def explain(
+    recording: RecordedData,
+    run: int | None = None,
+    *,
+    start_s: float | None = None,
+    stop_s: float | None = None,
+    span: str | None = None,
+) -> Explanation:
     """Return why it took as long as it did: causes with evidence, the most worth first.
 
     Parameters
     ----------
     run
         The number of a compute; by default all of them, with the time between them.
+    start_s, stop_s
+        The part of the time to explain, in seconds after the recording's start; by default all of it.
+    span
+        The name of a ``distributed.span``: the time from its first task to its last one is explained.
 
     Returns
     -------
@@ -62,7 +73,9 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
     Raises
     ------
     UnknownNameError
-        If there is no such compute.
+        If there is no such compute or span.
+    OptionError
+        If nothing was recorded in that part of the time.
 
     Examples
     --------
@@ -78,6 +91,8 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
     difference of two replays (see `what_if`), or time measured on the critical path. Findings may
     overlap.
     """
+    if (start_s, stop_s, span) != (None, None, None):
+        recording = within(recording, start_s, stop_s, span)
     makespan_s, reason = makespan_of(recording, run), why_not(recording, run)
     if reason is not None:
         return Explanation((), makespan_s, reason)
@@ -90,8 +105,12 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
     if others_s >= _MOSTLY * makespan_s:
         # Its own tasks have little influence on its duration.
         return Explanation((), makespan_s, None, note)
-    notes = [*([note] if note else []), *_verdict(whole, found)]
-    return Explanation(tuple(found), makespan_s, None, ". ".join(notes) or None)
+    busy = _busy(whole)
+    verdict = busy if found else _verdict(whole)
+    if busy and not found:
+        verdict = f"{busy}. Other causes may be hidden"
+    verdict = ". ".join(text for text in (note, verdict) if text) or None
+    return Explanation(tuple(found), makespan_s, None, verdict, busy)
 
 
 def _findings(whole: Whole) -> Iterator[Finding]:
@@ -204,27 +223,30 @@ def _lacked_s(schedule: Schedule) -> float:
     return max(float((schedule.seconds - schedule.takes_s).sum()) - waited_s, 0.0)
 
 
-def _verdict(whole: Whole, found: Sequence[Finding]) -> Iterator[str]:
-    """Yield how busy the machine was, and where nothing was found, how well the workers were used."""
-    task_s = sum(float(schedule.seconds.sum()) for schedule in whole.schedules)
-    able_s = sum(schedule.n_threads * schedule.recorded_s for schedule in whole.schedules)
+def _busy(whole: Whole) -> str | None:
+    """Return how busy other programs kept the machine, where that took much time."""
     crowded = [schedule for schedule in whole.schedules if schedule.load.is_crowded]
+    if not crowded:
+        return None
+    task_s = sum(float(schedule.seconds.sum()) for schedule in whole.schedules)
     lacked_s = sum(map(_lacked_s, crowded))
     between_s = whole.makespan_s - sum(schedule.recorded_s for schedule in whole.schedules)
-    calm_s = min(between_s + sum(map(quiet_s, whole.schedules)), whole.makespan_s) if crowded else math.inf
-    is_busy = lacked_s >= _BUSY * max(task_s, 1e-9) and calm_s <= (1 - _LEAST_SHARE) * whole.makespan_s
-    if is_busy:
-        busy = (
-            f"the machine was busy: tasks waited {format_percent(lacked_s / task_s)} of their time for cores "
-            f"that other programs used. On a quiet one it would take about {format_duration(calm_s)} instead "
-            f"of {format_duration(whole.makespan_s)}"
-        )
-        yield busy if found else f"{busy}. Other causes may be hidden"
-    if found or is_busy:
-        return
+    calm_s = min(between_s + sum(map(quiet_s, whole.schedules)), whole.makespan_s)
+    if lacked_s < _BUSY * max(task_s, 1e-9) or calm_s > (1 - _LEAST_SHARE) * whole.makespan_s:
+        return None
+    return (
+        f"the machine was busy: tasks waited {format_percent(lacked_s / task_s)} of their time for cores "
+        f"that other programs used. On a quiet one it would take about {format_duration(calm_s)} instead "
+        f"of {format_duration(whole.makespan_s)}"
+    )
+
+
+def _verdict(whole: Whole) -> str | None:
+    """Return how well the workers were used, where nothing was found."""
+    task_s = sum(float(schedule.seconds.sum()) for schedule in whole.schedules)
+    able_s = sum(schedule.n_threads * schedule.recorded_s for schedule in whole.schedules)
     if not able_s:
-        yield "nothing to gain here: no time was spent in computes"
-        return
+        return "nothing to gain here: no time was spent in computes"
     n = max(schedule.n_threads for schedule in whole.schedules)
     used = min(task_s / able_s, 1.0)
     workers = f"{format_count(n)} {plural('worker', n)} ran tasks {format_percent(used)} of the time"
@@ -232,7 +254,6 @@ def _verdict(whole: Whole, found: Sequence[Finding]) -> Iterator[str]:
     is_short = _LEAST_SHARE * whole.makespan_s < _LEAST_S
     least = format_duration(_LEAST_S) if is_short else "5 % of the wall time"
     if used >= _WELL_USED or not waits:
-        yield f"nothing to gain here that is worth {least}: {workers}"
-    else:
-        rest = ", ".join(f"{cause} {format_duration(seconds)}" for cause, seconds in waits)
-        yield f"no cause worth {least} was found: {workers}. Waits on the critical path: {rest}"
+        return f"nothing to gain here that is worth {least}: {workers}"
+    rest = ", ".join(f"{cause} {format_duration(seconds)}" for cause, seconds in waits)
+    return f"no cause worth {least} was found: {workers}. Waits on the critical path: {rest}"

@@ -21,6 +21,7 @@ from taskscope.jupyter.feed.pages import Page
 from taskscope.jupyter.feed.requests import BadRequestError, FileFormat
 from taskscope.model.errortext import describe
 from taskscope.model.forklock import ForkLock
+from taskscope.model.recording import RecordedData
 from taskscope.model.streams import StopWay
 from taskscope.model.tables.records import Run
 from taskscope.options import Options
@@ -219,31 +220,42 @@ class Answers:
         self._explanations: dict[object, Mapping[str, object]] = {}
         self._profiles: dict[object, tuple[float, Mapping[str, object]]] = {}
 
-    def explain(self, first_run: int, last_run: int | None) -> Mapping[str, object]:
-        """Return the explanation, why there is none, or after how many seconds to request it again."""
+    def explain(
+        self, first_run: int, last_run: int | None, start_s: float | None = None, stop_s: float | None = None
+    ) -> Mapping[str, object]:
+        """Return the explanation, why there is none, or after how many seconds to request it again.
+
+        A range of time is in seconds after the recorder's zero.
+        """
         runs = self._session.recorder.runs(first_run, last_run)
         reason = _reason_against(runs)
         if reason is not None:
             return {"explanation": None, "reason": reason}
-        state = tuple((run.run, run.status, run.stop_s) for run in runs)
+        state = (*((run.run, run.status, run.stop_s) for run in runs), start_s, stop_s)
         with self._lock:
             if state not in self._explanations:
                 wait_s = self._rests_until_s - self._clock()
                 if wait_s > 0:
                     return {"wait_s": wait_s}
-                self._explanations[state] = self._explained(runs)
+                self._explanations[state] = self._explained(runs, start_s, stop_s)
                 _keep_latest(self._explanations)
             return {"explanation": self._explanations[state]}
 
-    def _explained(self, runs: list[Run]) -> Mapping[str, object]:
+    def _explained(
+        self, runs: list[Run], start_s: float | None, stop_s: float | None
+    ) -> Mapping[str, object]:
+        from taskscope.analysis.clip import within
         from taskscope.analysis.display.page_explanation import explanation_for_page
         from taskscope.analysis.explain.findings import explain
 
         begun_s = self._clock()
         try:
             with _errors_for_page(self._session):
-                recording = _recording(self._session, runs)
-                rows_of = self._session.recorder.rows_of
+                recording: RecordedData = _recording(self._session, runs)
+                rows_of, zero_s = self._session.recorder.rows_of, recording.zero_s
+                if (start_s, stop_s) != (None, None):
+                    first_s, last_s = (None if at is None else at - zero_s for at in (start_s, stop_s))
+                    recording = within(recording, first_s, last_s)
                 return explanation_for_page(recording, explain(recording), rows_of)
         finally:
             ended_s = self._clock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -26,12 +27,18 @@ def _is_id(value: object) -> bool:
 
 _ROW: tuple[str, Callable[[Any], bool]] = "a row number from 0", is_count
 _RUN: tuple[str, Callable[[Any], bool]] = "the number of a compute from 0", is_count
+_TIME: tuple[str, Callable[[Any], bool]] = (
+    "seconds or null",
+    lambda value: value is None or (type(value) in (int, float) and math.isfinite(value)),
+)
 _FIELDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "cursor": _ROW,
     "row": _ROW,
     "run": _RUN,
     "first_run": _RUN,
     "last_run": (_RUN[0], lambda value: value is None or is_count(value)),
+    "start_s": _TIME,
+    "stop_s": _TIME,
     "epoch": ("a text", lambda value: value is None or isinstance(value, str)),
     "per_second": ("a number from 0.1 to 10", lambda n: type(n) in (int, float) and 0.1 <= n <= 10),
     "way": ("interrupt or cancel", lambda value: value in ("interrupt", "cancel")),
@@ -52,7 +59,7 @@ VERBS: Mapping[str, Mapping[str, object]] = {
     "dependencies": {"row": None},
     "save": {**_WINDOW, "format": None},
     "compare": _WINDOW,
-    "explain": _WINDOW,
+    "explain": {**_WINDOW, "start_s": None, "stop_s": None},
     "profile": _WINDOW,
     "tell": {"model": None, "trait": None, "value": None},
 }

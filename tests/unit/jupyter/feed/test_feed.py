@@ -147,4 +147,4 @@ def test_computes_are_explained_to_the_page_that_asks(world: World) -> None:
     assert (running["re"], running["request"], running["explanation"]) == ("explain", 3, None)
     end_run(log)
     world.session.recorder.pull()
-    assert control.ask(asked)["explanation"].keys() == {"makespan_s", "answer", "findings", "path"}
+    assert control.ask(asked)["explanation"].keys() == {"makespan_s", "answer", "busy", "findings", "path"}
