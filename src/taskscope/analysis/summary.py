@@ -157,10 +157,11 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     if not totals.n_runs:
         return [("wall time", wall), memory]
     busy, before = f"{format_duration(totals.task_s)} in tasks", measure_before_tasks(recording)
-    computes = format_duration(elapsed_s(recording.runs, recording.now_s))
-    if computes != wall:
+    computing_s = elapsed_s(recording.runs, recording.now_s)
+    if (computes := format_duration(computing_s)) != wall:
         wall += f", {computes} of it in computes"
-    if before is not None and before.seconds >= _FELT_S:
+    # Times before tasks of computes that overlap add up to more.
+    if before is not None and _FELT_S <= before.seconds <= computing_s:
         wall += f", {format_duration(before.seconds)} of it before tasks, mostly {before.longest()}"
     if totals.busy_fraction is not None:
         busy = f"{format_percent(totals.busy_fraction)} of {_workers(totals)}, {busy}"
@@ -194,7 +195,7 @@ def _cpu_share(recording: RecordedData, totals: Totals) -> str:
         return ""
     share = percent / 100 / n_cores
     text = format_percent(share) if share <= 1 else f"{100 * share:.0f}%"
-    return f", {text} of {_counted(n_cores, 'core')} on average"
+    return f"; the whole process used {text} of {_counted(n_cores, 'core')}"
 
 
 def _peak_memory(recording: RecordedData, totals: Totals) -> str:

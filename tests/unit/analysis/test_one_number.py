@@ -38,7 +38,9 @@ def test_a_quantity_of_one_compute_has_the_same_digits_in_every_view() -> None:
     assert recording.explain().makespan_s == recording.critical_path().makespan_s == progress.elapsed_s == 4.0
     assert facts["busy"].endswith(f"{format_duration(task_s)} in tasks")
     assert recording.group_graph().to_pandas().seconds.sum() == task_s
-    assert facts["CPU time"] == f"{format_duration(change.cpu_s.after)}, 13% of 2 cores on average"
+    assert (
+        facts["CPU time"] == f"{format_duration(change.cpu_s.after)}; the whole process used 13% of 2 cores"
+    )
     assert resources["cpu_mean_percent"] == (20.0 + 3 * 27.0) / 4
     assert progress.total == change.n_tasks.after == 12
     for name, text in facts.items():
