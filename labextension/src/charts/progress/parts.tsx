@@ -343,6 +343,8 @@ export const PROGRESS_CSS = `
 .tsk-progress[data-dense] .tsk-progress-rows { margin-top: 2px; }
 .tsk-progress-empty { margin: 2px 0 0; color: var(--tsk-faint); }
 @container (max-width: 340px) {
+  .tsk-progress-head, .tsk-progress-acts { gap: 4px; }
+  .tsk-progress .tsk-progress-run, .tsk-progress .tsk-progress-stop { padding-inline: 4px; }
   .tsk-progress-lines { height: 60px; }
   .tsk-progress-meta { max-height: 40px; }
   .tsk-progress[data-dense] .tsk-progress-answer { height: 112px; }
