@@ -140,11 +140,11 @@ class _Feeding:
         self.page.open()
         link, recorder = Link("tcp://10.0.0.1:8786", {}), self.session.recorder
         workers = Workers(link.address)
-        workers.update(
-            {"workers": {a: {"name": i, "nthreads": _N_THREADS} for i, a in enumerate(_ADDRESSES)}}
-        )
+        for number, address in enumerate(_ADDRESSES):
+            workers.come(address, str(number), _N_THREADS)
         watched = Watched(link, workers, recorder)
         self._tasks = Tasks(watched, Rows(watched), WorkerSampler(recorder), lambda _client: False)
+        self._tasks.noted = frozenset(("",))
 
     def feed_graph(self) -> None:
         """Feed one compute, from its graph to its end."""

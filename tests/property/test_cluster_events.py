@@ -128,7 +128,8 @@ def recorded(happened: Sequence[Event]) -> tuple[Scheduler, Recorder]:
     clock = FakeClock()
     scheduler = Scheduler(clock, OWNED)
     world = World(clock)
-    world.workers.update({"workers": {w: {"name": i, "nthreads": N_THREADS} for i, w in enumerate(WORKERS)}})
+    for number, worker in enumerate(WORKERS):
+        world.workers.come(worker, str(number), N_THREADS)
     runs = [world.begin(collects=False) for _ in range(2)]
     for number, run in enumerate(runs):
         keys = [key for key, owner in OWNED.items() if owner == number]

@@ -35,8 +35,8 @@ class World:
         self.clock = clock
         self.recorder = Recorder(clock=clock)
         self.workers = Workers(SCHEDULER)
-        facts = {HERE: {"name": 0, "nthreads": 1}, THERE: {"name": 1, "nthreads": 1}}
-        self.workers.update({"workers": facts})
+        for number, address in enumerate((HERE, THERE)):
+            self.workers.come(address, str(number), 1)
         self.link = link or Link(SCHEDULER, {})
         self.watched = Watched(self.link, self.workers, self.recorder)
         self.tasks = Tasks(self.watched, Rows(self.watched), WorkerSampler(self.recorder), OURS.__eq__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 import time
@@ -93,4 +94,5 @@ def what_is_there(dask_scheduler: Any) -> dict[str, list[str]]:
         "feeds": sorted(name for name in tasks if "feed" in name),
         "streams": sorted(str(handler) for handler in dask_scheduler.stream_handlers.values()),
         "comms": sorted(str(op) for op in dask_scheduler._comms.values() if op == "feed"),
+        "logs": [str(handler.get_name()) for handler in logging.getLogger("distributed").handlers],
     }

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
 import math
 import sys
 import threading
@@ -116,13 +115,6 @@ def default_client() -> Any:
         return find()
     except ValueError:
         return None
-
-
-def all_workers() -> dict[str, int]:
-    """Return the arguments with which ``identity`` lists all workers, as older releases did without."""
-    from distributed import Scheduler
-
-    return {"n_workers": -1} if "n_workers" in inspect.signature(Scheduler.identity).parameters else {}
 
 
 def loop_of_scheduler(address: str) -> asyncio.AbstractEventLoop | None:

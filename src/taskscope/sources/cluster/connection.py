@@ -20,7 +20,7 @@ import threading
 import uuid
 import zlib
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
@@ -212,27 +212,23 @@ class ThreadSafeEvent:
         return self._inner.is_set()
 
 
-_SHORTEST_S = 0.2
+_SHORTEST_S = 0.15
 _LONGEST_S = 2.0
 _SHARE = 0.05
-_SHARE_OF_EACH = 0.005
-_LISTING_S = 1.0
 _FEW = 4
 
 
 class RateLimiter:
-    """Keeps the time of awaiting answers to a twentieth of all time, and the pause to 0.2 to 2 s.
+    """Keeps the time of awaiting answers to a twentieth of all time, and the pause to 0.15 to 2 s.
 
-    A scheduler that answers slowly is busy, so it is polled less often. Listing all workers takes longer with
-    their number: it has a limit of its own.
+    A scheduler that answers slowly is busy, so it is polled less often. The shortest of the last few times
+    counts: longer ones measure this machine.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._began = 0.0
-        self._took_s = 0.0
-        self._due = 0.0
-        self._listing_s: deque[float] = deque(maxlen=_FEW)
+        self._took_s: deque[float] = deque(maxlen=_FEW)
 
     def __enter__(self) -> Self:
         self._began = self._now()
@@ -241,27 +237,11 @@ class RateLimiter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._took_s = self._now() - self._began
+        self._took_s.append(self._now() - self._began)
 
     def pause_s(self) -> float:
         """Return the seconds until the next poll."""
-        return min(max(self._took_s / _SHARE, _SHORTEST_S), _LONGEST_S)
-
-    def is_listing_due(self) -> bool:
-        """Return whether to list the workers again."""
-        return self._now() >= self._due
-
-    @contextlib.contextmanager
-    def listing(self) -> Iterator[None]:
-        """List the workers; that is due again so late that it takes half a percent of all time at most.
-
-        The shortest of the last few times counts: longer ones measure this machine, not the scheduler.
-        """
-        began = self._now()
-        yield
-        self._listing_s.append(self._now() - began)
-        least_s = min(self._listing_s) if len(self._listing_s) == _FEW else 0.0
-        self._due = began + max(_LISTING_S, least_s / _SHARE_OF_EACH)
+        return min(max(min(self._took_s, default=0.0) / _SHARE, _SHORTEST_S), _LONGEST_S)
 
 
 class ClientRefs:

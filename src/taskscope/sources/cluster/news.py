@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from taskscope.model.errortext import describe
 from taskscope.model.guard import Guard
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.tables.activities import Transfer
+from taskscope.model.tables.workers import LogLevel, LogLine
 from taskscope.record import LaneKey
 from taskscope.sources.cluster.connection import inflated
 from taskscope.sources.cluster.runs import TrackedRun
@@ -17,6 +18,7 @@ from taskscope.sources.cluster.workers import (
     Exchange,
     Watched,
     Worker,
+    WorkerSampler,
     amount,
     host_of,
     is_possible,
@@ -24,6 +26,7 @@ from taskscope.sources.cluster.workers import (
 )
 from taskscope.sources.sampled import SentFunctions, counted_cycles
 
+LOG_LEVELS = frozenset(get_args(LogLevel))
 _CYCLE_S = 1.0
 
 
@@ -33,6 +36,7 @@ class WorkerNews:
     def __init__(
         self,
         watched: Watched,
+        samples: WorkerSampler,
         run_of: Callable[[Hashable], TrackedRun | None],
         runs: Callable[[], Collection[TrackedRun]],
     ) -> None:
@@ -44,6 +48,8 @@ class WorkerNews:
         self._running: dict[str, list[tuple[int, Hashable, float | None]]] = {}
         self._with_running: set[TrackedRun] = set()
         self._kinds: Mapping[str, Callable[[Worker, Any], None]] = {
+            "metrics": samples.take,
+            "logs": self._take_logs,
             "transfers": self._take_transfers,
             "clock": self._compare,
             "n_failed": self._take_failures,
@@ -73,11 +79,20 @@ class WorkerNews:
             "CPU time, bytes of transfers and samples of its tasks are not known"
         )
 
-    def forget(self, present: Collection[str]) -> None:
-        """Forget the running tasks of workers that are gone."""
-        gone = [address for address in self._running if address not in present]
-        for address in gone:
-            del self._running[address]
+    def forget(self, address: str) -> None:
+        """Forget the running tasks of a worker that is gone."""
+        self._running.pop(address, None)
+
+    def log(self, worker: Worker | None, moment: float, level: Any, text: Any) -> None:
+        """Record a line of a log at a moment on the clock's axis; without a worker it is the scheduler's."""
+        if level in LOG_LEVELS and is_possible(self._recorder, moment):
+            address = None if worker is None else worker.address
+            self._recorder.logs.append(LogLine(self._recorder.seconds(moment), address, level, str(text)))
+
+    def _take_logs(self, worker: Worker, lines: Iterable[Sequence[Any]]) -> None:
+        shift_s = self._recorder.clock.shift_s() + worker.clock.ahead_s
+        for moment, level, text in lines:
+            self.log(worker, float(moment) + shift_s, level, text)
 
     def _take_failures(self, worker: Worker, n: Any) -> None:
         self._recorder.warn(f"{int(n):,} measurements of {worker.label} failed and are left out")

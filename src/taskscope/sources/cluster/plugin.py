@@ -18,7 +18,8 @@ event, its end. Events are
 - ``end``: key, worker, thread, bytes of the result, error, steps, what the worker's plugin measured, packed,
   and the task's state since, where it is not in memory any more; ``attempt``: the same of a failure that is
   tried again;
-- ``lost``: key, worker, moment, whether that was expected; ``workers``: one was added or removed;
+- ``lost``: key, worker, moment, whether that was expected;
+- ``log``: moment, level and text of a line in the scheduler's log;
 - ``steal``: key, moment, outcome, victim, thief, and where known its cost and the occupancy of both
   (`taskscope.model.tables.activities.Steal`);
 - ``life``: worker, moment, event and details (`taskscope.sources.cluster.workers.WorkersLife`);
@@ -34,6 +35,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import sys
 import threading
@@ -57,6 +59,7 @@ OUTCOMES = {"confirm": "stolen", "already-computing": "refused", "reschedule": "
 INSTALL_S = 0.5
 """How long the first tasks wait until workers have the plugin."""
 GONE_S = 1.0
+MOST_TEXT = 2_000
 
 
 def pack(value: object) -> bytes:
@@ -116,6 +119,31 @@ class TaskErred:
         return self.taskscope_handle(*args, **details)
 
 
+class LogLines(logging.Handler):
+    """Passes warnings and errors of distributed's loggers on to the event loop, from all threads.
+
+    Workers of one process share its loggers: the first of them has the lines.
+    """
+
+    def __init__(self, name: str, passed_on: Any) -> None:
+        super().__init__(logging.WARNING)
+        self.set_name(name)
+        self.passed_on = passed_on
+        self.loop = asyncio.get_running_loop()
+        self.logger = logging.getLogger("distributed")
+        if not any(other.get_name() == name for other in self.logger.handlers):
+            self.logger.addHandler(self)
+
+    def close(self) -> None:
+        self.logger.removeHandler(self)
+        super().close()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(Exception):
+            text = plain(record.getMessage(), MOST_TEXT)
+            self.loop.call_soon_threadsafe(self.passed_on, record.created, record.levelname.lower(), text)
+
+
 class SchedulerObserver(SchedulerPlugin):
     """Records events of a scheduler, and those that its workers' plugins send."""
 
@@ -158,6 +186,9 @@ class SchedulerObserver(SchedulerPlugin):
     async def begin(self, clients: Sequence[str], options: bytes) -> SchedulerObserver:
         """Observe the scheduler, and put the plugin on its workers, half a second at most."""
         scheduler = self.scheduler
+        for worker in scheduler.workers:
+            self.introduce("there", worker)
+        self.lines = LogLines(self.name, self.log)
         self.clients, self.options, self.is_resting = frozenset(clients), options, not clients
         for client in clients:
             with suppress(Exception):
@@ -194,6 +225,7 @@ class SchedulerObserver(SchedulerPlugin):
         """Observe no more; called when the client's connection ends."""
         scheduler, loop = self.scheduler, asyncio.get_running_loop()
         scheduler.plugins.pop(self.name, None)
+        self.lines.close()
         for handler in (self.name, f"{self.name}-clock", f"{self.name}-flush"):
             scheduler.handlers.pop(handler, None)
         handle = scheduler.stream_handlers.get("task-erred")
@@ -364,6 +396,14 @@ class SchedulerObserver(SchedulerPlugin):
             steps = details.get("startstops")
             if is_it and task.retries > 0 and steps:
                 self.replace(key, self.record("attempt", key, steps, details, is_failed=True))
+
+    def log(self, moment: float, level: str, text: str) -> None:
+        self.add(["log", moment, level, text])
+
+    def introduce(self, what: str, worker: str) -> None:
+        found = self.scheduler.workers[worker]
+        names = [str(found.name)[:1_000], str(found.nanny or "")[:1_000]]
+        self.live(worker, what, [*names, int(found.nthreads)])
 
     def live(self, worker: Any, what: str, details: Any, moment: float | None = None) -> None:
         self.add(["life", str(worker)[:1_000], time() if moment is None else moment, what, details])
@@ -541,17 +581,12 @@ class SchedulerObserver(SchedulerPlugin):
         return sorted(self.late | (self.installing.keys() & self.scheduler.workers.keys()))
 
     def add_worker(self, scheduler: Any, worker: Any) -> None:
-        self.add(["workers"])
-        with suppress(Exception):
-            found = scheduler.workers[worker]
-            names = [str(found.name)[:1_000], str(found.nanny or "")[:1_000]]
-            self.live(worker, "came", [*names, int(found.nthreads)])
         with self.counted():
+            self.introduce("came", worker)
             self.launch(worker)
 
     def remove_worker(self, scheduler: Any, worker: Any, **_: Any) -> None:
         with self.counted():
-            self.add(["workers"])
             for moment, event in reversed(scheduler.get_events(worker)):
                 if isinstance(event, dict) and event.get("action") == "remove-worker":
                     self.live(worker, "gone", bool(event.get("expected")), moment)
@@ -577,6 +612,13 @@ MOST_BYTES = 20_000
 LONG_S = 1.0
 """For how long a task runs before its thread is reported."""
 MOST_ENTRIES = 20_000
+MOST_LINES = 200
+MONITORED = frozenset(
+    (
+        *("time", "cpu", "memory", "num_fds", "gil_contention", "gpu_utilization", "gpu_memory_used"),
+        *("host_net_io.read_bps", "host_net_io.write_bps", "host_disk_io.read_bps", "host_disk_io.write_bps"),
+    )
+)
 RUNS_TASKS = "_run_task_simple"
 PLUMBING = ("dask/_task_spec.py", "dask/optimization.py", "dask/core.py")
 LOCK_S = 0.025
@@ -599,6 +641,8 @@ class WorkerObserver(WorkerPlugin):
         self.received: dict[tuple[float, str], float] = {}
         """Bytes of transfers that no ended task has claimed, by stop and source."""
         self.transfers: list[Any] = []
+        self.lines: list[Any] = []
+        self.sent = -PUSH_S
         self.last_logged: list[Any] = [None, None]
         self.exchanges: list[Any] = []
         self.clock: asyncio.Task[None] | None = None
@@ -611,6 +655,7 @@ class WorkerObserver(WorkerPlugin):
         self.worker = worker
         worker.stream_handlers[self.name] = self.take
         self.sampler = Sampler(worker)
+        self.log_lines = LogLines(self.name, self.log)
         self.counts: LineCounts | None = None
         self.timer = asyncio.get_running_loop().call_later(LEASE_S, self.remove)
         for number, log in enumerate(self.logs()):
@@ -619,6 +664,7 @@ class WorkerObserver(WorkerPlugin):
     def teardown(self, worker: Any) -> None:
         worker.stream_handlers.pop(self.name, None)
         self.timer.cancel()
+        self.log_lines.close()
         self.sampler.stop()
         self.count_lines(None)
         if self.clock is not None:
@@ -653,6 +699,12 @@ class WorkerObserver(WorkerPlugin):
         self.options = options
         self.sampler.set_options(options)
         self.count_lines(options.get("sought"))
+        if options and perf_counter() - self.sent > PUSH_S:
+            self.send("news")
+
+    def log(self, moment: float, level: str, text: str) -> None:
+        if self.options and len(self.lines) < MOST_LINES:
+            self.lines.append([moment, level, text])
 
     def count_lines(self, sought: Any) -> None:
         """Count lines of these functions, of none with None."""
@@ -705,6 +757,7 @@ class WorkerObserver(WorkerPlugin):
 
     def send(self, what: str) -> None:
         try:
+            self.sent = perf_counter()
             news = self.news() if self.options else {}
             message = pack(news) if news else b""
         except Exception:  # noqa: BLE001 - runs on a worker; the count is sent
@@ -719,10 +772,13 @@ class WorkerObserver(WorkerPlugin):
         """Return what was recorded since the last time, by kind."""
         self.read_logs()
         transfers, self.transfers = self.transfers, []
+        lines, self.lines = self.lines, []
         exchanges, self.exchanges = self.exchanges, []
         n_failed, self.n_failed = self.n_failed, 0
         running = self.running()
         found = {
+            "metrics": self.metrics(),
+            "logs": lines,
             "transfers": transfers,
             "clock": exchanges,
             "n_failed": n_failed,
@@ -735,6 +791,23 @@ class WorkerObserver(WorkerPlugin):
         self.sent_running = bool(running)
         news = {kind: value for kind, value in found.items() if value or kind == "running"}
         return news and {"at": time(), **news}
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the worker's own measurements of itself, and what it has in memory."""
+        worker, state = self.worker, self.worker.state
+        counts = state.task_counter.current_count(by_prefix=False)
+        return {
+            **{name: value for name, value in worker.monitor.recent().items() if name in MONITORED},
+            "name": plain(worker.name, 1_000),
+            "n_threads": state.nthreads,
+            "n_held": counts.get("memory", 0),
+            # Tasks that left the pool of threads (`secede`) run as well.
+            "n_executing": sum(counts.get(state, 0) for state in RUNNING),
+            "managed": state.nbytes,
+            "spilled": getattr(getattr(worker.data, "spilled_total", None), "memory", 0),
+            "limit": worker.memory_manager.memory_limit,
+            "tick_s": worker._tick_interval_observed,
+        }
 
     def logs(self) -> tuple[Any, Any]:
         return self.worker.transfer_incoming_log, self.worker.transfer_outgoing_log

@@ -103,7 +103,7 @@ class WatchedScheduler:
         self._event = ThreadSafeEvent()
         self._limiter = RateLimiter(recorder.clock.perf_counter)
         samples = WorkerSampler(recorder)
-        self.workers = Workers(address, samples.take)
+        self.workers = Workers(address)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._runs: list[TrackedRun] = []
         self._stepping = asyncio.Lock()
@@ -119,8 +119,6 @@ class WatchedScheduler:
         """Whether workers may have unsent records of runs that are over."""
         self._read_at = -math.inf
         """When events were last read."""
-        self._is_fresh = False
-        """Whether the observer had no events before it was read."""
 
     @property
     def has_runs(self) -> bool:
@@ -205,12 +203,12 @@ class WatchedScheduler:
             self._left(self)
 
     async def _open(self) -> None:
-        """Install the observer, and list the workers."""
+        """Install the observer, and read which workers there are."""
         self._tasks.noted = frozenset(self.client_refs.ids)
         await self._observer.open(self.client_refs.ids, self._options())
         self._tasks.opened = self._recorder.clock.perf_counter()
-        self._is_fresh = self._tasks.cursor == 0
-        await self._list_workers()
+        await self._observe()
+        self._fold()
         await self._holdings.open()
         if self._wanted.sought is not None:
             await self._flush()
@@ -261,9 +259,6 @@ class WatchedScheduler:
             await self._clock.look()
         with self._limiter:
             at_once = bool(over)
-            # Between two polls a worker may have died and others done its tasks.
-            if self._limiter.is_listing_due() or at_once:
-                await self._list_workers()
             if at_end or any(self._is_long(run) for run in over):
                 await self._flush()
             await self._read()
@@ -293,22 +288,14 @@ class WatchedScheduler:
             self._recorder.stacks.note(self._wanted.interval_s, _CYCLE_S)
         return self._wanted.packed()
 
-    async def _list_workers(self) -> None:
-        with self._limiter.listing():
-            identity = await self._link.ask("identity", **adapter.all_workers())
-        self.workers.update(identity)
-        self._tasks.news.forget(self.workers.present)
-        for run in self._runs:
-            run.log.n_workers = max(run.log.n_workers or 0, self.workers.n_threads)
-
     async def _read(self) -> None:
         """Read events, and apply them."""
         self._read_at = self._recorder.clock.perf_counter()
         await self._observe()
-        if self._tasks.has_strangers:
-            await self._list_workers()
         self._admit()
         self._fold()
+        for run in self._runs:
+            run.log.n_workers = max(run.log.n_workers or 0, self.workers.n_threads)
 
     async def _observe(self, *, may_rest: bool = False) -> None:
         """Read all events that there are."""
@@ -371,7 +358,7 @@ class WatchedScheduler:
         return len(gone) == len(keys)
 
     def _admit(self) -> None:
-        if self._incoming and self._is_fresh and self.has_early_work:
+        if self._incoming and self.has_early_work:
             self.has_early_work = False
             self._recorder.warn(
                 "taskscope connected after work was submitted: the first tasks may be missing"

@@ -79,7 +79,7 @@ class Tasks:
         self._recorder = watched.recorder
         self._workers = watched.workers
         self._rows = rows
-        self.news = WorkerNews(watched, self.run_of, lambda: list(self._runs))
+        self.news = WorkerNews(watched, samples, self.run_of, lambda: list(self._runs))
         self._is_ours = is_ours
         self._tasks: dict[Hashable, _Task] = {}
         self._runs: dict[TrackedRun, None] = {}
@@ -269,13 +269,6 @@ class Tasks:
         """The clients with pending work that the observer has not noted."""
         return frozenset(self._early_runs.values()) - self.noted
 
-    @property
-    def has_strangers(self) -> bool:
-        workers = (event[2] for event in self._held if event[0] == "end")
-        return any(event[0] == "workers" for event in self._held) or any(
-            worker not in self._workers for worker in workers
-        )
-
     def _is_unsure(self, event: Event, retried: frozenset[Hashable]) -> bool:
         if event[0] not in _OF_TASKS:
             return False
@@ -300,6 +293,9 @@ class Tasks:
                 self._lose(key, str(worker), float(moment), is_expected=bool(expected))
             case "steal" | "life":
                 (self._steal if kind == "steal" else self._live)(*details)
+            case "log" if self._runs:
+                moment, *line = details
+                self.news.log(None, self._on_axis(float(moment)), *line)
             case "news" | "refused":
                 (self.news.take if kind == "news" else self.news.refuse)(*details)
             case "early":
@@ -507,6 +503,8 @@ class Tasks:
     def _live(self, address: Any, moment: float | None, what: Any, details: Any) -> None:
         at = self._recorder.clock.perf_counter() if moment is None else self._on_axis(float(moment))
         self._life.take(str(address), at, str(what), details)
+        if what == "gone":
+            self.news.forget(str(address))
 
     def _steal(
         self, key: Hashable, moment: float, outcome: Any, victim: str, thief: str, *costs_s: float

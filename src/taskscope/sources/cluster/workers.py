@@ -6,7 +6,8 @@ and every bound loosens with age, for clocks drift apart: the clock filter of NT
 
 The events of ``life`` and their details are
 
-- ``came``: its name, the address of its nanny where it has one, and how many threads it has;
+- ``came``: its name, the address of its nanny where it has one, and how many threads it has; ``there``: the
+  same of one that was there before the observer;
 - ``status``: the status before and the new one;
 - ``killed``: how many bytes it had when its nanny killed it;
 - ``timed out``: after how many seconds without a message the scheduler gave it up;
@@ -313,54 +314,38 @@ class Worker:
 class Workers:
     """All workers that a cluster has had."""
 
-    def __init__(
-        self, scheduler: str, seen: Callable[[Worker, Mapping[str, Any]], None] = lambda *_: None
-    ) -> None:
+    def __init__(self, scheduler: str) -> None:
         self.clocks = HostClocks(scheduler)
         """The clocks of the machines that they are on."""
-        self._seen = seen
         self._known: dict[str, Worker] = {}
-        self._announced: set[str] = set()
-        self.present: frozenset[str] = frozenset()
-        """The addresses in the scheduler's last answer."""
-        self.n_threads = 0
-        """How many tasks they run at a time."""
+        self._present: dict[str, Worker] = {}
 
-    def update(self, identity: Mapping[str, Any]) -> None:
-        facts_of: Mapping[str, Any] = identity["workers"]
-        for address, facts in facts_of.items():
-            worker = self.get(str(address))
-            worker.name, worker.nanny = name_and_nanny(address, facts)
-            worker.n_threads = int(facts.get("nthreads", 0))
-            worker.n_held = _n_held(facts)
-            self._seen(worker, facts)
-        self._announced.update(map(str, facts_of))
-        self.present = frozenset(map(str, facts_of))
-        self.n_threads = sum(self._known[address].n_threads for address in self.present)
+    @property
+    def present(self) -> frozenset[str]:
+        """The addresses of the workers that are there."""
+        return frozenset(self._present)
+
+    @property
+    def n_threads(self) -> int:
+        """How many tasks the workers that are there run at a time."""
+        return sum(worker.n_threads for worker in self._present.values())
+
+    def come(self, address: str, name: str, n_threads: int, nanny: str = "") -> Worker:
+        """Return a worker that is there from now on."""
+        worker = self._present[address] = self.get(address)
+        worker.name, worker.n_threads, worker.nanny = name, n_threads, nanny
+        return worker
+
+    def leave(self, address: str) -> None:
+        self._present.pop(address, None)
 
     def get(self, address: str) -> Worker:
-        """Return a worker, which the scheduler may not have listed."""
+        """Return a worker, which may have left."""
         known = self._known.get(address)
         if known is None:
             clock = WorkerClock(self.clocks, address)
             known = self._known[address] = Worker(address, address, 0, clock)
         return known
-
-    def __contains__(self, address: object) -> bool:
-        return address in self._announced
-
-
-def name_and_nanny(address: str, facts: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a worker's name, and its nanny's address."""
-    # Names are numbers, texts, or anything else that was given.
-    return str(facts.get("name", address)), str(facts.get("nanny") or "")
-
-
-def _n_held(facts: Mapping[str, Any]) -> int:
-    metrics = facts.get("metrics")
-    counts = metrics.get("task_counts") if isinstance(metrics, Mapping) else None
-    n_held = counts.get("memory", 0) if isinstance(counts, Mapping) else 0
-    return n_held if isinstance(n_held, int) else 0
 
 
 class WorkerSampler:
@@ -370,10 +355,12 @@ class WorkerSampler:
         self._recorder = recorder
         self._last_heard: dict[str, float] = {}
 
-    def take(self, worker: Worker, facts: Mapping[str, Any]) -> None:
+    def take(self, worker: Worker, metrics: Mapping[str, Any]) -> None:
         """Record a worker's measurements, unless they were recorded before."""
-        metrics = _mapping(facts.get("metrics"))
-        measured = _number(metrics.get("time"))
+        found = {name: _number(value) for name, value in metrics.items()}
+        worker.name = str(metrics["name"])
+        worker.n_threads, worker.n_held = int(found["n_threads"] or 0), int(found["n_held"] or 0)
+        measured = found.get("time")
         if measured is None or measured <= self._last_heard.get(worker.address, float("-inf")):
             return
         self._last_heard[worker.address] = measured
@@ -381,39 +368,31 @@ class WorkerSampler:
         if not is_possible(self._recorder, moment):
             self._recorder.warn(f"{worker.label} reports its CPU and memory of impossible times: left out")
             return
-        spilled = _mapping(metrics.get("spilled_bytes"))
-        in_memory = _number(spilled.get("memory"))
-        rss, held = _number(metrics.get("memory")), _number(metrics.get("managed_bytes"))
+        rss, held, spilled, tick_s = (found.get(name) for name in ("memory", "managed", "spilled", "tick_s"))
         # The worker counts spilled results, too.
-        managed = None if held is None else max(held - (in_memory or 0.0), 0.0)
-        net, disk = _mapping(metrics.get("host_net_io")), _mapping(metrics.get("host_disk_io"))
-        tick_s = _number(metrics.get("event_loop_interval"))
-        counts = _mapping(metrics.get("task_counts"))
-        # Tasks that left the pool of threads (`secede`) run as well.
-        executing = sum(_number(counts.get(state)) or 0 for state in ("executing", "long-running"))
-        gil_contention = _number(metrics.get("gil_contention"))
+        managed = None if held is None else max(held - (spilled or 0.0), 0.0)
         self._recorder.workers.append(
             WorkerSample(
                 time_s=self._recorder.seconds(moment),
                 worker=worker.address,
                 name=worker.name,
                 n_threads=worker.n_threads,
-                n_executing=int(executing),
-                cpu_percent=_number(metrics.get("cpu")),
+                n_executing=int(found["n_executing"] or 0),
+                cpu_percent=found.get("cpu"),
                 rss_bytes=rss,
                 managed_bytes=managed,
                 unmanaged_bytes=None if rss is None or managed is None else max(rss - managed, 0.0),
-                spilled_bytes=in_memory,
-                limit_bytes=_number(facts.get("memory_limit")) or None,
+                spilled_bytes=spilled,
+                limit_bytes=found["limit"] or None,
                 tick_s=None if tick_s is None or tick_s > DAY_S else tick_s,
-                gil_contention=gil_contention,
-                net_read_bps=_number(net.get("read_bps")),
-                net_write_bps=_number(net.get("write_bps")),
-                disk_read_bps=_number(disk.get("read_bps")),
-                disk_write_bps=_number(disk.get("write_bps")),
-                n_fds=_number(metrics.get("num_fds")),
-                gpu_percent=_number(metrics.get("gpu_utilization")),
-                gpu_bytes=_number(metrics.get("gpu_memory_used")),
+                gil_contention=found.get("gil_contention"),
+                net_read_bps=found.get("host_net_io.read_bps"),
+                net_write_bps=found.get("host_net_io.write_bps"),
+                disk_read_bps=found.get("host_disk_io.read_bps"),
+                disk_write_bps=found.get("host_disk_io.write_bps"),
+                n_fds=found.get("num_fds"),
+                gpu_percent=found.get("gpu_utilization"),
+                gpu_bytes=found.get("gpu_memory_used"),
             )
         )
 
@@ -429,10 +408,6 @@ class WorkerSampler:
     def _record_threads(self, worker: Worker, moment: float, n_threads: int) -> None:
         time_s, unknown = self._recorder.seconds(moment), (None,) * 7
         self._recorder.workers.append(WorkerSample(time_s, worker.address, worker.name, n_threads, *unknown))
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _number(value: object) -> float | None:
@@ -476,9 +451,12 @@ class WorkersLife:
     def take(self, address: str, moment: float, what: str, details: Any) -> None:
         """Take an event, at a moment on the clock's axis."""
         match what, details:
+            case "there", [str(name), str(nanny), int(n_threads)]:
+                self._workers.come(address, name, n_threads, nanny)
             case "came", [str(name), str(nanny), int(n_threads)]:
-                self._come(address, moment, name, nanny)
-                self._samples.come(self._workers.get(address), moment, n_threads)
+                worker = self._workers.come(address, name, n_threads, nanny)
+                self._come(address, moment, nanny)
+                self._samples.come(worker, moment, n_threads)
             case "status", [str(before), str(status)]:
                 self._change(address, moment, before, status)
             case "killed", float(n_bytes):
@@ -492,6 +470,7 @@ class WorkersLife:
             case "closing", str(reason) if address not in self._why:
                 self._note(address, f"closed ({_MOMENT.sub('', reason)})")
             case "gone", bool(is_expected):
+                self._workers.leave(address)
                 self._samples.leave(self._workers.get(address), moment)
                 self._go(address, moment, is_expected=is_expected)
 
@@ -499,9 +478,7 @@ class WorkersLife:
         label, why = self._workers.get(address).label, self._why.get(address)
         return f"{label} {'left' if is_expected else 'died'}" + ("" if why is None else f": {why}")
 
-    def _come(self, address: str, moment: float, name: str, nanny: str) -> None:
-        worker = self._workers.get(address)
-        worker.name, worker.nanny = name, nanny
+    def _come(self, address: str, moment: float, nanny: str) -> None:
         if nanny in self._alone:
             del self._alone[nanny]
             self._add(address, moment, "was restarted by its nanny", "restarted", "info")

@@ -141,8 +141,10 @@ def test_looking_is_rarer_where_it_takes_longer(
     link = _Slow(clock, n_held)
     world = World(clock, link=link)  # type: ignore[arg-type]  # asks alone
     workers = world.workers
-    facts = {"metrics": {"task_counts": {"memory": n_held}}}
-    workers.update({"workers": {f"tcp://a:{i}": facts for i in range(2, 5)}})
+    for address in workers.present:
+        workers.leave(address)
+    for number in range(2, 5):
+        workers.come(f"tcp://a:{number}", str(number), 1).n_held = n_held
     holdings = Holdings(world.watched, world.tasks)
     asyncio.run(holdings.ask(at_end=False))
     assert (len(link.asked), sorted(chain(*link.asked))) == (n_answers, sorted(workers.present))

@@ -1,0 +1,42 @@
+"""Warnings and errors in the logs of the scheduler and the workers are recorded while computes run."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from distributed import Client, LocalCluster
+
+import taskscope
+from tests.support.clusters.recordings import rows
+
+
+def warn(number: int) -> int:
+    logger = logging.getLogger("distributed.worker")
+    logger.info("not recorded")
+    logger.warning("odd number %d \ud800", number)
+    return number
+
+
+def log_on_scheduler(dask_scheduler: object) -> None:
+    logging.getLogger("distributed.scheduler").error("of %s", "the scheduler")
+
+
+def test_log_lines_of_scheduler_and_workers_are_recorded(
+    client: Client, cluster: LocalCluster, tmp_path: Path
+) -> None:
+    here = next(iter(cluster.workers.values())).worker_address
+    with taskscope.profile(display=False, save=tmp_path / "run.taskscope") as run:
+        future = client.submit(warn, 7, workers=[here], pure=False)
+        assert future.result() == 7
+        client.run_on_scheduler(log_on_scheduler)
+        assert client.submit(warn, 8, workers=[here], pure=False).result() == 8
+    lines = rows(run.recording, "logs", "worker", "level", "text")
+    assert set(lines) == {
+        (here, "warning", "odd number 7 \\ud800"),
+        (here, "warning", "odd number 8 \\ud800"),
+        (None, "error", "of the scheduler"),
+    }
+    assert len(lines) == 3
+    times = [time_s for (time_s,) in rows(run.recording, "logs", "time_s")]
+    assert all(0 <= time_s <= 600 for time_s in times)
