@@ -12,6 +12,7 @@ from benchmarks.cluster.cost import measure_cost, measure_share
 from benchmarks.cluster.cpu import measure_cpu
 from benchmarks.cluster.lag import measure_lag
 from benchmarks.cluster.page_lag import measure_page_lag
+from benchmarks.cluster.plugins import measure_plugins
 from benchmarks.cluster.report import measure_reports
 from benchmarks.cluster.scale import measure_scale
 from benchmarks.cluster.truth import measure_truth
@@ -30,6 +31,7 @@ def measure(*, quick: bool) -> list[Table]:
         measure_page_lag(100 if quick else 1_000),
         measure_reports(1_000 if quick else 10_000, rounds=3 if quick else 5),
         measure_cpu(rounds=1 if quick else 5),
+        measure_plugins(500 if quick else 5_000, rounds=3 if quick else 7),
     ]
 
 

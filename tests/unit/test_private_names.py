@@ -239,6 +239,7 @@ NAMES = (
     *(
         Name("distributed:Worker", f"the attribute {name}, {WORKER}", annotated(name), used_as=name)
         for name in (
+            "_tick_interval_observed",
             "active_threads",
             "active_threads_lock",
             "batched_stream",
