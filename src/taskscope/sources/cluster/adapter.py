@@ -237,7 +237,9 @@ def functions_of(graph: object) -> dict[str, str]:
         known = part
         if hasattr(part, "iterables"):
             # Keys of `map` are a list, or begin with one name.
-            named = part.key if isinstance(part.key, str) else next(iter(part.keys), "")
+            # A layer before distributed 2025.4.
+            keys = part.keys() if callable(part.keys) else part.keys
+            named = part.key if isinstance(part.key, str) else next(iter(keys), "")
             known = {named: SimpleNamespace(func=part.func)}
         elif hasattr(part, "output") and hasattr(part, "task"):
             known = {part.output: part.task}
@@ -371,6 +373,9 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
                 n_bytes = _sent.n_bytes
                 argument = largest_argument(args or kwargs) if (n_bytes or 0) > _LARGE_BYTES else None
                 graph = args[0] if args else kwargs.get("expr", kwargs.get("dsk"))
+                functions: dict[str, str] = {}
+                with observer.guard():
+                    functions = functions_of(graph)
                 observer.submitted(
                     Submission(
                         self,
@@ -381,7 +386,7 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
                         before=before,
                         graph_bytes=n_bytes,
                         largest_argument=argument,
-                        functions=functions_of(graph),
+                        functions=functions,
                     )
                 )
 
