@@ -62,7 +62,7 @@ def _round(n_tasks: int) -> dict[str, float]:
         graph_s = _took(lambda: observer.note_tasks(keys, set(keys), {}))
     again = SchedulerObserver(SimpleNamespace(tasks=spy.tasks), observer.name, 100_000, b"")
     again.is_resting = False
-    transitions_s = _took(lambda: [again.transition(*args, **details) for args, details in spy.calls])
+    transitions_s = _took(lambda: _repeat(again, spy.calls))
     answer: list[Any] = []
     read_s = _took(lambda: answer.append(dumps(again.read(0, 20_000, b"", [], [], 100_000, may_rest=False))))
     plain = [_plain(message, observer.name) for message in spy.messages]
@@ -116,6 +116,11 @@ def _copied(details: dict[str, Any]) -> dict[str, Any]:
 def _plain(message: dict[str, Any], name: str) -> dict[str, Any]:
     steps = [{what: value for what, value in step.items() if what != name} for step in message["startstops"]]
     return message | {"startstops": steps}
+
+
+def _repeat(observer: SchedulerObserver, calls: Sequence[tuple[Any, Any]]) -> None:
+    for args, details in calls:
+        observer.transition(*args, **details)
 
 
 def _ours(plugins: dict[Any, Any]) -> Any:
