@@ -236,10 +236,9 @@ def functions_of(graph: object) -> dict[str, str]:
     for part in _graphs(graph):
         known = part
         if hasattr(part, "iterables"):
-            # Keys of `map` are a list, or begin with one name.
-            # A layer before distributed 2025.4.
-            keys = part.keys() if callable(part.keys) else part.keys
-            named = part.key if isinstance(part.key, str) else next(iter(keys), "")
+            # The keys of `map` begin with one name, or are a list. They are not requested: that would make all
+            # tasks, and before 2025.4 the client then refuses the graph.
+            named = part.key if isinstance(part.key, str) else next(iter(part.key), "")
             known = {named: SimpleNamespace(func=part.func)}
         elif hasattr(part, "output") and hasattr(part, "task"):
             known = {part.output: part.task}
