@@ -236,9 +236,8 @@ def functions_of(graph: object) -> dict[str, str]:
     for part in _graphs(graph):
         known = part
         if hasattr(part, "iterables"):
-            # The keys of `map` begin with one name, or are a list. They are not requested: that would make all
-            # tasks, and before 2025.4 the client then refuses the graph.
-            named = part.key if isinstance(part.key, str) else next(iter(part.key), "")
+            # Its keys make all tasks, and before 2025.4 the client refuses the graph then.
+            named = part.key[0] if isinstance(part.key, list) and part.key else str(part.key)
             known = {named: SimpleNamespace(func=part.func)}
         elif hasattr(part, "output") and hasattr(part, "task"):
             known = {part.output: part.task}
