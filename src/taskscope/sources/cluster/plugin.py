@@ -59,6 +59,8 @@ OUTCOMES = {"confirm": "stolen", "already-computing": "refused", "reschedule": "
 INSTALL_S = 0.5
 """How long the first tasks wait until workers have the plugin."""
 GONE_S = 1.0
+MOST_LINES = 200
+"""Of a log in a second, and in a worker's message."""
 MOST_TEXT = 2_000
 
 
@@ -130,6 +132,7 @@ class LogLines(logging.Handler):
         self.set_name(name)
         self.passed_on = passed_on
         self.loop = asyncio.get_running_loop()
+        self.second, self.n_lines = 0.0, 0
         self.logger = logging.getLogger("distributed")
         if not any(other.get_name() == name for other in self.logger.handlers):
             self.logger.addHandler(self)
@@ -139,6 +142,11 @@ class LogLines(logging.Handler):
         super().close()
 
     def emit(self, record: logging.LogRecord) -> None:
+        second = record.created // 1.0
+        self.n_lines = self.n_lines + 1 if second == self.second else 1
+        self.second = second
+        if self.n_lines > MOST_LINES:
+            return
         with suppress(Exception):
             text = plain(record.getMessage(), MOST_TEXT)
             self.loop.call_soon_threadsafe(self.passed_on, record.created, record.levelname.lower(), text)
@@ -612,7 +620,6 @@ MOST_BYTES = 20_000
 LONG_S = 1.0
 """For how long a task runs before its thread is reported."""
 MOST_ENTRIES = 20_000
-MOST_LINES = 200
 MONITORED = frozenset(
     (
         *("time", "cpu", "memory", "num_fds", "gil_contention", "gpu_utilization", "gpu_memory_used"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from distributed import Client, LocalCluster
+from distributed import Client, Event, LocalCluster
 
 import taskscope
 from tests.support.clusters.recordings import rows
+from tests.support.waiting import until
 
 
 def warn(number: int) -> int:
@@ -40,3 +41,24 @@ def test_log_lines_of_scheduler_and_workers_are_recorded(
     assert len(lines) == 3
     times = [time_s for (time_s,) in rows(run.recording, "logs", "time_s")]
     assert all(0 <= time_s <= 600 for time_s in times)
+
+
+def wait_for(name: str) -> None:
+    Event(name).wait()
+
+
+def flood(dask_scheduler: object) -> None:
+    for number in range(5_000):
+        logging.getLogger("distributed.scheduler").warning("line %d", number)
+
+
+def test_of_very_many_lines_the_first_of_each_second_are_recorded(client: Client) -> None:
+    with taskscope.profile(display=False) as run:
+        future = client.submit(wait_for, "logs", pure=False)
+        until(lambda: bool(run.recording.runs))
+        client.run_on_scheduler(flood)
+        Event("logs", client=client).set()
+        future.result()
+    lines = rows(run.recording, "logs", "text")
+    assert ("line 0",) in lines
+    assert len(lines) < 5_000
