@@ -240,7 +240,7 @@ def functions_of(graph: object) -> dict[str, str]:
             named = part.key[0] if isinstance(part.key, list) and part.key else str(part.key)
             known = {named: SimpleNamespace(func=part.func)}
         elif hasattr(part, "output") and hasattr(part, "task"):
-            known = {part.output: part.task}
+            known = {(part.output, 0): part.task}
         elif isinstance(getattr(part, "mapping", None), Mapping):
             known = part.mapping
         if type(known) is dict:
