@@ -16,10 +16,6 @@ _ELLIPSIS = "…"
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
-def _known(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)
-
-
 def format_duration(seconds: float | None) -> str:
     """Return a duration with three digits; None, NaN and infinity are unknown.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -463,34 +463,25 @@ class BeforeTasks:
 def measure_before_tasks(recording: RecordedData, runs: Sequence[Run] | None = None) -> BeforeTasks | None:
     """Return where the time went before the first task; None where nothing of it was measured."""
     first_s = _first_tasks(recording)
-    seconds, phases_s = 0.0, defaultdict[str, float](float)
+    seconds, phases_s = 0.0, Counter[str]()
     for run in recording.runs if runs is None else runs:
-        phases = list(phases_of(run, first_s.get(run.run)))
-        for phase, start_s, stop_s in phases:
-            phases_s[phase] += stop_s - start_s
+        phases, until_s = _phases_of(run)
+        begun_s = first_s.get(run.run, until_s)
         if phases:
-            seconds += max(first_s.get(run.run, phases[-1][2]) - run.asked_s, 0.0)
-    return BeforeTasks(seconds, {p: phases_s[p] for p in PHASE_WORDS if p in phases_s}) if phases_s else None
+            phases_s.update(phases, wait=max(begun_s - until_s, 0.0) if run.order_s is not None else 0.0)
+            seconds += max(begun_s - run.asked_s, 0.0)
+    return BeforeTasks(seconds, {p: phases_s[p] for p in PHASE_WORDS if phases_s[p]}) if phases_s else None
 
 
-def phases_of(run: Run, first_s: float | None) -> Iterator[tuple[str, float, float]]:
-    """Yield each known phase before the first task, with its begin and end."""
-    at_s = run.asked_s
-    if run.send_s is not None:
-        yield "send", at_s, at_s + run.send_s
-    elif run.order_s is None:
-        return
-    at_s = run.start_s
-    if run.received_s is not None and run.received_s > at_s:
-        yield "travel", at_s, run.received_s
-        at_s = run.received_s
-    steps = ("materialize", run.materialize_s), ("order", run.order_s), ("initialize", run.initialize_s)
-    for phase, took_s in steps:
-        if took_s is not None:
-            yield phase, at_s, at_s + took_s
-            at_s += took_s
-    if first_s is not None and run.order_s is not None and first_s > at_s:
-        yield "wait", at_s, first_s
+def _phases_of(run: Run) -> tuple[dict[str, float], float]:
+    """Return how long each measured phase before the first task took, and when the last one ended."""
+    if run.send_s is None and run.order_s is None:
+        return {}, run.asked_s
+    received_s = max(run.received_s or run.start_s, run.start_s)
+    own = {"materialize": run.materialize_s, "order": run.order_s, "initialize": run.initialize_s}
+    phases = {"send": run.send_s, "travel": received_s - run.start_s, **own}
+    until_s = received_s + sum(seconds or 0.0 for seconds in own.values())
+    return {phase: seconds for phase, seconds in phases.items() if seconds is not None}, until_s
 
 
 def _first_tasks(recording: RecordedData) -> dict[int, float]:

@@ -146,7 +146,7 @@ def pack_path(recording: RecordedData) -> PackedPath:
         }
     if any(run.status == "running" for run in recording.runs):
         return {"reason": "these computes still ran"}
-    path = path_for_page(recording, critical_path(recording), partial(rows_of, recording))
+    path = path_for_page(critical_path(recording), partial(rows_of, recording))
     if "reason" in path:
         return {"reason": str(path["reason"])}
     content = json.dumps(path, allow_nan=False, separators=(",", ":")).encode()

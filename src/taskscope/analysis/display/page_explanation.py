@@ -47,13 +47,11 @@ def explanation_for_page(
         "answer": explanation.answer,
         "busy": explanation.busy,
         "findings": [_finding(recording, path, finding, rows_of) for finding in explanation.findings],
-        "path": path_for_page(recording, path, rows_of, recording.zero_s),
+        "path": path_for_page(path, rows_of, recording.zero_s),
     }
 
 
-def path_for_page(
-    recording: RecordedData, path: CriticalPath, rows_of: RowsOf, zero_s: float = 0.0
-) -> Mapping[str, object]:
+def path_for_page(path: CriticalPath, rows_of: RowsOf, zero_s: float = 0.0) -> Mapping[str, object]:
     """Return the start of the path and each step's end and kind, or the reason why there is none.
 
     That is prefix and row of a task (None: the page has no row of it), and the cause of a wait; times are
@@ -67,26 +65,19 @@ def path_for_page(
             "reason": f"the critical path has {format_count(len(steps))} steps, a page shows one of at "
             f"most {format_count(MAX_STEPS)}; recording.critical_path() has no such limit"
         }
-    rows = _rows(recording, path, rows_of)
+    rows: dict[int | None, Iterator[int | None]] = {
+        run: map(rows_of(run, tasks).get, tasks.tolist()) for run, tasks in path.tasks().items()
+    }
     return {
         "start_s": zero_s + steps[0].start_s,
         "steps": [
             [
                 round(zero_s + step.start_s + step.duration_s, 9),
-                *([step.cause] if step.kind == "wait" else [step.prefix, next(rows)]),
+                *([step.cause] if step.kind == "wait" else [step.prefix, next(rows[step.run])]),
             ]
             for step in steps
         ],
     }
-
-
-def _rows(recording: RecordedData, path: CriticalPath, rows_of: RowsOf) -> Iterator[int | None]:
-    """Yield the page's rows of the tasks on the path, the earliest first."""
-    known = {run: rows_of(run, tasks) for run, tasks in path.tasks().items()}
-    places = path.rows()
-    tasks = np.concatenate([np.empty(0, np.int32), *(block.task for block in recording.blocks)])[places]
-    runs = recording.tasks.run[places]
-    return (known[run].get(task) for run, task in zip(runs.tolist(), tasks.tolist(), strict=True))
 
 
 def _finding(

@@ -163,10 +163,6 @@ class CriticalPath(Result):
         start, stop = (self._rows[row, found] / 1e9 for row in (_START, _STOP))
         return list(zip(start.tolist(), stop.tolist(), strict=True))
 
-    def rows(self) -> NDArray[np.int64]:
-        """Return the rows of its tasks in the table ``tasks``, the earliest first."""
-        return self._of_tasks("row")
-
     def _is_task(self) -> NDArray[np.bool_]:
         is_task: NDArray[np.bool_] = self._rows[_WHAT] == _TASK
         return is_task

@@ -52,7 +52,7 @@ def test_the_path_is_one_of_those_that_a_search_of_all_finds_and_its_steps_add_u
     rows = greedy(plan)
     path = recorded(plan).critical_path()
     assert int(path.steps_ns.sum()) == path.makespan_ns == int(max(row.stop_s for row in rows)) * 10**9
-    assert tuple(path.rows().tolist()) in chains_to_the_end(plan, rows)
+    assert tuple(step.row for step in path.steps if step.row is not None) in chains_to_the_end(plan, rows)
     if not any(plan.lags):
         assert path.wait_s == {}
 
