@@ -463,14 +463,17 @@ class BeforeTasks:
 def measure_before_tasks(recording: RecordedData, runs: Sequence[Run] | None = None) -> BeforeTasks | None:
     """Return where the time went before the first task; None where nothing of it was measured."""
     first_s = _first_tasks(recording)
-    seconds, phases_s = 0.0, Counter[str]()
+    seconds, phases_s = 0.0, dict.fromkeys(PHASE_WORDS, 0.0)
     for run in recording.runs if runs is None else runs:
         phases, until_s = _phases_of(run)
         begun_s = first_s.get(run.run, until_s)
-        if phases:
-            phases_s.update(phases, wait=max(begun_s - until_s, 0.0) if run.order_s is not None else 0.0)
-            seconds += max(begun_s - run.asked_s, 0.0)
-    return BeforeTasks(seconds, {p: phases_s[p] for p in PHASE_WORDS if phases_s[p]}) if phases_s else None
+        if phases and run.order_s is not None:
+            phases["wait"] = max(begun_s - until_s, 0.0)
+        for phase, took_s in phases.items():
+            phases_s[phase] += took_s
+        seconds += max(begun_s - run.asked_s, 0.0) if phases else 0.0
+    known_s = {phase: took_s for phase, took_s in phases_s.items() if took_s}
+    return BeforeTasks(seconds, known_s) if known_s else None
 
 
 def _phases_of(run: Run) -> tuple[dict[str, float], float]:
