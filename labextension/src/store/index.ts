@@ -5,7 +5,7 @@ export { ClusterStore } from './cluster/cluster-store';
 export type { CoverageColumns, LaneInSight, CoverageQuery, OpenTask, PrefixFilter } from './tasks/coverage';
 export { Coverage, MARK } from './tasks/coverage';
 export type { FailedTask, FailureKind } from './tasks/failures';
-export type { AskLinks, Link, Links } from './tasks/links';
+export type { AskLinks, LinkEnd, Links } from './tasks/links';
 export { HeldMoments, LatestMoments } from './held-moments';
 export { HeldStore, ResourceStore } from './series';
 export type { Measure } from './series';

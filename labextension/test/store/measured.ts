@@ -22,16 +22,16 @@ export function laneOf(bars: readonly Bar[]): LaneTasks {
 /** Everything of `columns` seconds, in as many columns. */
 export function lookAt(columns: number, more: Partial<CoverageQuery> = {}): CoverageQuery {
   return {
-    span: { startS: 0, stopS: columns }, columns, nPrefixes: 10, runs: null, sight: { hidden: null, focus: -1 },
+    span: { startS: 0, stopS: columns }, columns, nPrefixes: 10, runs: null, filter: { hidden: null, focus: -1 },
     nowS: 0, untilS: Infinity, ...more
   };
 }
 
-export function measured(lanes: readonly (LaneTasks | LaneInSight | undefined)[], look: CoverageQuery): Coverage {
+export function measured(lanes: readonly (LaneTasks | LaneInSight | undefined)[], query: CoverageQuery): Coverage {
   const coverage = new Coverage();
   // Measured twice: what is left of an earlier frame must not count.
-  const wider = { ...look, columns: look.columns + 1 };
-  for (const each of [wider, look]) {
+  const wider = { ...query, columns: query.columns + 1 };
+  for (const each of [wider, query]) {
     coverage.measure(lanes.map(lane => (lane === undefined || lane instanceof LaneTasks ? { tasks: lane, open: [] } : lane)), each);
   }
   return coverage;

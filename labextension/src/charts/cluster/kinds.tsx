@@ -9,7 +9,7 @@ import type { ActivityKind } from '../../wire';
 import { ACTIVITIES } from '../../wire';
 import { LegendRow } from '../ui/legend';
 import type { ComponentChildren } from '../ui/render';
-import type { TextTable } from '../ui/tables';
+import type { TextTable } from '../ui/text-table';
 
 export interface KindStyle {
   readonly light: Rgb;

@@ -13,12 +13,12 @@ import { ACTIVITIES } from '../../wire';
 import { hitTask } from '../tasks/find-task';
 import { MeasuredRows } from '../tasks/measured';
 import { isIn, isOf, secondsIn } from '../tasks/range';
-import type { LaneLayer, LaneLayerContext, LaneLayout, Picture, PrefixFilter, Scene } from '../tasks/scene';
+import type { LaneLayer, LaneLayerContext, LaneLayout, Painting, PrefixFilter, Scene } from '../tasks/scene';
 import { coverageQuery, rowAt } from '../tasks/scene';
 import type { Facts, Tip } from '../timeline/track';
 import type { CanvasPoint } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
-import type { TextTable } from '../ui/tables';
+import type { TextTable } from '../ui/text-table';
 import { ActivityLegend, KIND_STYLES, activityTable, cssColour, nameOf, paintStrip, stripTop } from './kinds';
 import { hitLife, paintLife } from './life';
 
@@ -79,13 +79,13 @@ export class ActivityLayer implements LaneLayer {
     return rangeLines(this.cluster, runs, span);
   }
 
-  draw(pixels: Uint32Array, width: number, picture: Picture, ratio: number): void {
-    this.#drawActivities(pixels, width, picture, ratio);
-    paintLife(pixels, width, picture, this.context.store.tables, ratio);
+  draw(pixels: Uint32Array, width: number, painting: Painting, ratio: number): void {
+    this.#drawActivities(pixels, width, painting, ratio);
+    paintLife(pixels, width, painting, this.context.store.tables, ratio);
   }
 
-  #drawActivities(pixels: Uint32Array, width: number, picture: Picture, ratio: number): void {
-    const { layout, scene, theme, filter, matches } = picture;
+  #drawActivities(pixels: Uint32Array, width: number, painting: Painting, ratio: number): void {
+    const { layout, scene, theme, filter, matches } = painting;
     this.#dark = theme.dark;
     if (this.cluster.activities.n === 0) {
       return;

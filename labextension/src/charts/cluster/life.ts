@@ -6,11 +6,11 @@ import type { Span } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { Tables } from '../../store';
 import { pack } from '../tasks/bars';
-import type { LaneLayout, Picture, Scene } from '../tasks/scene';
+import type { LaneLayout, Painting, Scene } from '../tasks/scene';
 import type { Row } from '../tasks/rows';
 import type { Brush, Plot } from '../timeline/drawing';
 import type { Tip } from '../timeline/track';
-import type { TextTable } from '../ui/tables';
+import type { TextTable } from '../ui/text-table';
 
 const RED = [214, 0, 0] as const;
 const WIDE_PX = 2;
@@ -34,7 +34,7 @@ export function happenings({ remarks }: Tables, of: string | null = null): Happe
 }
 
 /** Upright lines in the rows of the workers to which something happened, in an image of `width` pixels a row. */
-export function paintLife(pixels: Uint32Array, width: number, { layout, scene, theme }: Picture, tables: Tables, ratio: number): void {
+export function paintLife(pixels: Uint32Array, width: number, { layout, scene, theme }: Painting, tables: Tables, ratio: number): void {
   const told = happenings(tables);
   if (told.length === 0) {
     return;

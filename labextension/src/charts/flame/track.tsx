@@ -16,7 +16,7 @@ import { TextFitter, clipped } from '../ui/canvas';
 import type { CanvasPoint } from '../ui/dom';
 import type { LegendEntry } from '../ui/export';
 import type { ComponentChildren } from '../ui/render';
-import type { TextTable } from '../ui/tables';
+import type { TextTable } from '../ui/text-table';
 import { Button } from '../ui/toolbar';
 import type { FlameData, FlameFunction } from './data';
 import type { Direction, FlameBar, FlameLayout } from './layout';

@@ -1,7 +1,7 @@
 /** Samples of some prefixes and some time as one tree of calls; pure. */
 import { formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
-import type { TextTable } from '../ui/tables';
+import type { TextTable } from '../ui/text-table';
 import type { FlameData } from './data';
 
 export interface FlameNode {

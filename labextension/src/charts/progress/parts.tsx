@@ -8,7 +8,7 @@ import type { RevealCell } from '../ui/keeping';
 import { runName, runPlace } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import { Component } from '../ui/render';
-import { fold } from '../ui/tables';
+import { fold } from '../ui/text-table';
 import type { Counts, PrefixRow, ProgressLayout, ProgressState } from './layout';
 import { sharesOfTime } from './layout';
 import { errorText, hiddenText, rowNumber, rowSentence, stateWord } from './words';

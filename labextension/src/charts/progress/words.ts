@@ -2,7 +2,7 @@
 import { formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { FailureKind } from '../../store';
-import type { TextTable } from '../ui/tables';
+import type { TextTable } from '../ui/text-table';
 import type { Ahead, Eta, PrefixRow, ProgressLayout, ProgressState, ShownCounts } from './layout';
 
 const MAX_ERROR_CHARS = 200;

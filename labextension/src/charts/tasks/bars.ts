@@ -9,7 +9,7 @@ import { MARK, NO_PREFIX } from '../../store';
 import type { Drawn } from '../timeline/track';
 import { MeasuredRows } from './measured';
 import type { Row } from './rows';
-import type { CoverageQuery, LaneLayer, Matches, Picture } from './scene';
+import type { CoverageQuery, LaneLayer, Matches, Painting } from './scene';
 import { coverageQuery } from './scene';
 
 const BLACK: Rgb = [0, 0, 0];
@@ -33,20 +33,20 @@ export class LanePainter {
   }
 
   /** Paint into `context`, whose pixels are `ratio` to one of CSS; returns what each row in sight has of what is looked for, null: no bars. */
-  paint(context: CanvasRenderingContext2D, store: TaskStore, picture: Picture, ticks: readonly Tick[], ratio: number): (CoverageColumns | null)[] {
-    const { layout, scene, theme } = picture;
+  paint(context: CanvasRenderingContext2D, store: TaskStore, painting: Painting, ticks: readonly Tick[], ratio: number): (CoverageColumns | null)[] {
+    const { layout, scene, theme } = painting;
     const columns = Math.max(Math.round(layout.plotWidthPx * ratio), 1);
     const rows = Math.max(Math.round(layout.plotHeightPx * ratio), 1);
     if (this.#image?.width !== columns || this.#image.height !== rows) {
       this.#image = context.createImageData(columns, rows);
     }
     const pixels = new Uint32Array(this.#image.data.buffer);
-    const colours = barColours(picture);
+    const colours = barColours(painting);
     pixels.fill(pack(colours.paper));
-    const query = coverageQuery(store, scene, picture.filter, columns);
+    const query = coverageQuery(store, scene, painting.filter, columns);
     const shown = layout.boxes.map(box => box.row);
     const measured = this.#rows.measure(store, scene, shown, query);
-    const found = this.#measureFound(picture, shown, query);
+    const found = this.#measureFound(painting, shown, query);
     measured.forEach((coverage, i) => {
       const topPx = layout.boxes[i]?.topPx;
       if (coverage !== null && topPx !== undefined) {
@@ -60,14 +60,14 @@ export class LanePainter {
         }
       }
     });
-    this.layer?.draw(pixels, columns, picture, ratio);
+    this.layer?.draw(pixels, columns, painting, ratio);
     const places = ticks.map(tick => Math.round(pxAt(scene.span, columns, tick.timeS)));
     paintGrid(pixels, columns, places, colours, theme);
     context.putImageData(this.#image, Math.round(layout.plotLeftPx * ratio), 0);
     return found ?? measured;
   }
 
-  #measureFound({ scene: { open }, matches }: Picture, rows: readonly Row[], query: CoverageQuery): (CoverageColumns | null)[] | null {
+  #measureFound({ scene: { open }, matches }: Painting, rows: readonly Row[], query: CoverageQuery): (CoverageColumns | null)[] | null {
     if (matches !== this.#matches) {
       this.#matches = matches;
       this.#found = new MeasuredRows();
@@ -105,7 +105,7 @@ function paintGrid(pixels: Uint32Array, width: number, places: number[], colours
   }
 }
 
-function barColours({ theme, prefixColour, filter }: Picture): BarColours {
+function barColours({ theme, prefixColour, filter }: Painting): BarColours {
   const parsed = (text: string): Rgb => parseColour(text) ?? BLACK;
   const known = new Map<number, Rgb>();
   return {

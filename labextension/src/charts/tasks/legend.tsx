@@ -3,7 +3,7 @@ import { formatCount, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { PrefixProgress } from '../../wire';
 import { LegendRow, Swatch } from '../ui/legend';
-import { fold } from '../ui/tables';
+import { fold } from '../ui/text-table';
 import type { ComponentChildren } from '../ui/render';
 import { Component } from '../ui/render';
 import { Button } from '../ui/toolbar';

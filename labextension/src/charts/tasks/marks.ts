@@ -12,7 +12,7 @@ import type { Failure } from './bars';
 import { lostFailures } from './bars';
 import type { WorkerRow } from './rows';
 import { rowOfLane } from './rows';
-import type { BarPlace, Picture } from './scene';
+import type { BarPlace, Painting } from './scene';
 import { barPx, isShown } from './scene';
 
 /** Narrower bars have no text. */
@@ -25,10 +25,10 @@ const BLACK: Rgb = [0, 0, 0];
 export function paintBarTexts(
   context: CanvasRenderingContext2D,
   store: TaskStore,
-  picture: Picture,
+  painting: Painting,
   texts: TextFitter
 ): void {
-  const { layout, prefixColour, filter, matches } = picture;
+  const { layout, prefixColour, filter, matches } = painting;
   if (layout.barPx < MIN_BAR_PX) {
     return;
   }
@@ -37,8 +37,8 @@ export function paintBarTexts(
     if (lane === undefined) {
       return;
     }
-    for (const task of tasksInSight(lane, picture)) {
-      const { leftPx, rightPx } = barPx(picture, lane.startS[task] ?? 0, lane.stopS[task] ?? 0);
+    for (const task of tasksInSight(lane, painting)) {
+      const { leftPx, rightPx } = barPx(painting, lane.startS[task] ?? 0, lane.stopS[task] ?? 0);
       const plain = ((lane.flags[task] ?? 0) & STATUS_BITS) === 0;
       const prefix = lane.prefix[task] ?? 0;
       if (rightPx - leftPx >= MIN_TEXT_PX && plain && (filter.focus < 0 || filter.focus === prefix)) {
@@ -51,7 +51,7 @@ export function paintBarTexts(
 }
 
 /** The tasks of a lane that the span touches; none where they are too many. */
-export function* tasksInSight(lane: LaneTasks, { scene, filter }: Picture): Generator<number> {
+export function* tasksInSight(lane: LaneTasks, { scene, filter }: Painting): Generator<number> {
   const last = lane.firstStarting(scene.span.stopS);
   const first = lane.firstReaching(scene.span.startS);
   for (let i = last - first > MAX_TEXTS ? last : first; i < last; i += 1) {
@@ -65,7 +65,7 @@ const GAP_PX = 6;
 
 export function paintFlags(
   context: CanvasRenderingContext2D,
-  { layout, theme }: Picture,
+  { layout, theme }: Painting,
   measured: readonly (CoverageColumns | null)[],
   ratio: number
 ): void {
@@ -92,9 +92,9 @@ function flag(context: CanvasRenderingContext2D, x: number, top: number, { kind 
   }
 }
 
-export function paintSelected(context: CanvasRenderingContext2D, picture: Picture): void {
-  const { layout, theme, selected } = picture;
-  const box = selected === null ? null : outlineOf(picture, selected);
+export function paintSelected(context: CanvasRenderingContext2D, painting: Painting): void {
+  const { layout, theme, selected } = painting;
+  const box = selected === null ? null : outlineOf(painting, selected);
   if (box !== null) {
     clipped(context, [layout.plotLeftPx - 2, 0, layout.plotWidthPx + 4, layout.plotHeightPx], () => {
       context.strokeStyle = theme.accent;
@@ -106,17 +106,17 @@ export function paintSelected(context: CanvasRenderingContext2D, picture: Pictur
 }
 
 /** The box around a bar; null: its row is not in sight. */
-export function outlineOf(picture: Pick<Picture, 'layout' | 'scene'>, bar: BarPlace): Box | null {
-  const { layout } = picture;
+export function outlineOf(painting: Pick<Painting, 'layout' | 'scene'>, bar: BarPlace): Box | null {
+  const { layout } = painting;
   const box = layout.boxes[rowOfLane(layout.boxes.map(({ row }) => row), bar.lane)];
   if (box === undefined) {
     return null;
   }
-  const { leftPx, rightPx } = barPx(picture, bar.startS, bar.stopS);
+  const { leftPx, rightPx } = barPx(painting, bar.startS, bar.stopS);
   return { leftPx: leftPx - 1, topPx: box.topPx + (layout.rowPx - layout.barPx) / 2, widthPx: Math.max(rightPx - leftPx, 2) + 2, heightPx: layout.barPx };
 }
 
-export function paintGutter(context: CanvasRenderingContext2D, { layout, theme }: Picture, texts: TextFitter): void {
+export function paintGutter(context: CanvasRenderingContext2D, { layout, theme }: Painting, texts: TextFitter): void {
   clipped(context, [0, 0, layout.plotLeftPx, layout.plotHeightPx], () => {
     for (const { row, topPx } of layout.boxes) {
       const y = topPx + layout.rowPx / 2 + 0.5;

@@ -165,6 +165,6 @@ function isSame(a: Span, b: Span): boolean {
 function isAlike(a: CoverageQuery, b: CoverageQuery): boolean {
   return (
     a.columns === b.columns && a.untilS === b.untilS && a.runs?.join() === b.runs?.join() &&
-    a.sight.focus === b.sight.focus && a.sight.hidden?.join() === b.sight.hidden?.join()
+    a.filter.focus === b.filter.focus && a.filter.hidden?.join() === b.filter.hidden?.join()
   );
 }

@@ -7,11 +7,11 @@ import { ALL_RUNS, inWindow } from '../../store';
 import type { RunningTask } from '../../wire';
 import type { Room } from '../timeline/drawing';
 import { MAX_BRIEF_PX, MAX_TRACK_PX } from '../timeline/drawing';
-import type { PlotBox, TimeFrame } from '../timeline/time';
+import type { PlotBox, ShownTime } from '../timeline/time';
 import type { Tip } from '../timeline/track';
 import type { CanvasPoint } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
-import type { TextTable } from '../ui/tables';
+import type { TextTable } from '../ui/text-table';
 import type { LaneView, Row } from './rows';
 
 export interface RowBox {
@@ -92,7 +92,7 @@ export interface OpenBar extends OpenTask {
   readonly task: RunningTask;
 }
 
-export interface Scene extends TimeFrame, LaneView {
+export interface Scene extends ShownTime, LaneView {
   readonly runs: RunRange;
   readonly open: ReadonlyMap<number, readonly OpenBar[]>;
 }
@@ -100,10 +100,10 @@ export interface Scene extends TimeFrame, LaneView {
 /** The lanes of a window, given all there is. */
 export type FindLanes = (bounds: Span, runs: RunRange, open: Iterable<number>) => LaneView;
 
-export function sceneOf(store: TaskStore, window: RunWindow, frame: TimeFrame, findLanes: FindLanes): Scene {
+export function sceneOf(store: TaskStore, window: RunWindow, time: ShownTime, findLanes: FindLanes): Scene {
   const runs = rangeOf(window);
   const open = openTasks(store, window);
-  return { ...frame, ...findLanes(frame.bounds, runs, open.keys()), runs, open };
+  return { ...time, ...findLanes(time.bounds, runs, open.keys()), runs, open };
 }
 
 function rangeOf({ firstRun, lastRun }: RunWindow): RunRange {
@@ -126,7 +126,7 @@ function openTasks(store: TaskStore, window: RunWindow): Map<number, OpenBar[]> 
 
 /** What is measured of all of a scene's span, in `columns` parts. */
 export function coverageQuery(store: TaskStore, { span, runs, nowS, paused }: Scene, filter: PrefixFilter, columns: number): CoverageQuery {
-  return { span, columns, runs, sight: filter, nowS, untilS: paused ? nowS : Infinity, nPrefixes: store.tables.prefixes.length };
+  return { span, columns, runs, filter: filter, nowS, untilS: paused ? nowS : Infinity, nPrefixes: store.tables.prefixes.length };
 }
 
 /** Where a bar is; one that is in flight has no row yet. */
@@ -152,7 +152,7 @@ export interface Matches {
   hasOpen(task: RunningTask): boolean;
 }
 
-export interface Picture {
+export interface Painting {
   readonly layout: LaneLayout;
   readonly scene: Scene;
   readonly theme: Theme;
@@ -166,7 +166,7 @@ export interface Picture {
 }
 
 /** Where a bar begins and ends on the canvas, cut at the plot's edges. */
-export function barPx({ layout, scene }: Pick<Picture, 'layout' | 'scene'>, startS: number, stopS: number): { leftPx: number; rightPx: number } {
+export function barPx({ layout, scene }: Pick<Painting, 'layout' | 'scene'>, startS: number, stopS: number): { leftPx: number; rightPx: number } {
   const at = (timeS: number): number => clamp(pxAt(scene.span, layout.plotWidthPx, timeS), 0, layout.plotWidthPx);
   return { leftPx: layout.plotLeftPx + at(startS), rightPx: layout.plotLeftPx + at(stopS) };
 }
@@ -191,7 +191,7 @@ export interface LaneLayer {
   /** What its words and pictures are made of. */
   shown(): readonly unknown[];
   /** Draw over the bars, in an image of `width` pixels a row, `ratio` to one of CSS. */
-  draw(pixels: Uint32Array, width: number, picture: Picture, ratio: number): void;
+  draw(pixels: Uint32Array, width: number, painting: Painting, ratio: number): void;
   /** What there is at a point. `onTask`: a task is there too. */
   hit(scene: Scene, layout: LaneLayout, point: CanvasPoint, onTask: boolean): Tip | null;
   legend(theme: Theme): ComponentChildren;

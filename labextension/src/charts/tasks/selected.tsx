@@ -3,7 +3,7 @@ import { formatCount, formatDuration, printable } from '../../lib/format';
 import { Seen } from '../../lib/seen';
 import { pxAt } from '../../lib/span';
 import { trans } from '../../lib/translate';
-import type { Link, Links, TaskStore } from '../../store';
+import type { LinkEnd, Links, TaskStore } from '../../store';
 import { MAX_LINKS } from '../../wire';
 import { FactList } from '../timeline/tip';
 import type { Facts } from '../timeline/track';
@@ -12,7 +12,7 @@ import type { RevealCell } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import { Button } from '../ui/toolbar';
 import type { Found, FoundOpen, FoundTask } from './find-task';
-import type { LaneLayout, Picture, Relation, Scene } from './scene';
+import type { LaneLayout, Painting, Relation, Scene } from './scene';
 import type { Picker } from './steps';
 import { openOf, placeOfBar } from './steps';
 import { statusWord, tipOf } from './words';
@@ -191,7 +191,7 @@ export function neighboursOf(links: Links, scene: Scene, picker: Picker): readon
   if (links.kind !== 'known') {
     return [];
   }
-  const listed = (list: readonly Link[], rank: (task: FoundTask | FoundOpen) => number): Neighbour[] => {
+  const listed = (list: readonly LinkEnd[], rank: (task: FoundTask | FoundOpen) => number): Neighbour[] => {
     const rankOf = ({ task }: Neighbour): number => (task === null ? Number.MAX_VALUE : rank(task));
     return list.map(({ key, place }) => {
       const ended = place === null ? null : picker.ended(place, scene);
@@ -270,7 +270,7 @@ export function linesText({ nDependencies, nDependents }: Extract<Links, { reado
   return missing === 0 ? text : `${text} ${trans.__('%1 not drawn: data, not ended, no longer kept, or beyond %2 lines.', formatCount(missing), String(MAX_LINES))}`;
 }
 
-export function paintRelations(context: CanvasRenderingContext2D, { layout, scene, theme, relations }: Picture): void {
+export function paintRelations(context: CanvasRenderingContext2D, { layout, scene, theme, relations }: Painting): void {
   const rowOf = new Map<number, number>();
   scene.rows.forEach((row, i) => {
     for (const lane of row.kind === 'lane' ? [row.id] : row.collapsed ? row.lanes : []) {
@@ -301,7 +301,7 @@ interface End {
   readonly stopS: number;
 }
 
-function endsOf(store: TaskStore, links: readonly Link[]): End[] {
+function endsOf(store: TaskStore, links: readonly LinkEnd[]): End[] {
   return links
     .flatMap(({ place }) => {
       const lane = place === null ? undefined : store.lane(place.lane);

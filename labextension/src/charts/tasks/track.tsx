@@ -5,14 +5,14 @@ import type { KnownPath } from '../../wire';
 import type { Command } from '../timeline/commands';
 import { rangeCommands } from '../timeline/commands';
 import type { Box, Brush, Room } from '../timeline/drawing';
-import type { TimeFrame } from '../timeline/time';
+import type { ShownTime } from '../timeline/time';
 import type { Drawn, Tip, Track, TrackContext } from '../timeline/track';
 import { TextFitter } from '../ui/canvas';
 import type { CanvasPoint } from '../ui/dom';
 import type { LegendEntry } from '../ui/export';
 import type { RevealCell } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
-import type { TextTable } from '../ui/tables';
+import type { TextTable } from '../ui/text-table';
 import { LanePainter } from './bars';
 import type { Found } from './find-task';
 import { findTask } from './find-task';
@@ -124,9 +124,9 @@ export class TasksTrack implements Track {
 
   get css(): string { return TASKS_CSS + (this.#findings?.css ?? ''); }
 
-  update(frame: TimeFrame | null): string | null {
+  update(time: ShownTime | null): string | null {
     const { store, window, axis } = this.context;
-    this.#scene = frame === null ? null : sceneOf(store, window, frame, (...of) => this.#lanes.refresh(...of));
+    this.#scene = time === null ? null : sceneOf(store, window, time, (...of) => this.#lanes.refresh(...of));
     if (this.#searched.isNew(window.id)) {
       this.#findBar.refresh('others');
     }
@@ -183,7 +183,7 @@ export class TasksTrack implements Track {
     const { context, room, theme, ratio } = brush;
     const { store } = this.context;
     const selected = this.#picker.selected(scene);
-    const picture = {
+    const painting = {
       layout: this.#lay(scene, room),
       scene,
       theme,
@@ -193,13 +193,13 @@ export class TasksTrack implements Track {
       relations: this.#selected.relations,
       selected: selected === null ? null : placeOfBar(selected, scene.nowS)
     };
-    const measured = this.#plot.paint(context, store, picture, room.ticks, ratio);
-    paintBarTexts(context, store, picture, this.#texts);
-    paintFlags(context, picture, measured, ratio);
-    this.#findings?.paint(context, picture);
-    paintRelations(context, picture);
-    paintSelected(context, picture);
-    paintGutter(context, picture, this.#texts);
+    const measured = this.#plot.paint(context, store, painting, room.ticks, ratio);
+    paintBarTexts(context, store, painting, this.#texts);
+    paintFlags(context, painting, measured, ratio);
+    this.#findings?.paint(context, painting);
+    paintRelations(context, painting);
+    paintSelected(context, painting);
+    paintGutter(context, painting, this.#texts);
     return this.#plot.drawn;
   }
 
@@ -370,8 +370,8 @@ export class TasksTrack implements Track {
 
   #refreshRows(): readonly Row[] {
     const { store, window, navigator } = this.context;
-    const frame = navigator.refresh();
-    this.#scene = frame === null ? null : sceneOf(store, window, frame, (...of) => this.#lanes.refresh(...of));
+    const time = navigator.refresh();
+    this.#scene = time === null ? null : sceneOf(store, window, time, (...of) => this.#lanes.refresh(...of));
     return this.#scene?.rows ?? [];
   }
 

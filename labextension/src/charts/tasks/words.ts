@@ -7,7 +7,7 @@ import { Coverage } from '../../store';
 import type { Group, PrefixProgress, Run, TaskStatus } from '../../wire';
 import type { Facts } from '../timeline/track';
 import { runName, runPlace } from '../ui/keeping';
-import type { TextTable } from '../ui/tables';
+import type { TextTable } from '../ui/text-table';
 import type { Found, FoundOpen, FoundTask, FoundWorker } from './find-task';
 import { countTouching } from './find-task';
 import type { PrefixSummary } from './legend';

@@ -66,9 +66,9 @@ const RANGE_STEPS = 50;
 /** The commands of tracks that tell what ran in the time that is selected. */
 export function rangeCommands({ axis, navigator }: { readonly axis: TimeAxis; readonly navigator: Navigator }): Command[] {
   const move = (edge: keyof Span, direction: 1 | -1): void => {
-    const { frame } = navigator;
-    if (frame !== null) {
-      const { bounds, span } = frame;
+    const { time } = navigator;
+    if (time !== null) {
+      const { bounds, span } = time;
       const range = axis.range ?? span;
       const stepS = widthS(span) / RANGE_STEPS;
       const toS = range[edge] + direction * stepS;
@@ -78,7 +78,7 @@ export function rangeCommands({ axis, navigator }: { readonly axis: TimeAxis; re
     }
   };
   return [
-    { keys: ['x', 'X'], shown: 'X', does: trans.__('select the time in sight: what ran there'), run: () => { axis.select(navigator.frame?.span ?? null); } },
+    { keys: ['x', 'X'], shown: 'X', does: trans.__('select the time in sight: what ran there'), run: () => { axis.select(navigator.time?.span ?? null); } },
     { keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('move the end of the selected time'), run: key => { move('stopS', key === 'ArrowLeft' ? -1 : 1); } },
     { keys: ['Shift+a', 'Shift+A', 'Shift+d', 'Shift+D'], shown: trans.__('Shift+A D'), does: trans.__('move its beginning'), run: key => { move('startS', /a/i.test(key) ? -1 : 1); } }
   ];

@@ -4,7 +4,7 @@ import { clamp, pxAt } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { Tick, ValueAxis } from '../../lib/ticks';
 import { timeTicks } from '../../lib/ticks';
-import type { PlotBox, TimeFrame } from './time';
+import type { PlotBox, ShownTime } from './time';
 
 /** A track's part of its canvas: labels left of the plot, the axis below it. */
 export interface Room extends PlotBox {
@@ -125,7 +125,7 @@ export class Brush {
   constructor(
     readonly context: CanvasRenderingContext2D,
     readonly room: Room,
-    readonly frame: TimeFrame,
+    readonly time: ShownTime,
     readonly theme: Theme,
     /** Device pixels per CSS pixel. */
     readonly ratio: number
@@ -137,7 +137,7 @@ export class Brush {
   }
 
   xAt(timeS: number): number {
-    return this.room.plotLeftPx + pxAt(this.frame.span, this.room.plotWidthPx, timeS);
+    return this.room.plotLeftPx + pxAt(this.time.span, this.room.plotWidthPx, timeS);
   }
 
   inside(plot: Plot, draw: () => void): void {
@@ -278,12 +278,12 @@ export class Brush {
 export const AXIS_PX = 26;
 
 export function paintTimeAxis(brush: Brush): void {
-  const { context, room, frame, theme } = brush;
+  const { context, room, time, theme } = brush;
   const { plotLeftPx: left, plotWidthPx: width, heightPx: top } = room;
   context.strokeStyle = theme.line;
   brush.line(left, top + 0.5, left + width, top + 0.5);
   const places = room.ticks.map(({ timeS, label }) => ({
-    px: pxAt(frame.span, width, timeS),
+    px: pxAt(time.span, width, timeS),
     labelPx: context.measureText(label).width,
     label
   }));
@@ -301,16 +301,16 @@ export function paintTimeAxis(brush: Brush): void {
 
 /** The present, and the time that is selected. */
 export function paintSpans(brush: Brush, range: Span | null, hasAxis: boolean): void {
-  const { context, room, frame, theme } = brush;
+  const { context, room, time, theme } = brush;
   const { plotLeftPx: left, plotWidthPx: width, heightPx: bottom } = room;
   context.fillStyle = context.strokeStyle = theme.accent;
-  const nowPx = pxAt(frame.span, width, frame.nowS);
-  if (frame.growing && nowPx >= 0 && nowPx <= width) {
+  const nowPx = pxAt(time.span, width, time.nowS);
+  if (time.growing && nowPx >= 0 && nowPx <= width) {
     const x = Math.round(left + nowPx) + 0.5;
     brush.line(x, 0, x, bottom);
   }
-  if (range !== null && range.startS < frame.span.stopS && range.stopS > frame.span.startS) {
-    const [from, to] = [range.startS, range.stopS].map(timeS => left + clamp(pxAt(frame.span, width, timeS), 0, width)) as [number, number];
+  if (range !== null && range.startS < time.span.stopS && range.stopS > time.span.startS) {
+    const [from, to] = [range.startS, range.stopS].map(timeS => left + clamp(pxAt(time.span, width, timeS), 0, width)) as [number, number];
     context.globalAlpha = 0.08;
     context.fillRect(from, 0, to - from, bottom);
     context.globalAlpha = 1;

@@ -9,8 +9,8 @@ import { Exporter, Notice, maySaveFiles, pictureOf } from '../ui/export';
 import type { Painted } from '../ui/frame-loop';
 import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
-import type { TextTable } from '../ui/tables';
-import { Table } from '../ui/tables';
+import type { TextTable } from '../ui/text-table';
+import { Table } from '../ui/text-table';
 import type { ToolbarSpec } from '../ui/toolbar';
 import { Toolbar } from '../ui/toolbar';
 import type { Command, TimeKeys } from './commands';
@@ -19,7 +19,7 @@ import type { Room } from './drawing';
 import { AXIS_PX, Brush, paintSpans, paintTimeAxis, roomOf, trackWidthPx } from './drawing';
 import type { Intents } from './gestures';
 import { listenToGestures } from './gestures';
-import type { TimeFrame } from './time';
+import type { ShownTime } from './time';
 import { Over, TipBox } from './tip';
 import type { MakeTrack, Part, SectionHost, Tip, Track } from './track';
 
@@ -48,7 +48,7 @@ export class Section implements Intents, TimeKeys {
   #part: Part = 'all';
   #unfolds = false;
   #nothing: string | null = '';
-  #frame: TimeFrame | null = null;
+  #time: ShownTime | null = null;
   #room: Room | null = null;
   #pointer: CanvasPoint | null = null;
   /** Whether the cursor was moved here, and by keys. */
@@ -139,11 +139,11 @@ export class Section implements Intents, TimeKeys {
   }
 
   /** Bring words up to date. */
-  update(frame: TimeFrame | null): void {
-    const said = this.track?.update(frame) ?? null;
-    const cleared = frame === null && this.timeline.axis.sinceRun !== null ? trans.__('cleared: waiting for the next compute') : null;
-    this.#frame = frame;
-    this.#nothing = cleared ?? (frame === null ? (said ?? '') : said);
+  update(time: ShownTime | null): void {
+    const said = this.track?.update(time) ?? null;
+    const cleared = time === null && this.timeline.axis.sinceRun !== null ? trans.__('cleared: waiting for the next compute') : null;
+    this.#time = time;
+    this.#nothing = cleared ?? (time === null ? (said ?? '') : said);
     if (this.#nothing !== null) {
       this.#tell(null, null);
     }
@@ -158,7 +158,7 @@ export class Section implements Intents, TimeKeys {
   }
 
   /** Draw what there is; the row of a track that is not in sight stays as it is. */
-  paint(frame: TimeFrame, leftPx: number, hasAxis: boolean): Painted {
+  paint(time: ShownTime, leftPx: number, hasAxis: boolean): Painted {
     const { track } = this;
     if (track === null || !this.isShown) {
       this.#tell(null, null);
@@ -172,7 +172,7 @@ export class Section implements Intents, TimeKeys {
     if (content.style.height !== whole) {
       content.style.height = whole;
     }
-    const room = roomOf({ widthPx: this.#widthPx, heightPx, leftPx, scrollPx: this.#scroll.scrollTop, span: frame.span, zeroS: frame.zeroS, isBrief });
+    const room = roomOf({ widthPx: this.#widthPx, heightPx, leftPx, scrollPx: this.#scroll.scrollTop, span: time.span, zeroS: time.zeroS, isBrief });
     const shown = `${room.heightPx + footPx}px`;
     if (this.#scroll.style.height !== shown) {
       this.#scroll.style.height = shown;
@@ -182,8 +182,8 @@ export class Section implements Intents, TimeKeys {
     if (before?.plotLeftPx !== room.plotLeftPx || before.heightPx !== room.heightPx || before.scrollPx !== room.scrollPx) {
       this.render();
     }
-    this.#point(track, frame, room);
-    return this.#draw(track, frame, room, hasAxis, footPx);
+    this.#point(track, time, room);
+    return this.#draw(track, time, room, hasAxis, footPx);
   }
 
   /** Bring elements up to date; cheap where nothing changed. */
@@ -306,14 +306,14 @@ export class Section implements Intents, TimeKeys {
   }
 
   #step(direction: 1 | -1 | null): void {
-    const { axis, navigator: { frame } } = this.timeline;
+    const { axis, navigator: { time } } = this.timeline;
     if (direction === null) {
       this.hover(null);
-    } else if (frame !== null) {
-      const { startS, stopS } = frame.span;
+    } else if (time !== null) {
+      const { startS, stopS } = time.span;
       const fromS = axis.cursorS ?? (direction > 0 ? startS : stopS);
       this.#keyed = true;
-      axis.point(clamp(fromS + (direction * widthS(frame.span)) / KEY_STEPS, startS, stopS));
+      axis.point(clamp(fromS + (direction * widthS(time.span)) / KEY_STEPS, startS, stopS));
     }
   }
 
@@ -377,12 +377,12 @@ export class Section implements Intents, TimeKeys {
   }
 
   #refreshTables(track: Track): void {
-    const frame = this.#frame;
-    if (!this.#tabled.isNew(frame?.growing, ...track.shown())) {
+    const time = this.#time;
+    if (!this.#tabled.isNew(time?.growing, ...track.shown())) {
       return;
     }
     const dueMs = this.#tableMs + TABLE_MS - performance.now();
-    if (dueMs > 0 && frame?.growing === true) {
+    if (dueMs > 0 && time?.growing === true) {
       this.#tabled.forget();
       this.#tableTimer ??= setTimeout(() => {
         this.#tableTimer = undefined;
@@ -395,19 +395,19 @@ export class Section implements Intents, TimeKeys {
       this.#tablesOf = tables;
       this.#tables = tables.map(table => <Table {...table} />);
     }
-    if (frame !== null) {
+    if (time !== null) {
       this.#tableMs = performance.now();
-      this.#description = track.description(frame);
+      this.#description = track.description(time);
     }
   }
 
   /** Find what is under the pointer, or at the cursor that keys move, and say it. */
-  #point(track: Track, frame: TimeFrame, room: Room): void {
+  #point(track: Track, time: ShownTime, room: Room): void {
     const { axis, navigator } = this.timeline;
-    const atCursor = axis.cursorS === null || this.isTimeless ? null : { xPx: room.plotLeftPx + pxAt(frame.span, room.plotWidthPx, axis.cursorS), yPx: 0 };
+    const atCursor = axis.cursorS === null || this.isTimeless ? null : { xPx: room.plotLeftPx + pxAt(time.span, room.plotWidthPx, axis.cursorS), yPx: 0 };
     const at = this.#keyed ? atCursor : this.#pointer;
     const timeS = this.#keyed ? axis.cursorS : at === null ? null : navigator.timeAt(at.xPx, room);
-    const tip = track.hit(this.#pointer, timeS, room, frame);
+    const tip = track.hit(this.#pointer, timeS, room, time);
     const cursor = this.#pointer !== null && !this.isTimeless && this.#isOnAxis(this.#pointer) ? 'col-resize' : (track.cursor?.() ?? '');
     if (this.#canvas.style.cursor !== cursor) {
       this.#canvas.style.cursor = cursor;
@@ -424,10 +424,10 @@ export class Section implements Intents, TimeKeys {
     }
   }
 
-  #draw(track: Track, frame: TimeFrame, room: Room, hasAxis: boolean, footPx: number): Painted {
+  #draw(track: Track, time: ShownTime, room: Room, hasAxis: boolean, footPx: number): Painted {
     const { theme, axis, store } = this.timeline;
     const ratio = pixelRatio();
-    const { span, nowS, growing } = frame;
+    const { span, nowS, growing } = time;
     const isOther = this.#drawn.isNew(
       ...track.shown(), store.version, span.startS, span.stopS, growing && nowS, room.widthPx, room.heightPx, room.plotLeftPx, room.scrollPx,
       hasAxis, ratio, theme, axis.pausedAtS, axis.range
@@ -440,7 +440,7 @@ export class Section implements Intents, TimeKeys {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = theme.paper;
     context.fillRect(0, 0, this.#canvas.width, this.#canvas.height);
-    const brush = new Brush(context, room, frame, theme, ratio);
+    const brush = new Brush(context, room, time, theme, ratio);
     const outcome = track.draw(brush);
     if (hasAxis) {
       paintTimeAxis(brush);

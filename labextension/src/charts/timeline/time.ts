@@ -22,7 +22,7 @@ export type View =
   | { readonly kind: 'follow'; readonly widthS: number | null }
   | { readonly kind: 'free'; readonly span: Span };
 
-export interface TimeFrame {
+export interface ShownTime {
   /** All there is. */
   readonly bounds: Span;
   readonly span: Span;
@@ -42,7 +42,7 @@ export interface TimeFrame {
  *
  * @param pausedAtS shows it as of then, in seconds after the recorder's zero; null: as of now
  */
-export function timeFrame(store: TaskStore, window: RunWindow, view: View, pausedAtS: number | null = null): TimeFrame | null {
+export function shownTime(store: TaskStore, window: RunWindow, view: View, pausedAtS: number | null = null): ShownTime | null {
   const runs = store.tables.runsIn(window).flatMap(run => asOf(run, pausedAtS));
   if (runs.length === 0) {
     return null;
@@ -316,14 +316,14 @@ const MIN_FOLLOW_S = 1e-3;
 
 export class Navigator {
   /** What was shown last. */
-  frame: TimeFrame | null = null;
+  time: ShownTime | null = null;
 
   /**
-   * @param frameOf works out what a view shows now
+   * @param timeOf works out what a view shows now
    * @param chosen is called when a gesture changed the view
    */
   constructor(
-    private readonly frameOf: (view: View) => TimeFrame | null,
+    private readonly timeOf: (view: View) => ShownTime | null,
     private readonly axis: TimeAxis,
     private readonly chosen: (view: View) => void
   ) {}
@@ -333,67 +333,67 @@ export class Navigator {
   }
 
   /** Work out what is shown now. */
-  refresh(): TimeFrame | null {
-    this.frame = this.frameOf(this.axis.view);
-    return this.frame;
+  refresh(): ShownTime | null {
+    this.time = this.timeOf(this.axis.view);
+    return this.time;
   }
 
   /** Scale around a place of the canvas; null: its middle, or the present while it is followed. */
   zoom(factor: number, atPx: number | null, box: PlotBox): void {
-    const { frame } = this;
-    if (frame === null) {
+    const { time } = this;
+    if (time === null) {
       return;
     }
     if (this.following && atPx === null) {
-      const width = clamp(widthS(frame.span) * factor, MIN_FOLLOW_S, widthS(frame.bounds));
+      const width = clamp(widthS(time.span) * factor, MIN_FOLLOW_S, widthS(time.bounds));
       this.#choose({ kind: 'follow', widthS: width });
       return;
     }
     const px = atPx === null ? box.plotWidthPx / 2 : clamp(atPx - box.plotLeftPx, 0, box.plotWidthPx);
-    const aroundS = timeAt(frame.span, box.plotWidthPx, px);
-    this.#chooseSpan(zoom(frame.span, factor, aroundS, frame.bounds), frame);
+    const aroundS = timeAt(time.span, box.plotWidthPx, px);
+    this.#chooseSpan(zoom(time.span, factor, aroundS, time.bounds), time);
   }
 
   /** Move by pixels, to the right where positive. */
   pan(px: number, box: PlotBox): void {
-    const { frame } = this;
-    if (frame !== null) {
-      const deltaS = (px / box.plotWidthPx) * widthS(frame.span);
-      this.#chooseSpan(pan(frame.span, deltaS, frame.bounds), frame);
+    const { time } = this;
+    if (time !== null) {
+      const deltaS = (px / box.plotWidthPx) * widthS(time.span);
+      this.#chooseSpan(pan(time.span, deltaS, time.bounds), time);
     }
   }
 
   /** The time at a place of the canvas; null outside of the plot. */
   timeAt(xPx: number, { plotLeftPx, plotWidthPx }: PlotBox): number | null {
     const px = xPx - plotLeftPx;
-    return this.frame !== null && px >= 0 && px <= plotWidthPx ? timeAt(this.frame.span, plotWidthPx, px) : null;
+    return this.time !== null && px >= 0 && px <= plotWidthPx ? timeAt(this.time.span, plotWidthPx, px) : null;
   }
 
   /** The span between two places of the canvas; null while nothing is shown. */
   spanOf([leftPx, rightPx]: readonly [number, number], box: PlotBox): Span | null {
-    const { frame } = this;
-    if (frame === null) {
+    const { time } = this;
+    if (time === null) {
       return null;
     }
     const [startS, stopS] = [leftPx, rightPx].map(px =>
-      timeAt(frame.span, box.plotWidthPx, clamp(px - box.plotLeftPx, 0, box.plotWidthPx))
+      timeAt(time.span, box.plotWidthPx, clamp(px - box.plotLeftPx, 0, box.plotWidthPx))
     ) as [number, number];
     return { startS, stopS };
   }
 
   /** Show a span, as far as there is something; too short a one is widened. */
   show({ startS, stopS }: Span): void {
-    const { frame } = this;
-    if (frame !== null) {
-      const width = clamp(stopS - startS, MIN_SPAN_S, widthS(frame.bounds));
+    const { time } = this;
+    if (time !== null) {
+      const width = clamp(stopS - startS, MIN_SPAN_S, widthS(time.bounds));
       const middleS = (startS + stopS) / 2;
-      this.#chooseSpan(within({ startS: middleS - width / 2, stopS: middleS + width / 2 }, frame.bounds), frame);
+      this.#chooseSpan(within({ startS: middleS - width / 2, stopS: middleS + width / 2 }, time.bounds), time);
     }
   }
 
   /** Move, at the same scale, so that a span is in sight. */
   reveal({ startS, stopS }: Span): void {
-    const span = this.frame?.span;
+    const span = this.time?.span;
     if (span !== undefined && (startS < span.startS || stopS > span.stopS)) {
       const width = Math.max(widthS(span), (stopS - startS) * 1.2);
       const middleS = (startS + stopS) / 2;
@@ -425,14 +425,14 @@ export class Navigator {
     }
   }
 
-  #chooseSpan(span: Span, { bounds }: TimeFrame): void {
+  #chooseSpan(span: Span, { bounds }: ShownTime): void {
     // All of it stays all of it when more comes; but what is over is not left for what runs now.
-    const isAll = span === bounds && this.frameOf({ kind: 'fit' })?.bounds.startS === bounds.startS;
+    const isAll = span === bounds && this.timeOf({ kind: 'fit' })?.bounds.startS === bounds.startS;
     this.#choose(isAll ? { kind: 'fit' } : { kind: 'free', span });
   }
 
   #frozen(): View {
-    return this.frame === null ? { kind: 'fit' } : { kind: 'free', span: this.frame.span };
+    return this.time === null ? { kind: 'fit' } : { kind: 'free', span: this.time.span };
   }
 
   /** The next gesture starts from here, even if no frame was painted in between. */

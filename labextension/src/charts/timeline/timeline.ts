@@ -14,7 +14,7 @@ import { TOOLBAR_CSS } from '../ui/toolbar';
 import { Section } from './section';
 import { TIMELINE_CSS } from './style';
 import type { Shows, View } from './time';
-import { Navigator, ShownWindow, TimeAxis, timeFrame } from './time';
+import { Navigator, ShownWindow, TimeAxis, shownTime } from './time';
 import type { MakeTrack, SectionHost } from './track';
 
 export interface TimelineOptions {
@@ -102,7 +102,7 @@ export class Timeline implements TimelineChart, SectionHost {
     this.navigator = new Navigator(
       view => {
         this.window.refresh(view);
-        return timeFrame(store, this.window, view, this.axis.pausedAtS);
+        return shownTime(store, this.window, view, this.axis.pausedAtS);
       },
       this.axis,
       view => { this.#report.view(view); }
@@ -229,14 +229,14 @@ export class Timeline implements TimelineChart, SectionHost {
   }
 
   #paint(): Painted {
-    const frame = this.navigator.refresh();
-    this.#sections.forEach(section => { section.update(frame); });
+    const time = this.navigator.refresh();
+    this.#sections.forEach(section => { section.update(time); });
     this.#divide();
     const shown = this.#sections.filter(section => section.isShown);
     const leftPx = this.axis.reserve(this, Math.max(0, ...shown.map(section => section.gutterPx)));
     const timed = shown.filter(section => !section.isTimeless);
-    const outcomes = frame === null ? [] : this.#sections.map(section => section.paint(frame, section.isTimeless ? SIDE_PX : leftPx, section === timed[0] || section === timed.at(-1)));
-    if (frame?.growing === true && !this.#still) {
+    const outcomes = time === null ? [] : this.#sections.map(section => section.paint(time, section.isTimeless ? SIDE_PX : leftPx, section === timed[0] || section === timed.at(-1)));
+    if (time?.growing === true && !this.#still) {
       return shown.length === 0 ? 'still' : 'growing';
     }
     return outcomes.includes('unfinished') ? 'unfinished' : outcomes.includes('approximate') ? 'approximate' : 'still';

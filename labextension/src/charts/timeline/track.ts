@@ -12,10 +12,10 @@ import type { CanvasPoint } from '../ui/dom';
 import type { Exporter, LegendEntry } from '../ui/export';
 import type { Keeping } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
-import type { TextTable } from '../ui/tables';
+import type { TextTable } from '../ui/text-table';
 import type { Command } from './commands';
 import type { Box, Brush, Room } from './drawing';
-import type { Navigator, ShownWindow, TimeAxis, TimeFrame } from './time';
+import type { Navigator, ShownWindow, TimeAxis, ShownTime } from './time';
 
 /** What is said of a place, beside it: facts of one thing, or what there is at a time, a line each. */
 export type Tip =
@@ -46,7 +46,7 @@ export interface Track {
   readonly inBrief?: Exclude<Part, 'none'>;
 
   /** Bring everything up to date with the store; returns what to say where there is nothing to draw, else null. */
-  update(frame: TimeFrame | null): string | null;
+  update(time: ShownTime | null): string | null;
   /** What its words, tables and elements are made of, after `update`: they are made anew where any of it is another. */
   shown(): readonly unknown[];
 
@@ -57,12 +57,12 @@ export interface Track {
   /** Draw onto an empty canvas; the time axis and the cursor are the timeline's. */
   draw(brush: Brush): Drawn;
   /** What there is at a point; null: the pointer is elsewhere, or on nothing. Changes nothing that is drawn. */
-  hit(point: CanvasPoint | null, timeS: number | null, room: Room, frame: TimeFrame): Tip | null;
+  hit(point: CanvasPoint | null, timeS: number | null, room: Room, time: ShownTime): Tip | null;
 
   /** In a line, for a picture of it. */
   title(): string;
   /** In a sentence, for those who do not see it. */
-  description(frame: TimeFrame): string;
+  description(time: ShownTime): string;
   legend(): readonly LegendEntry[];
   /** The same as tables; the same array while they are the same, where they take long to make. */
   tables(): readonly TextTable[];

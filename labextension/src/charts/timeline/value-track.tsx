@@ -15,11 +15,11 @@ import type { LegendEntry } from '../ui/export';
 import type { LegendItem } from '../ui/legend';
 import { Legend } from '../ui/legend';
 import type { ComponentChildren } from '../ui/render';
-import type { TextTable } from '../ui/tables';
+import type { TextTable } from '../ui/text-table';
 import type { Command } from './commands';
 import type { Brush, Plot, PlotSpec } from './drawing';
 import { gutterPx, layoutPlots, yAt } from './drawing';
-import type { TimeFrame } from './time';
+import type { ShownTime } from './time';
 import type { Drawn, Tip, Track, TrackContext } from './track';
 
 /** One sample is no history: the gauges say all of it. */
@@ -139,18 +139,18 @@ export abstract class ValueTrack implements Track {
   /** What the values are worked out of, besides the computes. */
   protected abstract sources(): readonly unknown[];
   /** Work them out; where there are none, say why. */
-  protected abstract read(frame: TimeFrame): Values | string;
+  protected abstract read(time: ShownTime): Values | string;
 
-  update(frame: TimeFrame | null): string | null {
-    if (frame === null) {
+  update(time: ShownTime | null): string | null {
+    if (time === null) {
       this.#forget();
       return trans.__('waiting for the first compute');
     }
     // While time is paused, numbers that were there before stand, unless the person wants others.
-    if (!(frame.paused && this.#values !== null) && this.#seen.isNew(...this.sources(), frame.growing, this.context.window.id)) {
-      this.zeroS = frame.zeroS;
-      this.growing = frame.growing;
-      const values = this.read(frame);
+    if (!(time.paused && this.#values !== null) && this.#seen.isNew(...this.sources(), time.growing, this.context.window.id)) {
+      this.zeroS = time.zeroS;
+      this.growing = time.growing;
+      const values = this.read(time);
       [this.#values, this.#nothing] = typeof values === 'string' ? [null, values] : [values, null];
     }
     return this.#nothing;
@@ -399,7 +399,7 @@ function drawLine(brush: Brush, plot: Plot, samples: Samples, line: Line): void 
 }
 
 /** The samples in sight, and one more on each side; those that came while time is paused are not shown. */
-function inSight({ frame: { span, nowS, paused } }: Brush, { timeS, range: [first, last] }: Samples): [from: number, to: number] {
+function inSight({ time: { span, nowS, paused } }: Brush, { timeS, range: [first, last] }: Samples): [from: number, to: number] {
   const end = paused ? Math.min(upperBound(timeS, last, nowS), last) : last;
   return [Math.max(lowerBound(timeS, last, span.startS) - 1, first), Math.min(upperBound(timeS, last, span.stopS) + 1, end)];
 }

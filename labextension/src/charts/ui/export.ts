@@ -2,8 +2,8 @@
 import { formatCount, printable } from '../../lib/format';
 import type { Theme } from '../../lib/theme';
 import { trans } from '../../lib/translate';
-import type { TextTable } from './tables';
-import { tabSeparated } from './tables';
+import type { TextTable } from './text-table';
+import { tabSeparated } from './text-table';
 
 const SHOWN_MS = 6_000;
 /** Of a path, or of why something could not be done. */

@@ -6,7 +6,7 @@ import { trans } from '../../lib/translate';
 import type { Measure } from '../../store';
 import { LatestMoments } from '../../store';
 import type { Brush } from '../timeline/drawing';
-import type { TimeFrame } from '../timeline/time';
+import type { ShownTime } from '../timeline/time';
 import type { TrackContext } from '../timeline/track';
 import type { ValuePlot, Values } from '../timeline/value-track';
 import { ValueTrack, joined } from '../timeline/value-track';
@@ -39,7 +39,7 @@ export class CacheTrack extends ValueTrack {
     return [this.context.store.version];
   }
 
-  protected read({ growing }: TimeFrame): Values | string {
+  protected read({ growing }: ShownTime): Values | string {
     const { store, window } = this.context;
     const metric = metricName(store, window);
     const wanted = this.chosen ?? 'metric';
@@ -121,7 +121,7 @@ export class CacheTrack extends ValueTrack {
   }
 
   /** The stack in sight; a cursor that moves over it does not make it another. */
-  #stackOf({ room, ratio, frame: { span, nowS } }: Brush, measure: Measure): Stack {
+  #stackOf({ room, ratio, time: { span, nowS } }: Brush, measure: Measure): Stack {
     const { store, window } = this.context;
     const columns = Math.max(Math.round(room.plotWidthPx * ratio), 1);
     if (this.#drawn.isNew(store.version, measure, window.id, span.startS, span.stopS, columns, nowS) || this.#stack === null) {

@@ -3,7 +3,7 @@ import { formatBytes, formatCount, formatDuration, formatPercent } from '../../l
 import { upperBound } from '../../lib/search';
 import { valueAxis } from '../../lib/ticks';
 import { trans } from '../../lib/translate';
-import type { TimeFrame } from '../timeline/time';
+import type { ShownTime } from '../timeline/time';
 import type { Samples, Values } from '../timeline/value-track';
 import { ValueTrack, bytesAxis, quantityOf, sampleSpan } from '../timeline/value-track';
 
@@ -23,7 +23,7 @@ export class ResourcesTrack extends ValueTrack {
     return [resources.version, resources.nCores, resources.limitBytes, startS, stopS];
   }
 
-  protected read({ growing }: TimeFrame): Values | string {
+  protected read({ growing }: ShownTime): Values | string {
     const { store: { resources, tables }, window } = this.context;
     const range = resources.within(sampleSpan(tables, window));
     if (range[0] >= range[1]) {

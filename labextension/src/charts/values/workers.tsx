@@ -90,7 +90,7 @@ export class WorkersTrack extends ValueTrack {
         ...(tick?.peak ? [{ paint, title: tick.name, axis: valueAxis(Math.max(tick.peak.value, MEANT_TICK_S * 5), 2, formatDuration), heightPx: 40, lines: [line(tick)], format: formatDuration }] : [])
       ],
       readings: (at, i) => [
-        ...lifeAt(told, at, this.context.navigator.frame?.span ?? span, this.zeroS),
+        ...lifeAt(told, at, this.context.navigator.time?.span ?? span, this.zeroS),
         ...(this.#worker === null && i >= 0 ? [trans._n('%2 worker', '%2 workers', nWorkers[i] as number, formatCount(nWorkers[i] as number))] : [])
       ],
       head: this.#picker(cluster.workers.workers),

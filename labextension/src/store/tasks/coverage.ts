@@ -42,7 +42,7 @@ export interface CoverageQuery {
   /** More than any number of a prefix. */
   readonly nPrefixes: number;
   readonly runs: RunRange;
-  readonly sight: PrefixFilter;
+  readonly filter: PrefixFilter;
   /** The present: how far tasks in flight have come. */
   readonly nowS: number;
   /** Where time is held: what came later does not count; infinite: nowhere. */
@@ -93,22 +93,22 @@ export class Coverage implements CoverageColumns {
   }
 
   /** Measure some lanes together, from column `first` up to `last`; the other columns stay. */
-  measure(lanes: readonly LaneInSight[], look: CoverageQuery, first = 0, last = look.columns): void {
-    const { columns, span, nPrefixes } = look;
+  measure(lanes: readonly LaneInSight[], query: CoverageQuery, first = 0, last = query.columns): void {
+    const { columns, span, nPrefixes } = query;
     this.resize(columns);
     this.amounts.resize(last - first, nPrefixes);
     const { stride } = this.amounts;
     const scale = columns / widthS(span);
     const own = lanes.length > 1 ? new Float32Array(stride) : null;
     for (let from = first; from < last; from += stride) {
-      this.#measurePart(lanes, { look, scale, from, to: Math.min(from + stride, last) }, own);
+      this.#measurePart(lanes, { query, scale, from, to: Math.min(from + stride, last) }, own);
     }
   }
 
   /** @param own room for one of several lanes */
   #measurePart(lanes: readonly LaneInSight[], part: Stretch, own: Float32Array | null): void {
     const { amounts } = this;
-    const { look: { sight }, from, to } = part;
+    const { query: { filter }, from, to } = part;
     this.clear(from, to);
     amounts.begin();
     const sum = this.cover.subarray(from, to);
@@ -127,7 +127,7 @@ export class Coverage implements CoverageColumns {
     for (let c = from; c < to; c += 1) {
       if (this.prefix[c] !== NO_PREFIX) {
         this.#mark(c, MARK.any);
-        this.focus[c] = sight.focus < 0 ? 0 : amounts.get(c - from, sight.focus);
+        this.focus[c] = filter.focus < 0 ? 0 : amounts.get(c - from, filter.focus);
       }
     }
     if (own !== null) {
@@ -136,11 +136,11 @@ export class Coverage implements CoverageColumns {
   }
 
   /** Add what is in flight, where nothing else ran. */
-  #addOpen(open: readonly OpenTask[], { look, scale, from, to }: Stretch, cover: Float32Array): void {
-    const { span, nowS, sight } = look;
+  #addOpen(open: readonly OpenTask[], { query, scale, from, to }: Stretch, cover: Float32Array): void {
+    const { span, nowS, filter } = query;
     for (const { startS, prefix } of open) {
       const x0 = Math.max((startS - span.startS) * scale, from);
-      const x1 = sight.hidden?.[prefix] === 1 ? 0 : Math.min((nowS - span.startS) * scale, to);
+      const x1 = filter.hidden?.[prefix] === 1 ? 0 : Math.min((nowS - span.startS) * scale, to);
       for (let c = x0 | 0; c < x1; c += 1) {
         const covered = cover[c - from] as number;
         const free = Math.min(Math.min(x1, c + 1) - Math.max(x0, c), 1 - covered);
@@ -154,10 +154,10 @@ export class Coverage implements CoverageColumns {
   }
 
   /** Mark and weigh what failed; few tasks do, so they are gone through on their own. */
-  #addBad(tasks: LaneTasks, { look, scale, from, to }: Stretch): void {
-    const { span, untilS } = look;
+  #addBad(tasks: LaneTasks, { query, scale, from, to }: Stretch): void {
+    const { span, untilS } = query;
     for (const i of tasks.failedIn({ startS: span.startS + from / scale, stopS: Math.min(span.startS + to / scale, untilS) })) {
-      if (isCounted(tasks, i, look)) {
+      if (isCounted(tasks, i, query)) {
         const x0 = Math.max(((tasks.startS[i] as number) - span.startS) * scale, from);
         const x1 = Math.min((Math.min(tasks.stopS[i] as number, untilS) - span.startS) * scale, to);
         const last = Math.min(Math.max(Math.ceil(x1) - 1, x0 | 0), to - 1);
@@ -195,7 +195,7 @@ function move(from: Float32Array, to: Float32Array): void {
 
 /** Some columns of what is looked at. */
 interface Stretch {
-  readonly look: CoverageQuery;
+  readonly query: CoverageQuery;
   /** Columns in a second. */
   readonly scale: number;
   /** The first column, and the one after the last. */
@@ -213,15 +213,15 @@ const EDGE_COLUMNS = 4;
  * nothing is covered a second time.
  */
 function sweep(lane: LaneTasks, stretch: Stretch, cover: Float32Array, amounts: Amounts, marks: Uint8Array): void {
-  const { look, scale, from, to } = stretch;
+  const { query, scale, from, to } = stretch;
   const { startS, stopS, prefix, blocks } = lane;
-  const originS = look.span.startS;
-  const endS = Math.min(originS + to / scale, look.untilS);
-  const end = Math.min((look.untilS - originS) * scale, to);
+  const originS = query.span.startS;
+  const endS = Math.min(originS + to / scale, query.untilS);
+  const end = Math.min((query.untilS - originS) * scale, to);
   const trace = TRACE_S * scale;
-  const all = look.runs === null && look.sight.hidden === null;
+  const all = query.runs === null && query.filter.hidden === null;
   const first = lane.firstReaching(originS + from / scale);
-  const last = lane.firstStarting(to === look.columns ? Math.min(look.span.stopS, look.untilS) : endS);
+  const last = lane.firstStarting(to === query.columns ? Math.min(query.span.stopS, query.untilS) : endS);
   let reach = from;
   for (let i = first; i < last; ) {
     if ((i & 7) === 0) {
@@ -234,7 +234,7 @@ function sweep(lane: LaneTasks, stretch: Stretch, cover: Float32Array, amounts: 
         if (b << bits === i && (b + 1) << bits <= last && b < of.n) {
           const x0 = ((of.startS[b] as number) - originS) * scale;
           const x1 = ((of.stopS[b] as number) - originS) * scale;
-          if (x0 >= reach && x0 < to && x1 <= end && x1 <= (x0 | 0) + 1 && (all || isWhole(of, b, look))) {
+          if (x0 >= reach && x0 < to && x1 <= end && x1 <= (x0 | 0) + 1 && (all || isWhole(of, b, query))) {
             const column = (x0 | 0) - from;
             for (let k = of.entry[b] as number; k < (of.entry[b + 1] as number); k += 1) {
               const amount = (of.seconds[k] as number) * scale;
@@ -251,7 +251,7 @@ function sweep(lane: LaneTasks, stretch: Stretch, cover: Float32Array, amounts: 
         continue;
       }
     }
-    if (all || isCounted(lane, i, look)) {
+    if (all || isCounted(lane, i, query)) {
       const begin = ((startS[i] as number) - originS) * scale;
       const stop = ((stopS[i] as number) - originS) * scale;
       const x0 = begin > from ? begin : from;
@@ -290,12 +290,12 @@ function sweep(lane: LaneTasks, stretch: Stretch, cover: Float32Array, amounts: 
 }
 
 /** Whether a task counts at all. */
-function isCounted({ run, prefix }: LaneTasks, i: number, { runs, sight: { hidden } }: CoverageQuery): boolean {
+function isCounted({ run, prefix }: LaneTasks, i: number, { runs, filter: { hidden } }: CoverageQuery): boolean {
   return (runs === null || ((run[i] as number) >= runs[0] && (run[i] as number) <= runs[1])) && hidden?.[prefix[i] as number] !== 1;
 }
 
 /** Whether all tasks of a block count. */
-function isWhole({ run, entry, prefix }: BlockLevel, b: number, { runs, sight: { hidden } }: CoverageQuery): boolean {
+function isWhole({ run, entry, prefix }: BlockLevel, b: number, { runs, filter: { hidden } }: CoverageQuery): boolean {
   if (runs !== null && ((run[b] as number) < runs[0] || (run[b] as number) > runs[1])) {
     return false;
   }

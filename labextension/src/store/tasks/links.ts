@@ -3,7 +3,7 @@ import type { LinkRows } from '../../wire';
 import type { TaskRef } from './selection';
 
 /** The other end of a dependency; `place` null: it has not ended, is not held or is data. */
-export interface Link {
+export interface LinkEnd {
   readonly key: string;
   readonly place: TaskRef | null;
 }
@@ -16,9 +16,9 @@ export type Links =
   | {
       readonly kind: 'known';
       /** In the graph's order; cut where there are too many to show. */
-      readonly dependencies: readonly Link[];
+      readonly dependencies: readonly LinkEnd[];
       readonly nDependencies: number;
-      readonly dependents: readonly Link[];
+      readonly dependents: readonly LinkEnd[];
       readonly nDependents: number;
     };
 
@@ -99,7 +99,7 @@ export class LinkTable {
     }
     const ends = [...rows.dependencies, ...rows.dependents];
     const places = this.around.placesOf(ends.flatMap(end => end.row ?? []));
-    const linkOf = ({ row, key }: LinkRows['dependents'][number]): Link => ({
+    const linkOf = ({ row, key }: LinkRows['dependents'][number]): LinkEnd => ({
       key, place: row === null ? null : (places.get(row) ?? null)
     });
     const links: Links = {

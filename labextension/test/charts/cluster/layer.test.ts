@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
 import { KIND_STYLES, paintStrip } from '../../../src/charts/cluster/kinds';
 import { mountTracks } from '../../../src/charts/tracks';
-import type { Picture, Scene } from '../../../src/charts/tasks/scene';
+import type { Painting, Scene } from '../../../src/charts/tasks/scene';
 import { layoutLanes } from '../../../src/charts/tasks/scene';
 import type { CoverageColumns } from '../../../src/store';
 import { ClusterStore, TaskStore } from '../../../src/store';
@@ -157,9 +157,9 @@ it('hides with a prefix what was done for its tasks', async () => {
   hidden[store.tables.prefixId('add')] = 1;
   const shown = [null, hidden, null].map(prefixes => {
     const pixels = new Uint32Array(300 * 40).fill(BELOW);
-    const theme = { dark: false, lane: '#ffffff' } as Partial<Picture['theme']> as Picture['theme'];
-    const picture = { layout, scene, theme, filter: { hidden: prefixes, focus: -1 } } as Partial<Picture> as Picture;
-    layer?.draw(pixels, 300, picture, 1);
+    const theme = { dark: false, lane: '#ffffff' } as Partial<Painting['theme']> as Painting['theme'];
+    const painting = { layout, scene, theme, filter: { hidden: prefixes, focus: -1 } } as Partial<Painting> as Painting;
+    layer?.draw(pixels, 300, painting, 1);
     const found = layer?.hit(scene, layout, { xPx: 290, yPx: 24 }, true) ?? null;
     return [pixels.some(pixel => pixel !== BELOW), found !== null];
   });
@@ -192,10 +192,10 @@ it('marks what happened to a worker in the rows of its lanes, and says it there'
   const scene = { span: { startS: 0, stopS: 3 }, zeroS: 0, runs: null, lanes: [], nowS: 3, paused: false } as Partial<Scene> as Scene;
   const rows = [{ kind: 'worker', worker: own, label: 'worker a', lanes: [0, 1], collapsed: false }, { kind: 'lane', id: 0, label: 'thread 1', inset: true }] as const;
   const layout = layoutLanes(rows, { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
-  const theme = { dark: false, lane: '#ffffff', error: '#d60000', ink: '#102030' } as Partial<Picture['theme']> as Picture['theme'];
-  const picture = { layout, scene, theme, filter: { hidden: null, focus: -1 } } as Partial<Picture> as Picture;
+  const theme = { dark: false, lane: '#ffffff', error: '#d60000', ink: '#102030' } as Partial<Painting['theme']> as Painting['theme'];
+  const painting = { layout, scene, theme, filter: { hidden: null, focus: -1 } } as Partial<Painting> as Painting;
   const pixels = new Uint32Array(300 * 20).fill(BELOW);
-  layer?.draw(pixels, 300, picture, 1);
+  layer?.draw(pixels, 300, painting, 1);
   const row = [...pixels.subarray(300, 600)];
   expect(row.flatMap((pixel, x) => (pixel === BELOW ? [] : [[x, pixel.toString(16)]]))).toEqual([
     [24, 'ff0000d6'], [25, 'ff0000d6'], [49, 'ff302010'], [50, 'ff302010']

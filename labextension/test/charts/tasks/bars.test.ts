@@ -66,7 +66,7 @@ describe('bars', () => {
 
 it('a prefix in focus keeps its colour by its own part, all others take one shade', () => {
   const bars = ([[0, 0.5, 1], [0.5, 1, 2], [1, 2, 2], [2, 3, 1]] as const).map(([start, stop, prefix]) => ({ start, stop, prefix }));
-  const coverage = measured([laneOf(bars)], lookAt(4, { sight: { hidden: null, focus: 1 } }));
+  const coverage = measured([laneOf(bars)], lookAt(4, { filter: { hidden: null, focus: 1 } }));
   const pixels = new Uint32Array(4);
   paintBars(pixels, 4, { top: 0, height: 1, ratio: 1 }, coverage, { ...COLOURS, focus: 1 });
   const half = pack([200 - 0.5 * 80 - 0.5 * 190, 200 - 0.5 * 80 - 0.5 * 200, 200 - 0.5 * 80 - 0.5 * 100].map(Math.round) as [number, number, number]);

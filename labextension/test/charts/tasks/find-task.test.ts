@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { countTouching, findTask, hitTask } from '../../../src/charts/tasks/find-task';
 import { layoutLanes, sceneOf } from '../../../src/charts/tasks/scene';
 import { Folding, LaneList } from '../../../src/charts/tasks/rows';
-import { timeFrame } from '../../../src/charts/timeline/time';
+import { shownTime } from '../../../src/charts/timeline/time';
 import { ALL_RUNS, LaneTasks, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { smallRun } from '../small-batch';
@@ -54,7 +54,7 @@ describe('a place of the canvas', () => {
     const folding = new Folding();
     folding.setAll(collapsed);
     const lanes = new LaneList(store, folding);
-    const scene = sceneOf(store, ALL_RUNS, timeFrame(store, ALL_RUNS, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
+    const scene = sceneOf(store, ALL_RUNS, shownTime(store, ALL_RUNS, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
     const layout = layoutLanes(scene.rows, { plotLeftPx: 68, plotWidthPx: 1020, scrollPx: 0 });
     return (timeS, yPx) => findTask(store, scene, layout, { xPx: layout.plotLeftPx + (timeS / 10.2) * layout.plotWidthPx, yPx }, ALL);
   }

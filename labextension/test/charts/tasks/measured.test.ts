@@ -30,8 +30,8 @@ class Bench {
   }
   /** The same by rows that know nothing, and whose clock stands still: a busy machine must not make them late. */
   anew(startS: number, stopS: number, more: Partial<CoverageQuery> = {}): number[][] {
-    const look = lookAt(20, { span: { startS, stopS }, ...more });
-    return columnsOf(new MeasuredRows(() => 0).measure(this.store, { open: this.open as never }, ROWS, look));
+    const query = lookAt(20, { span: { startS, stopS }, ...more });
+    return columnsOf(new MeasuredRows(() => 0).measure(this.store, { open: this.open as never }, ROWS, query));
   }
 }
 
@@ -52,8 +52,8 @@ describe('rows that are measured in time', () => {
     go(1, 21);
     go(1.3, 21.3);
     go(1.3, 15);
-    go(1.3, 15, { sight: { hidden: null, focus: 1 } });
-    go(1.3, 15, { sight: { hidden: Uint8Array.of(0, 1, 0), focus: -1 } });
+    go(1.3, 15, { filter: { hidden: null, focus: 1 } });
+    go(1.3, 15, { filter: { hidden: Uint8Array.of(0, 1, 0), focus: -1 } });
     go(50, 70);
     bench.open = new Map([[0, [{ startS: 60, prefix: 2 }]]]);
     go(50, 70, { nowS: 63 });
@@ -77,7 +77,7 @@ describe('rows that together take longer than a frame of a gesture may', () => {
     expect(bench.rows.isApproximate).toBe(false);
   });
 
-  it('are exact where a person moved by whole columns, and beyond what was in sight', () => {
+  it('are exact where a person moved by whole columns, and beyond what was in filter', () => {
     const bench = new Bench(5);
     bench.measure(0, 20);
     expect(bench.measure(5, 25)).toEqual(bench.anew(5, 25));
@@ -104,7 +104,7 @@ describe('rows that together take longer than a frame of a gesture may', () => {
 describe('rows that take longer than a frame each', () => {
   it('are measured one in each frame, and until then show what was measured before', () => {
     const bench = new Bench(50);
-    const focused = { sight: { hidden: null, focus: 1 } };
+    const focused = { filter: { hidden: null, focus: 1 } };
     const nothing = (columns: number): number[] => [...Array<number>(3 * columns).fill(0), ...Array<number>(columns).fill(65_535), ...Array<number>(columns).fill(0)];
     const [lane, worker] = bench.anew(0, 20);
     const [laneFocused, workerFocused] = bench.anew(0, 20, focused);

@@ -7,7 +7,7 @@ import { Folding, LaneList } from '../../../src/charts/tasks/rows';
 import { findingsOf } from '../../../src/charts/tasks/why/findings';
 import type { Scene } from '../../../src/charts/tasks/scene';
 import { sceneOf } from '../../../src/charts/tasks/scene';
-import { timeFrame } from '../../../src/charts/timeline/time';
+import { shownTime } from '../../../src/charts/timeline/time';
 import type { TracksOptions } from '../../../src/charts/tracks';
 import { mountTracks } from '../../../src/charts/tracks';
 import type { Span } from '../../../src/lib/span';
@@ -48,7 +48,7 @@ function storeOf(rows: readonly Row[], batch: Partial<SmallBatch>): TaskStore {
 
 function sceneIn(store: TaskStore): Scene {
   const lanes = new LaneList(store, new Folding());
-  return sceneOf(store, ALL_RUNS, timeFrame(store, ALL_RUNS, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
+  return sceneOf(store, ALL_RUNS, shownTime(store, ALL_RUNS, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
 }
 
 function numbersIn(store: TaskStore, range: Span, path: KnownPath, window: RunWindow = ALL_RUNS, scene = sceneIn(store)): RangeNumbers | null {
@@ -100,7 +100,7 @@ describe('the numbers of a range', () => {
     const store = storeOf([...ROWS, { start: 2, stop: 3, run: 1, ...INC }], { ...OVER, runs: [...(OVER.runs ?? []), smallRun({ run: 1, startS: 2, stopS: 3, status: 'finished' })] });
     const window = { firstRun: 1, lastRun: 1 };
     const lanes = new LaneList(store, new Folding());
-    const scene = sceneOf(store, window, timeFrame(store, window, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
+    const scene = sceneOf(store, window, shownTime(store, window, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
     const found = numbersIn(store, { startS: 0, stopS: 10 }, UNKNOWN, window, scene);
     expect([found?.span, found?.types, found?.nLanes, found?.busyS, found?.idleS]).toEqual([{ startS: 2, stopS: 3 }, [{ prefix: 'inc', n: 1, seconds: 1 }], 1, 1, 0]);
   });

@@ -8,9 +8,9 @@ import { Folding, LaneList } from '../../../src/charts/tasks/rows';
 import type { Scene } from '../../../src/charts/tasks/scene';
 import { sceneOf } from '../../../src/charts/tasks/scene';
 import { emptyText, labelText, prefixTable, stateText, tipOf } from '../../../src/charts/tasks/words';
-import { timeFrame } from '../../../src/charts/timeline/time';
+import { shownTime } from '../../../src/charts/timeline/time';
 import { render } from '../../../src/charts/ui/render';
-import { Table } from '../../../src/charts/ui/tables';
+import { Table } from '../../../src/charts/ui/text-table';
 import type { TaskDetail } from '../../../src/store';
 import { ALL_RUNS, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
@@ -30,7 +30,7 @@ function tip(detail: Partial<TaskDetail> = {}, sharing = 1): ReturnType<typeof t
 
 function fitted(store: TaskStore): Scene | null {
   const lanes = new LaneList(store, new Folding());
-  const frame = timeFrame(store, ALL_RUNS, { kind: 'fit' });
+  const frame = shownTime(store, ALL_RUNS, { kind: 'fit' });
   return frame === null ? null : sceneOf(store, ALL_RUNS, frame, (...of) => lanes.refresh(...of));
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { fold } from '../../../src/charts/ui/tables';
+import { fold } from '../../../src/charts/ui/text-table';
 
 it('shows the first rows, and those that must be shown wherever they are', () => {
   const even = (n: number): boolean => n % 2 === 0;

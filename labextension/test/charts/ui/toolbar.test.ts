@@ -2,7 +2,7 @@ import { h } from 'preact';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { render } from '../../../src/charts/ui/render';
-import { Table, tabSeparated } from '../../../src/charts/ui/tables';
+import { Table, tabSeparated } from '../../../src/charts/ui/text-table';
 import type { ButtonSpec } from '../../../src/charts/ui/toolbar';
 import { Toolbar } from '../../../src/charts/ui/toolbar';
 

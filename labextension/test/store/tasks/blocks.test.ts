@@ -56,11 +56,11 @@ it('coverage with blocks is what it is task by task', () => {
   const n = { fine: 0, coarse: 0 };
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 12 }), fc.constantFrom(40, 200, 2000), fc.constantFrom(null, [0, 0] as const, [1, 9] as const), sights,
-      fc.constantFrom(Infinity, 60), (list, columns, spanS, runs, sight, untilS) => {
+      fc.constantFrom(Infinity, 60), (list, columns, spanS, runs, filter, untilS) => {
         const [lane, slow] = [laneOf(barsOf(list)), withoutBlocks(laneOf(barsOf(list)))];
         n.fine += whole(lane.blocks.fine);
         n.coarse += whole(lane.blocks.coarse);
-        const look = lookAt(columns, { span: { startS: 5, stopS: 5 + spanS }, runs, sight, untilS });
+        const look = lookAt(columns, { span: { startS: 5, stopS: 5 + spanS }, runs, filter, untilS });
         for (const lanes of [1, 2]) {
           const [a, b] = [lane, slow].map(tasks => measured(Array.from({ length: lanes }, () => tasks), look));
           expect(offBy([...a!.cover, ...a!.focus, ...a!.bad], [...b!.cover, ...b!.focus, ...b!.bad])).toBeLessThan(1e-4);

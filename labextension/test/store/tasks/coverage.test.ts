@@ -96,7 +96,7 @@ describe('coverage', () => {
     expect(round(coverage.bad)).toEqual([0.5, 0.5, 0.1]);
   });
 
-  it('wide tasks have an edge in their first whole column, if that is in sight', () => {
+  it('wide tasks have an edge in their first whole column, if that is in filter', () => {
     const coverage = of([{ start: -1, stop: 5 }, { start: 5.5, stop: 10 }], 12);
     expect(Array.from(coverage.marks, mark => mark & MARK.edge)).toEqual([0, 0, 0, 0, 0, 0, MARK.edge, 0, 0, 0, 0, 0]);
   });
@@ -112,7 +112,7 @@ describe('coverage', () => {
     expect(round(coverage.cover)).toEqual([1, 1, 1, 0.5]);
     expect([...coverage.prefix]).toEqual([1, 1, 2, 2]);
     expect(Array.from(coverage.marks, mark => mark & MARK.running)).toEqual([0, MARK.running, MARK.running, MARK.running]);
-    expect(round(measured([lane], lookAt(4, { nowS: 3.5, sight: { hidden: Uint8Array.of(0, 0, 1), focus: -1 } })).cover)).toEqual([1, 0.5, 0, 0]);
+    expect(round(measured([lane], lookAt(4, { nowS: 3.5, filter: { hidden: Uint8Array.of(0, 0, 1), focus: -1 } })).cover)).toEqual([1, 0.5, 0, 0]);
   });
 
   it('a lane without tasks is empty', () => {
@@ -122,11 +122,11 @@ describe('coverage', () => {
 
   it('can be done a part at a time', () => {
     const bars = [{ start: 0, stop: 2.5 }, { start: 2.75, stop: 9, prefix: 1, status: 1 }, { start: 9.5, stop: 10, prefix: 2 }];
-    const [look, lane] = [lookAt(10, { sight: { hidden: null, focus: 1 } }), { tasks: laneOf(bars), open: [] }];
-    const whole = measured([lane], look);
+    const [query, lane] = [lookAt(10, { filter: { hidden: null, focus: 1 } }), { tasks: laneOf(bars), open: [] }];
+    const whole = measured([lane], query);
     const parts = measured([lane], lookAt(10));
     for (const [from, to] of [[7, 10], [0, 3], [3, 7]] as const) {
-      parts.measure([lane], look, from, to);
+      parts.measure([lane], query, from, to);
     }
     expect([parts.cover, parts.prefix, parts.focus, parts.bad, parts.marks]).toEqual([whole.cover, whole.prefix, whole.focus, whole.bad, whole.marks]);
   });
@@ -189,6 +189,6 @@ it('ends where time is held: what came later does not count, what ran then is cu
 
 it('of some prefixes leaves the others out, and knows the part of the one in focus', () => {
   const bars = [{ start: 0, stop: 1 }, { start: 1, stop: 1.25, prefix: 1, status: 1 }, { start: 1.25, stop: 2, prefix: 2 }];
-  const coverage = of(bars, 2, { sight: { hidden: Uint8Array.of(0, 1, 0), focus: 2 } });
+  const coverage = of(bars, 2, { filter: { hidden: Uint8Array.of(0, 1, 0), focus: 2 } });
   expect([round(coverage.cover), round(coverage.focus), round(coverage.bad)]).toEqual([[1, 0.75], [0, 0.75], [0, 0]]);
 });

@@ -18,10 +18,10 @@ it('moved by whole columns it is what is measured there', () => {
   fc.assert(
     fc.property(bars, fc.integer({ min: -9, max: 9 }), (list, shift) => {
       const lane = laneOf(list);
-      const sight = { hidden: null, focus: 2 };
-      const before = measured([lane], lookAt(20, { span: { startS: 10, stopS: 30 }, sight }));
+      const filter = { hidden: null, focus: 2 };
+      const before = measured([lane], lookAt(20, { span: { startS: 10, stopS: 30 }, filter }));
       const span = { startS: 10 + shift, stopS: 30 + shift };
-      const [moved, there] = [new Coverage(), measured([lane], lookAt(20, { span, sight }))];
+      const [moved, there] = [new Coverage(), measured([lane], lookAt(20, { span, filter }))];
       const found = resample(before, { startS: 10, stopS: 30 }, moved, span, 20);
       expect(found).toEqual({ first: Math.max(-shift, 0), last: Math.min(20 - shift, 20), exact: true });
       for (let c = found.first; c < found.last; c += 1) {

@@ -8,7 +8,7 @@ import type { Command } from '../../timeline/commands';
 import type { Keeper, RevealCell } from '../../ui/keeping';
 import { runPlace } from '../../ui/keeping';
 import type { ComponentChildren } from '../../ui/render';
-import type { Picture } from '../scene';
+import type { Painting } from '../scene';
 import type { Evidence } from './path';
 import { evidenceOf, evidenceOfPath, paintEvidence, sumsOf, waitsText } from './path';
 
@@ -60,9 +60,9 @@ export class Findings {
     return this.#evidence;
   }
 
-  paint(context: CanvasRenderingContext2D, picture: Picture): void {
+  paint(context: CanvasRenderingContext2D, painting: Painting): void {
     if (this.#evidence !== null) {
-      paintEvidence(context, picture, this.#evidence);
+      paintEvidence(context, painting, this.#evidence);
     }
   }
 

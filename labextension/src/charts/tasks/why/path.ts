@@ -7,7 +7,7 @@ import { LaneTasks } from '../../../store';
 import type { CriticalPath, Finding } from '../../../wire';
 import { clipped, line } from '../../ui/canvas';
 import { tasksInSight } from '../marks';
-import type { Matches, Picture } from '../scene';
+import type { Matches, Painting } from '../scene';
 import { barPx } from '../scene';
 
 export interface PathSums {
@@ -139,12 +139,12 @@ class EvidenceTasks implements Matches {
 }
 
 /** What is lit up: a band over all lanes for each time, and outlines around tasks; their colours are those of prefixes. */
-export function paintEvidence(context: CanvasRenderingContext2D, picture: Picture, { spans, matches }: Evidence): void {
-  const { layout, theme } = picture;
+export function paintEvidence(context: CanvasRenderingContext2D, painting: Painting, { spans, matches }: Evidence): void {
+  const { layout, theme } = painting;
   clipped(context, [layout.plotLeftPx, 0, layout.plotWidthPx, layout.plotHeightPx], () => {
     context.fillStyle = context.strokeStyle = theme.accent;
     for (const { startS, stopS } of spans) {
-      const { leftPx, rightPx } = barPx(picture, startS, stopS);
+      const { leftPx, rightPx } = barPx(painting, startS, stopS);
       const widthPx = Math.max(rightPx - leftPx, 2);
       context.fillRect(leftPx, 0, widthPx, 2);
       if (matches === null) {
@@ -157,18 +157,18 @@ export function paintEvidence(context: CanvasRenderingContext2D, picture: Pictur
       line(context, leftPx + widthPx - 0.5, 0, leftPx + widthPx - 0.5, layout.plotHeightPx);
     }
     if (matches !== null) {
-      outlineMatches(context, picture, matches);
+      outlineMatches(context, painting, matches);
     }
   });
 }
 
-function outlineMatches(context: CanvasRenderingContext2D, picture: Picture, matches: Matches): void {
-  const { layout, theme } = picture;
+function outlineMatches(context: CanvasRenderingContext2D, painting: Painting, matches: Matches): void {
+  const { layout, theme } = painting;
   context.strokeStyle = theme.ink;
   for (const { row, topPx } of layout.boxes) {
     const lane = row.kind === 'lane' ? matches.lane(row.id) : undefined;
-    for (const task of lane === undefined ? [] : tasksInSight(lane, picture)) {
-      const { leftPx, rightPx } = barPx(picture, lane?.startS[task] ?? 0, lane?.stopS[task] ?? 0);
+    for (const task of lane === undefined ? [] : tasksInSight(lane, painting)) {
+      const { leftPx, rightPx } = barPx(painting, lane?.startS[task] ?? 0, lane?.stopS[task] ?? 0);
       context.strokeRect(leftPx + 0.5, topPx + (layout.rowPx - layout.barPx) / 2 + 0.5, Math.max(rightPx - leftPx - 1, 1), layout.barPx - 1);
     }
   }

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import type { FoundTask } from '../../../../src/charts/tasks/find-task';
 import { MAX_LINES, linesText, relationsOf, unknownText } from '../../../../src/charts/tasks/selected';
-import type { Link, Links } from '../../../../src/store';
+import type { LinkEnd, Links } from '../../../../src/store';
 import { TaskStore } from '../../../../src/store';
 import { batchOf } from '../../../store/rows';
 
@@ -14,10 +14,10 @@ function storeOf(n: number): { store: TaskStore; selected: FoundTask } {
   return { store, selected: { kind: 'ended', ref: { lane: 1, row: 1, startS: 1 }, detail, label: 'thread 2', sharing: 1 } };
 }
 
-const link = (row: number): Link => ({ key: `k${row}`, place: { lane: row % 2, row, startS: row } });
-const lost: Link = { key: 'data', place: null };
+const link = (row: number): LinkEnd => ({ key: `k${row}`, place: { lane: row % 2, row, startS: row } });
+const lost: LinkEnd = { key: 'data', place: null };
 
-function known(dependencies: readonly Link[], dependents: readonly Link[], nDependents = dependents.length): Extract<Links, { kind: 'known' }> {
+function known(dependencies: readonly LinkEnd[], dependents: readonly LinkEnd[], nDependents = dependents.length): Extract<Links, { kind: 'known' }> {
   return { kind: 'known', dependencies, nDependencies: dependencies.length, dependents, nDependents };
 }
 

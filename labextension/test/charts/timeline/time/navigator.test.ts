@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Scene } from '../../../../src/charts/tasks/scene';
 import { sceneOf } from '../../../../src/charts/tasks/scene';
 import { Folding, LaneList } from '../../../../src/charts/tasks/rows';
-import { Navigator, TimeAxis, lastStretch, timeFrame } from '../../../../src/charts/timeline/time';
+import { Navigator, TimeAxis, lastStretch, shownTime } from '../../../../src/charts/timeline/time';
 import type { RunWindow } from '../../../../src/store';
 import { ALL_RUNS, TaskStore } from '../../../../src/store';
 import type { Run } from '../../../../src/wire';
@@ -25,7 +25,7 @@ const FIT = { kind: 'fit' } as const;
 
 function fitted(store: TaskStore, window: RunWindow, pausedAtS: number | null = null): Scene | null {
   const lanes = new LaneList(store, new Folding());
-  const frame = timeFrame(store, window, FIT, pausedAtS);
+  const frame = shownTime(store, window, FIT, pausedAtS);
   return frame === null ? null : sceneOf(store, window, frame, (...of) => lanes.refresh(...of));
 }
 
@@ -90,7 +90,7 @@ it('the last stretch of work ends at a long pause', () => {
 describe('navigator', () => {
   function navigatorOf(store: TaskStore, follow: boolean, chosen: () => void): Navigator {
     const axis = new TimeAxis(follow);
-    return new Navigator(view => timeFrame(store, ALL_RUNS, view, axis.pausedAtS), axis, chosen);
+    return new Navigator(view => shownTime(store, ALL_RUNS, view, axis.pausedAtS), axis, chosen);
   }
 
   function made(follow: boolean): { navigator: Navigator; chosen: ReturnType<typeof vi.fn> } {
@@ -101,15 +101,15 @@ describe('navigator', () => {
   }
 
   it('follows the last stretch of work', () => {
-    expect(made(true).navigator.frame?.span).toEqual({ startS: 10, stopS: 20.2 });
+    expect(made(true).navigator.time?.span).toEqual({ startS: 10, stopS: 20.2 });
   });
 
   it('zooms around the pointer and pans from there, before any frame', () => {
     const { navigator, chosen } = made(false);
     navigator.zoom(0.5, 600, BOX);
-    expect(navigator.frame?.span).toEqual({ startS: 5.1, stopS: 15.299999999999999 });
+    expect(navigator.time?.span).toEqual({ startS: 5.1, stopS: 15.299999999999999 });
     navigator.pan(100, BOX);
-    expect(navigator.frame?.span.startS).toBeCloseTo(6.12, 9);
+    expect(navigator.time?.span.startS).toBeCloseTo(6.12, 9);
     expect(chosen).toHaveBeenCalledTimes(2);
   });
 
@@ -123,7 +123,7 @@ describe('navigator', () => {
   it('keys keep following while they zoom, the wheel does not', () => {
     const { navigator } = made(true);
     navigator.zoom(0.5, null, BOX);
-    expect([navigator.following, navigator.frame?.span]).toEqual([true, { startS: 20 - 5.1 * 0.96, stopS: 20 + 5.1 * 0.04 }]);
+    expect([navigator.following, navigator.time?.span]).toEqual([true, { startS: 20 - 5.1 * 0.96, stopS: 20 + 5.1 * 0.04 }]);
     navigator.zoom(0.5, 300, BOX);
     expect(navigator.following).toBe(false);
   });

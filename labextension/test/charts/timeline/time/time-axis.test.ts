@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { expect, it, vi } from 'vitest';
 
-import { Navigator, TimeAxis, timeFrame } from '../../../../src/charts/timeline/time';
+import { Navigator, TimeAxis, shownTime } from '../../../../src/charts/timeline/time';
 import { ALL_RUNS, TaskStore } from '../../../../src/store';
 import { smallBatch, smallRun } from '../../small-batch';
 
@@ -17,11 +17,11 @@ it('a gesture in one chart moves all charts on the axis, and only the one it was
   const store = storeOfTenSeconds();
   const axis = new TimeAxis(false);
   const reports = [vi.fn(), vi.fn()];
-  const [one, other] = reports.map(chosen => new Navigator(view => timeFrame(store, ALL_RUNS, view), axis, chosen));
+  const [one, other] = reports.map(chosen => new Navigator(view => shownTime(store, ALL_RUNS, view), axis, chosen));
   one?.refresh();
   one?.zoom(0.5, 600, BOX);
-  expect(other?.refresh()?.span).toEqual(one?.frame?.span);
-  expect(other?.frame?.span.startS).toBeCloseTo(12.55, 9);
+  expect(other?.refresh()?.span).toEqual(one?.time?.span);
+  expect(other?.time?.span.startS).toBeCloseTo(12.55, 9);
   expect(reports.map(report => report.mock.calls.length)).toEqual([1, 0]);
 });
 
