@@ -53,7 +53,7 @@ export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptio
   root.toggleAttribute('data-compact', compact);
   root.toggleAttribute('data-brief', brief);
   if (!signal.aborted) {
-    adoptStyles(el, DASHBOARD_CSS);
+    [BRIEF_CSS, DASHBOARD_CSS].forEach(css => { adoptStyles(el, css); });
     el.append(root);
     signal.addEventListener('abort', () => { root.remove(); }, { once: true });
   }
@@ -86,12 +86,16 @@ export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptio
   return { el: root, progress, timeline, setCompact, setBrief, setWindow };
 }
 
-export const DASHBOARD_CSS = `
-.tsk-dashboard { min-width: 0; }
+const DASHBOARD_CSS = `
 .tsk-dashboard:is([data-prefixes='rows'], [data-brief]) .tsk-gantt-legend, .tsk-dashboard[data-prefixes='legend']:not([data-brief], [data-compact]) .tsk-progress-prefixes { display: none; }
-.tsk-dashboard > .tsk-chart + .tsk-chart { border-top: 1px solid var(--tsk-line); }
 .tsk-dashboard[data-compact] :is(.tsk-gantt-legend, .tsk-gantt-state, .tsk-series-foot) { display: none; }
 .tsk-dashboard[data-compact] :is(.tsk-gantt, .tsk-series) { padding-block: 2px 4px; }
+`;
+
+/** How charts stand together, also without progress. */
+export const BRIEF_CSS = `
+.tsk-dashboard { min-width: 0; }
+.tsk-dashboard > .tsk-chart + .tsk-chart { border-top: 1px solid var(--tsk-line); }
 .tsk-dashboard[data-brief] .tsk-gantt { padding-block: 2px 4px; }
 .tsk-dashboard[data-brief] .tsk-gantt-top { padding-bottom: 2px; }
 .tsk-dashboard[data-brief] .tsk-activities { max-height: 24px; overflow: auto; }

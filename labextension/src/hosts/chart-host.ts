@@ -11,6 +11,7 @@ import { TimeAxis, headline } from '../charts/timeline/time';
 import type { TimelineChart } from '../charts/timeline/timeline';
 import { type TrackName, mountTracks } from '../charts/tracks';
 import { Keeping } from '../charts/ui/keeping';
+import { savePicture } from '../charts/ui/picture';
 import { ALL_RUNS, type TaskStore } from '../store';
 import { isRecord } from '../wire/check';
 import type { Feed } from './lab/feed/feed';
@@ -31,12 +32,12 @@ export function liveCharts(feed: Feed, recorder: string, signal: AbortSignal): C
   signal.addEventListener('abort', release, { once: true });
   const { keeper } = feed;
   const stop = stopWith((run, way) => feed.stop(run, way));
-  return { store, options: { signal, clusters: CLUSTER_CHARTS, keeping: new Keeping(keeper), findings: findingsOf(keeper), stop } };
+  return { store, options: { signal, clusters: CLUSTER_CHARTS, savePicture, keeping: new Keeping(keeper), findings: findingsOf(keeper), stop } };
 }
 
 /** A recording, to which nothing can come any more. */
 export function recordedCharts(store: TaskStore, signal: AbortSignal): Charts {
-  return { store, options: { signal, clusters: CLUSTER_CHARTS, follow: false, isOver: true } };
+  return { store, options: { signal, clusters: CLUSTER_CHARTS, savePicture, follow: false, isOver: true } };
 }
 
 const tracks = (...names: readonly TrackName[]) => (el: HTMLElement, { store, options }: Charts): TimelineChart => mountTracks(el, store, names, options);

@@ -39,13 +39,13 @@ class PageScript:
     """The Content-Security-Policy: exactly these two scripts, by their hashes."""
 
 
-def report_script(recording: RecordedData, *, has_profile: bool = False) -> PageScript | None:
+def report_script(recording: RecordedData, *, is_page: bool = False) -> PageScript | None:
     """Return the front end for a recording; None in a source tree that was not built.
 
-    Where a cluster was watched, or the page has a profile, it is a larger one.
+    Where a cluster was watched it is a larger one; one of a page saves pictures and shows profiles.
     """
     has_cluster = len(recording.activities.rows) or recording.workers
-    return _script(f"report{'-cluster' if has_cluster else ''}{'-profile' if has_profile else ''}.js")
+    return _script(f"report{'-cluster' if has_cluster else ''}{'-profile' if is_page else ''}.js")
 
 
 @lru_cache(maxsize=4)

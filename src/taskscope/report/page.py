@@ -59,7 +59,7 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
     left_out = "" if has_links else links_note(MAX_PAGE_LINK_BYTES)
     profile = calls_of(recording) if profile is None else profile
     has_profile = profile.n_samples > 0
-    script = report_script(recording, has_profile=has_profile) if recording.runs or has_profile else None
+    script = report_script(recording, is_page=True) if recording.runs or has_profile else None
     chart = _interactive(recording, script, has_links=has_links)
     flames = profile_html(recording, profile, interactive=script is not None) if has_profile else ""
     body = (

@@ -15,6 +15,7 @@ import { ValueTrack } from '../timeline/value-track';
 import { TextFitter, clipped } from '../ui/canvas';
 import type { CanvasPoint } from '../ui/dom';
 import type { LegendEntry } from '../ui/export';
+import { savePicture } from '../ui/picture';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/text-table';
 import { Button } from '../ui/toolbar';
@@ -52,7 +53,7 @@ export function mountFlame(el: HTMLElement, store: TaskStore, options: FlameOpti
       return made[0] ?? null;
     },
     context => new SamplesTrack(context, made[0] as FlameTrack)
-  ], options);
+  ], { savePicture, ...options });
   return made[0] as FlameTrack;
 }
 

@@ -5,7 +5,7 @@ import { trans } from '../../lib/translate';
 import { fitCanvas, pixelRatio } from '../ui/canvas';
 import type { CanvasPoint } from '../ui/dom';
 import { element, keepKeys } from '../ui/dom';
-import { Exporter, Notice, maySaveFiles, pictureOf } from '../ui/export';
+import { Exporter, Notice } from '../ui/export';
 import type { Painted } from '../ui/frame-loop';
 import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
@@ -347,7 +347,7 @@ export class Section implements Intents, TimeKeys {
         : []),
       ...track.commands(),
       { text: this.#tabling ? hide : show, at: 'menu', run: () => { this.#tabling = !this.#tabling; this.render(); } },
-      { text: trans.__('Save as PNG'), at: 'export', run: () => { this.#savePicture(track); }, hidden: !maySaveFiles() },
+      { text: trans.__('Save as PNG'), at: 'export', run: () => { this.#savePicture(track); }, hidden: timeline.savePicture === null },
       ...(timeline.keeping?.files(this.#exporter, () => timeline.window) ?? []).map(({ act, ...look }) => ({ ...look, at: 'export' as const, run: act })),
       ...(leads ? ofAll : []),
       { text: trans.__('Keyboard shortcuts'), at: 'export', keys: ['?'], shown: '?', does: trans.__('this list'), run: () => { this.help(); } }
@@ -373,7 +373,7 @@ export class Section implements Intents, TimeKeys {
   }
 
   #savePicture(track: Track): void {
-    this.#exporter.save(pictureOf(this.#canvas, track.title(), track.legend(), this.timeline.theme), `taskscope-${track.name}.png`);
+    this.timeline.savePicture?.(this.#exporter, this.#canvas, { name: `taskscope-${track.name}.png`, title: track.title(), legend: track.legend() }, this.timeline.theme);
   }
 
   #refreshTables(track: Track): void {

@@ -9,6 +9,7 @@ import type { Painted } from '../ui/frame-loop';
 import { FrameLoop } from '../ui/frame-loop';
 import type { Keeping } from '../ui/keeping';
 import { LEGEND_CSS } from '../ui/legend';
+import type { SavePicture } from '../ui/picture';
 import { SHARED_CSS, adoptStyles, followTheme, prefersStill, readTheme, watchSizes } from '../ui/theme';
 import { TOOLBAR_CSS } from '../ui/toolbar';
 import { Section } from './section';
@@ -37,6 +38,8 @@ export interface TimelineOptions {
   readonly onBrief?: (brief: boolean) => void;
   /** Writes files of what is shown; left out: nobody does. */
   readonly keeping?: Keeping;
+  /** Saves pictures; left out: the page may not. */
+  readonly savePicture?: SavePicture;
   /** The person switched following on or off. */
   readonly onFollow?: (follow: boolean) => void;
   /** The person chose a span, in seconds after the recorder's zero; null: no certain one. */
@@ -80,6 +83,7 @@ export class Timeline implements TimelineChart, SectionHost {
   readonly navigator: Navigator;
   readonly toggleBrief: (() => void) | null;
   readonly keeping: Keeping | null;
+  readonly savePicture: SavePicture | null;
   theme: Theme;
   isBrief: boolean;
   readonly #sections: readonly Section[];
@@ -95,6 +99,7 @@ export class Timeline implements TimelineChart, SectionHost {
     this.isBrief = options.brief ?? false;
     const { onBrief } = options;
     this.keeping = options.keeping ?? null;
+    this.savePicture = options.savePicture ?? null;
     this.toggleBrief = onBrief === undefined ? null : () => { onBrief(!this.isBrief); };
     this.axis = options.axis ?? new TimeAxis(options.follow ?? lastRun === null);
     this.window = new ShownWindow(store, { firstRun, lastRun }, this.axis, shows);

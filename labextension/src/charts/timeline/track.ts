@@ -11,6 +11,7 @@ import type { TaskStore } from '../../store';
 import type { CanvasPoint } from '../ui/dom';
 import type { Exporter, LegendEntry } from '../ui/export';
 import type { Keeping } from '../ui/keeping';
+import type { SavePicture } from '../ui/picture';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/text-table';
 import type { Command } from './commands';
@@ -131,6 +132,8 @@ export interface SectionHost extends TimelineParts {
   readonly toggleBrief: (() => void) | null;
   /** Writes files of what is shown; null: nobody does. */
   readonly keeping: Keeping | null;
+  /** Null: the page may save no pictures. */
+  readonly savePicture: SavePicture | null;
   /** A person chose a span: it is selected where a track tells what ran there, else shown. */
   choose(span: Span | null): void;
   toggleClear(): void;

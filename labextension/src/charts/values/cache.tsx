@@ -104,7 +104,7 @@ export class CacheTrack extends ValueTrack {
 
   #measures(shown: Measure, metric: string | null): ComponentChildren {
     return (
-      <div class="tsk-cache-measures" role="group" aria-label={trans.__('Measure')}>
+      <div class="tsk-bar tsk-cache-measures" role="group" aria-label={trans.__('Measure')}>
         {MEASURES.map(measure => (
           <button
             type="button" hidden={measure === 'metric' && metric === null} aria-pressed={measure === shown}
@@ -211,20 +211,7 @@ function resultsText(n: number): string {
 export const CACHE_CSS = `
 .tsk-cache .tsk-series-head { flex-basis: 110px; align-items: center; gap: 4px 12px; }
 .tsk-cache-now { flex: 1 1 180px; min-width: 0; color: var(--tsk-faint); overflow-wrap: anywhere; }
-.tsk-cache-measures button {
-  display: inline-flex; align-items: center; justify-content: center;
-  min-width: 26px; height: 24px; padding: 0 8px; max-width: 24ch;
-  border: 1px solid var(--tsk-line); border-radius: 3px;
-  background: transparent; color: var(--tsk-ink); font: inherit; cursor: pointer;
-}
-.tsk-cache-measures button span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.tsk-cache-measures button:hover { background: color-mix(in srgb, var(--tsk-ink) 8%, transparent); }
-.tsk-cache-measures button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
-.tsk-cache-measures button[aria-pressed='true'] {
-  border-color: var(--tsk-accent);
-  background: color-mix(in srgb, var(--tsk-accent) 16%, transparent);
-  font-weight: 600;
-}
-.tsk-cache-measures { display: flex; flex-wrap: wrap; gap: 4px; }
+.tsk-cache-measures button { max-width: 24ch; }
+.tsk-cache-measures span { overflow: hidden; text-overflow: ellipsis; }
 .tsk-cache .tsk-series-foot p { color: var(--tsk-ink); }
 `;

@@ -1,5 +1,9 @@
-/** The one script of a page with a profile of a cluster. */
-import { shown, signal } from './cluster';
+/** The one script of a page of a cluster; see `profile`. */
+import { CLUSTER_CHARTS } from '../../charts/cluster';
+import { savePicture } from '../../charts/ui/picture';
+import { ClusterStore } from '../../store';
+import { showReports } from './show';
 import { showFlames } from './show-flames';
 
-void showFlames(signal, shown);
+const { signal } = new AbortController();
+void showFlames(signal, showReports(signal, { charts: CLUSTER_CHARTS, newStore: () => new ClusterStore() }, savePicture));

@@ -3,5 +3,4 @@ import { CLUSTER_CHARTS } from '../../charts/cluster';
 import { ClusterStore } from '../../store';
 import { showReports } from './show';
 
-export const { signal } = new AbortController();
-export const shown = showReports(signal, { charts: CLUSTER_CHARTS, newStore: () => new ClusterStore() });
+void showReports(new AbortController().signal, { charts: CLUSTER_CHARTS, newStore: () => new ClusterStore() });

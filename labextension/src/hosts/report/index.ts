@@ -1,5 +1,4 @@
 /** The one script of a static result: it stands after the data, and lives as long as the page. */
 import { showReports } from './show';
 
-export const { signal } = new AbortController();
-export const shown = showReports(signal);
+void showReports(new AbortController().signal);

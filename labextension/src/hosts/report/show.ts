@@ -1,8 +1,9 @@
 /** Puts the interactive charts into a page that carries its own data. */
-import { DASHBOARD_CSS } from '../../charts/dashboard';
+import { BRIEF_CSS } from '../../charts/dashboard';
 import { TimeAxis } from '../../charts/timeline/time';
 import { element } from '../../charts/ui/dom';
 import { mountTracks } from '../../charts/tracks';
+import type { SavePicture } from '../../charts/ui/picture';
 import { adoptStyles, watchSizes } from '../../charts/ui/theme';
 import { DARK, LIGHT } from '../../lib/theme';
 import { trans } from '../../lib/translate';
@@ -18,8 +19,12 @@ export interface Shown {
 
 /** The ground is see-through until now: what lies under a frame shows wherever this script does not run. */
 const REPORT_CSS = `
+[data-brief] .tsk-gantt-legend { margin-top: 2px; max-height: 46px; }
+[data-brief] .tsk-gantt-legend:has(+ .tsk-activities:not([hidden])) { max-height: 24px; }
 html { background: var(--jp-layout-color0, ${LIGHT.paper}); }
-@media (prefers-color-scheme: dark) { html { background: var(--jp-layout-color0, ${DARK.paper}); } }
+@media (prefers-color-scheme: dark) { [data-brief] .tsk-gantt-legend { margin-top: 2px; max-height: 46px; }
+[data-brief] .tsk-gantt-legend:has(+ .tsk-activities:not([hidden])) { max-height: 24px; }
+html { background: var(--jp-layout-color0, ${DARK.paper}); } }
 `;
 
 /** Without our extension, a notebook gives a frame more room once a person asks for more charts: between the heights in `taskscope/report/result.py`. */
@@ -32,7 +37,7 @@ const isLow = (): boolean => window.innerHeight < LOW_PX;
  *
  * A page whose data is damaged stays as it is; the error goes to its console. Resolves to what is shown.
  */
-export async function showReports(signal: AbortSignal, cluster?: ClusterReader): Promise<Shown[]> {
+export async function showReports(signal: AbortSignal, cluster?: ClusterReader, savePicture?: SavePicture): Promise<Shown[]> {
   const shown: Shown[] = [];
   const page = { brief: null as boolean | null, changed: (): void => undefined };
   const send = followPage(brief => { page.brief = brief; page.changed(); }, signal);
@@ -41,7 +46,7 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
       const { store, path } = await storeFrom(data.textContent, cluster);
       const el = element('div', { class: 'taskscope-view' });
       // It has no progress: how computes ended stands in the page's own words, which need no script.
-      const root = element('div', { class: 'tsk-dashboard', role: 'group', 'aria-label': trans.__('Dask computes'), 'data-prefixes': 'legend' });
+      const root = element('div', { class: 'tsk-dashboard', role: 'group', 'aria-label': trans.__('Dask computes') });
       el.append(root);
       const place = document.querySelector('.taskscope-place');
       const isFrame = place === null;
@@ -50,10 +55,10 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
       } else {
         place.append(el);
       }
-      [DASHBOARD_CSS, REPORT_CSS].forEach(css => { adoptStyles(el, css); });
+      [BRIEF_CSS, REPORT_CSS].forEach(css => { adoptStyles(el, css); });
       const axis = new TimeAxis(false);
       const timeline = mountTracks(root, store, ['tasks', 'workers', 'resources', 'cache'], {
-        signal, axis, isOver: true, ...(path === null ? {} : { path }), ...(cluster === undefined ? {} : { clusters: cluster.charts })
+        signal, axis, isOver: true, ...(savePicture === undefined ? {} : { savePicture }), ...(path === null ? {} : { path }), ...(cluster === undefined ? {} : { clusters: cluster.charts })
       });
       shown.push({ store, axis });
       if (isFrame) {

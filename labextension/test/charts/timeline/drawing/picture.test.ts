@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { pictureOf } from '../../../../src/charts/ui/export';
+import { pictureOf } from '../../../../src/charts/ui/picture';
 import { LIGHT } from '../../../../src/lib/theme';
 
 afterEach(() => { vi.restoreAllMocks(); });
