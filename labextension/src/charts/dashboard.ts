@@ -7,7 +7,7 @@ import type { Findings, MakeFindings } from './tasks/why/findings';
 import type { TimelineChart } from './timeline/timeline';
 import { TimeAxis } from './timeline/time';
 import type { TracksOptions } from './tracks';
-import { mountTracks } from './tracks';
+import { DASHBOARD_TRACKS, mountTracks } from './tracks';
 import { element } from './ui/dom';
 import type { ComponentChildren } from './ui/render';
 import { adoptStyles } from './ui/theme';
@@ -67,7 +67,7 @@ export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptio
   const answer = (): ComponentChildren | undefined => (root.matches('[data-compact], [data-brief]') ? (findings?.above() ?? null) : undefined);
   const shared = { ...options, axis: options.axis ?? new TimeAxis(follow ?? lastRun === null), joined: true, answer, findings: makeFindings };
   const progress = mountProgress(root, store, shared);
-  const timeline = mountTracks(root, store, ['tasks', 'workers', 'resources', 'cache'], shared);
+  const timeline = mountTracks(root, store, DASHBOARD_TRACKS, shared);
   const setCompact = (value: boolean): void => {
     root.toggleAttribute('data-compact', value);
     setDense();

@@ -33,6 +33,9 @@ const TRACKS = {
 
 export type TrackName = keyof typeof TRACKS;
 
+/** Those of a dashboard and of a result, top to bottom. */
+export const DASHBOARD_TRACKS: readonly TrackName[] = ['tasks', 'workers', 'resources', 'cache'];
+
 /** Put a timeline of the tracks of these names into `el`, until the signal aborts. */
 export function mountTracks(el: HTMLElement, store: TaskStore, names: readonly TrackName[], options: TracksOptions): TimelineChart {
   return mountTimeline(el, store, names.map(name => TRACKS[name](options)), options);

@@ -2,7 +2,7 @@
 import { BRIEF_CSS } from '../../charts/dashboard';
 import { TimeAxis } from '../../charts/timeline/time';
 import { element } from '../../charts/ui/dom';
-import { mountTracks } from '../../charts/tracks';
+import { DASHBOARD_TRACKS, mountTracks } from '../../charts/tracks';
 import type { SavePicture } from '../../charts/ui/picture';
 import { adoptStyles, watchSizes } from '../../charts/ui/theme';
 import { DARK, LIGHT } from '../../lib/theme';
@@ -57,7 +57,7 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader, 
       }
       [BRIEF_CSS, REPORT_CSS].forEach(css => { adoptStyles(el, css); });
       const axis = new TimeAxis(false);
-      const timeline = mountTracks(root, store, ['tasks', 'workers', 'resources', 'cache'], {
+      const timeline = mountTracks(root, store, DASHBOARD_TRACKS, {
         signal, axis, isOver: true, ...(savePicture === undefined ? {} : { savePicture }), ...(path === null ? {} : { path }), ...(cluster === undefined ? {} : { clusters: cluster.charts })
       });
       shown.push({ store, axis });
