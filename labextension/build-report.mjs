@@ -10,8 +10,8 @@ import withoutStyleSpace from './style-space.cjs';
 const REPORT = join(import.meta.dirname, 'src/hosts/report');
 const OUT = join(import.meta.dirname, '../src/taskscope/static');
 const SCRIPTS = { report: 'index', 'report-cluster': 'cluster', 'report-profile': 'profile', 'report-cluster-profile': 'cluster-profile' };
-/** Names of lengths in pixels, and of yes and no, are ours alone, but for these: nothing outside of a script reads them. */
-const OWN = { mangleProps: /Px$|^(is|has)[A-Z]/, reserveProps: /^(is(Array|Connected|Finite|Integer|NaN|SafeInteger|View)|hasOwn)$/ };
+/** Names of lengths in pixels are ours alone: nothing outside of a script reads them. */
+const OWN = /Px$/;
 /** Calls of `h` pack better than those of the automatic runtime, whose children are a property. */
 const JSX = { jsx: 'transform', jsxFactory: 'h', jsxFragment: 'Fragment', inject: [join(import.meta.dirname, 'jsx-in-reports.mjs')] };
 const SHARED = { bundle: true, format: 'iife', minify: true, charset: 'ascii', legalComments: 'none' };
@@ -28,7 +28,7 @@ const styles = {
 
 await mkdir(OUT, { recursive: true });
 for (const [name, entry] of Object.entries(SCRIPTS)) {
-  const { outputFiles } = await build({ ...SHARED, ...JSX, entryPoints: [join(REPORT, `${entry}.ts`)], target: 'es2022', ...OWN, plugins: [styles], write: false });
+  const { outputFiles } = await build({ ...SHARED, ...JSX, entryPoints: [join(REPORT, `${entry}.ts`)], target: 'es2022', mangleProps: OWN, plugins: [styles], write: false });
   const { code } = await minify(outputFiles[0].text, {
     ecma: 2022,
     compress: { passes: 5, ecma: 2022, unsafe_arrows: true, keep_fargs: false },
