@@ -67,7 +67,7 @@ def _events(recording: RecordedData, run: int, graph: GraphColumns, stop: float)
     order = np.argsort(times, kind="stable")
     keys, times = keys[order], times[order]
     return CacheEvents(
-        step=np.unique(times, return_inverse=True)[1].astype(np.int64),
+        step=np.cumsum(np.diff(times, prepend=times[:1]) != 0),
         time=times,
         group=graph.group[keys].astype(np.int64),
         sign=np.repeat([1, -1], [len(came), len(went)])[order],

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.codec import LIMITS
+from taskscope.codec import LIMITS, is_constant, repeated
 from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.streams import ALL, MAX_KEY_INTS
 from taskscope.model.tables.activities import ActivityRows
@@ -83,9 +83,9 @@ def key_columns(
     dims = keys.dims[:n]
     if n and dims[0] <= MAX_KEY_INTS and (dims == dims[0]).all():
         # Nearly every batch of a collection.
-        parts, none = keys.ints[: n * int(dims[0])].reshape(n, -1), np.zeros(n, np.int64)
+        parts, none = keys.ints[: n * int(dims[0])].reshape(n, -1), repeated(np.zeros(1, np.int64), n)
         return {
-            "dims": dims,
+            "dims": repeated(dims[:1], n),
             **{f"i{i}": parts[:, i] if i < dims[0] else none for i in range(MAX_KEY_INTS)},
         }
     is_text = dims == TEXT
@@ -193,15 +193,11 @@ def cuts(columns: Mapping[str, Any], n: int) -> list[int]:
     return found
 
 
-def text_bytes(columns: Mapping[str, Any]) -> int:
-    """Return how many bytes texts take at most."""
-    return sum(
-        len(text) * (1 if text.isascii() else 4)
-        for values in columns.values()
-        if _is_text(values)
-        for text in values
-        if text
-    )
+def bytes_of(columns: Mapping[str, Any], n: int) -> int:
+    """Return about how many bytes `n` rows take at most, of which columns of one number take none."""
+    n_columns = sum(not (isinstance(v, np.ndarray) and is_constant(v)) for v in columns.values())
+    texts = (text for values in columns.values() if _is_text(values) for text in values if text)
+    return 4 * n * n_columns + sum(len(text) * (1 if text.isascii() else 4) for text in texts)
 
 
 def _is_text(values: object) -> bool:

@@ -26,7 +26,7 @@ from taskscope.wire.writer import FrameWriter
 
 _T = TypeVar("_T")
 
-_PAGE_TASKS = 125_000
+_PAGE_TASKS = 200_000
 _FILE_TASKS = 10_000
 """Most tasks that are read at a time: of a message to a page, and of a part of a file with its keys."""
 

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.codec import LIMITS, Encoder, Section, Values
+from taskscope.codec import LIMITS, Encoder, Section, Values, repeated
 from taskscope.model.clock import TICK_S
 from taskscope.model.keys import KeyBlock
 from taskscope.model.streams import FILE, PAGE, STOP_WAYS, StopWay
@@ -39,6 +39,7 @@ from taskscope.wire.columns import (
     Fit,
     KnownWorkers,
     activity_columns,
+    bytes_of,
     cache_columns,
     cuts,
     file_text,
@@ -46,7 +47,6 @@ from taskscope.wire.columns import (
     progress_columns,
     record_columns,
     stack_columns,
-    text_bytes,
     wire_text,
 )
 
@@ -205,7 +205,7 @@ class FrameWriter:
         start = 0
         for stop in cuts(columns, n) if n else ():
             part = {name: values[start:stop] for name, values in columns.items()}
-            size = 4 * len(part) * (stop - start) + text_bytes(part)
+            size = bytes_of(part, stop - start)
             n_waiting = sum(map(_length, self._waiting.get(table, ())))
             is_full = (n_waiting + stop - start, self._n_bytes + size)
             if self._waiting and any(n > most for n, most in zip(is_full, self._most, strict=True)):
@@ -260,11 +260,12 @@ class FrameWriter:
         """Add the next keys of a graph."""
         if len(keys):
             self._keys.setdefault(run, _KeyRows()).append(self._added["keys"], len(keys))
-            self._add_keys(np.full(len(keys), run), keys, group)
+            self._add_keys(repeated(np.array([run]), len(keys)), keys, group)
 
     def _add_keys(self, run: NDArray[Any], keys: KeyBlock, group: NDArray[np.uint32]) -> None:
         columns = key_columns(keys, group, len(keys), self._group_names, self._fit)
-        self.add("keys", {"run": run, "group": group, "key_text": np.full(len(keys), -1), **columns})
+        no_text = repeated(np.array([-1]), len(keys))
+        self.add("keys", {"run": run, "group": group, "key_text": no_text, **columns})
 
     def n_keys(self, run: int) -> int:
         """Return how many keys of a graph were added."""
@@ -302,7 +303,7 @@ class FrameWriter:
         """Add tasks from number `first` on, and their keys before them."""
         n, row = len(block), self._added["keys"]
         if n:
-            self._add_keys(np.full(n, block.run), keys, group)
+            self._add_keys(repeated(np.array([block.run]), n), keys, group)
             self._add_tasks(np.arange(row, row + n), block, errors, first)
 
     def _add_tasks(
