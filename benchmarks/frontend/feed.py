@@ -133,7 +133,7 @@ def n_tasks_in(stream: bytes) -> int:
             if kind == HEADER:
                 decoder.header(content)
             elif "tasks" in (batch := decoder.batch(content)):
-                n_tasks += len(batch["tasks"].columns["run"])
+                n_tasks += len(batch["tasks"].columns["key"])
     return n_tasks
 
 

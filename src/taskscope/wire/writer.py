@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.codec import LIMITS, Encoder, Section, Values, repeated
+from taskscope.codec import TICK_S as PAGE_TICK_S
 from taskscope.model.clock import TICK_S
 from taskscope.model.keys import KeyBlock
 from taskscope.model.streams import FILE, PAGE, STOP_WAYS, StopWay
@@ -169,7 +170,7 @@ class FrameWriter:
         """Return the writer of a live page, to which `restart` is called before each message."""
         header = {"recorder": recorder, "epoch": epoch, "zero_s": 0.0}
         most = (LIMITS["rows"], _PAGE_BYTES)
-        return cls(put, header, Encoder, tables=_LIVE, tick_s=TICK_S, fit=wire_text, most=most)
+        return cls(put, header, Encoder, tables=_LIVE, tick_s=PAGE_TICK_S, fit=wire_text, most=most)
 
     def restart(self) -> None:
         """Begin a message to a page: its tasks refer to keys and errors in this message only."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope.codec import TICK_S
+from taskscope.codec import LIMITS, TICK_S
 from taskscope.model.tables.columns import round_down_f4
 from taskscope.model.tables.records import Group, Lane
 from tests.support.recordings.page_writing import PageFrames
@@ -62,6 +62,12 @@ def test_hostile_texts_are_short_and_valid_utf8(text: str) -> None:
     assert len(row.key) <= 513
     if len(text) < 100 and text != "\ud800":
         assert row.key == text
+
+
+def test_ticks_of_a_page_are_coarse_enough_for_years() -> None:
+    reader = PageReader()
+    reader.read([PageFrames.begun("r", "r-1").message()])
+    assert reader.header["tick_s"] * LIMITS["value"] > 10 * 365 * 86_400
 
 
 times = st.floats(0, 1e6)
