@@ -29,9 +29,6 @@ export class SelectedRange {
 
   readonly #nobody: KnownPath;
 
-  /** Why what lies in it took so long; null: no person asked. */
-  #why: ComponentChildren = null;
-
   /** @param findings of what is shown, null: nobody works them out; @param given is the critical path where there are none */
   constructor(
     private readonly context: TrackContext, private readonly layer: LaneLayer | null, private readonly findings: () => Findings | null,
@@ -46,7 +43,6 @@ export class SelectedRange {
     if (!this.#seen.isNew(...(range === null ? [] : [range.startS, range.stopS, store.version, window.id, scene.paused, path]))) {
       return;
     }
-    this.#why = null;
     this.#zeroS = scene.zeroS;
     this.#numbers = range === null ? null : numbersOf(store, window, scene, range, { moments: this.#moments.of(store.held, window, 'bytes'), path });
     const others = this.#numbers === null ? [] : (this.layer?.linesIn(this.#numbers.span, scene.runs) ?? []);
@@ -85,25 +81,9 @@ export class SelectedRange {
     return was;
   }
 
-  async #explain(): Promise<void> {
-    const [findings, numbers] = [this.findings(), this.#numbers];
-    if (findings !== null && numbers !== null) {
-      this.#say(trans.__('asking the kernel…'));
-      const why = await findings.explain(numbers.span).catch((error: unknown) => printable(error instanceof Error ? error.message : String(error), MAX_REASON));
-      if (numbers === this.#numbers) {
-        this.#say(why);
-      }
-    }
-  }
-
-  #say(why: ComponentChildren): void {
-    this.#why = why;
-    this.text = this.text && { ...this.text };
-    this.context.request();
-  }
-
   panel(): ComponentChildren {
     const text = this.text;
+    const [findings, span] = [this.findings(), this.#numbers?.span];
     const copy = (): void => {
       if (this.#numbers !== null) {
         this.context.exporter.copy([rangeTable(this.#numbers, this.#zeroS)]);
@@ -121,13 +101,13 @@ export class SelectedRange {
             {text.lines.map(line => <p>{line}</p>)}
             {text.table !== null && <div class="tsk-text-table" role="group" aria-label={text.table.caption} tabIndex={0}><Table {...text.table} /></div>}
             {text.more !== '' && <p>{text.more}</p>}
-            <div class="tsk-gantt-range-why" role="status">{this.#why}</div>
             <div class="tsk-bar">
-              <Button text={trans.__('Why?')} label={trans.__('Why? What slowed the selected time')} act={() => { void this.#explain(); }} hidden={this.findings() === null || this.#numbers === null} />
+              {span && findings?.button(span)}
               <Button text={trans.__('Zoom to it')} label={trans.__('Zoom to it: the selected time fills the chart (Z)')} act={() => { this.zoom(); }} />
               <Button text={trans.__('Copy')} label={trans.__('Copy the table of the selected time')} act={copy} hidden={text.table === null} />
               <Button text={trans.__('Close')} label={trans.__('Close: select no time (Escape)')} act={close} />
             </div>
+            {span && findings?.why(span)}
           </>
         )}
       </div>

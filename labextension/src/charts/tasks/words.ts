@@ -173,7 +173,7 @@ function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, names: 
 
 /** The user's function that the tasks of a group call, and where it is. */
 function functionRow(group: Names['groups'][number]): [string, string][] {
-  return group?.function === null || group?.function === undefined ? [] : [[trans.__('Function'), printable(group.function, 200)]];
+  return typeof group?.function === 'string' ? [[trans.__('Function'), printable(group.function, 200)]] : [];
 }
 
 function computeRow(run: number, { runs }: Names): [string, string][] {

@@ -69,7 +69,7 @@ export class Toolbar extends Component<ToolbarSpec, { readonly stop: number | nu
 
 /** Where there is little room, what is rare is no longer among the buttons. */
 function isSeen(button: HTMLButtonElement): boolean {
-  return !button.hidden && getComputedStyle(button).display !== 'none';
+  return getComputedStyle(button).display !== 'none';
 }
 
 /** Arrows move between the buttons that are there; those of an open menu have their own. */
@@ -231,7 +231,7 @@ export const TOOLBAR_CSS = `
   font-weight: 600;
 }
 .tsk-menu { position: relative; }
-.tsk-menu-list [aria-checked='true']::before { content: '✓'; margin-inline-end: 6px; }
+.tsk-menu-list [aria-checked='true']::before { content: '✓ '; }
 .tsk-chart .tsk-toolbar .tsk-menu-list [data-rare] { display: none; }
 @container (max-width: 520px) {
   .tsk-chart .tsk-toolbar > [data-rare] { display: none; }

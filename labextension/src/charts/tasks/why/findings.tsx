@@ -8,6 +8,7 @@ import type { Command } from '../../timeline/commands';
 import type { Keeper, RevealCell } from '../../ui/keeping';
 import { runPlace } from '../../ui/keeping';
 import type { ComponentChildren } from '../../ui/render';
+import { Button } from '../../ui/toolbar';
 import type { Painting } from '../scene';
 import type { Evidence } from './path';
 import { evidenceOf, evidenceOfPath, paintEvidence, sumsOf, waitsText } from './path';
@@ -45,6 +46,8 @@ export class Findings {
   #window: RunWindow = { firstRun: 0, lastRun: null };
   #evidence: Evidence | null = null;
   #evidenceOf = '';
+  #asked = '';
+  #why: ComponentChildren = null;
 
   constructor(private readonly host: FindingsHost, private readonly ask: Keeper['explain'], signal: AbortSignal) {
     this.#explainer = new Explainer({ ...host, ask, changed: () => { this.#changed(); } }, signal);
@@ -187,16 +190,28 @@ export class Findings {
     );
   }
 
-  /** Why what lies in a span took so long, in words; requested anew each time. */
-  async explain(span: Span): Promise<ComponentChildren> {
-    const explained = await this.ask(this.#window, span);
-    if (explained.kind !== 'explained') {
-      return explained.kind === 'none' ? printable(explained.reason, MAX_TEXT) : trans.__('the kernel rests: it is asked again in %1', formatDuration(explained.waitS));
+  /** Asks why what lies in a span took so long. */
+  button(span: Span): ComponentChildren {
+    return <Button text={trans.__('Why?')} label={trans.__('Why? What slowed the selected time')} act={() => { void this.#explain(span); }} />;
+  }
+
+  /** What the kernel said of a span, if it is the one that was asked about last. */
+  why(span: Span): ComponentChildren {
+    return <div role="status">{this.#asked === spanId(span) && this.#why}</div>;
+  }
+
+  async #explain(span: Span): Promise<void> {
+    const id = spanId(span);
+    const say = (why: ComponentChildren): void => {
+      this.#why = why;
+      this.#changed();
+    };
+    this.#asked = id;
+    say(trans.__('asking the kernel…'));
+    const why = await this.ask(this.#window, span).then(inWords, (error: unknown) => printable(error instanceof Error ? error.message : String(error), MAX_TEXT));
+    if (this.#asked === id) {
+      say(why);
     }
-    const { findings, answer, makespanS } = explained.explanation;
-    return findings.length === 0
-      ? printable(answer, MAX_TEXT)
-      : findings.map(finding => <div class="tsk-findings-words"><b>{causeTitle(finding.cause)}</b> {wordsOf(finding, makespanS, true)}</div>);
   }
 
   #find(): Evidence | null {
@@ -226,6 +241,18 @@ export class Findings {
     this.version += 1;
     this.host.changed();
   }
+}
+
+const spanId = ({ startS, stopS }: Span): string => `${startS} ${stopS}`;
+
+function inWords(explained: Explained): ComponentChildren {
+  if (explained.kind !== 'explained') {
+    return explained.kind === 'none' ? printable(explained.reason, MAX_TEXT) : trans.__('the kernel rests: it is asked again in %1', formatDuration(explained.waitS));
+  }
+  const { findings, answer, makespanS } = explained.explanation;
+  return findings.length === 0
+    ? printable(answer, MAX_TEXT)
+    : findings.map(finding => <div class="tsk-findings-words"><b>{causeTitle(finding.cause)}</b> {wordsOf(finding, makespanS, true)}</div>);
 }
 
 /** @param isWhole leaves nothing out for lack of room */
