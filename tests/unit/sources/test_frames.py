@@ -6,12 +6,15 @@ import gc
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 
 import pytest
 
-from taskscope.sources.cluster.plugin import Sampler
+from taskscope.sources import stacks
+from taskscope.sources.cluster import plugin
 from taskscope.sources.stacks import SoonerSwitching, current_frames
+
+_SAMPLERS = (stacks.__file__, plugin.__file__)
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +52,7 @@ def test_who_has_threads_switch_yet_sooner_is_left_alone() -> None:
 
 def _on_worker() -> None:
     worker = SimpleNamespace(active_threads={0: "task"}, active_threads_lock=threading.Lock())
-    Sampler(worker).sample(1.0, 0.1)
+    plugin.Sampler(worker).sample(1.0, 0.1)
 
 
 @pytest.mark.parametrize("sample", [current_frames, _on_worker])
@@ -57,12 +60,17 @@ def test_a_sample_leaves_no_frame_in_a_cycle_that_garbage_collection_has_to_find
     sample: Callable[[], object],
 ) -> None:
     # Values of all threads would live on, and on Python 3.11 that collection killed workers.
-    sample()
     gc.collect()
     gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         for _ in range(5):
             sample()
-        assert gc.collect() == 0
+        gc.collect()
+        # Threads of other tests may leave cycles of their own.
+        frames = [found for found in gc.garbage if isinstance(found, FrameType)]
+        assert [frame.f_code.co_name for frame in frames if frame.f_code.co_filename in _SAMPLERS] == []
     finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
         gc.enable()
