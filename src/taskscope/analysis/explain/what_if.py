@@ -45,6 +45,8 @@ _NO_ANSWER = 4.0
 _CONTENDED = 0.85
 _CPU_HEAVY = 0.3
 _PARTLY = (0.15, 0.85)
+_LOCK_UNKNOWN = "whether tasks release the interpreter's lock is not known"
+_SOME_UNKNOWN = "whether tasks of all computes take turns in running Python is not known"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -139,6 +141,7 @@ def what_if(
     (up to 200 times; seeded), and wider by the error of a replay of the recording itself. Tasks
     that burn CPU get no faster by workers beyond the cores, nor, where they were seen to take
     turns, beyond the interpreter's lock; where that is not known the upper end allows for it.
+    At least as many workers as there were take at most as long as was recorded.
     Memory and disks are taken to be no limit.
     """
     factors = _factors(recording, workers, speed or {}, without)
@@ -149,7 +152,7 @@ def what_if(
     cases = [_Case(each, workers, factors[each.prefix]) for each in schedules]
     between_s = recorded_s - sum(each.recorded_s for each in schedules)
     takes = [case.seconds() for case in cases]
-    makespan_s = between_s + sum(map(_Case.makespan_s, cases, takes))
+    makespan_s = between_s + sum(map(_Case.guess_s, cases, takes))
     n_tasks = sum(map(len, schedules))
     n_replays = min(max(_MAX_STEPS // max(n_tasks, 1), _MIN_REPLAYS), _MAX_REPLAYS)
     low_s, high_s = (between_s + end_s for end_s in _band_s(cases, takes, n_replays))
@@ -170,7 +173,7 @@ def what_if(
         "outside": between_s + sum(each.outside_s for each in schedules),
     }
     limited_by = max(bounds, key=lambda name: bounds[name]) if n_tasks else "outside"
-    notes = tuple(dict.fromkeys(note for case in cases for note in case.notes()))
+    notes = tuple(dict.fromkeys(note for case in cases for note in case.notes(has_lock=has_lock)))
     return WhatIf(workers, recorded_s, makespan_s, low_s, high_s, chain_s, work_s, limited_by, None, notes)
 
 
@@ -178,7 +181,7 @@ def _band_s(
     cases: Sequence[_Case], takes: Sequence[NDArray[np.float64]], n_replays: int
 ) -> tuple[float, float]:
     """Return between which values computes take together, four times in five."""
-    guess_s = sum(map(_Case.makespan_s, cases, takes))
+    guess_s = sum(map(_Case.guess_s, cases, takes))
     random = np.random.default_rng(0)
     drawn_s = [
         sum(
@@ -193,7 +196,10 @@ def _band_s(
     error = abs(sum(replayed_s(case.schedule) for case in cases) - recorded_s) / max(recorded_s, 1e-9)
     error = min(error + (_RERUN if any(case.is_other for case in cases) else 0.0), 1.0)
     high_s = max(high_s, guess_s) * (1 + error)
-    return min(low_s, guess_s) * (1 - error), max(high_s, guess_s + sum(c.doubt_s(guess_s) for c in cases))
+    high_s = max(high_s, guess_s + sum(c.doubt_s(guess_s) for c in cases))
+    if any(case.is_other for case in cases) and all(case.has_enough for case in cases):
+        high_s = min(high_s, recorded_s)
+    return min(low_s, guess_s) * (1 - error), high_s
 
 
 def _factors(
@@ -254,6 +260,11 @@ class _Case:
         return self.workers or self.schedule.n_threads
 
     @property
+    def has_enough(self) -> bool:
+        """Whether there are at least as many workers as there were, and no task takes longer."""
+        return self.n_workers >= self.schedule.n_threads and not (self.factor > 1).any()
+
+    @property
     def lag_s(self) -> NDArray[np.float64]:
         # A task that takes no time needs no dispatch either.
         return np.where(self.factor == 0, 0.0, self.schedule.lag_s)
@@ -301,6 +312,11 @@ class _Case:
             seconds, lag_s = seconds[drawn], lag_s[drawn]
         return max(self._replayed_s(seconds, lag_s), bound_s)
 
+    def guess_s(self, seconds: NDArray[np.float64]) -> float:
+        """Return the makespan; workers that are not needed stay idle, so it is at most as recorded."""
+        makespan_s = self.makespan_s(seconds)
+        return min(makespan_s, self.schedule.recorded_s) if self.has_enough else makespan_s
+
     def doubt(self) -> str | None:
         """Return the unknown that decides how long tasks take on more workers."""
         load, cores = self.load, self.load.n_cores or 1
@@ -308,7 +324,7 @@ class _Case:
             return None
         share = load.cpu_share or 0.0
         if load.lock_share is None and load.shares_interpreter and share >= _CPU_HEAVY:
-            return "whether tasks release the interpreter's lock is not known"
+            return _LOCK_UNKNOWN
         is_seen = any(of for of in load.waiting.values())
         if _PARTLY[0] <= share <= _PARTLY[1] and load.ready is None and not is_seen:
             return "whether tasks waited for a core or for something else is not known"
@@ -318,14 +334,18 @@ class _Case:
         """Return how much longer it takes at most because of that."""
         return max(self.schedule.recorded_s - guess_s, 0.0) if self.doubt() else 0.0
 
-    def notes(self) -> Iterator[str]:
-        """Yield the assumptions of an estimate for more or fewer workers."""
+    def notes(self, *, has_lock: bool) -> Iterator[str]:
+        """Yield the assumptions of an estimate for more or fewer workers.
+
+        `has_lock` is whether tasks of any of the computes took turns in running Python.
+        """
         if self.is_other:
             yield from self._notes_of_cores()
             if self.schedule.at_lock.any():
                 yield "tasks took turns at a lock: more workers do not make them faster"
-            if self.doubt():
-                yield f"{self.doubt()}: the upper end is the worse case"
+            if doubt := self.doubt():
+                known = _SOME_UNKNOWN if has_lock and doubt == _LOCK_UNKNOWN else doubt
+                yield f"{known}: the upper end is the worse case"
 
     def _notes_of_cores(self) -> Iterator[str]:
         load = self.load

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from taskscope.analysis.explain.replay import replayed_s
 from taskscope.analysis.explain.schedule import schedules_of
@@ -119,6 +120,44 @@ def test_tasks_that_took_turns_at_the_interpreters_lock_get_no_faster_with_more_
     # Processes share no lock, whatever was measured of this one.
     processes = with_lock(busy(40, 2, 1.0, scheduler="processes"), 0.9)
     assert processes.what_if(workers=4).makespan_s == 10.0
+
+
+@given(GRAPHS, st.integers(0, 5))
+def test_with_at_least_as_many_workers_it_takes_no_longer_than_was_recorded(plan: Plan, further: int) -> None:
+    recording = recorded(plan)
+    (schedule,) = schedules_of(recording)
+    case = recording.what_if(workers=schedule.n_threads + further)
+    assert case.makespan_s is not None
+    assert case.high_s is not None
+    assert case.makespan_s <= case.recorded_s
+    assert not further or case.makespan_s <= case.high_s <= case.recorded_s
+
+
+def test_more_workers_make_nothing_slower_but_a_slower_speed_does() -> None:
+    # Tasks used 18 s of CPU time in 6 s, so that there were more cores than the 2 that are known.
+    recording = busy(18, 3, 1.0, scheduler="processes", n_cores=2)
+    more = recording.what_if(workers=8)
+    assert (more.makespan_s, more.high_s, more.recorded_s) == (6.0, 6.0, 6.0)
+    slower = recording.what_if(workers=8, speed={"x": 0.5})
+    assert slower.makespan_s is not None
+    assert slower.makespan_s > 6.0
+
+
+def test_where_one_of_two_computes_took_turns_the_lock_of_the_other_alone_is_not_known() -> None:
+    rows = [
+        Row(key=("x", i), run=i // 20, lane=i % 4, start_s=i // 4, stop_s=i // 4 + 1, cpu_s=cpu_s)
+        for i in range(40)
+        for cpu_s in [0.25 if i < 20 else 1.0]
+    ]
+    runs = [run_of(i, n_tasks=20, start_s=5.0 * i, stop_s=5.0 * i + 5, n_workers=4) for i in range(2)]
+    recording = recording_of(rows, [replace(runs[0], lock_share=0.9), runs[1]], metadata={"n_cores": 8})
+    assert recording.what_if(workers=8).notes == (
+        "tasks took turns in running Python: more threads do not make them faster",
+        (
+            "whether tasks of all computes take turns in running Python is not known: the upper end is the "
+            "worse case"
+        ),
+    )
 
 
 def test_tasks_that_burn_cpu_get_no_faster_beyond_the_cores() -> None:
