@@ -7,6 +7,7 @@ result of another compute.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -16,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.cluster import lives_of
 from taskscope.analysis.explain.waits import Stacks, Wait
 from taskscope.analysis.totals import makespan_s, stop_of, union_s
 from taskscope.errors import UnknownNameError, unknown_name
@@ -292,7 +294,15 @@ class Schedule:
         first.sort()
         at_once = np.arange(1, len(first) + 1) - np.searchsorted(np.sort(last), first, side="right")
         started_with = max((run.n_workers or 0 for run in self.runs), default=0)
-        return min(sum(self.threads), max(started_with, int(at_once.max())))
+        return min(sum(self.threads), max(started_with, min(int(at_once.max()), self._own_threads)))
+
+    @property
+    def _own_threads(self) -> int:
+        """How many threads the workers had; tasks that seceded, as in a `worker_client`, ran in others."""
+        lives = lives_of(self.recording)
+        lanes = Counter(self.recording.lanes[lane].worker for lane in np.unique(self.lane).tolist())
+        known = {name: lives[name].n_threads for name in lanes if name in lives and lives[name].n_threads}
+        return sum(min(n, known.get(name, n)) for name, n in lanes.items())
 
     @cached_property
     def load(self) -> Load:

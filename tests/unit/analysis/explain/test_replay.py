@@ -15,6 +15,7 @@ from taskscope.errors import OptionError, UnknownNameError
 from taskscope.model.keys import key_block
 from taskscope.model.tables.records import CLUSTER
 from taskscope.model.tables.stacks import MeasuredLine
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
 from tests.support.clusters.recordings import cluster_recording
 from tests.support.recordings.schedules import GRAPHS, Plan, recorded, with_dependencies
@@ -88,6 +89,19 @@ def test_on_a_cluster_tasks_stay_with_their_workers_while_there_are_as_many() ->
     recording = cluster_recording()
     (schedule,) = schedules_of(recording)
     assert (schedule.pool.tolist(), schedule.threads) == ([0, 1, 0], (2, 1))
+
+
+def test_threads_of_tasks_that_seceded_are_no_further_workers() -> None:
+    # Two tasks wait for two others, in which they opened a `worker_client`, on a worker of two threads.
+    rows = [
+        *(Row(key=("f", i), lane=i, start_s=0.0, stop_s=4.0) for i in range(2)),
+        *(Row(key=("g", i), lane=2 + i, start_s=1.0, stop_s=3.0) for i in range(2)),
+    ]
+    recording = recording_of(rows, [run_of(n_tasks=4, stop_s=4.0, scheduler=CLUSTER)])
+    sample = WorkerSample(0.0, "1234", "a", 2, None, None, None, None, None, None, None)
+    recording = replace(recording, workers=(sample,))
+    assert str(recording.explain()).endswith(": 2 workers ran tasks 100% of the time")
+    assert recording.what_if(workers=3).makespan_s == 4.0
 
 
 def busy(n: int, n_lanes: int, cpu_s: float, *, scheduler: str = "threads", n_cores: int = 4) -> Recording:
