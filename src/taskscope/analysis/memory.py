@@ -122,7 +122,8 @@ class PeakPart:
 class MemoryPeak(Result):
     """The most memory of one process and its parts, which add up to it.
 
-    `worker` is the address of a worker of a cluster, and `workers` has the peak of each, the largest first.
+    `worker` is the address of a worker of a cluster, `worker_name` its name, and `workers` has the peak of
+    each address, the largest first.
     `time_s` is the time of the sample in seconds after `Recording.started_at`. With `is_exact` the kernel
     measured the peak; else it is the largest sample, and memory between two samples may have been more.
     `reason` is why there is no peak. `allocated` are the allocations with ``memory=True``.
@@ -137,6 +138,7 @@ class MemoryPeak(Result):
     reason: str | None
     notes: tuple[str, ...]
     allocated: TableResult = _NOT_ALLOCATED
+    worker_name: str | None = None
 
     def nbytes(self, kind: PeakKind) -> float:
         """Return how much of the peak is of a kind."""
@@ -160,7 +162,8 @@ class MemoryPeak(Result):
         if self.reason is not None:
             yield Section(f"no peak of memory, because {self.reason}")
         else:
-            whose = "" if self.worker is None else f" of worker {printable(self.worker, 60)}"
+            name = self.worker_name or self.worker
+            whose = "" if name is None else f" of worker {printable(name, 60)}"
             how = "as the operating system counted" if self.is_exact else "the largest sample"
             parts = sorted(self.parts, key=lambda part: -part.nbytes)
             yield Section(
@@ -246,7 +249,8 @@ def _of_workers(recording: RecordedData, worker: str | None) -> MemoryPeak:
     rows = ResourceRows.of([(s.time_s, math.nan, s.rss_bytes or 0.0, 1, 0) for s in of_worker])
     place, first = int(np.argmax(rows.rss_bytes)), _first_sample(recording, rows.time, name)
     held, before = (of_worker[sample or 0].managed_bytes or 0.0 for sample in (place, first))
-    return replace(_parts(recording, rows, place, first, {None: held}, before), worker=name, workers=peaks)
+    parts = _parts(recording, rows, place, first, {None: held}, before)
+    return replace(parts, worker=name, workers=peaks, worker_name=of_worker[place].name)
 
 
 def _first_sample(recording: RecordedData, time: NDArray[np.float64], worker: str | None) -> int | None:

@@ -121,7 +121,8 @@ class RecordedData:
         n_tasks = count_tasks(self)
         states = ", ".join(sorted({r.status for r in self.runs})) or "empty"
         dropped = f", {self.dropped:,} dropped" if self.dropped else ""
-        return f"<Recording: {len(self.runs)} runs ({states}), {n_tasks:,} tasks{dropped}>"
+        runs, tasks = ("run" if len(self.runs) == 1 else "runs"), ("task" if n_tasks == 1 else "tasks")
+        return f"<Recording: {len(self.runs)} {runs} ({states}), {n_tasks:,} {tasks}{dropped}>"
 
 
 def count_tasks(recording: RecordedData) -> int:

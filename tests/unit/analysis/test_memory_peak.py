@@ -152,7 +152,7 @@ def of_workers() -> Recording:
         for name, more in (("tcp://a", 0.0), ("1234", 300 * MB if has else 0.0)):
             rss = 100 * MB + time_s * MB + more
             workers.append(
-                WorkerSample(ZERO_S + time_s, name, name, 2, 1, 0.0, rss, time_s * MB, 0.0, 0.0, None)
+                WorkerSample(ZERO_S + time_s, name, f"of {name}", 2, 1, 0.0, rss, time_s * MB, 0.0, 0.0, None)
             )
     return replace(recording, workers=tuple(workers))
 
@@ -161,6 +161,9 @@ def test_on_a_cluster_it_is_of_the_worker_with_the_highest_peak_or_of_the_one_as
     recording = of_workers()
     peak = recording.memory_peak()
     assert (peak.worker, peak.workers) == ("1234", {"1234": 419 * MB, "tcp://a": 120 * MB})
+    # It has the name of the worker that the summary has.
+    assert str(peak).startswith("peak memory of worker of 1234 · 419 MB")
+    assert "peak memory 419 MB (worker of 1234)" in recording.summary()
     assert as_text(peak) == {"results None": 19, "base None": 100, "rest None": 300}
     other = recording.memory_peak("tcp://a")
     assert as_text(other) == {"results None": 20, "base None": 100, "rest None": 0}

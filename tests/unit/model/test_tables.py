@@ -17,6 +17,8 @@ from taskscope.recording import Recording
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.every_row import empty_recording, recording_of_every_row
 from tests.support.recordings.run_writing import DIAMOND, begin_run, end_run, write_task
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.task_blocks import Row
 
 DESIGNED = {
     "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error send_s"
@@ -193,4 +195,5 @@ def test_an_unknown_table_names_the_nearest_one(recording: Recording) -> None:
 
 def test_a_recording_says_what_is_in_it(recording: Recording) -> None:
     assert repr(recording) == "<Recording: 2 runs (erred, running), 3 tasks>"
+    assert repr(recording_of([Row()])) == "<Recording: 1 run (finished), 1 task>"
     assert repr(empty_recording()) == "<Recording: 0 runs (empty), 0 tasks>"

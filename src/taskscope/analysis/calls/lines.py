@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from taskscope.analysis.calls.profile import profile
+from taskscope.analysis.calls.profile import NO_SAMPLE, profile
 from taskscope.analysis.quantities import format_count, plural
 from taskscope.analysis.result import Result, Section, plain, typed_columns
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, unknown_name
@@ -367,13 +367,17 @@ def _note(recording: RecordedData, rows: LineRows) -> str | None:
 
 
 def lines_text(recording: RecordedData, functions: Sequence[Named] = ()) -> str:
-    """Return the lines of functions, by default the longest ones, as text, or why there are none."""
+    """Return the lines that the option `lines` asks for as text, or why there are none."""
     return "\n\n".join(_text_or_why(recording, function) for function in functions or (None,))
+
+
+_TOO_SHORT = "no sample was taken: tasks took less time than there is between samples"
 
 
 def _text_or_why(recording: RecordedData, function: Named | None) -> str:
     try:
-        return str(lines(recording, function=function))
+        found = lines(recording, function=function)
+        return _TOO_SHORT if found.note == NO_SAMPLE else str(found)
     except TaskscopeError as error:
         return str(error)
 

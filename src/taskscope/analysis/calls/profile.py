@@ -27,6 +27,8 @@ from taskscope.model.tables.stacks import (
 )
 from taskscope.wire import wire_text
 
+NO_SAMPLE = "no sample was taken: without the option `lines`, sampling begins 0.1 s after the first compute"
+
 _MAX_SHOWN = 20
 _ALL = Function("all tasks", "", 0)
 _COLUMNS = {
@@ -271,7 +273,7 @@ def _why_empty(recording: RecordedData, unseen: Sequence[str]) -> str:
         return "nothing was sampled: profile with stacks=True"
     if recording.runs and unseen:
         return f"tasks of the scheduler {', '.join(unseen)} run where taskscope does not sample"
-    return "no sample was taken: without the option `lines`, sampling begins 0.1 s after the first compute"
+    return NO_SAMPLE
 
 
 _MAX_BINS = 120

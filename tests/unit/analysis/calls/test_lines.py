@@ -21,7 +21,7 @@ from traitlets import TraitError
 
 import taskscope
 from taskscope import FlameWidget
-from taskscope.analysis.calls.lines import function_source
+from taskscope.analysis.calls.lines import function_source, lines_text
 from taskscope.errors import OptionError, UnknownNameError
 from taskscope.model.source_lines import file_of
 from taskscope.model.tables.process import PeakLine
@@ -255,6 +255,10 @@ def test_why_there_are_none_is_said_whatever_is_asked_for(sampled: Sampled, sche
     why = "no sample was taken: without the option `lines`, sampling begins 0.1 s after the first compute"
     recording = sampled(scheduler=scheduler)
     assert [str(recording.lines()), str(recording.lines(function="load"))] == [why, why]
+    # Where the option was set, its absence is no reason.
+    assert lines_text(recording, ["load"]) == (
+        "no sample was taken: tasks took less time than there is between samples"
+    )
     assert len(replace(recording, stacks=NO_STACKS).lines().table()["line"]) == 0
 
 
