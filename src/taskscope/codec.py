@@ -44,8 +44,6 @@ LIMITS: Mapping[str, int] = {
     "frame": 16 * 2**20,  # bytes that a frame unpacks to
     "header": 2**20,  # bytes of JSON
     "rows": 2**18,  # of a section
-    "columns": 256,
-    "text": 4096,  # characters
     "value": 2**52,  # so that all sums of these are whole numbers in a browser, too
 }
 """The limits of writers and readers."""
@@ -305,27 +303,29 @@ class Decoder:
 
     def batch(self, content: bytes) -> dict[str, Section]:
         """Return the sections of a batch: whole numbers as ``i8``, where they may be unknown as ``f8``."""
+        try:
+            return self._batch(content)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # Its checksum is right, so that a program has written it which is not taskscope.
+            raise DamagedFileError(f"a batch contradicts itself: {error!r}") from error
+
+    def _batch(self, content: bytes) -> dict[str, Section]:
         n_json = int.from_bytes(content[:4], "little")
         _require(n_json <= min(len(content) - 4, LIMITS["header"]), "a batch ends early")
         said = _object(content[4 : 4 + n_json], "a description")
-        tables, planes = said.get("tables"), said.get("planes")
-        _require(isinstance(tables, list) and isinstance(planes, bool), "a batch has no description")
-        reader = _Reader(content, 4 + n_json, self.budget, has_planes=bool(planes))
+        _require(isinstance(said["planes"], bool), "a batch has no description")
+        reader = _Reader(content, 4 + n_json, self.budget, has_planes=said["planes"])
         self.ends.update({name: 0 for name, table in self.tables.items() if table.mode == "whole"})
-        order = list(self.tables)
         found: dict[str, Section] = {}
-        last = -1
-        for described in said["tables"]:
-            name, first, n, specs = _described(described)
+        for name, first, n, specs in said["tables"]:
+            _require(_is_whole(n) and 0 < n <= LIMITS["rows"], f"{name!s:.50} claims {n!s:.20} rows")
+            _require(_is_whole(first) and 0 <= first <= _MOST - n, f"{name!s:.50} has too many rows")
             table = self.tables.get(name)
-            columns = {} if table is None else {c.name: c for c in table.columns}
-            read = {spec[0]: reader.column(n, spec[1:], columns.get(spec[0])) for spec in specs}
-            _require(len(read) == len(specs), f"{name} has a column twice")
-            if table is None:
-                continue
-            _require(last < order.index(name), "its tables are out of order")
-            last = order.index(name)
-            found[name] = self._checked(table, first, n, read)
+            wires = {} if table is None else {c.name: c.wire for c in table.columns}
+            read = {column: reader.column(n, how, wires.get(column)) for column, *how in specs}
+            _require(len(read) == len(specs) and name not in found, f"{name!s:.50} is there twice")
+            if table is not None:
+                found[name] = self._checked(table, first, n, read)
         _require(reader.is_at_end, "there is more in a batch than it describes")
         return found
 
@@ -374,21 +374,6 @@ def _object(content: bytes, name: str) -> dict[str, Any]:
     return dict(said)
 
 
-def _described(table: object) -> tuple[str, int, int, list[_Spec]]:
-    """Return the parts of the description of a table, checked."""
-    if not isinstance(table, list) or len(table) != 4:
-        raise DamagedFileError("a table has no description")
-    name, first, n, specs = table
-    _require(isinstance(name, str) and isinstance(specs, list), "a table has no description")
-    _require(_is_whole(n) and 0 < n <= LIMITS["rows"], f"{name:.50} claims {n!s:.20} rows")
-    _require(_is_whole(first) and 0 <= first <= LIMITS["value"] - n, f"{name:.50} has too many rows")
-    _require(len(specs) <= LIMITS["columns"], f"{name:.50} has {len(specs)} columns")
-    for spec in specs:
-        is_spec = isinstance(spec, list) and 2 <= len(spec) <= 5 and all(isinstance(v, str) for v in spec[:2])
-        _require(is_spec, f"a column of {name:.50} has no description")
-    return name, first, n, specs
-
-
 def _is_whole(value: object) -> bool:
     return type(value) is int and abs(value) <= LIMITS["value"]
 
@@ -433,76 +418,64 @@ class _Reader:
             data = np.ascontiguousarray(data.reshape(dtype.itemsize, n).T).reshape(-1)
         return data.view(dtype)
 
-    def column(self, n: int, spec: _Spec, column: Column | None) -> Values:
-        """Return a column as it is stored; None for the column: its kind is any."""
-        kind = spec[0]
-        wire = "" if column is None else column.wire
-        is_optional = column is None or column.optional
+    def column(self, n: int, spec: _Spec, wire: str | None) -> Values:
+        """Return a column as it is stored; None for the declaration: of any kind."""
+        kind, *how = spec
         self._budget.charge(8 * n)
-        if kind == "one" and len(spec) == 2:
-            return self._one(n, spec, wire, is_optional=is_optional)
-        if kind == "text" and len(spec) == 4 and wire[:4] in {"", "text"}:
-            return self._texts(n, spec, is_optional=is_optional)
-        if kind in _FLOAT and len(spec) == 1 and wire[:2] in {"", kind}:
-            floats = self._array(n, _FLOAT[kind])
-            is_number = not np.isinf(floats).any() and (is_optional or not np.isnan(floats).any())
-            _require(is_number, "a number is none")
-            return floats
-        _require(wire[:1] != "f" and wire[:4] != "text", "a column is of another kind")
-        return self._whole(n, spec)
+        if wire is None:
+            wire = f"{kind if kind in {'text', *_FLOAT} else 'text' if isinstance(how[0], str) else 'int'}?"
+        if kind == "one":
+            (value,) = how
+            return self._one(n, value, wire)
+        if wire.startswith("text"):
+            _require(kind == "text", "a column is of another kind")
+            return self._texts(n, *how, is_optional="?" in wire)
+        if not wire.startswith("f"):
+            return self._whole(n, kind, *how)
+        _require(kind == wire[:2] and not how, "a column is of another kind")
+        floats = self._array(n, _FLOAT[kind])
+        is_number = not np.isinf(floats).any() and ("?" in wire or not np.isnan(floats).any())
+        _require(is_number, "a number is none")
+        return floats
 
-    def _one(self, n: int, spec: _Spec, wire: str, *, is_optional: bool) -> Values:
-        value = spec[1]
-        if wire.startswith("text") or (not wire and isinstance(value, str)):
-            is_text = isinstance(value, str) and len(value) <= LIMITS["text"] and _is_text(value)
-            _require(is_text or (value is None and is_optional), "a text is none")
-            return [value] * n
+    def _one(self, n: int, value: Any, wire: str) -> Values:  # noqa: ANN401 - JSON
+        is_float = wire.startswith("f")
         if value is None:
-            _require(is_optional, "a number must be known")
-            value = np.nan if wire.startswith("f") else -1
-        elif wire.startswith("f"):
+            _require("?" in wire, "a value must be known")
+            if wire.startswith("text"):
+                return [None] * n
+            value = np.nan if is_float else -1
+        elif wire.startswith("text"):
+            # This raises for half characters.
+            value.encode()
+            return [value] * n
+        elif is_float:
             _require(type(value) in {int, float} and np.isfinite(float(value)), "a number is none")
         else:
             _require(_is_whole(value), "a number is none")
-        dtype = wire[:2] if wire.startswith("f") else np.int64
         with np.errstate(over="ignore"):
-            return repeated(np.array([value], dtype), n) if n > 1 else np.array([value], dtype)
+            return repeated(np.array([value], wire[:2] if is_float else np.int64), n)
 
-    def _whole(self, n: int, spec: _Spec) -> Integers:
-        if len(spec) == 2 and spec[0] == "one":
-            _require(spec[1] is None or _is_whole(spec[1]), "a number is none")
-            return np.full(n, -1 if spec[1] is None else spec[1], np.int64)
-        _require(len(spec) == 2 and spec[0] in _WHOLE and _is_whole(spec[1]), "a column is of another kind")
-        above = self._array(n, _WHOLE[spec[0]])
-        if spec[0] == "u8":
-            _require(above.max() <= 2 * LIMITS["value"], "a number is too large")
-        values: Integers = above.astype(np.int64) + spec[1]
+    def _whole(self, n: int, kind: str, base: int) -> Integers:
+        _require(kind in _WHOLE and _is_whole(base), "a column is of another kind")
+        above = self._array(n, _WHOLE[kind])
+        _require(kind != "u8" or above.max() <= 2 * LIMITS["value"], "a number is too large")
+        values: Integers = above.astype(np.int64) + base
         _require(max(-int(values.min()), int(values.max())) <= LIMITS["value"], "a number is too large")
         return values
 
-    def _texts(self, n: int, spec: _Spec, *, is_optional: bool) -> list[str | None]:
-        lengths = self._whole(n, spec[2:])
+    def _texts(self, n: int, n_bytes: int, *lengths_are: Any, is_optional: bool) -> list[str | None]:  # noqa: ANN401 - JSON
+        lengths = np.asarray(self.column(n, [*lengths_are], "int?"))
         _require(lengths.min() >= -is_optional, "a text has no length")
         known = np.maximum(lengths, 0)
-        total = int(known.sum())
-        _require(_is_whole(spec[1]) and total == spec[1], "texts are not as long as they claim")
-        self._budget.charge(56 * n + 2 * total)
-        data = self._take(total).tobytes()
+        _require(_is_whole(n_bytes) and known.sum() == n_bytes, "texts are not as long as they claim")
+        self._budget.charge(48 * n + 2 * n_bytes)
+        data = self._take(n_bytes).tobytes()
         ends = np.cumsum(known)
         places = zip((ends - known).tolist(), ends.tolist(), strict=True)
-        try:
-            # All at once where each byte is a character; else the cut between two texts may be within one.
-            whole = data.decode("ascii") if data.isascii() else None
-            texts: list[str | None] = [data[a:b].decode() if whole is None else whole[a:b] for a, b in places]
-        except UnicodeDecodeError as error:
-            raise DamagedFileError(f"a text is none: {error}") from error
+        # All at once where each byte is a character; else the cut between two texts may be within one.
+        whole = data.decode("ascii") if data.isascii() else None
+        texts: list[str | None] = [data[a:b].decode() if whole is None else whole[a:b] for a, b in places]
         for row in np.flatnonzero(lengths < 0).tolist():
             texts[row] = None
-        longest = max((len(text) for text in texts if text), default=0)
-        _require(longest <= LIMITS["text"], "a text is too long")
         return texts
-
-
-def _is_text(value: str) -> bool:
-    """Return whether a text has no half characters, which nothing can encode."""
-    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)

@@ -90,7 +90,6 @@ def crafted() -> dict[str, bytes]:
         times = [[name, "one", 1] for name in ("stop_s", "earliest_s", "latest_s", "n_unseen")]
         return ["estimates", 0, n, [["run", *column], *times]]
 
-    group = ["groups", 0, 1, [["name", "one", "g"], ["prefix", "one", "p"]]]
     error = errors("one", "e")
     return {
         "no description": b"",
@@ -98,7 +97,6 @@ def crafted() -> dict[str, bytes]:
         "a description that is no JSON": (2).to_bytes(4, "little") + b"{x",
         "a description that is no object": (2).to_bytes(4, "little") + b"[]",
         "no word on planes": batch(error, planes=None),
-        "tables out of order": batch(error, group),
         "a table twice": batch(error, error),
         "a table without columns": batch(["errors", 0, 1, []]),
         "no rows": batch(errors("one", "e", n=0)),
@@ -112,7 +110,6 @@ def crafted() -> dict[str, bytes]:
         "no text": batch(errors("text", 1, "one", 1), data=b"\xff"),
         "a text of the wrong kind": batch(errors("u1", 0), data=b"\0"),
         "a text that must be known": batch(errors("one", None)),
-        "a text that is too long": batch(errors("text", 4097, "one", 4097), data=b"e" * 4097),
         "texts of another length": batch(errors("text", 2, "one", 1), data=b"ee"),
         "a length below 0": batch(errors("text", 0, "one", -2)),
         "a number that must be known": batch(estimates("one", None)),

@@ -92,8 +92,7 @@ export class BatchReader {
     const bytes = new Bytes(content, budget);
     const description = jsonOf(bytes.take(Math.min(bytes.u32(), LIMITS.header)), 'description');
     bytes.hasPlanes = description.at('planes').flag();
-    const order = Object.keys(DECLARED);
-    let last = -1;
+    const found = new Set<string>();
     for (const described of description.at('tables').list()) {
       const [nameOf, firstOf, nOf, specs] = described.list();
       const [name, first, n] = [nameOf?.text() ?? '', firstOf?.count() ?? 0, nOf?.count() ?? 0];
@@ -108,10 +107,10 @@ export class BatchReader {
       if (known !== undefined) {
         const next = this.#next.get(name) ?? 0;
         const follows = known.mode === 'append' ? first >= next : known.mode !== 'restart' || first === 0 || first === next;
-        if (order.indexOf(name) <= last || !follows) {
+        if (found.has(name) || !follows) {
           fail(`a row of ${name} after those before`, first);
         }
-        last = order.indexOf(name);
+        found.add(name);
         this.#next.set(name, first + n);
         sections[name] = { first, n, columns: this.#meant(name, known.columns, raw, n) };
       }
@@ -312,10 +311,9 @@ class Bytes {
       }
       const encoded = this.take(length);
       try {
-        const text = this.#text.decode(encoded);
-        return text.length <= LIMITS.text ? text : fail(`a text of at most ${LIMITS.text} characters`, text.length);
+        return this.#text.decode(encoded);
       } catch (error) {
-        throw error instanceof WireError ? error : new WireError('frame', 'text in UTF-8', String(error));
+        return fail('text in UTF-8', String(error));
       }
     });
     return { values, type: 'text' };
@@ -332,7 +330,7 @@ function constant(value: unknown, n: number): Raw {
     return { values: new Int32Array(n).fill(-1), type: 'null', isOne: true };
   }
   if (typeof value === 'string') {
-    return value.length <= LIMITS.text ? { values: new Array<string>(n).fill(value), type: 'text' } : fail(`a text of at most ${LIMITS.text} characters`, value.length);
+    return { values: new Array<string>(n).fill(value), type: 'text' };
   }
   if (isWhole(value)) {
     return { values: Math.abs(value) < 2 ** 31 ? new Int32Array(n).fill(value) : new Float64Array(n).fill(value), type: 'int', isOne: true };

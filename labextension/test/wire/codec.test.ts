@@ -230,7 +230,6 @@ describe('batches', () => {
     ['a time that is none', batchBytes({ resources: { columns: { ...sample, time_s: [2e17] } } })],
     ['a row that nobody told of', batchBytes({ running: { columns: { key: [0], lane: [0], start_s: [0] } } })],
     ['infinity', batchBytes({ resources: { columns: { ...sample, cpu_percent: [Infinity] } } })],
-    ['a text that is too long', batchBytes({ errors: { columns: { text: ['x'.repeat(LIMITS.text + 1)] } } })],
     ['a missing text that must be there', described([['errors', 0, 2, [['text', 'text', 1, 'u1', -1]]]], [0, 2, 65])],
     ['texts that are no UTF-8', described([['errors', 0, 1, [['text', 'text', 2, 'one', 2]]]], [0xff, 0xfe])]
   ])('are refused with %s', (_, bytes, reason = /must be/) => {

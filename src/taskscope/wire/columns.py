@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.codec import LIMITS, is_constant, repeated
+from taskscope.codec import is_constant, repeated
 from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.streams import ALL, MAX_KEY_INTS
 from taskscope.model.tables.activities import ActivityRows
@@ -25,31 +25,25 @@ Fit: TypeAlias = Callable[[str], str]
 MAX_TEXT = 512
 """Longest text on a page, in characters; longer ones are cut and end in an ellipsis."""
 
+_MAX_FILE_TEXT = 4096
 
-def wire_text(text: str) -> str:
-    r"""Return `text` cut to `MAX_TEXT` characters, with lone surrogates escaped.
+
+def wire_text(text: str, most: int = MAX_TEXT) -> str:
+    r"""Return `text` cut to so many characters, with lone surrogates escaped.
 
     Examples
     --------
     >>> wire_text("a\ud800b")
     'a\\ud800b'
     """
-    if len(text) > MAX_TEXT:
-        text = f"{text[:MAX_TEXT]}…"
+    if len(text) > most:
+        text = f"{text[:most]}…"
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def file_text(text: str) -> str:
-    """Return text as a file takes it: with half characters escaped, and not longer than a reader takes."""
-    if not text.isascii():
-        text = text.encode("utf-8", "backslashreplace").decode()
-    if len(text) * 2 <= LIMITS["text"]:
-        return text
-    # As browsers count characters.
-    units = text.encode("utf-16-le")
-    if len(units) <= 2 * LIMITS["text"]:
-        return text
-    return units[: 2 * LIMITS["text"] - 2].decode("utf-16-le", "ignore") + "…"
+    """Return text as a file takes it."""
+    return wire_text(text, _MAX_FILE_TEXT)
 
 
 def record_columns(table: str, records: Sequence[object], fit: Fit) -> dict[str, Any]:

@@ -110,9 +110,6 @@ def read(file: BinaryIO, budget: Budget, *, partial: bool = False) -> RecordedDa
     try:
         return _read(file, budget, partial=partial)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        # Checksums are right, so that a program has written it which is not taskscope.
-        if isinstance(error, DamagedFileError):
-            raise
         raise DamagedFileError(f"it contradicts itself: {error!r}") from error
 
 

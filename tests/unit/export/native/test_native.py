@@ -267,7 +267,7 @@ HOSTILE_BASE = [
 ODD = [b"null", b"-1", b"1e999", b"[[[[", b"NaN", b"{}", b'"', b"\xff\xff\xff\xff"]
 
 
-@settings(max_examples=500)
+@settings(max_examples=2_000)
 @given(st.data())
 def test_a_hostile_file_whose_checksums_are_right_is_an_error_or_a_recording(data: st.DataObject) -> None:
     frames = list(data.draw(st.sampled_from(HOSTILE_BASE)))
