@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 from taskscope.model.keys import key_text
 from taskscope.model.tables.stacks import Function
@@ -14,26 +14,46 @@ from taskscope.options import code_of
 from taskscope.record import CountedCalls
 from taskscope.sources.line_meter import SENT_AS_CODE
 
+_MOST_RUNS = 32
+"""Of so many computes the functions are kept, the latest ones."""
+_T = TypeVar("_T")
 _CALLABLE = (FunctionType, partial, staticmethod, classmethod)
 
 
 class SentFunctions:
     """The files of functions that are sent as code, which have none where they run.
 
-    A notebook or a script defines such functions. They are looked up by name and first line in ``__main__``
-    when the first samples of a compute are read.
+    A notebook or a script defines such functions, and any module lambdas and functions within functions. They
+    are looked up by name and first line among the functions of the compute's graph, and in ``__main__`` when
+    the first samples of the compute are read.
     """
 
     def __init__(self) -> None:
-        self._run: int | None = None
-        self._files: dict[tuple[str, int], str] = {}
+        self._codes: dict[int, tuple[CodeType, ...]] = {}
+        self._files: dict[int, dict[tuple[str, int], str]] = {}
+
+    def add(self, run: int, codes: Collection[CodeType]) -> None:
+        """Set the functions that tasks of a run call."""
+        if len(codes) != len(self._codes.get(run, ())):
+            self._files.pop(run, None)
+            _keep(self._codes, run, tuple(codes))
 
     def function(self, run: int, name: str, file: str, line: int) -> Function:
         if file == SENT_AS_CODE:
-            if run != self._run:
-                self._run, self._files = run, dict(_defined_in_main())
-            file = self._files.get((name, line), file)
+            files = self._files.get(run)
+            if files is None:
+                files = dict(_defined_in_main())
+                for code in self._codes.get(run, ()):
+                    files.update(_with_those_in(code))
+                _keep(self._files, run, files)
+            file = files.get((name, line), file)
         return Function(key_text(name), key_text(file), line)
+
+
+def _keep(by_run: dict[int, _T], run: int, value: _T) -> None:
+    by_run[run] = value
+    for old in [*by_run][:-_MOST_RUNS]:
+        by_run.pop(old, None)
 
 
 def _defined_in_main() -> Iterator[tuple[tuple[str, int], str]]:

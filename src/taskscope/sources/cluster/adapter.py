@@ -18,11 +18,11 @@ import sys
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import islice
-from types import FrameType, SimpleNamespace
+from types import CodeType, FrameType, SimpleNamespace
 from typing import Any, Protocol
 
 import dask
@@ -55,6 +55,8 @@ class Submission:
     before: Mapping[str, float | None] = field(default_factory=dict)
     functions: Mapping[str, str] = field(default_factory=dict)
     """The user's functions that its tasks call, by names of groups."""
+    codes: Sequence[CodeType] = ()
+    """The code of these functions."""
 
 
 class Observer(Protocol):
@@ -230,9 +232,10 @@ def _parts_of_dask(whole: Any, key: str) -> Iterator[tuple[object, str]]:
         yield from ((getattr(whole, name, None), key or key_text(whole.key)) for name in _TASK)
 
 
-def functions_of(graph: object) -> dict[str, str]:
-    """Return, by group, the user's functions that tasks call, as far as the client has made these tasks."""
+def functions_of(graph: object) -> tuple[dict[str, str], list[CodeType]]:
+    """Return what `user_functions` returns, as far as the client has made the tasks."""
     found: dict[str, str] = {}
+    every: list[CodeType] = []
     for part in _graphs(graph):
         known = part
         if hasattr(part, "iterables"):
@@ -244,8 +247,10 @@ def functions_of(graph: object) -> dict[str, str]:
         elif isinstance(getattr(part, "mapping", None), Mapping):
             known = part.mapping
         if type(known) is dict:
-            found |= user_functions(dict(islice(known.items(), _MOST_PARTS)))
-    return found
+            functions, codes = user_functions(dict(islice(known.items(), _MOST_PARTS)))
+            found |= functions
+            every += codes
+    return found, every
 
 
 def _graphs(graph: Any) -> Iterator[Any]:
@@ -372,8 +377,9 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
                 argument = largest_argument(args or kwargs) if (n_bytes or 0) > _LARGE_BYTES else None
                 graph = args[0] if args else kwargs.get("expr", kwargs.get("dsk"))
                 functions: dict[str, str] = {}
+                codes: list[CodeType] = []
                 with observer.guard():
-                    functions = functions_of(graph)
+                    functions, codes = functions_of(graph)
                 observer.submitted(
                     Submission(
                         self,
@@ -385,6 +391,7 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
                         graph_bytes=n_bytes,
                         largest_argument=argument,
                         functions=functions,
+                        codes=codes,
                     )
                 )
 

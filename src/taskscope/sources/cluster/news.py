@@ -154,6 +154,7 @@ class WorkerNews:
                 sums[cycle, calls] = [a + b for a, b in zip(known, new, strict=True)]
         for (run, prefix), sums in found.items():
             stacks = [(*at, *values) for at, values in sums.items()]
+            self._sent.add(run.log.run, run.codes)
             cycles = counted_cycles(
                 self._sent,
                 functions,

@@ -13,6 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
+from types import CodeType
 from typing import Any, NamedTuple
 
 from taskscope.model.errortext import describe
@@ -23,6 +24,7 @@ from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
 from taskscope.sources.local.source import run_label
 
+_MOST_CODES = 1_000
 _DONE = ("finished", "error", "cancelled", "lost")
 
 
@@ -116,6 +118,8 @@ class TrackedRun:
     """Tasks that its tasks submitted, whose failures are theirs to handle."""
     functions: dict[str, str] = field(default_factory=dict)
     """The user's functions that its tasks call, by names of groups."""
+    codes: set[CodeType] = field(default_factory=set)
+    """The code of these functions."""
     coming: set[Hashable] = field(default_factory=set)
     """Requested keys of graphs that have not arrived."""
     skipped: set[Hashable] = field(default_factory=set)
@@ -147,6 +151,12 @@ class TrackedRun:
     """Whether a person had its futures cancelled."""
 
     __hash__ = object.__hash__
+
+    def note_functions(self, submission: Submission) -> None:
+        """Note the user's functions that further tasks call."""
+        self.functions |= submission.functions
+        if len(self.codes) < _MOST_CODES:
+            self.codes.update(submission.codes)
 
     def __post_init__(self) -> None:
         self.rows = CountedRows(self.log, self.landed)
@@ -428,7 +438,7 @@ class Computes:
                 if submission.call is not None:
                     self._calls.setdefault(id(submission.call), []).append(run)
             self._going.add(run)
-            run.functions |= submission.functions
+            run.note_functions(submission)
             run.log.note_graph(submission.graph_bytes, submission.largest_argument)
             if submission.is_retry:
                 for key in states:

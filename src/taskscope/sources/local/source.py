@@ -139,7 +139,10 @@ class LocalSource:
             fused = fused_groups(dsk, state["ready"])
             self.recorder.note_fused(fused)
             log.array = find_array({*fused, *chain.from_iterable(map(str.split, fused.values()))})
-            log.graph_source = _graph_source(state, user_functions(dsk))
+            functions, codes = user_functions(dsk)
+            if log.shipped is not None:
+                self._sent.add(log.run, codes)
+            log.graph_source = _graph_source(state, functions)
 
     def _record_memory(self, log: RunLog) -> None:
         if self.memory.is_recording:

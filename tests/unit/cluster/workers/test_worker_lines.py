@@ -52,6 +52,14 @@ def test_lines_of_tasks_on_workers_are_known_where_they_are_asked_for(client: Cl
     until(lambda: has_ended(client))
 
 
+def test_lambdas_have_the_file_and_the_source_that_the_client_has(client: Client) -> None:
+    with taskscope.profile(display=False, lines=True, profile_interval=0.002) as run:
+        client.gather(client.map(lambda s: burn(s), [0.2] * 4, pure=False))  # noqa: PLW0108 - by value
+    (found,) = (each for each in run.recording.lines().functions if "<lambda>" in each.function.name)
+    assert found.function.file == __file__
+    assert [line.source is not None and "lambda s: burn(s)" in line.source for line in found.lines] == [True]
+
+
 def test_without_lines_it_is_said_what_to_add(client: Client) -> None:
     with taskscope.profile(display=False) as run:
         client.gather(client.map(burn, [0.2] * 2, key=["plain-1", "plain-2"]))

@@ -138,6 +138,21 @@ def test_functions_of_a_notebook_which_are_sent_as_code_have_their_cell_and_its_
     assert inner & {"while time.thread_time() < stop:", "pass"}
 
 
+def test_functions_within_functions_which_are_sent_as_code_have_their_file(
+    run: taskscope.profile, pool: ProcessPoolExecutor
+) -> None:
+    def within(_: int) -> None:
+        def inner() -> None:
+            burn(LONG_S)
+
+        inner()
+
+    dask.compute(*[delayed(within)(n) for n in range(4)], scheduler="processes", pool=pool)
+    sampled = {(each.function.name, each.function.file) for each in run.recording.lines().functions}
+    name = within.__qualname__
+    assert sampled == {("burn", __file__), (name, __file__), (f"{name}.<locals>.inner", __file__)}
+
+
 def test_nothing_of_ours_stays_in_a_process(run: taskscope.profile, pool: ProcessPoolExecutor) -> None:
     before_s = sys.getswitchinterval()
     dask.compute(*[delayed(outer)(n) for n in range(4)], scheduler="processes", pool=pool)

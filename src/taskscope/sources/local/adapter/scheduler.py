@@ -204,20 +204,22 @@ def _is_known(array: Any) -> bool:  # noqa: ANN401 - an array of Dask's, which h
     return bool(array.shape) and not any(math.isnan(n) for n in array.shape)
 
 
-def user_functions(graph: Mapping[Any, Any]) -> dict[str, str]:
-    """Return, by group, the user's function that tasks call, and where its definition is.
+def user_functions(graph: Mapping[Any, Any]) -> tuple[dict[str, str], list[CodeType]]:
+    """Return, by group, the user's function that tasks call, and where its definition is; and all their code.
 
     One task of each group of tuple keys is read, and one of each function of other keys.
     """
     nodes = {key[0]: key for key in graph if type(key) is tuple and key}
     named = {id(getattr(node, "func", None)): key for key, node in graph.items() if type(key) is not tuple}
     found: dict[str, str] = {}
+    every: list[CodeType] = []
     for key in [*nodes.values(), *named.values()][:_MAX_NODES]:
-        codes = islice(dict.fromkeys(_user_code(graph[key])), _MAX_NAMED)
+        codes = list(islice(dict.fromkeys(_user_code(graph[key])), _MAX_NAMED))
+        every += codes
         texts = [f"{code.co_name.strip('<>')} ({place_of(code, code.co_firstlineno)})" for code in codes]
         if texts:
             found[split_key(key)[0]] = ", ".join(texts)
-    return found
+    return found, every
 
 
 def _user_code(node: Any, depth: int = 0) -> Iterator[CodeType]:  # noqa: ANN401 - anything that is in a graph
