@@ -321,8 +321,9 @@ class Totals:
     last, or to the end of its last compute; without a block, from the start of the first compute. `task_s`,
     `cpu_s` and `prefixes` are sums over the tasks that were seen to run, without `dropped` rows and
     `n_failed_attempts` of tasks with retries. `busy_fraction` is the share of the workers' time, while
-    computes ran, in which they ran tasks; threads inside of a task (BLAS) do not count. `peak_rss_bytes` is
-    the most memory of this process and its children.
+    computes ran, in which they ran tasks, unknown where more threads than `n_workers`
+    did; threads inside of a task (BLAS) do not count. `peak_rss_bytes` is the most memory of this process and
+    its children.
     """
 
     state: State
@@ -379,6 +380,10 @@ def _makespan_s(recording: RecordedData) -> float | None:
     return max(wall_s, computes_s) if isinstance(wall_s, float) else computes_s
 
 
+_ALL_BUSY = 1.05
+"""Clocks of processes, and the times that are known of computes, differ by about so much."""
+
+
 def _busy_fraction(recording: RecordedData, tasks: TaskBlock, n_workers: int | None) -> float | None:
     starts = np.array([run.asked_s for run in recording.runs])
     computing_s = union_s(starts, np.array([stop_of(recording, run) for run in recording.runs]))
@@ -391,7 +396,9 @@ def _busy_fraction(recording: RecordedData, tasks: TaskBlock, n_workers: int | N
     start, stop = tasks.start[seen], tasks.stop[seen]
     place = np.array([places[thread] for thread in threads])[tasks.lane[seen]]
     busy_s = sum(union_s(start[place == p], stop[place == p]) for p in np.unique(place))
-    return min(busy_s / (computing_s * n_workers), 1.0)
+    share = busy_s / (computing_s * n_workers)
+    # Computes beside each other have threads of their own each, and seceded tasks further ones.
+    return share if share <= 1 else 1.0 if share <= _ALL_BUSY else None
 
 
 def rows_by_prefix(recording: RecordedData) -> dict[str, NDArray[np.int64]]:

@@ -256,4 +256,5 @@ def _verdict(whole: Whole) -> str | None:
     if used >= _WELL_USED or not waits:
         return f"nothing to gain here that is worth {least}: {workers}"
     rest = ", ".join(f"{cause} {format_duration(seconds)}" for cause, seconds in waits)
-    return f"no cause worth {least} was found: {workers}. Waits on the critical path: {rest}"
+    nothing = f"nothing that is worth {least} and has a cure was found"
+    return f"{nothing}: {workers}. Waits on the critical path: {rest}"

@@ -527,6 +527,15 @@ def test_lanes_of_a_worker_that_died_and_of_its_successor_are_no_more_workers() 
     )
 
 
+def test_a_wait_that_has_no_cure_does_not_contradict_that_nothing_was_found() -> None:
+    rows = [Row(key=f"x-{i}", run=i, start_s=i + 0.5, stop_s=i + 1.0) for i in range(10)]
+    runs = [run_of(i, n_tasks=1, n_workers=1, start_s=float(i), stop_s=i + 1.0) for i in range(10)]
+    assert str(recording_of(rows, runs).explain()) == (
+        "nothing that is worth 5 % of the wall time and has a cure was found: 1 worker ran tasks 50% of the "
+        "time. Waits on the critical path: graph 5 s"
+    )
+
+
 def test_a_finding_names_the_functions_of_its_own_computes_only() -> None:
     recording = filled([1.0] * 16, 4, cpu=0.0)
     (group,) = recording.groups

@@ -46,6 +46,14 @@ def test_a_task_that_computes_inside_itself_is_one_busy_worker() -> None:
     assert measure_totals(recording_of([outer, inner], runs)).busy_fraction == 0.5
 
 
+def test_computes_beside_each_other_with_more_threads_than_one_has_are_not_called_all_busy() -> None:
+    rows = [Row(key=f"x-{i}", run=i, lane=i, stop_s=1.0) for i in range(3)]
+    recording = recording_of(rows, [run_of(i, n_tasks=1, n_workers=2) for i in range(3)])
+    totals = measure_totals(recording)
+    assert (totals.n_workers, totals.task_s, totals.busy_fraction) == (2, 3.0, None)
+    assert "  busy           3 s in tasks\n" in recording.summary()
+
+
 def test_what_a_worker_was_given_and_has_not_ended_is_no_time_of_tasks() -> None:
     ended = Row(key=("inc-1", 0), start_s=0.0, stop_s=1.0)
     waits = [
