@@ -11,7 +11,8 @@ _WATCH = """() => {
   const flashes = classes => /tsk-flash/.test(classes);
   const begins = ({ target, oldValue }) => flashes(target.className) && !flashes(oldValue);
   new MutationObserver(changes => {
-    for (const { target } of changes.filter(begins)) {
+    // Another class that is added at the same time is a change of its own.
+    for (const target of new Set(changes.filter(begins).map(change => change.target))) {
       const { animationName, outlineStyle } = getComputedStyle(target);
       window.flashes.push({
         cell: target.closest('[data-windowed-list-index]')?.dataset.windowedListIndex ?? null,

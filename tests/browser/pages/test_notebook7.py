@@ -53,7 +53,7 @@ def test_badges_and_a_panel_at_the_right_work_in_notebook_7(notebook: LabPage, s
     expect(badges).to_have_count(2)
     watch_flashes(notebook.page)
     side.get_by_role("button", name="2 computes").click()
-    side.get_by_role("button", name="In [2]", exact=True).click()
+    side.get_by_role("button", name=re.compile(r"^In \[2\] \(In \[1\], line \d+\)")).click()
     [flash] = flashes(notebook.page, 1)
     assert "jp-Cell" in flash["classes"]
     assert "computed(slow, 40)" in flash["text"].replace("\n", " ")
