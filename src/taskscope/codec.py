@@ -9,7 +9,7 @@ r"""Batches of tables as bytes, and back with everything checked: what pages, fi
     description = {"planes": whether bytes of a column are sorted by place, "tables": [table, …]}
     table   = [name, number of the first row, number of rows, [column, …]]
     column  = [name, "u1" | "u2" | "u4" | "u8", base]: whole numbers above the base
-              [name, "f4" | "f8"]: floats, NaN where unknown
+              [name, "f8"]: floats, NaN where unknown
               [name, "text", number of bytes, *length]: UTF-8 texts one after the other, whose lengths in
               bytes are described like a column without its name and come before them
               [name, "one", value]: the same value in all rows
@@ -53,7 +53,7 @@ _HEAD = struct.Struct("<4sBBBBIIIII")
 _U32 = struct.Struct("<I")
 _MOST = LIMITS["value"] - 1
 _WHOLE = {f"u{size}": np.dtype(f"<u{size}") for size in (1, 2, 4, 8)}
-_FLOAT = {f"f{size}": np.dtype(f"<f{size}") for size in (4, 8)}
+_FLOAT = np.dtype("<f8")
 
 Integers: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = NDArray[Any] | Sequence[str | None]
@@ -153,16 +153,14 @@ class Encoder:
         return ["text", len(content), kind, base], data + content
 
     def _floats(self, column: Column, values: Values) -> tuple[_Spec, bytes]:
-        kind = column.wire[:2]
-        with np.errstate(over="ignore"):
-            floats = np.asarray(values, np.float64).astype(_FLOAT[kind])
+        floats = np.array(values, _FLOAT)
         floats[~np.isfinite(floats)] = np.nan
         if not column.optional and np.isnan(floats).any():
             raise ValueError(f"{column.name} must be known")
         first = floats[0].item()
         if (np.isnan(floats) if np.isnan(first) else floats == first).all():
             return ["one", None if np.isnan(first) else first], b""
-        return [kind], self._bytes(floats)
+        return ["f8"], self._bytes(floats)
 
     def _whole(self, values: Integers, *, is_optional: bool) -> tuple[_Spec, bytes]:
         low, high = int(values.min()), int(values.max())
@@ -423,7 +421,7 @@ class _Reader:
         kind, *how = spec
         self._budget.charge(8 * n)
         if wire is None:
-            wire = f"{kind if kind in {'text', *_FLOAT} else 'text' if isinstance(how[0], str) else 'int'}?"
+            wire = f"{kind if kind in {'text', 'f8'} else 'text' if isinstance(how[0], str) else 'int'}?"
         if kind == "one":
             (value,) = how
             return self._one(n, value, wire)
@@ -432,8 +430,8 @@ class _Reader:
             return self._texts(n, *how, is_optional="?" in wire)
         if not wire.startswith("f"):
             return self._whole(n, kind, *how)
-        _require(kind == wire[:2] and not how, "a column is of another kind")
-        floats = self._array(n, _FLOAT[kind])
+        _require(kind == "f8" and not how, "a column is of another kind")
+        floats = self._array(n, _FLOAT)
         is_number = not np.isinf(floats).any() and ("?" in wire or not np.isnan(floats).any())
         _require(is_number, "a number is none")
         return floats
@@ -453,8 +451,7 @@ class _Reader:
             _require(type(value) in {int, float} and np.isfinite(float(value)), "a number is none")
         else:
             _require(_is_whole(value), "a number is none")
-        with np.errstate(over="ignore"):
-            return repeated(np.array([value], wire[:2] if is_float else np.int64), n)
+        return repeated(np.array([value], _FLOAT if is_float else np.int64), n)
 
     def _whole(self, n: int, kind: str, base: int) -> Integers:
         _require(kind in _WHOLE and _is_whole(base), "a column is of another kind")

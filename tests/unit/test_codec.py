@@ -65,8 +65,6 @@ def _meant(name: str, section: Section) -> dict[str, Any]:
             is_time = column.wire.startswith(("time", "duration"))
             told = values * TICK_S if is_time else values
             values = np.where(values == -1, np.nan, told) if column.optional else told
-        elif isinstance(values, np.ndarray) and column.wire.startswith("f4"):
-            values = values.astype("f4")
         columns[column.name] = values
     return columns
 

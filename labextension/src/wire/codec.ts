@@ -136,7 +136,7 @@ export class BatchReader {
         return [camel(name), isOf ? values : fail(`${table}.${name} to be ${declared}`, type)];
       }
       if (declared.startsWith('f')) {
-        const isOf = (found.isOne === true || type.startsWith('f')) && (declared.endsWith('?') || !values.some(Number.isNaN));
+        const isOf = (found.isOne === true || type === 'f8') && (declared.endsWith('?') || !values.some(Number.isNaN));
         return [camel(name), isOf ? values : fail(`${table}.${name} to be ${declared}`, type)];
       }
       return [camel(name), type === 'int' ? this.#numbers(`${table}.${name}`, declared, values) : fail(`${table}.${name} to be ${declared}`, type)];
@@ -203,7 +203,7 @@ function demand(values: Numbers, column: string, low: number, high: number): Num
 
 interface Raw {
   readonly values: Numbers | Texts;
-  readonly type: 'int' | 'f4' | 'f8' | 'text' | 'null';
+  readonly type: 'int' | 'f8' | 'text' | 'null';
   /** Whether its description holds the one value of all rows. */
   readonly isOne?: boolean;
 }
@@ -247,9 +247,8 @@ class Bytes {
     if (kind === 'text' && a !== undefined && b !== undefined) {
       return this.#texts(this.#whole(b.text(), c?.value, n), a.count());
     }
-    if (kind === 'f4' || kind === 'f8') {
-      const buffer = this.ordered(kind === 'f4' ? 4 : 8, n);
-      const values = kind === 'f8' ? new Float64Array(buffer) : Float64Array.from(new Float32Array(buffer));
+    if (kind === 'f8') {
+      const values = new Float64Array(this.ordered(8, n));
       return values.some(value => Math.abs(value) === Infinity) ? fail('finite numbers', Infinity) : { values, type: kind };
     }
     return { values: this.#whole(kind, a?.value, n), type: 'int' };

@@ -38,6 +38,15 @@ outlive that."""
 
 STOP_WAYS: tuple[StopWay, ...] = get_args(StopWay)
 
+STREAMED = {
+    "time": "time_s",
+    "start": "start_s",
+    "duration": "duration_s",
+    "kind": "activity",
+    "node": "call",
+}
+"""The names of columns of rows in streams, where they are others."""
+
 MAX_KEY_INTS = 8
 """Keys with more whole numbers than this after their name are sent as text."""
 

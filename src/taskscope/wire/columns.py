@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from taskscope.codec import is_constant, repeated
 from taskscope.model.keys import TEXT, KeyBlock
-from taskscope.model.streams import ALL, MAX_KEY_INTS
-from taskscope.model.tables.activities import ActivityRows
-from taskscope.model.tables.cache_usage import CacheRows
+from taskscope.model.streams import ALL, MAX_KEY_INTS, STREAMED
 from taskscope.model.tables.records import PrefixProgress
-from taskscope.model.tables.stacks import StackRows
 from taskscope.model.tables.workers import WorkerSample
+from taskscope.schema import Rows
 
 Columns: TypeAlias = Mapping[str, Any]
 Fit: TypeAlias = Callable[[str], str]
@@ -103,38 +101,9 @@ def key_columns(
     return columns
 
 
-def cache_columns(rows: CacheRows) -> dict[str, Any]:
-    """Return the columns of cache usage."""
-    return {"time_s": rows.time, **rows.arrays()}
-
-
-def activity_columns(
-    rows: ActivityRows, start: NDArray[np.int64], duration: NDArray[np.int64]
-) -> dict[str, Any]:
-    """Return the columns of activities, whose starts and durations are in ticks."""
-    return {
-        "run": rows.run,
-        "lane": rows.lane,
-        "group": rows.group,
-        "activity": rows.kind,
-        "source": rows.source.astype(np.int64) - (rows.source == 0),
-        "start_s": start,
-        "duration_s": duration,
-        "nbytes": rows.nbytes,
-    }
-
-
-def stack_columns(rows: StackRows) -> dict[str, Any]:
-    """Return samples of stacks."""
-    return {
-        "start_s": rows.start,
-        "run": rows.run,
-        "prefix": rows.prefix.astype(np.int64),
-        "worker": rows.worker.astype(np.int64),
-        "call": rows.node.astype(np.int64),
-        "count": rows.count,
-        "seconds": rows.seconds,
-    }
+def row_columns(rows: Rows) -> dict[str, Any]:
+    """Return the columns of rows by the names that they have in a stream."""
+    return {STREAMED.get(name, name): values for name, values in rows.arrays().items()}
 
 
 class KnownWorkers:

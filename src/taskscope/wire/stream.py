@@ -21,7 +21,7 @@ from taskscope.record.tables.log import Reader
 from taskscope.record.tables.recent import is_within
 from taskscope.record.tables.stacklog import StackPlace
 from taskscope.record.writers.graph import GraphPart, GraphPlace, ResultEvent
-from taskscope.wire.columns import Columns, stack_columns
+from taskscope.wire.columns import Columns, row_columns
 from taskscope.wire.writer import FrameWriter
 
 _T = TypeVar("_T")
@@ -271,7 +271,7 @@ class NewRows:
         # The counts of an unfinished cycle are written again at its end.
         writer.standing.pop("open_stacks", None)
         writer.add_stack_rows(self._mine_of(part.rows))
-        writer.standing["open_stacks"] = stack_columns(self._mine_of(part.open_rows))
+        writer.standing["open_stacks"] = row_columns(self._mine_of(part.open_rows))
 
     def _mine_of(self, rows: StackRows) -> StackRows:
         return rows.part(self._mine(rows.run))

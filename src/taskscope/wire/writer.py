@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, BinaryIO, Self
@@ -39,15 +40,13 @@ from taskscope.wire.columns import (
     Columns,
     Fit,
     KnownWorkers,
-    activity_columns,
     bytes_of,
-    cache_columns,
     cuts,
     file_text,
     key_columns,
     progress_columns,
     record_columns,
-    stack_columns,
+    row_columns,
     wire_text,
 )
 
@@ -384,7 +383,11 @@ class FrameWriter:
         if not len(rows):
             return
         start, duration = self._span(rows.start, rows.duration)
-        columns = activity_columns(rows, start, duration)
+        columns = row_columns(rows) | {
+            "start_s": start,
+            "duration_s": duration,
+            "source": rows.source.astype(np.int64) - (rows.source == 0),
+        }
         if self.has_graphs:
             key = np.empty(len(rows), np.int64)
             for run in np.unique(rows.run).tolist():
@@ -403,11 +406,11 @@ class FrameWriter:
 
     def add_resources(self, samples: ResourceRows, first: int | None = None) -> None:
         """Add samples of this process."""
-        self.add("resources", {"time_s": samples.time, **samples.arrays()}, first)
+        self.add("resources", row_columns(samples), first)
 
     def add_cache(self, rows: CacheRows, first: int | None = None) -> None:
         """Add cache usage."""
-        self.add("cache", cache_columns(rows), first)
+        self.add("cache", row_columns(rows), first)
 
     def add_progress(self, rows: Sequence[PrefixProgress]) -> None:
         """Add progress that is new or has changed."""
@@ -484,7 +487,7 @@ class FrameWriter:
     def add_stack_rows(self, rows: StackRows) -> None:
         """Add samples whose numbers are rows of the file."""
         if len(rows):
-            self.add("stacks", stack_columns(rows))
+            self.add("stacks", row_columns(rows))
 
     def add_sampling(self, interval_s: float, cycle_s: float | None, n_dropped: int, first: int) -> None:
         """Add how call stacks were sampled, and from which row of `stacks` on they count."""
@@ -507,12 +510,15 @@ class FrameWriter:
             stacks.prefixes,
             stacks.workers,
         )
-        columns = stack_columns(stacks.rows)
-        columns["prefix"] += first["stack_prefixes"]
-        columns["worker"] += first["stack_workers"]
-        columns["call"] = np.where(columns["call"] < 0, -1, columns["call"] + first["calls"])
-        if len(stacks.rows):
-            self.add("stacks", columns)
+        rows = stacks.rows
+        self.add_stack_rows(
+            replace(
+                rows,
+                prefix=rows.prefix + np.uint32(first["stack_prefixes"]),
+                worker=rows.worker + np.uint32(first["stack_workers"]),
+                node=np.where(rows.node < 0, -1, rows.node + first["calls"]),
+            )
+        )
         self.add_lines(stacks)
 
 

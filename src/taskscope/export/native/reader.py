@@ -39,7 +39,7 @@ from taskscope.export.native.columns import (
 )
 from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData
-from taskscope.model.streams import FILE, RECORDS
+from taskscope.model.streams import FILE, RECORDS, STREAMED
 from taskscope.model.tables.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import (
@@ -67,13 +67,14 @@ from taskscope.model.tables.stacks import (
     StackRows,
 )
 from taskscope.model.tables.workers import WorkerSample
-from taskscope.schema import Column, columns_of
+from taskscope.schema import Column, Rows, columns_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _Columns: TypeAlias = Mapping[str, Any]
 _R = TypeVar("_R", bound="DataclassInstance")
+_Rows = TypeVar("_Rows", bound=Rows)
 
 _RECORD_BYTES = 400
 """About the memory of a record, and …"""
@@ -251,7 +252,7 @@ class _Tables:
             **records,
             blocks=tuple(blocks),
             graphs=graphs,
-            resources=self._resources(),
+            resources=self._stored(ResourceRows, "resources"),
             now_s=now_s,
             dropped=self._dropped(problem, tasks.n),
             metadata=self._metadata(),
@@ -378,21 +379,22 @@ class _Tables:
             errors[own][number] = texts[text]
         return errors
 
-    def _resources(self) -> ResourceRows:
-        time = self._column("resources", "time_s").astype(np.float64)
-        rest = {c.name: self._column("resources", c.name) for c in columns_of(ResourceRows)[1:]}
-        unknown = np.full(len(time), np.nan)
+    def _stored(self, declared: type[_Rows], table: str, **others: NDArray[Any]) -> _Rows:
+        """Return rows of a table in the types that they are kept in, whole numbers that are unknown as -1."""
+        known: dict[str, NDArray[Any]] = {}
+        for c in columns_of(declared):
+            values = others[c.name] if c.name in others else self._column(table, STREAMED.get(c.name, c.name))
+            kind = np.dtype(c.stored[0]).kind
+            require(kind != "u" or (values >= 0).all(), f"{table} has no {c.name} below 0")
+            known[c.name] = (values if kind == "f" else np.nan_to_num(values, nan=-1.0)).astype(c.stored[0])
+        n = max(map(len, known.values()))
         # Older files do not have all of them.
-        known = {name: v.astype(np.float64) if len(v) else unknown for name, v in rest.items()}
-        return ResourceRows(time=time, **known)
+        return declared(**{name: v if len(v) == n else np.full(n, np.nan) for name, v in known.items()})
 
     def _holdings(self) -> CacheRows:
         """Return the cache usage of clusters; that of this process follows from its graphs."""
-        names = {c.name: {"time": "time_s"}.get(c.name, c.name) for c in columns_of(CacheRows)}
-        columns = {name: self._column("cache", stored) for name, stored in names.items()}
-        is_counted = all((columns[name] >= 0).all() for name in ("n_keys", "nbytes", "n_unsized"))
-        require(is_counted, "results are counted")
-        rows = CacheRows(**{c.name: columns[c.name].astype(c.stored[0]) for c in columns_of(CacheRows)})
+        rows = self._stored(CacheRows, "cache")
+        require((rows.nbytes >= 0).all(), "results are counted")
         on_cluster = [run.run for run in self._runs.values() if run.is_on_cluster]
         # A file that grows has no others.
         mine = rows if self._head["grows"] else rows.part(np.isin(rows.run, on_cluster))
@@ -403,18 +405,13 @@ class _Tables:
         if not len(key):
             return NO_ACTIVITIES
         run, task = keys.found(key)
-        nbytes = self._column("activities", "nbytes").astype(np.float64)
-        source = np.nan_to_num(self._column("activities", "source"), nan=0.0)
-        rows = ActivityRows(
+        rows = self._stored(
+            ActivityRows,
+            "activities",
             run=run,
             task=task,
-            lane=self._column("activities", "lane").astype(np.uint16),
-            kind=self._column("activities", "activity").astype(np.uint8),
-            start=self._column("activities", "start_s"),
             duration=round_down_f4(self._column("activities", "duration_s")),
-            source=source.astype(np.uint32),
-            nbytes=nbytes,
-            group=self._column("activities", "group").astype(np.uint32),
+            source=np.nan_to_num(self._column("activities", "source"), nan=0.0),
         )
         sources = tuple(self._texts("sources", "text"))
         return ActivityColumns(rows, sources, int(self._state["n_activities_dropped"]))
@@ -446,10 +443,9 @@ class _Tables:
             return NO_STACKS
         said = list(_rows(sampling, len(sampling["first"])))[-1]
         first = int(said["first"])
-        parts = {name: self._column("stacks", name)[first:] for name in self._stack_names()}
-        still_open = {name: self._column("open_stacks", name) for name in self._stack_names()}
-        joined = {name: np.concatenate((parts[name], still_open[name])) for name in parts}
-        node = whole_numbers(joined["call"])
+        for name in (column.name for column in FILE["stacks"].columns):
+            parts = self._column("stacks", name)[first:], self._column("open_stacks", name)
+            self._columns["stacks"][name] = np.concatenate(parts)
         parent = whole_numbers(self._column("calls", "parent"))
         require((parent < np.arange(len(parent))).all(), "calls stand after their caller")
         stacks = StackColumns(
@@ -458,34 +454,16 @@ class _Tables:
             function=self._column("calls", "function").astype(np.int32),
             prefixes=tuple(self._texts("stack_prefixes", "name")),
             workers=tuple(self._texts("stack_workers", "name")),
-            rows=StackRows(
-                joined["start_s"].astype(np.float64),
-                as_runs(joined["run"], least=CLIENT_RUN),
-                joined["prefix"].astype(np.uint32),
-                joined["worker"].astype(np.uint32),
-                node,
-                joined["count"].astype(np.uint32),
-                joined["seconds"].astype(np.float64),
+            rows=self._stored(
+                StackRows, "stacks", run=as_runs(self._column("stacks", "run"), least=CLIENT_RUN)
             ),
             interval_s=float(said["interval_s"]),
             cycle_s=None if said["cycle_s"] is None else float(said["cycle_s"]),
             dropped=int(said["n_dropped"]),
-            lines=self._lines(),
+            lines=self._stored(LineRows, "lines"),
         )
         # Samples of earlier computes have calls, too, and repeated samples have them twice.
         return stacks.pruned() if self._head["grows"] else stacks
-
-    def _lines(self) -> LineRows:
-        read = {column.name: self._column("lines", column.name) for column in columns_of(LineRows)}
-        return LineRows(
-            **{
-                column.name: np.nan_to_num(read[column.name], nan=-1.0).astype(column.stored[0])
-                for column in columns_of(LineRows)
-            }
-        )
-
-    def _stack_names(self) -> list[str]:
-        return [column.name for column in FILE["stacks"].columns]
 
     def _cut_off(self, recording: RecordedData, problem: str) -> RecordedData:
         text = f"this file is not complete: {problem}; what follows after that is missing"
