@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -38,11 +37,6 @@ def write_text(recording: RecordedData, file: BinaryIO) -> None:
 def write_html(recording: RecordedData, file: BinaryIO) -> None:
     """Write one document that needs neither kernel nor network."""
     file.write(page_html(recording).encode())
-
-
-def write_comparison(comparison: ComparedData, file: BinaryIO) -> None:
-    """Write a comparison as one document that needs neither kernel nor network."""
-    file.write(comparison_page(comparison).encode())
 
 
 FORMATS: Mapping[str, Writer] = {
@@ -117,8 +111,8 @@ def to_chrome_trace(
 def comparison_to_html(comparison: ComparedData, path: str | PathLike[str], *, overwrite: bool) -> None:
     """Write one document; see `taskscope.recording.Comparison.to_html`."""
     leaving = compared(*map(redacted, comparison.recordings))
-    write = partial(write_comparison, leaving)
-    write_atomically(Path(path).expanduser(), write, overwrite=overwrite)
+    page = comparison_page(leaving).encode()
+    write_atomically(Path(path).expanduser(), lambda file: file.write(page), overwrite=overwrite)
 
 
 def to_speedscope(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,11 +84,7 @@ class RecordedData:
         A task that was in flight at the snapshot stops at the snapshot: with status ``interrupted`` where
         its compute was over, else ``running``.
         """
-        return join_rows([self._part(block) for block in self.blocks], self.zero_s)
-
-    def _part(self, block: RowBlock) -> NamedBlock:
-        graph = self.graphs[block.run]
-        return block, _Identifier(graph), graph.errors
+        return join_rows([(block, self.graphs[block.run]) for block in self.blocks], self.zero_s)
 
     def table(self, name: str) -> Columns:
         """Return a table as a mapping of column names to equally long arrays or lists.
@@ -128,14 +124,6 @@ class RecordedData:
 def count_tasks(recording: RecordedData) -> int:
     """Return how many tasks a recording holds."""
     return sum(map(len, recording.blocks))
-
-
-class _Identifier:
-    def __init__(self, graph: GraphColumns) -> None:
-        self._graph = graph
-
-    def __call__(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
-        return self._graph.group[tasks], self._graph.keys.take(tasks)
 
 
 def _none_to_nan(values: Sequence[float | None], zero_s: float = 0.0) -> NDArray[np.float64]:
@@ -392,16 +380,18 @@ _BUILDERS: Mapping[str, Callable[[RecordedData], Columns]] = {
 }
 
 
-Identify: TypeAlias = Callable[[NDArray[np.int32]], tuple[NDArray[np.uint32], KeyBlock]]
-"""Gives the group ids and the keys of a run's tasks by their numbers."""
+class _Graph(Protocol):
+    """What names the tasks of a run, by their numbers in it."""
 
-NamedBlock: TypeAlias = tuple[RowBlock, Identify, Mapping[int, str]]
-"""Rows of a block, what names the run's tasks, and the run's errors by the numbers of the tasks."""
+    @property
+    def errors(self) -> Mapping[int, str]: ...
+
+    def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]: ...
 
 
-def join_rows(parts: Sequence[NamedBlock], zero_s: float = 0.0) -> TaskBlock:
+def join_rows(parts: Sequence[tuple[RowBlock, _Graph]], zero_s: float = 0.0) -> TaskBlock:
     """Return the rows of all parts in order, with times counted from `zero_s`."""
-    named = [identify(block.task) for block, identify, _ in parts]
+    named = [graph.identify(block.task) for block, graph in parts]
     starts = [np.empty(0), *(b.start for b, *_ in parts)]
     durations = [np.empty(0, np.float32), *(b.duration for b, *_ in parts)]
     start = np.concatenate(starts) - zero_s
@@ -418,11 +408,11 @@ def join_rows(parts: Sequence[NamedBlock], zero_s: float = 0.0) -> TaskBlock:
     )
 
 
-def _join_errors(parts: Sequence[NamedBlock]) -> dict[int, str]:
+def _join_errors(parts: Sequence[tuple[RowBlock, _Graph]]) -> dict[int, str]:
     found: dict[int, str] = {}
     first = 0
-    for block, _, errors in parts:
-        tasks = block.task
+    for block, graph in parts:
+        tasks, errors = block.task, graph.errors
         if errors:
             failed = np.flatnonzero(flag_codes(block.flags, "status"))
             texts = map(errors.get, tasks[failed].tolist())

@@ -332,10 +332,7 @@ class Recorder:
         """
         with self._lock:
             first, parts = self.tasks.parts_since(cursor, limit)
-            runs = self._runs
-            return first, join_rows(
-                [(b, runs[b.run].graph.identify, runs[b.run].graph.errors) for b in parts]
-            )
+            return first, join_rows([(block, self._runs[block.run].graph) for block in parts])
 
     def read_tasks(self, reader: Reader[RowBlock], *, has_keys: bool) -> tuple[int, list[NewTasks]]:
         """Return the number of the reader's next task, and tasks from it on, by block."""

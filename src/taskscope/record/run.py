@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,12 +61,8 @@ _MAX_ADJUSTED = 5_000
 """Most keys of each kind that are taken at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class PendingAdjustments:
-    """Adjustments of counts as a log has them, flat."""
-
-    skipped: list[object]
-    superseded: list[object]
+_Adjustments: TypeAlias = tuple[list[object], list[object]]
+"""What a log has of skipped and of superseded tasks, flat."""
 
 
 class Deductions:
@@ -87,24 +83,20 @@ class Deductions:
         return max(len(log.skipped), len(log.superseded)) / (2 * _MAX_ADJUSTED)
 
     @staticmethod
-    def take(log: RunLog) -> PendingAdjustments:
-        return PendingAdjustments(take(log.skipped, 2, _MAX_ADJUSTED), take(log.superseded, 2, _MAX_ADJUSTED))
+    def take(log: RunLog) -> _Adjustments:
+        return take(log.skipped, 2, _MAX_ADJUSTED), take(log.superseded, 2, _MAX_ADJUSTED)
 
     def fold(
-        self, pending: PendingAdjustments, builder: GraphBuilder
+        self, pending: _Adjustments, builder: GraphBuilder
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
         """Count the adjustments; return whether tasks do not have to run, where that is new, else None."""
-        for group, status in zip(
-            builder.groups(builder.numbers(pending.superseded[::2])).tolist(),
-            pending.superseded[1::2],
-            strict=True,
-        ):
+        skipped, superseded = pending
+        groups = builder.groups(builder.numbers(superseded[::2])).tolist()
+        for group, status in zip(groups, superseded[1::2], strict=True):
             self._superseded[group, cast("int", status)] += 1
-        if not pending.skipped:
+        if not skipped:
             return None
-        tasks, are_skipped = builder.skip(
-            builder.numbers(pending.skipped[::2]), np.array(pending.skipped[1::2], bool)
-        )
+        tasks, are_skipped = builder.skip(builder.numbers(skipped[::2]), np.array(skipped[1::2], bool))
         for group, is_skipped in zip(builder.groups(tasks).tolist(), are_skipped.tolist(), strict=True):
             self.skipped[group] += 1 if is_skipped else -1
         return (tasks, are_skipped) if len(tasks) else None

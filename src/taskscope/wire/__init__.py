@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, TypeAlias, TypedDict
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from taskscope.model.tables.columns import Neighbour, TaskLinks
 from taskscope.wire.columns import wire_text
@@ -12,26 +12,14 @@ __all__ = ["PROTOCOL", "batch_message", "encode_links", "wire_text"]
 
 PROTOCOL: Literal[1] = 1
 
-LinkRow: TypeAlias = tuple[int | None, str]
-"""row, key_text"""
-
-
-class LinksRow(TypedDict):
-    """A task's neighbours; the lists may be cut, the counts are of all."""
-
-    dependencies: list[LinkRow]
-    n_dependencies: int
-    dependents: list[LinkRow]
-    n_dependents: int
-
 
 def batch_message() -> dict[str, object]:
     """Return the JSON part of a message whose one buffer has a frame."""
     return {"protocol": PROTOCOL, "kind": "batch"}
 
 
-def encode_links(links: TaskLinks) -> LinksRow:
-    """Return links as plain JSON.
+def encode_links(links: TaskLinks) -> Mapping[str, object]:
+    """Return links as plain JSON; the lists may be cut, the counts are of all.
 
     Examples
     --------
@@ -46,5 +34,5 @@ def encode_links(links: TaskLinks) -> LinksRow:
     }
 
 
-def _rows(links: Iterable[Neighbour]) -> list[LinkRow]:
+def _rows(links: Iterable[Neighbour]) -> list[tuple[int | None, str]]:
     return [(link.row, wire_text(link.key_text)) for link in links]

@@ -120,21 +120,10 @@ _TASK_TYPES = {
 """The types of tasks' columns while reading, without the measured ones."""
 
 
-class TaskColumns:
-    """The rows of tasks, as columns of `RowBlock` with the rows of their keys."""
-
-    def __init__(self, column: Callable[[str, str], NDArray[Any]]) -> None:
-        self._columns = {
-            **{name: column("tasks", name).astype(kind, copy=False) for name, kind in _TASK_TYPES.items()},
-            **{name: column("tasks", name) for name in MEASURED},
-        }
-        self.n = len(self._columns["key"])
-
-    def rows(self) -> _Columns:
-        return self._columns
-
-    def last_stop_s(self) -> float:
-        return float((self._columns["start"] + self._columns["duration"]).max()) if self.n else -np.inf
+def task_columns(column: Callable[[str, str], NDArray[Any]]) -> _Columns:
+    """Return the rows of tasks, as columns of `RowBlock` with the rows of their keys."""
+    kept = {name: column("tasks", name).astype(kind, copy=False) for name, kind in _TASK_TYPES.items()}
+    return kept | {name: column("tasks", name) for name in MEASURED}
 
 
 def narrowed(name: str, columns: _Columns) -> _Columns:

@@ -27,7 +27,6 @@ from taskscope.errors import DamagedFileError, FileError
 from taskscope.export.native.columns import (
     ByRun,
     Keys,
-    TaskColumns,
     as_runs,
     counts_of,
     grown,
@@ -35,6 +34,7 @@ from taskscope.export.native.columns import (
     narrowed,
     require,
     spans_of,
+    task_columns,
     whole_numbers,
 )
 from taskscope.model.keys import KeyBlock
@@ -229,16 +229,16 @@ class _Tables:
         """Return the recording of all batches; `problem` is why there are no more."""
         require(self._graphs.keys() <= self._runs.keys(), "a graph belongs to a run")
         keys = Keys(self._column("keys", "run"), sorted(self._graphs))
-        tasks = TaskColumns(self._column)
+        tasks = task_columns(self._column)
         now_s = float(self._state["now_s"])
         require(not np.isnan(now_s), "a batch says how late it is")
         if problem is not None:
             # Tasks may have ended after the last frame's time.
-            now_s = max(now_s, tasks.last_stop_s())
+            now_s = (tasks["start"] + tasks["duration"]).max(initial=now_s).item()
         # Before the graphs, which take most room.
         holdings = self._holdings()
-        graphs = dict(self._made_graphs(keys, tasks.rows()))
-        blocks = list(self._blocks(keys, tasks.rows()))
+        graphs = dict(self._made_graphs(keys, tasks))
+        blocks = list(self._blocks(keys, tasks))
         blocks += self._blocks(
             keys, self._in_flight(tasks, now_s, RUNNING if problem is None else INTERRUPTED)
         )
@@ -254,7 +254,7 @@ class _Tables:
             graphs=graphs,
             resources=self._stored(ResourceRows, "resources"),
             now_s=now_s,
-            dropped=self._dropped(problem, tasks.n),
+            dropped=self._dropped(problem, len(tasks["key"])),
             metadata=self._metadata(),
             stacks=self._stacks(),
             activities=self._activities(keys),
@@ -301,13 +301,13 @@ class _Tables:
                 **stored_measures(part, last - first),
             )
 
-    def _in_flight(self, tasks: TaskColumns, now_s: float, status: int) -> _Columns:
+    def _in_flight(self, tasks: _Columns, now_s: float, status: int) -> _Columns:
         """Return the tasks in flight that have no later end, until now."""
         key, start = self._column("running", "key"), self._column("running", "start_s")
         lane, observed = self._column("running", "lane"), self._column("running", "observed_by")
         is_whole = np.isfinite(start).all() and np.isfinite(lane).all()
         require(is_whole, "a task in flight has a lane and a start")
-        new = np.ones(len(key), bool) if status == RUNNING else ~np.isin(key, tasks.rows()["key"])
+        new = np.ones(len(key), bool) if status == RUNNING else ~np.isin(key, tasks["key"])
         n = int(np.count_nonzero(new))
         return {
             "key": key[new].astype(np.int32),

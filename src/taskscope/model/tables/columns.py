@@ -179,6 +179,10 @@ class GraphColumns:
     known: bool = True
     """Whether `edges`, `enter` and `kept` are known; of a process that was killed early they may not be."""
 
+    def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
+        """Return the group ids and the keys of tasks by their numbers."""
+        return self.group[tasks], self.keys.take(tasks)
+
     def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of a task's dependencies and of its dependents, ascending."""
         return neighbours(task, self.n_dependencies, self.edges)

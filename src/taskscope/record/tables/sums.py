@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.source_lines import file_of
@@ -14,6 +15,12 @@ from taskscope.model.tables.workers import Metric, PrefixSeconds
 _Place: TypeAlias = tuple[int, str | None, str, str, str, str, int, int]
 _PLACES = {"seconds": 0, "bytes": 1, "count": 2}
 _MAX_ROWS = 200_000
+
+
+def _between(sums: Mapping[Any, tuple[Any, ...]], first_run: int, last_run: int | None) -> list[Any]:
+    """Return what is summed with its sums, of the runs in the window."""
+    last = math.inf if last_run is None else last_run
+    return [(*name, *values) for name, values in dict(sums).items() if first_run <= name[0] <= last]
 
 
 class MetricLog:
@@ -46,11 +53,7 @@ class MetricLog:
 
     def between(self, first_run: int, last_run: int | None) -> tuple[Metric, ...]:
         """Return the sums of the runs in the window, in the order in which they were begun."""
-        return tuple(
-            Metric(*name, *sums)
-            for name, sums in self._sums.copy().items()
-            if first_run <= name[0] and (last_run is None or name[0] <= last_run)
-        )
+        return tuple(Metric(*row) for row in _between(self._sums, first_run, last_run))
 
     def seconds_since(self, version: int) -> tuple[int, list[PrefixSeconds]]:
         """Return the version now, and what all workers together spent on that which changed since another."""
@@ -88,11 +91,7 @@ class MeasuredLineLog:
 
     def between(self, first_run: int, last_run: int | None) -> tuple[MeasuredLine, ...]:
         """Return the sums of the runs in the window, in the order in which they were begun."""
-        return tuple(
-            MeasuredLine(*name, *sums)
-            for name, sums in self._sums.copy().items()
-            if first_run <= name[0] and (last_run is None or name[0] <= last_run)
-        )
+        return tuple(MeasuredLine(*row) for row in _between(self._sums, first_run, last_run))
 
     def clear(self) -> None:
         self._sums = {}
@@ -111,9 +110,9 @@ class PeakLineLog:
     def between(self, first_run: int, last_run: int | None) -> tuple[PeakLine, ...]:
         """Return the rows of runs in the window, and with them what no task had at the same peak."""
         found: list[PeakLine] = []
+        last = math.inf if last_run is None else last_run
         for rows in self._peaks:
-            runs = {row.run for row in rows if row.run is not None and first_run <= row.run}
-            runs = {run for run in runs if last_run is None or run <= last_run}
+            runs = {row.run for row in rows if row.run is not None and first_run <= row.run <= last}
             if runs:
                 found += [row for row in rows if row.run is None or row.run in runs]
         return tuple(found)

@@ -516,15 +516,14 @@ class RunGraph:
         return self._columns if self.builder is None else self.builder.finish()
 
     def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
-        if self._columns is not None:
-            return self._columns.group[tasks], self._columns.keys.take(tasks)
-        if self.builder is None:
-            raise LookupError(f"run {self._run} has rows but no graph")
-        return self.builder.identify(tasks)
+        return self._known().identify(tasks)
 
     def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of a task's dependencies and of its dependents, ascending."""
+        return self._known().neighbours(task)
+
+    def _known(self) -> GraphColumns | GraphBuilder:
         graph = self._columns or self.builder
         if graph is None:
             raise LookupError(f"run {self._run} has rows but no graph")
-        return graph.neighbours(task)
+        return graph
