@@ -2,7 +2,8 @@
 import { PageStream, WireError } from '../wire';
 import type { Batch } from '../wire';
 import { readHeader } from '../wire/codec';
-import { Budget, type Frame, HEAD_BYTES, crc32, readFrame, unpack } from '../wire/frames';
+import { crc32 } from '../wire/crc';
+import { Budget, type Frame, HEAD_BYTES, readFrame, unpack } from '../wire/frames';
 import { FORMAT, LIMITS } from '../wire/tables';
 
 /** A file that cannot be read: damaged, of another tool, of a newer version, or larger than it may be; completes "cannot show it: ". */

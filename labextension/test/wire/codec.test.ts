@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 
 import { WireError } from '../../src/wire';
 import { BatchReader, readHeader, rowsOf } from '../../src/wire/codec';
-import { Budget, crc32, readFrame, unpack } from '../../src/wire/frames';
+import { crc32 } from '../../src/wire/crc';
+import { Budget, readFrame, unpack } from '../../src/wire/frames';
 import { LIMITS } from '../../src/wire/tables';
 import { batchBytes, described, frame, headerFrame, headerOf } from './frames';
 

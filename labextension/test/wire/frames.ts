@@ -1,5 +1,5 @@
 /** Frames as `taskscope/codec.py` writes them, in the plainest way: numbers in as many planes as they need, nothing else. */
-import { crc32 } from '../../src/wire/frames';
+import { crc32 } from '../../src/wire/crc';
 import { TABLES } from '../../src/wire/tables';
 
 export type Values = readonly (number | string | null)[];

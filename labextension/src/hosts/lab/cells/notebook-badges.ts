@@ -2,7 +2,7 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
 
 import type { TaskStore } from '../../../store';
-import { crc32 } from '../../../wire/frames';
+import { crc32 } from '../../../wire/crc';
 import type { IFeeds } from '../feed/feeds';
 import { FeedFollower } from '../feed/follower';
 import { Badge } from './badge';
