@@ -126,17 +126,14 @@ def count_tasks(recording: RecordedData) -> int:
     return sum(map(len, recording.blocks))
 
 
-def _none_to_nan(values: Sequence[float | None], zero_s: float = 0.0) -> NDArray[np.float64]:
-    return np.array([np.nan if v is None else v - zero_s for v in values], np.float64)
-
-
 def _of_records(columns: Sequence[Column], records: Sequence[object], zero_s: float) -> Columns:
     return {c.name: _values(c, [getattr(r, c.name) for r in records], zero_s) for c in columns}
 
 
 def _values(column: Column, values: list[Any], zero_s: float) -> NDArray[Any]:
     if column.kind == "number":
-        return _none_to_nan(values, zero_s if column.is_time else 0.0)
+        zero_s = zero_s if column.is_time else 0.0
+        return np.array([np.nan if v is None else v - zero_s for v in values], np.float64)
     if column.kind == "texts":
         values = ["; ".join(texts) for texts in values]
     return np.array(values, column.dtype) if None not in values else text_column(values)
@@ -270,36 +267,27 @@ def _resources(recording: RecordedData) -> Columns:
     }
 
 
-def _workers(recording: RecordedData) -> Columns:
-    return _of_records(TABLES["workers"].columns, recording.workers, recording.zero_s)
-
-
 def _cache(recording: RecordedData) -> Columns:
     stops = {r.run: recording.now_s if r.stop_s is None else r.stop_s for r in recording.runs}
     on_cluster = {r.run for r in recording.runs if r.is_on_cluster}
     groups = [g.name for g in recording.groups]
     prefixes = text_column([g.prefix for g in recording.groups])
-    parts: dict[str, list[NDArray[np.generic]]] = {
-        c: [] for c in ("run", "key", "prefix", "metric", "enter", "exit")
-    }
+    parts = []
     for run, graph in recording.graphs.items():
         enter = graph.enter_times()
         held = np.argsort(enter, kind="stable")[: np.count_nonzero(~np.isnan(enter))]
-        parts["run"].append(np.full(len(held), run, np.int64))
-        parts["key"].append(_key_texts(graph, groups)[held])
-        parts["prefix"].append(prefixes[graph.group][held])
-        parts["metric"].append(_metric(recording, run, graph)[held])
-        parts["enter"].append(enter[held] - recording.zero_s)
         exits = np.full(len(held), np.nan) if run in on_cluster else graph.exit_times(stops[run])[held]
-        parts["exit"].append(exits - recording.zero_s)
-    return {
-        "run": _join(parts["run"], np.int64),
-        "key": _join(parts["key"], object),
-        "prefix": _join(parts["prefix"], object),
-        "metric": _join(parts["metric"], np.float64),
-        "enter_s": _join(parts["enter"], np.float64),
-        "exit_s": _join(parts["exit"], np.float64),
-    }
+        parts.append(
+            {
+                "run": np.full(len(held), run, np.int64),
+                "key": _key_texts(graph, groups)[held],
+                "prefix": prefixes[graph.group][held],
+                "metric": _metric(recording, run, graph)[held],
+                "enter_s": enter[held] - recording.zero_s,
+                "exit_s": exits - recording.zero_s,
+            }
+        )
+    return _joined("cache", parts)
 
 
 def _holdings(recording: RecordedData) -> Columns:
@@ -350,21 +338,19 @@ def key_sizes(recording: RecordedData, run: int, graph: GraphColumns) -> NDArray
 
 def _dependencies(recording: RecordedData) -> Columns:
     groups = [g.name for g in recording.groups]
-    runs, keys, dependencies = [], [], []
+    parts = []
     for run, graph in recording.graphs.items():
         texts = _key_texts(graph, groups)
-        runs.append(np.full(len(graph.edges), run, np.int64))
-        keys.append(texts[graph.edge_sources()])
-        dependencies.append(texts[graph.edges])
+        keys = {"key": texts[graph.edge_sources()], "dependency": texts[graph.edges]}
+        parts.append({"run": np.full(len(graph.edges), run, np.int64), **keys})
+    return _joined("dependencies", parts)
+
+
+def _joined(table: str, parts: Sequence[Mapping[str, NDArray[Any]]]) -> Columns:
     return {
-        "run": _join(runs, np.int64),
-        "key": _join(keys, object),
-        "dependency": _join(dependencies, object),
+        c.name: np.concatenate([np.empty(0, c.dtype), *(part[c.name] for part in parts)])
+        for c in TABLES[table].columns
     }
-
-
-def _join(parts: Sequence[NDArray[np.generic]], dtype: type) -> NDArray[np.generic]:
-    return np.concatenate([np.empty(0, dtype), *parts])
 
 
 _BUILDERS: Mapping[str, Callable[[RecordedData], Columns]] = {
@@ -372,7 +358,6 @@ _BUILDERS: Mapping[str, Callable[[RecordedData], Columns]] = {
     "activities": _activities,
     "transfers": _transfers,
     "resources": _resources,
-    "workers": _workers,
     "cache": _cache,
     "holdings": _holdings,
     "lines": _lines,

@@ -408,7 +408,8 @@ class Recorder:
         """Return the shape of the graph of a run that goes on; None before all of it was seen."""
         with self._lock:
             state = self._runs.get(run)
-            return None if state is None else state.graph.graph_shape()
+            builder = None if state is None else state.graph.builder
+            return None if builder is None else builder.graph_shape()
 
     def ended(self, run: int) -> NDArray[np.int32] | None:
         """Return the numbers of a run's tasks that ended or do not have to run; None if some were dropped."""

@@ -19,7 +19,6 @@ from taskscope.codec import (
     CutOffError,
     Decoder,
     Section,
-    Values,
     budget_for,
     read_frames,
 )
@@ -203,7 +202,7 @@ class _Tables:
     def _replace(self, name: str, columns: _Columns, n: int) -> None:
         for row in _rows(columns, n):
             if name == "runs":
-                self._runs[int(row["run"])] = _record(Run, row)
+                self._runs[int(row["run"])] = _record(Run, row, "runs")
             elif name == "graphs":
                 self._budget.charge(_GRAPH_BYTES)
                 self._graphs[int(row["run"])] = row
@@ -505,13 +504,9 @@ class _Tables:
             yield "metrics"
 
 
-def _listed(values: Values) -> list[Any]:
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
-
-
 def _rows(columns: _Columns, n: int) -> Iterator[dict[str, Any]]:
     """Yield rows; unknown values are None."""
-    values = [_listed(values) for values in columns.values()]
+    values = [v.tolist() if isinstance(v, np.ndarray) else v for v in columns.values()]
     for row in zip(*values, strict=True) if n else ():
         yield {
             name: None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - NaN is not
@@ -519,9 +514,8 @@ def _rows(columns: _Columns, n: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def _record(declared: type[_R], row: Mapping[str, Any], table: str = "") -> _R:
+def _record(declared: type[_R], row: Mapping[str, Any], table: str) -> _R:
     """Return a record of a row."""
-    table = table or declared.__name__.lower() + "s"
     columns = {column.name: column for column in FILE[table].columns}
     names = {field.name for field in fields(declared)}
     values = {name: _value(columns.get(name), value) for name, value in row.items() if name in names}
@@ -533,10 +527,11 @@ def _record(declared: type[_R], row: Mapping[str, Any], table: str = "") -> _R:
 
 
 def _value(column: Column | None, value: object) -> object:
-    if column is not None and column.choices and value is not None:
+    if column is None or value is None:
+        return value
+    if column.choices:
         return column.choices[int(value)]  # type: ignore[call-overload]  # a place
-    is_whole = column is not None and column.kind == "whole number" and value is not None
-    return int(value) if is_whole else value  # type: ignore[call-overload]  # a number
+    return int(value) if column.kind == "whole number" else value  # type: ignore[call-overload]  # a number
 
 
 def _ended(run: Run, now_s: float) -> Run:

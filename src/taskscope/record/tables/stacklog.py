@@ -130,7 +130,9 @@ class StackLog:
                 self._open_s = self._now_s()
             of = run, self._prefix(prefix), self._worker(worker)
             _count(self._open, (*of, node), 1, seconds)
-            self._sum_lines(of, stack, seconds, cpu_s)
+            known_s = 0.0 if cpu_s is None else seconds
+            lines = [self._line(code, offset) for code, offset in stack]
+            self._add_to_lines(of, lines, (1, seconds, cpu_s or 0.0, known_s, seconds * seconds))
 
     def add_client(
         self, next_run: int, worker: str, stack: Sequence[tuple[CodeType, int]], seconds: float
@@ -145,17 +147,6 @@ class StackLog:
             self._end_cycle()
             self._before_block[of] = self._now_s()
             self._line_sums = {key: sums for key, sums in self._line_sums.items() if key[0] != of}
-
-    def _sum_lines(
-        self,
-        of: tuple[int, int, int],
-        stack: Sequence[tuple[CodeType, int]],
-        seconds: float,
-        cpu_s: float | None,
-    ) -> None:
-        known_s = 0.0 if cpu_s is None else seconds
-        lines = [self._line(code, offset) for code, offset in stack]
-        self._add_to_lines(of, lines, (1, seconds, cpu_s or 0.0, known_s, seconds * seconds))
 
     def _add_to_lines(
         self, of: tuple[int, int, int], lines: Iterable[int], values: tuple[float, float, float, float, float]

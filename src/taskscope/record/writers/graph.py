@@ -507,10 +507,6 @@ class RunGraph:
             return part_of_columns(self._columns, at, limit)
         return None if self.builder is None else self.builder.part(at, limit)
 
-    def graph_shape(self) -> GraphShape | None:
-        """Return its shape while the run goes on; None before all of it was seen."""
-        return None if self.builder is None else self.builder.graph_shape()
-
     def columns(self) -> GraphColumns | None:
         """Return its columns, finished if need be; None where it is unknown or was dropped."""
         return self._columns if self.builder is None else self.builder.finish()
