@@ -92,7 +92,7 @@ class Encoder:
         stream: int | None = None,
     ) -> None:
         self._tables = tables
-        self._header = {"format": FORMAT, **header, "tick_s": tick_s}
+        self._header = {**header, "tick_s": tick_s}
         self._tick_s = tick_s
         self._level = level
         self._planes = bool(level) if planes is None else planes
@@ -291,9 +291,6 @@ class Decoder:
     def header(self, content: bytes) -> dict[str, Any]:
         """Take the content of the first frame; return it."""
         header = _object(content, "its header")
-        _require(
-            header.get("format") == FORMAT, "its header is of another version; a newer taskscope may read it"
-        )
         tick_s = header.get("tick_s")
         _require(isinstance(tick_s, float) and 1e-12 <= tick_s <= 1, "its header has no tick")
         self.tick_s = float(header["tick_s"])

@@ -1,7 +1,7 @@
 /** The one decoder of what taskscope writes: headers and batches of tables, as `taskscope/codec.py` makes them. */
 import { Field, WireError } from './check';
 import { Budget, fail } from './frames';
-import { FORMAT, LIMITS, TABLES } from './tables';
+import { LIMITS, TABLES } from './tables';
 
 type Declared = Readonly<Record<string, { readonly mode: string; readonly columns: Readonly<Record<string, string>> }>>;
 const DECLARED: Declared = TABLES;
@@ -42,9 +42,6 @@ export interface Header {
 /** @throws WireError where the content of a frame 0 is not a header. */
 export function readHeader(content: Uint8Array): Header {
   const said = jsonOf(content, 'header');
-  if (said.at('format').count() > FORMAT) {
-    said.at('format').fail(`${FORMAT}; a newer taskscope may read it`);
-  }
   const tickS = said.at('tick_s').number();
   return {
     said,

@@ -98,11 +98,6 @@ class KeyBlock:
         return KeyBlock(dims, ints, tuple(self.texts[i] for i in text_places[rows][is_text[rows]].tolist()))
 
     @staticmethod
-    def of_texts(texts: Sequence[str]) -> KeyBlock:
-        """Return keys that are text."""
-        return KeyBlock(np.full(len(texts), TEXT, np.uint8), np.empty(0, np.int32), tuple(texts))
-
-    @staticmethod
     def concat(blocks: Sequence[KeyBlock]) -> KeyBlock:
         """Return the keys of all blocks, in order."""
         return KeyBlock(

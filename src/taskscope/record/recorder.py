@@ -203,7 +203,8 @@ class Recorder:
             self._runs.add(state)
         while len(self._runs) > _MAX_RUNS and (oldest := self._runs.oldest()).log is None:
             while oldest.rows_held:
-                self._runs.dropped(count_by_run(self.tasks.drop_oldest_block()))
+                _, block = self.tasks.blocks()[0]
+                self._runs.dropped(count_by_run(self.tasks.drop(len(block))))
             self._runs.forget(oldest.run.run)
 
     def _fold_run(self, state: RunState, deadline: float) -> bool:

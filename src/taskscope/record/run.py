@@ -328,7 +328,7 @@ class RunState:
             self._spans.update(log.graph_source.spans)
             self._functions = log.graph_source.functions
             start = whole_ticks(log.start - self.origin)
-            builder = self._graph.begin(log.graph_source, start, self._group_ids)
+            builder = self._graph.builder = GraphBuilder(log.graph_source, start, self._group_ids)
             log.graph_source = None
             if self._follow_held and not (grows or log.is_held_elsewhere):
                 self.occupancy = Occupancy(log.run, builder, has_metric=log.metric is not None)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from taskscope.codec import LIMITS, Encoder, Section, Values, repeated
 from taskscope.codec import TICK_S as PAGE_TICK_S
 from taskscope.model.clock import TICK_S
-from taskscope.model.keys import KeyBlock
+from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.streams import FILE, PAGE, STOP_WAYS, StopWay
 from taskscope.model.tables.activities import ActivityRows, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
@@ -366,7 +366,8 @@ class FrameWriter:
         """Set the tasks in flight of a page, whose keys are added behind those of its tasks."""
         if tasks:
             row, run = self._added["keys"], np.array([task.run for task in tasks])
-            keys = KeyBlock.of_texts([task.key_text for task in tasks])
+            texts = tuple(task.key_text for task in tasks)
+            keys = KeyBlock(np.full(len(tasks), TEXT, np.uint8), np.empty(0, np.int32), texts)
             self._add_keys(run, keys, np.array([task.group for task in tasks], np.uint32))
             columns = record_columns("running", tasks, self._fit)
             self.standing["running"] = columns | {"key": np.arange(row, row + len(tasks))}

@@ -55,7 +55,7 @@ def apart(content: bytes) -> Apart:
         for kind, frame in read_frames(BytesIO(content), budget):
             if found is None:
                 header = decoder.header(frame)
-                found = Apart({n: v for n, v in header.items() if n != "format"}, [], [])
+                found = Apart(header, [], [])
             else:
                 found.batches.append(decoder.batch(frame))
                 found.kinds.append(kind)

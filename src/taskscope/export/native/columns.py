@@ -67,10 +67,6 @@ class Keys:
     def by_run(self, rows: NDArray[Any]) -> ByRun:
         return ByRun(*self.found(rows))
 
-    def are_of(self, rows: NDArray[Any], others: ByRun) -> bool:
-        """Whether rows are of the same runs as these others, one by one."""
-        return bool((self.found(rows)[0] == others.run).all())
-
     def blocks(
         self, dims: NDArray[Any], ints: NDArray[Any], texts: Sequence[str | None]
     ) -> dict[int, KeyBlock]:

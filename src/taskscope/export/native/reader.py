@@ -342,7 +342,7 @@ class _Tables:
         values = self._column("valued", "value")
         are_skipped = self._column("skipped", "is_skipped")
         errors = self._errors(keys, tasks)
-        require(keys.are_of(needed, needing), "a key needs those of its own graph")
+        require((keys.found(needed)[0] == needing.run).all(), "a key needs those of its own graph")
         for run, said in self._graphs.items():
             n, start_s, is_known = keys.n(run), float(said["start_s"]), bool(said["is_known"])
             data_rows, data_of = data.of(run)

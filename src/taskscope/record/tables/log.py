@@ -84,11 +84,6 @@ class Log(Generic[_R]):
         """Return the blocks, oldest first, each with the number of its first row."""
         return list(self._blocks)
 
-    def _block_of(self, row: int) -> tuple[int, _R]:
-        """Return the block that holds a row, with the number of its first one."""
-        blocks = self._blocks
-        return blocks[bisect_right(blocks, row, key=_first) - 1]
-
     def rows(self) -> _R:
         return self.joined([rows for _, rows in self.blocks()])
 
@@ -168,10 +163,6 @@ class TaskLog(Log[RowBlock]):
     def __init__(self, max_rows: int) -> None:
         super().__init__(RowBlock, max_rows)
 
-    def drop_oldest_block(self) -> list[RowBlock]:
-        """Drop the first block; return it."""
-        return self.drop(len(self.blocks()[0][1]))
-
     def first_row_of(self, run: int) -> int:
         """Return the first row left of this run or a later one; the cursor where there is none."""
         return next((first for first, block in self.blocks() if block.run >= run), self.cursor)
@@ -184,7 +175,8 @@ class TaskLog(Log[RowBlock]):
         """Return the run and the task number of a row; None if it was dropped."""
         if not self.dropped <= row < self.cursor:
             return None
-        first, block = self._block_of(row)
+        blocks = self.blocks()
+        first, block = blocks[bisect_right(blocks, row, key=_first) - 1]
         return block.run, int(block.task[row - first])
 
     def rows_of(self, run: int, tasks: NDArray[np.int32]) -> dict[int, int]:

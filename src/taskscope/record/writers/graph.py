@@ -423,13 +423,6 @@ class RunGraph:
         self._totals: Counter[int] = Counter()
         self._let_go = False
 
-    def begin(
-        self, source: GraphSource, start: float, groups_of: Callable[[Sequence[object]], list[int]]
-    ) -> GraphBuilder:
-        """Start reading a compute's graph; the arguments are those of `GraphBuilder`."""
-        self.builder = GraphBuilder(source, start, groups_of)
-        return self.builder
-
     def advance(self) -> bool:
         """Process a slice; True while there is more."""
         builder = self.builder
