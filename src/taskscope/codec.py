@@ -155,8 +155,6 @@ class Encoder:
     def _floats(self, column: Column, values: Values) -> tuple[_Spec, bytes]:
         floats = np.array(values, _FLOAT)
         floats[~np.isfinite(floats)] = np.nan
-        if not column.optional and np.isnan(floats).any():
-            raise ValueError(f"{column.name} must be known")
         first = floats[0].item()
         if (np.isnan(floats) if np.isnan(first) else floats == first).all():
             return ["one", None if np.isnan(first) else first], b""
@@ -329,10 +327,13 @@ class Decoder:
         follows = first >= end if table.mode == "append" else first in {0, end}
         _require(follows or table.mode in {"by key", "whole"}, "rows come twice")
         self.ends[table.name] = first + n
-        columns = {}
+        columns: dict[str, Values] = {}
         for c in table.columns:
             _require(c.optional or c.name in read, f"{table.name} lacks {c.name}")
-            columns[c.name] = self._meant(c, read[c.name]) if c.name in read else _unknown(c, n)
+            if c.name in read:
+                columns[c.name] = self._meant(c, read[c.name])
+            else:
+                columns[c.name] = [None] * n if c.wire.startswith("text") else np.full(n, np.nan)
         return Section(first, columns)
 
     def _meant(self, column: Column, values: Values) -> Values:
@@ -371,10 +372,6 @@ def _object(content: bytes, name: str) -> dict[str, Any]:
 
 def _is_whole(value: object) -> bool:
     return type(value) is int and abs(value) <= LIMITS["value"]
-
-
-def _unknown(column: Column, n: int) -> Values:
-    return [None] * n if column.wire.startswith("text") else np.full(n, np.nan)
 
 
 def is_constant(values: NDArray[Any]) -> bool:

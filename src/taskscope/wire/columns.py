@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,8 +24,6 @@ Fit: TypeAlias = Callable[[str], str]
 MAX_TEXT = 512
 """Longest text on a page, in characters; longer ones are cut and end in an ellipsis."""
 
-_MAX_FILE_TEXT = 4096
-
 
 def wire_text(text: str, most: int = MAX_TEXT) -> str:
     r"""Return `text` cut to so many characters, with lone surrogates escaped.
@@ -39,9 +38,8 @@ def wire_text(text: str, most: int = MAX_TEXT) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def file_text(text: str) -> str:
-    """Return text as a file takes it."""
-    return wire_text(text, _MAX_FILE_TEXT)
+file_text = partial(wire_text, most=4096)
+"""Returns text as a file takes it."""
 
 
 def record_columns(table: str, records: Sequence[object], fit: Fit) -> dict[str, Any]:
