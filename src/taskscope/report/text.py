@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 
 from taskscope.analysis.explain.critical_path import critical_path
 from taskscope.analysis.explain.finding import Finding
@@ -35,16 +36,12 @@ def report_text(recording: RecordedData) -> str:
     >>> "## Findings" in run.recording.report()
     True
     """
-    recording = redacted(recording)
-    lines, n_bytes = [], 0
-    # The last line says how many are left out.
-    for place, line in enumerate(all_lines := [printable(line, _MAX_LINE) for line in _lines(recording)]):
-        n_bytes += len(line.encode()) + 1
-        if n_bytes > MAX_BYTES - 60:
-            n = len(all_lines) - place
-            lines.append(f"… {format_count(n)} more {plural('line', n)} are left out")
-            break
-        lines.append(line)
+    lines = [printable(line, _MAX_LINE) for line in _lines(redacted(recording))]
+    # Room for the line that says how many are left out.
+    ends = accumulate(len(line.encode()) + 1 for line in lines)
+    n = sum(end > MAX_BYTES - 60 for end in ends)
+    if n:
+        lines[-n:] = [f"… {format_count(n)} more {plural('line', n)} are left out"]
     return "\n".join(lines)
 
 
