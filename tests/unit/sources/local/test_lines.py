@@ -108,7 +108,7 @@ def test_blocks_in_blocks_measure_what_any_of_them_names() -> None:
 
 def test_a_name_that_nothing_has_is_answered_with_the_nearest() -> None:
     recording = computed([step, "stepp"], 3, scheduler="threads")
-    with pytest.raises(UnknownNameError, match=r"'stepp' in these tasks; did you mean 'step'\?"):
+    with pytest.raises(UnknownNameError, match=r"unknown function 'stepp'; did you mean 'step'\?"):
         recording.lines(function="stepp")
 
 
