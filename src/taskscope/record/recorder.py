@@ -41,7 +41,6 @@ from taskscope.record.messages import MessageLog
 from taskscope.record.run import (
     RunState,
     RunTable,
-    count_in_flight,
     links_of,
     prefix_progress,
     tasks_in_flight,
@@ -403,7 +402,7 @@ class Recorder:
     def running(self) -> list[RunningTask]:
         """Return the tasks in flight, at most 1,000, longest running first."""
         with self._lock:
-            return tasks_in_flight(self._logs(), self._lanes, self._groups, self.origin)
+            return tasks_in_flight(list(self._active), self._lanes)
 
     def graph_shape(self, run: int) -> GraphShape | None:
         """Return the shape of the graph of a run that goes on; None before all of it was seen."""
@@ -426,8 +425,7 @@ class Recorder:
         with self._lock:
             rows = []
             for state in self._runs.window(first_run, last_run):
-                in_flight = count_in_flight(state.log, self._groups)
-                rows += prefix_progress(state, self._groups.groups, in_flight)
+                rows += prefix_progress(state, self._groups.groups, state.count_in_flight())
             return rows
 
     def runs(self, first_run: int = 0, last_run: int | None = None) -> list[Run]:

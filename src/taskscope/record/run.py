@@ -143,20 +143,10 @@ def _by_group(
 _MAX_RUNNING = 1_000
 
 
-def tasks_in_flight(
-    logs: Iterable[RunLog], lanes: LaneTable, groups: GroupTable, origin: float
-) -> list[RunningTask]:
-    """Return the tasks in flight, at most 1,000, longest running first, in seconds after `origin`."""
-    found = [task for log in logs for task in _of_run(log, lanes, groups, origin)]
+def tasks_in_flight(states: Iterable[RunState], lanes: LaneTable) -> list[RunningTask]:
+    """Return the tasks in flight, at most 1,000, longest running first, in seconds after the zero."""
+    found = [task for state in states for task in state.running_tasks(lanes)]
     return sorted(found, key=lambda task: task.start_s)[:_MAX_RUNNING]
-
-
-def _of_run(log: RunLog, lanes: LaneTable, groups: GroupTable, origin: float) -> Iterator[RunningTask]:
-    tasks = [*log.in_flight(), *log.sent(_MAX_RUNNING)][:_MAX_RUNNING]
-    ids = groups.ids([key for _, key, _ in tasks])
-    for (lane, key, start), group in zip(tasks, ids, strict=True):
-        lane_id = None if lane is None else lanes.id(lane)
-        yield RunningTask(log.run, lane_id, group, key_text(key), whole_ticks(start - origin))
 
 
 def without_ended(running: Sequence[RowBlock], ended: Sequence[RowBlock], now_s: float) -> list[RowBlock]:
@@ -172,23 +162,6 @@ def without_ended(running: Sequence[RowBlock], ended: Sequence[RowBlock], now_s:
         if len(left):
             found.append(replace(left, duration=round_down_f4(np.maximum(now_s - left.start, 0.0))))
     return found
-
-
-def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:
-    """Return how many tasks of each group of a run are in flight, by the group's id.
-
-    On a cluster with very many tasks the number is from the last poll.
-    """
-    if log is None:
-        return Counter()
-    seen = [key for _, key, _ in log.in_flight()]
-    sent = log.sent_counts
-    if not sent or len(log.submitted) <= _MAX_RUNNING:
-        return Counter(groups.ids([*seen, *log.running_keys()]))
-    counts = Counter(groups.ids(seen))
-    for group, (_, n) in zip(groups.ids([key for key, _ in sent]), sent, strict=True):
-        counts[group] += n
-    return counts
 
 
 _MAX_LANDED = 20_000
@@ -247,6 +220,32 @@ class RunState:
     def n_ended(self) -> int:
         """How many of its tasks ended, also those whose rows were dropped."""
         return sum(sum(sums.counts) for sums in self.ended.values())
+
+    def running_tasks(self, lanes: LaneTable) -> Iterator[RunningTask]:
+        """Yield the tasks in flight, at most 1,000."""
+        log = self.log
+        tasks = [] if log is None else [*log.in_flight(), *log.sent(_MAX_RUNNING)][:_MAX_RUNNING]
+        ids = self._group_ids([key for _, key, _ in tasks])
+        for (lane, key, start), group in zip(tasks, ids, strict=True):
+            lane_id = None if lane is None else lanes.id(lane)
+            yield RunningTask(self.run.run, lane_id, group, key_text(key), whole_ticks(start - self.origin))
+
+    def count_in_flight(self) -> Counter[int]:
+        """Return how many tasks of each group are in flight, by the group's id.
+
+        On a cluster with very many tasks the number is from the last poll.
+        """
+        log = self.log
+        if log is None:
+            return Counter()
+        seen = [key for _, key, _ in log.in_flight()]
+        sent = log.sent_counts
+        if not sent or len(log.submitted) <= _MAX_RUNNING:
+            return Counter(self._group_ids([*seen, *log.running_keys()]))
+        counts = Counter(self._group_ids(seen))
+        for group, (_, n) in zip(self._group_ids([key for key, _ in sent]), sent, strict=True):
+            counts[group] += n
+        return counts
 
     def describe(self) -> Run:
         log = self.log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from taskscope.record import LaneBuffer, Recorder, RunLog
+from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.run_writing import begin_run, independent, lane_of, write_task
 
@@ -35,3 +35,18 @@ def test_a_task_that_ends_while_a_snapshot_is_taken_is_in_it_once(fake_clock: Fa
     fake_clock.advance(3.0)
     tasks = recorder.snapshot().tasks
     assert [list(tasks.keys.iter_text(["x", "y"])), tasks.status.tolist()] == [["x", "y"], [0, 4]]
+
+
+def test_tasks_that_were_seen_before_their_graph_are_running_tasks_of_it(fake_clock: FakeClock) -> None:
+    # On a cluster a page may look between the first event of a task and its graph, which has the functions.
+    recorder = Recorder(clock=fake_clock)
+    log = recorder.begin()
+    log.submitted |= dict.fromkeys(["load-1", "load-2"], fake_clock.perf_counter())
+    recorder.pull_all()
+    assert [(row.prefix, row.running) for row in recorder.progress()] == [("load", 2)]
+    graph = independent(["load-1", "load-2", "load-3"])
+    log.graph_source = GraphSource(graph, frozenset(), {}, functions={"load": "load (In [1], line 2)"})
+    recorder.pull_all()
+    assert [(row.prefix, row.total, row.running) for row in recorder.progress()] == [("load", 3, 2)]
+    functions = [recorder.groups[task.group].function for task in recorder.running()]
+    assert functions == ["load (In [1], line 2)"] * 2
