@@ -31,10 +31,10 @@ def test_a_widget_made_when_some_tasks_of_a_map_are_done_counts_all(client: Clie
         taskscope.profile(display=False) as run,
         closing(taskscope.ProgressWidget()) as widget,
     ):
-        until(lambda: (widget.state, widget.finished, widget.total) == ("running", 4, 10))
+        until(lambda: _shown(widget) == ("running", 4, 10), lambda: _recorded(widget))
         Event("later-map", client=client).set()
         assert client.gather(futures) == list(range(10))
-        until(lambda: (widget.state, widget.finished, widget.total) == ("finished", 10, 10))
+        until(lambda: _shown(widget) == ("finished", 10, 10), lambda: _recorded(widget))
     recording = run.recording
     assert Counter(rows(recording, "tasks", "status", "observed_by")) == {
         ("finished", "worker"): 6,
@@ -43,6 +43,19 @@ def test_a_widget_made_when_some_tasks_of_a_map_are_done_counts_all(client: Clie
     assert rows(recording, "messages", "text") == [
         ("4 tasks had ended before taskscope connected: when they ran is not known",)
     ]
+
+
+def _shown(widget: taskscope.ProgressWidget) -> tuple[str, int, int]:
+    return widget.state, widget.finished, widget.total
+
+
+def _recorded(widget: taskscope.ProgressWidget) -> list[object]:
+    """Return what is recorded where the widget shows something else."""
+    recorder = current().recorder
+    ready = [
+        (scheduler.address, scheduler.ready.is_set()) for scheduler in current().cluster.schedulers.all()
+    ]
+    return [_shown(widget), recorder.runs(), recorder.progress(), recorder.groups, ready]
 
 
 def begun(client: Client, name: str) -> Any:
@@ -63,6 +76,8 @@ def test_a_client_that_joins_the_connection_of_another_has_its_pending_graph(
         with taskscope.profile(display=False) as run:
             assert client.submit(abs, -1, pure=False).result() == 1
             current().cluster.watch(other)
+            # Of work that ends before the next poll only the requested task would be known.
+            until(lambda: sum(row.total for row in current().recorder.progress()) == 12)
             Event("later-joined", client=client).set()
             assert future.result() == 20
     assert sorted(rows(run.recording, "runs", "n_tasks", "status")) == [(1, "finished"), (11, "finished")]
@@ -77,7 +92,7 @@ def test_of_a_graph_all_tasks_count_with_what_each_needs(client: Client) -> None
         taskscope.profile(display=False) as run,
         closing(taskscope.ProgressWidget()) as widget,
     ):
-        until(lambda: (widget.state, widget.finished, widget.total) == ("running", 8, 11))
+        until(lambda: _shown(widget) == ("running", 8, 11), lambda: _recorded(widget))
         Event("later-graph", client=client).set()
         assert future.result() == 20
     assert rows(run.recording, "runs", "n_tasks", "status") == [(11, "finished")]
