@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from distributed import Client
+from distributed import Client, Worker
 
 __all__ = ["SHIFTED", "scheduler_address", "set_clock", "shifted_worker"]
 
@@ -49,9 +49,11 @@ def shifted_worker(client: Client, ahead_s: float) -> Iterator[str]:
 def set_clock(client: Client, worker: str, ahead_s: float) -> None:
     """Set the clock of such a worker."""
 
-    def set_it(ahead_s: float) -> None:
+    def set_it(ahead_s: float, dask_worker: Worker) -> None:
         import time
 
         time.ahead_s = ahead_s  # type: ignore[attr-defined]  # see _SCRIPT
+        # Else distributed sends nothing until the earlier clock's time, which may be hours later.
+        dask_worker.batched_stream.next_deadline = None
 
     client.run(set_it, ahead_s, workers=[worker])
