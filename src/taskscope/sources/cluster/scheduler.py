@@ -106,6 +106,7 @@ class WatchedScheduler:
         self.workers = Workers(address)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._runs: list[TrackedRun] = []
+        self._opened = asyncio.Event()
         self._stepping = asyncio.Lock()
         self._or_lost = Guard(address, lambda _address, error: self._lose(error))
         """Ends the recording of a scheduler that is gone, or sends an odd answer."""
@@ -174,6 +175,8 @@ class WatchedScheduler:
 
     async def step(self) -> None:
         """Read all that is new, and end runs that are over."""
+        # What ends while it is connecting would be taken for work of a scheduler that is gone.
+        await self._opened.wait()
         if not self.broken:
             with self._or_lost:
                 await self._step(at_end=True)
@@ -184,6 +187,7 @@ class WatchedScheduler:
             with self._or_lost:
                 await self._open()
                 self.ready.set()
+                self._opened.set()
                 while not self.client_refs.look() or self.has_runs:
                     if not self._has_work():
                         await self._let_rest()
@@ -197,6 +201,7 @@ class WatchedScheduler:
                     await self._event.wait(self._limiter.pause_s())
         finally:
             self.ready.set()
+            self._opened.set()
             self._close()
             self._on_change()
             await self._link.close()

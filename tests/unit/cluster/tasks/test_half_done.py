@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections import Counter
 from contextlib import closing
 from typing import Any
 
 import dask
+import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, LocalCluster
 
 import taskscope
 from taskscope.session import current
+from taskscope.sources.cluster import connection, scheduler
 from tests.support.clusters.recordings import rows
 from tests.support.waiting import until
 
@@ -43,6 +47,32 @@ def test_a_widget_made_when_some_tasks_of_a_map_are_done_counts_all(client: Clie
     assert rows(recording, "messages", "text") == [
         ("4 tasks had ended before taskscope connected: when they ran is not known",)
     ]
+
+
+def test_what_is_read_while_it_connects_waits_until_it_has(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_read = threading.Event()
+    opens, steps = connection.Observer.open, scheduler.WatchedScheduler.step
+
+    async def open_once_read(self: connection.Observer, *arguments: Any) -> None:
+        await asyncio.to_thread(is_read.wait)
+        await opens(self, *arguments)
+
+    def step(self: scheduler.WatchedScheduler) -> Any:
+        is_read.set()
+        return steps(self)
+
+    monkeypatch.setattr(connection.Observer, "open", open_once_read)
+    monkeypatch.setattr(scheduler.WatchedScheduler, "step", step)
+    future = client.submit(first_or_later, 4, "later-read", pure=False)
+    until(lambda: client.run_on_scheduler(is_unobserved))
+    with dask.config.set(scheduler="dask.distributed"), taskscope.profile(display=False) as run:
+        current().cluster.settle()
+        Event("later-read", client=client).set()
+        assert future.result() == 4
+    assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished")]
+    assert rows(run.recording, "messages", "text") == []
 
 
 def _shown(widget: taskscope.ProgressWidget) -> tuple[str, int, int]:
