@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import mmap
 import subprocess
 import sys
 import threading
@@ -37,11 +38,13 @@ def _n_samples() -> int:
 
 def test_memory_and_cpu_are_sampled_where_no_compute_runs() -> None:
     with taskscope.profile(display=False, dt=0.01) as run:
-        big = np.ones(25_000_000)
+        # Not of the heap: what earlier tests have freed there is taken first, and stays with the process.
+        big = mmap.mmap(-1, 200_000_000)
+        np.frombuffer(big, np.uint8).fill(1)
         n = _n_samples()
         until(lambda: _n_samples() >= n + 2)
         n = _n_samples()
-        del big
+        big.close()
         # One sample may be under way, and the thread may have waited before it deleted.
         after = _n_samples() + 1
         until(lambda: _n_samples() > after)
