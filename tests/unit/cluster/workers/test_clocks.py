@@ -10,6 +10,8 @@ import pytest
 from distributed import Client, Event, LocalCluster
 
 import taskscope
+from taskscope.recording import Recording
+from taskscope.session import current
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.shifted_worker import SHIFTED, set_clock, shifted_worker
 from tests.support.waiting import until
@@ -57,23 +59,36 @@ def _run(client: Client) -> list[tuple[int, float, float]]:
     return found
 
 
-def wait_for(name: str) -> None:
-    Event(name).wait()
+def begin_and_wait() -> None:
+    Event("begun").set()
+    Event("may-end").wait()
 
 
 def test_a_clock_that_is_set_is_noticed(shifted: tuple[Client, str]) -> None:
     client, worker = shifted
     set_clock(client, worker, HOUR_S)
     with taskscope.profile(display=False) as run:
-        # Its first comparison precedes the first task.
-        client.submit(abs, -1, pure=False).result()
-        future = client.submit(wait_for, "clock", key="wait-1")
+        future = client.submit(begin_and_wait, key="wait-1")
+        Event("begun").wait()
+        # Set before the first comparison, it would not be seen to be set.
+        until(lambda: _is_compared(worker))
         set_clock(client, worker, -HOUR_S)
-        until(lambda: len(rows(run.recording, "messages", "text")) == 1)
-        Event("clock").set()
+        until(lambda: len(_messages(run.recording)) == 1, lambda: _messages(run.recording))
+        Event("may-end").set()
         future.result()
-    ((text,),) = rows(run.recording, "messages", "text")
+    (host,), (process,) = _messages(run.recording)
     assert re.fullmatch(
         r"the clock of 127\.0\.0\.2 was set by -7(199\.\d|200\.0)\d\d s: times around that are uncertain",
-        text,
+        host,
     )
+    assert process == f"the clock of {worker} was set back: times of its tasks are uncertain"
+
+
+def _is_compared(worker: str) -> bool:
+    (scheduler,) = current().cluster.schedulers.all()
+    clock = scheduler.workers.clocks.host(worker)
+    return clock is not None and clock.best is not None
+
+
+def _messages(recording: Recording) -> list[tuple[str]]:
+    return rows(recording, "messages", "text")
