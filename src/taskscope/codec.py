@@ -5,17 +5,16 @@ r"""Batches of tables as bytes, and back with everything checked: what pages, fi
     stream  = frame 0 (header), frame 1, frame 2, …; in a complete file the last one is of kind END
     frame   = "\x89TSK", format (u8), kind (u8), packed (u8), 0 (u8), stream, number, stored bytes, unpacked
               bytes, CRC-32 of the stored bytes, CRC-32 of these 28 bytes (u32 each), content
-    content = of a header JSON, else length (u32) of a JSON description, the description, the columns' bytes
-    description = {"planes": whether bytes of a column are sorted by place, "tables": [table, …]}
-    table   = [name, number of the first row, number of rows, [column, …]]
-    column  = [name, "u1" | "u2" | "u4" | "u8", base]: whole numbers above the base
+    content = length (u32) of a JSON object, the object, the bytes of columns; packed: deflated by zlib
+    object  = of frame 0 the header, else {"tables": [[name, number of the first row, number of rows,
+              [column, …]], …]}
+    column  = [name, width, base]: whole numbers above the base, in so many bytes (0 to 7): first the lowest
+              bytes of all rows, then the next ones, which zlib packs better
               [name, "f8"]: floats, NaN where unknown
-              [name, "text", number of bytes, *length]: UTF-8 texts one after the other, whose lengths in
-              bytes are described like a column without its name and come before them
-              [name, "one", value]: the same value in all rows
+              [name, "text", [text, …]]
 
-Numbers are little endian. Whole numbers that may be unknown are -1 then. What is compressed has planes:
-first the lowest bytes of all values, then the next ones, which zlib packs better.
+Numbers are little endian. Whole numbers that may be unknown are -1 then; a column that is unknown in all rows
+is left out.
 """
 
 from __future__ import annotations
@@ -42,7 +41,6 @@ HEADER, BATCH, END = range(3)
 
 LIMITS: Mapping[str, int] = {
     "frame": 16 * 2**20,  # bytes that a frame unpacks to
-    "header": 2**20,  # bytes of JSON
     "rows": 2**18,  # of a section
     "value": 2**52,  # so that all sums of these are whole numbers in a browser, too
 }
@@ -52,12 +50,11 @@ _MAGIC = b"\x89TSK"
 _HEAD = struct.Struct("<4sBBBBIIIII")
 _U32 = struct.Struct("<I")
 _MOST = LIMITS["value"] - 1
-_WHOLE = {f"u{size}": np.dtype(f"<u{size}") for size in (1, 2, 4, 8)}
-_FLOAT = np.dtype("<f8")
+_WIDTHS = {"f8": 8, "text": 0}
+_WIDEST = 7
+_JSON_VALUE_BYTES = 72
 
-Integers: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = NDArray[Any] | Sequence[str | None]
-_Spec: TypeAlias = list[Any]
 
 
 class CutOffError(DamagedFileError):
@@ -88,91 +85,60 @@ class Encoder:
         *,
         tick_s: float = TICK_S,
         level: int = 0,
-        planes: bool | None = None,
         stream: int | None = None,
     ) -> None:
         self._tables = tables
         self._header = {**header, "tick_s": tick_s}
         self._tick_s = tick_s
         self._level = level
-        self._planes = bool(level) if planes is None else planes
         self._stream = secrets.randbits(32) if stream is None else stream
         self._number = 0
 
     def header(self) -> bytes:
         """Return the first frame."""
-        return self._frame(HEADER, _json(self._header))
+        return self._frame(HEADER, _content(self._header))
 
     def batch(self, batch: Mapping[str, Section], *, is_last: bool = False) -> bytes:
         """Return a frame without the sections that have no rows; beyond `LIMITS` it is a ValueError."""
         tables, parts = [], list[bytes]()
         for name, table in self._tables.items():
             if name in batch and (n := len(batch[name].columns[table.columns[0].name])):
-                specs = [self._column(parts, column, batch[name], n) for column in table.columns]
-                # A column in which nothing is known is as good as none.
-                known = [spec for spec in specs if spec[1:] != ["one", None]]
-                tables.append([name, batch[name].first, n, known])
-        description = _json({"planes": self._planes, "tables": tables})
-        return self._frame(
-            END if is_last else BATCH, b"".join([_U32.pack(len(description)), description, *parts])
-        )
+                found = (self._column(column, batch[name], n) for column in table.columns)
+                known = [column for column in found if column is not None]
+                tables.append([name, batch[name].first, n, [spec for spec, _ in known]])
+                parts += [data for _, data in known]
+        return self._frame(END if is_last else BATCH, _content({"tables": tables}, parts))
 
-    def _column(self, parts: list[bytes], column: Column, section: Section, n: int) -> _Spec:
-        """Append the bytes of a column; return its description."""
-        if column.name not in section.columns:
-            if not column.optional:
-                raise KeyError(column.name)
-            return [column.name, "one", None]
-        values = section.columns[column.name]
-        if len(values) != n or n > LIMITS["rows"]:
-            raise ValueError(f"{len(values):,} rows of {column.name}, where there are {n:,}")
+    def _column(self, column: Column, section: Section, n: int) -> tuple[list[object], bytes] | None:
+        """Return how a column is described, and its bytes; None where nothing in it is known."""
+        values = section.columns.get(column.name)
+        if values is None and column.optional:
+            return None
+        if values is None or len(values) != n or n > LIMITS["rows"]:
+            raise ValueError(f"{column.name} has not {n:,} rows, or more than a section may")
         if column.wire.startswith("text"):
-            spec, data = self._texts(column, values)
-        elif column.wire.startswith("f"):
-            spec, data = self._floats(column, values)
-        else:
-            spec, data = self._whole(_ticks(column, values, self._tick_s), is_optional=column.optional)
-        parts.append(data)
-        return [column.name, *spec]
-
-    def _bytes(self, values: NDArray[Any]) -> bytes:
-        if not self._planes or values.dtype.itemsize == 1:
-            return values.tobytes()
-        return values.view(np.uint8).reshape(-1, values.dtype.itemsize).T.tobytes()
-
-    def _texts(self, column: Column, values: Values) -> tuple[_Spec, bytes]:
-        if isinstance(values, np.ndarray):
             # An array of texts holds none: they are all unknown.
-            return ["one", None], b""
-        texts = [None if v is None else v.encode("utf-8", "backslashreplace") for v in values]
-        if texts.count(texts[0]) == len(texts):
-            return ["one", None if texts[0] is None else texts[0].decode()], b""
-        lengths = np.array([-1 if text is None else len(text) for text in texts], np.int64)
-        (kind, base), data = self._whole(lengths, is_optional=column.optional)
-        content = b"".join(text for text in texts if text)
-        return ["text", len(content), kind, base], data + content
-
-    def _floats(self, column: Column, values: Values) -> tuple[_Spec, bytes]:
-        floats = np.array(values, _FLOAT)
-        floats[~np.isfinite(floats)] = np.nan
-        first = floats[0].item()
-        if (np.isnan(floats) if np.isnan(first) else floats == first).all():
-            return ["one", None if np.isnan(first) else first], b""
-        return ["f8"], self._bytes(floats)
-
-    def _whole(self, values: Integers, *, is_optional: bool) -> tuple[_Spec, bytes]:
-        low, high = int(values.min()), int(values.max())
+            is_known = not isinstance(values, np.ndarray) and values.count(None) < n
+            return ([column.name, "text", values], b"") if is_known else None
+        if column.wire.startswith("f"):
+            floats = np.array(values, "<f8")
+            floats[~np.isfinite(floats)] = np.nan
+            is_unknown = column.optional and np.isnan(floats).all()
+            return None if is_unknown else ([column.name, "f8"], floats.tobytes())
+        whole = _ticks(column, values, self._tick_s)
+        low, high = int(whole.min()), int(whole.max())
         if max(-low, high) > LIMITS["value"]:
             raise ValueError(f"{low} or {high} is too large")
-        if low == high:
-            return ["one", None if is_optional and low == -1 else low], b""
-        kind = next(k for k, dtype in _WHOLE.items() if high - low < 256**dtype.itemsize)
-        return [kind, low], self._bytes((values - low).astype(_WHOLE[kind]))
+        if column.optional and low == high == -1:
+            return None
+        width = ((high - low).bit_length() + 7) // 8
+        above = np.ascontiguousarray(whole - low, "<i8") if width else whole[:0]
+        planes = above.view(np.uint8).reshape(-1, 8)[:, :width].T
+        return [column.name, width, low], planes.tobytes()
 
     def _frame(self, kind: int, content: bytes) -> bytes:
-        most = LIMITS["header" if kind == HEADER else "frame"]
-        if len(content) > most:
-            raise ValueError(f"a frame of {len(content):,} bytes, of at most {most:,}")
+        if len(content) > LIMITS["frame"]:
+            raise ValueError(f"a frame of {len(content):,} bytes, of at most {LIMITS['frame']:,}")
         stored = zlib.compress(content, self._level) if self._level else content
         packed = len(stored) < len(content)
         stored = stored if packed else content
@@ -182,18 +148,20 @@ class Encoder:
         return b"".join([head, _U32.pack(zlib.crc32(head)), stored])
 
 
-def _json(value: object) -> bytes:
-    return json.dumps(value, default=str, separators=(",", ":")).encode()
+def _content(described: Mapping[str, object], parts: Sequence[bytes] = ()) -> bytes:
+    text = json.dumps(described, default=str, ensure_ascii=False, separators=(",", ":"))
+    encoded = text.encode("utf-8", "replace")
+    return b"".join([_U32.pack(len(encoded)), encoded, *parts])
 
 
-def _ticks(column: Column, values: Values, tick_s: float) -> Integers:
+def _ticks(column: Column, values: Values, tick_s: float) -> NDArray[np.int64]:
     """Return numbers as whole numbers, times as ticks; -1 is unknown."""
     array = np.asarray(values, np.float64) if isinstance(values, list | tuple) else np.asarray(values)
     if array.dtype.kind != "f":
         return array.astype(np.int64, copy=False)
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = array / tick_s if column.wire.startswith(("time", "duration")) else array
-        whole: Integers = np.rint(np.clip(scaled, -_MOST, _MOST)).astype(np.int64)
+        whole: NDArray[np.int64] = np.rint(np.clip(scaled, -_MOST, _MOST)).astype(np.int64)
     if not column.optional:
         return whole
     # -1 is unknown, so a time one tick before the zero is written as the zero.
@@ -234,45 +202,45 @@ def read_frames(file: BinaryIO, budget: Budget) -> Iterator[tuple[int, bytes]]:
         head = file.read(_HEAD.size + _U32.size)
         whole = head.ljust(_HEAD.size, b"\0")[: _HEAD.size]
         magic, version, kind, packed, zero, own_stream, own, n_stored, n_bytes, crc = _HEAD.unpack(whole)
+        part = f"part {number + 1}"
         if number == 0:
             is_ours = head and _MAGIC.startswith(head[: len(_MAGIC)])
             _require(is_ours, f"not a recording of taskscope: it begins with {head[:8]!r}")
         if len(head) < _HEAD.size + _U32.size:
-            raise CutOffError(f"it ends before part {number + 1} is complete")
+            raise CutOffError(f"it ends before {part} is complete")
         is_whole = magic == _MAGIC and _U32.pack(zlib.crc32(whole)) == head[_HEAD.size :]
-        _require(is_whole, f"the header of part {number + 1} is damaged")
+        _require(is_whole, f"the header of {part} is damaged")
         _require(
             version == FORMAT,
             f"it has version {version} of the format and this taskscope reads {FORMAT}; a newer taskscope may"
             " read it",
         )
-        is_next = (
-            own == number and (number == 0 or own_stream == stream) and (kind == HEADER) == (number == 0)
-        )
-        _require(is_next and kind <= END and packed <= 1 and not zero, f"part {number + 1} is out of place")
-        most = LIMITS["header" if kind == HEADER else "frame"]
+        is_next = own == number and own_stream == (stream if number else own_stream)
+        is_of_kind = (kind == HEADER) == (number == 0) and kind <= END
+        _require(is_next and is_of_kind and packed <= 1 and not zero, f"{part} is out of place")
+        most = LIMITS["frame"]
         _require(
             n_stored <= n_bytes <= most and (packed or n_stored == n_bytes),
-            f"part {number + 1} claims {n_bytes:,} bytes, of at most {most:,}",
+            f"{part} claims {n_bytes:,} bytes, of at most {most:,}",
         )
         budget.charge(n_bytes)
         stored = file.read(n_stored)
         if len(stored) < n_stored:
-            raise CutOffError(f"it ends within part {number + 1}")
-        _require(zlib.crc32(stored) == crc, f"part {number + 1} is damaged")
-        yield kind, _unpacked(stored, n_bytes, number) if packed else stored
+            raise CutOffError(f"it ends within {part}")
+        _require(zlib.crc32(stored) == crc, f"{part} is damaged")
+        yield kind, _unpacked(stored, n_bytes, part) if packed else stored
         stream, number = own_stream, number + 1
     _require(not file.read(1), "there is something after its end")
 
 
-def _unpacked(stored: bytes, n_bytes: int, number: int) -> bytes:
+def _unpacked(stored: bytes, n_bytes: int, part: str) -> bytes:
     unpacker = zlib.decompressobj()
     try:
         content = unpacker.decompress(stored, n_bytes + 1)
     except zlib.error as error:
-        raise DamagedFileError(f"part {number + 1} cannot be unpacked: {error}") from error
+        raise DamagedFileError(f"{part} cannot be unpacked: {error}") from error
     is_all = len(content) == n_bytes and unpacker.eof and not unpacker.unused_data
-    _require(is_all, f"part {number + 1} does not unpack to the {n_bytes:,} bytes it claims")
+    _require(is_all, f"{part} does not unpack to the {n_bytes:,} bytes it claims")
     return content
 
 
@@ -288,7 +256,7 @@ class Decoder:
 
     def header(self, content: bytes) -> dict[str, Any]:
         """Take the content of the first frame; return it."""
-        header = _object(content, "its header")
+        header, _ = self._described(content)
         tick_s = header.get("tick_s")
         _require(isinstance(tick_s, float) and 1e-12 <= tick_s <= 1, "its header has no tick")
         self.tick_s = float(header["tick_s"])
@@ -302,56 +270,89 @@ class Decoder:
             # Its checksum is right, so that a program has written it which is not taskscope.
             raise DamagedFileError(f"a batch contradicts itself: {error!r}") from error
 
+    def _described(self, content: bytes) -> tuple[dict[str, Any], memoryview]:
+        """Return the JSON object of a frame, and the bytes that follow it."""
+        end = 4 + int.from_bytes(content[:4], "little")
+        _require(len(content) >= 4 and end <= len(content), "a frame ends early")
+        text = content[4:end]
+        n_values = text.count(b",") + text.count(b"[") + text.count(b"{")
+        self.budget.charge(_JSON_VALUE_BYTES * n_values + 4 * len(text))
+        try:
+            said: Any = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise DamagedFileError(f"a description is no JSON: {error}") from error
+        _require(isinstance(said, dict), "a description is no object")
+        return said, memoryview(content)[end:]
+
     def _batch(self, content: bytes) -> dict[str, Section]:
-        n_json = int.from_bytes(content[:4], "little")
-        _require(n_json <= min(len(content) - 4, LIMITS["header"]), "a batch ends early")
-        said = _object(content[4 : 4 + n_json], "a description")
-        _require(isinstance(said["planes"], bool), "a batch has no description")
-        reader = _Reader(content, 4 + n_json, self.budget, has_planes=said["planes"])
+        said, data = self._described(content)
         self.ends.update({name: 0 for name, table in self.tables.items() if table.mode == "whole"})
         found: dict[str, Section] = {}
-        for name, first, n, specs in said["tables"]:
+        for name, first, n, described in said["tables"]:
             _require(_is_whole(n) and 0 < n <= LIMITS["rows"], f"{name!s:.50} claims {n!s:.20} rows")
             _require(_is_whole(first) and 0 <= first <= _MOST - n, f"{name!s:.50} has too many rows")
-            table = self.tables.get(name)
-            wires = {} if table is None else {c.name: c.wire for c in table.columns}
-            read = {column: reader.column(n, how, wires.get(column)) for column, *how in specs}
-            _require(len(read) == len(specs) and name not in found, f"{name!s:.50} is there twice")
-            if table is not None:
-                found[name] = self._checked(table, first, n, read)
-        _require(reader.is_at_end, "there is more in a batch than it describes")
+            parts: dict[str, tuple[list[Any], memoryview]] = {}
+            for column, kind, *how in described:
+                width = _WIDTHS.get(kind, kind)
+                _require(type(width) is int and 0 <= width <= 8, "a column is of no kind")
+                _require(width * n <= len(data), "a batch ends early")
+                parts[column] = [kind, *how], data[: width * n]
+                data = data[width * n :]
+            _require(len(parts) == len(described) and name not in found, f"{name!s:.50} is there twice")
+            if (table := self.tables.get(name)) is not None:
+                lacking = [c.name for c in table.columns if not c.optional and c.name not in parts]
+                _require(not lacking, f"{name} lacks {', '.join(lacking)}")
+                self._place(table, first, n)
+                found[name] = Section(first, {c.name: self._column(c, n, parts) for c in table.columns})
+        _require(not data, "there is more in a batch than it describes")
         return found
 
-    def _checked(self, table: Table, first: int, n: int, read: Mapping[str, Values]) -> Section:
+    def _place(self, table: Table, first: int, n: int) -> None:
         end = self.ends.get(table.name, 0)
         follows = first >= end if table.mode == "append" else first in {0, end}
         _require(follows or table.mode in {"by key", "whole"}, "rows come twice")
         self.ends[table.name] = first + n
-        columns: dict[str, Values] = {}
-        for c in table.columns:
-            _require(c.optional or c.name in read, f"{table.name} lacks {c.name}")
-            if c.name in read:
-                columns[c.name] = self._meant(c, read[c.name])
-            else:
-                columns[c.name] = [None] * n if c.wire.startswith("text") else np.full(n, np.nan)
-        return Section(first, columns)
 
-    def _meant(self, column: Column, values: Values) -> Values:
-        """Return numbers in their unit, NaN where they are unknown, within the bounds of their column."""
-        wire = column.wire
-        if wire.startswith(("text", "f")):
-            return values
-        whole = np.asarray(values)
-        if is_constant(whole):
-            return repeated(np.asarray(self._meant(column, whole[:1].copy())), len(whole))
-        kind, _, bound = wire.partition(" ")
-        least = int(whole.min())
+    def _column(self, column: Column, n: int, parts: Mapping[str, tuple[list[Any], memoryview]]) -> Values:
+        """Return a column in its unit, NaN or None where it is unknown, within its bounds."""
+        self.budget.charge(8 * n)
+        is_text = column.wire.startswith("text")
+        if column.name not in parts:
+            return [None] * n if is_text else np.full(n, np.nan)
+        (kind, *how), data = parts[column.name]
+        expected = "text" if is_text else "f8" if column.wire.startswith("f") else type(kind) is int and kind
+        _require(kind == expected and kind is not False, f"{column.name} is of another kind")
+        if is_text:
+            (texts,) = how
+            known = [text for text in texts if text is not None]
+            _require(len(texts) == n and (column.optional or len(known) == n), "a text must be known")
+            # This raises for half characters, and for what is no text.
+            "".join(known).encode()
+            return list(texts)
+        if kind == "f8":
+            floats = np.frombuffer(data, "<f8").astype(np.float64)
+            is_number = not np.isinf(floats).any() and (column.optional or not np.isnan(floats).any())
+            _require(is_number and not how, "a number is none")
+            return floats
+        (base,) = how
+        _require(_is_whole(base) and kind <= _WIDEST, "a number is too large")
+        if kind == 0:
+            return repeated(self._meant(column, np.array([base])), n)
+        padded = np.zeros((n, 8), np.uint8)
+        padded[:, :kind] = np.frombuffer(data, np.uint8).reshape(kind, n).T
+        return self._meant(column, padded.view("<i8").reshape(n).astype(np.int64, copy=False) + base)
+
+    def _meant(self, column: Column, whole: NDArray[np.int64]) -> NDArray[Any]:
+        kind, _, bound = column.wire.partition(" ")
+        least, most = int(whole.min()), int(whole.max())
+        _require(max(-least, most) <= LIMITS["value"], "a number is too large")
         is_signed = kind in {"int", "time", "time?"} and not bound
         _require(is_signed or least >= -column.optional, f"{column.name} must not be less than 0")
         if bound:
             word, _, of = bound.partition(" ")
-            most = int(of) if word == "<" else self.ends.get(of, 0)
-            _require(whole.max() < most, f"{column.name} must be known")
+            _require(
+                most < (int(of) if word == "<" else self.ends.get(of, 0)), f"{column.name} must be known"
+            )
         values = whole * self.tick_s if kind.startswith(("time", "duration")) else whole
         if not column.optional:
             return values
@@ -359,15 +360,6 @@ class Decoder:
         if least < 0:
             values[whole == -1] = np.nan
         return values
-
-
-def _object(content: bytes, name: str) -> dict[str, Any]:
-    try:
-        said: Any = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise DamagedFileError(f"{name} is no JSON: {error}") from error
-    _require(isinstance(said, dict), f"{name} is no object")
-    return dict(said)
 
 
 def _is_whole(value: object) -> bool:
@@ -384,89 +376,3 @@ def repeated(value: NDArray[Any], n: int) -> NDArray[Any]:
     values: NDArray[Any] = np.ndarray((n,), value.dtype, value, strides=(0,))
     values.setflags(write=False)
     return values
-
-
-class _Reader:
-    """Takes the columns of a batch one after the other, each checked against its description."""
-
-    def __init__(self, content: bytes, at: int, budget: Budget, *, has_planes: bool) -> None:
-        self._content = content
-        self._at = at
-        self._budget = budget
-        self._has_planes = has_planes
-
-    @property
-    def is_at_end(self) -> bool:
-        return self._at == len(self._content)
-
-    def _take(self, n: int) -> NDArray[np.uint8]:
-        _require(n <= len(self._content) - self._at, "a batch ends early")
-        self._at += n
-        return np.frombuffer(self._content, np.uint8, n, self._at - n)
-
-    def _array(self, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        data = self._take(n * dtype.itemsize)
-        if self._has_planes:
-            data = np.ascontiguousarray(data.reshape(dtype.itemsize, n).T).reshape(-1)
-        return data.view(dtype)
-
-    def column(self, n: int, spec: _Spec, wire: str | None) -> Values:
-        """Return a column as it is stored; None for the declaration: of any kind."""
-        kind, *how = spec
-        self._budget.charge(8 * n)
-        if wire is None:
-            wire = f"{kind if kind in {'text', 'f8'} else 'text' if isinstance(how[0], str) else 'int'}?"
-        if kind == "one":
-            (value,) = how
-            return self._one(n, value, wire)
-        if wire.startswith("text"):
-            _require(kind == "text", "a column is of another kind")
-            return self._texts(n, *how, is_optional="?" in wire)
-        if not wire.startswith("f"):
-            return self._whole(n, kind, *how)
-        _require(kind == "f8" and not how, "a column is of another kind")
-        floats = self._array(n, _FLOAT)
-        is_number = not np.isinf(floats).any() and ("?" in wire or not np.isnan(floats).any())
-        _require(is_number, "a number is none")
-        return floats
-
-    def _one(self, n: int, value: Any, wire: str) -> Values:  # noqa: ANN401 - JSON
-        is_float = wire.startswith("f")
-        if value is None:
-            _require("?" in wire, "a value must be known")
-            if wire.startswith("text"):
-                return [None] * n
-            value = np.nan if is_float else -1
-        elif wire.startswith("text"):
-            # This raises for half characters.
-            value.encode()
-            return [value] * n
-        elif is_float:
-            _require(type(value) in {int, float} and np.isfinite(float(value)), "a number is none")
-        else:
-            _require(_is_whole(value), "a number is none")
-        return repeated(np.array([value], _FLOAT if is_float else np.int64), n)
-
-    def _whole(self, n: int, kind: str, base: int) -> Integers:
-        _require(kind in _WHOLE and _is_whole(base), "a column is of another kind")
-        above = self._array(n, _WHOLE[kind])
-        _require(kind != "u8" or above.max() <= 2 * LIMITS["value"], "a number is too large")
-        values: Integers = above.astype(np.int64) + base
-        _require(max(-int(values.min()), int(values.max())) <= LIMITS["value"], "a number is too large")
-        return values
-
-    def _texts(self, n: int, n_bytes: int, *lengths_are: Any, is_optional: bool) -> list[str | None]:  # noqa: ANN401 - JSON
-        lengths = np.asarray(self.column(n, [*lengths_are], "int?"))
-        _require(lengths.min() >= -is_optional, "a text has no length")
-        known = np.maximum(lengths, 0)
-        _require(_is_whole(n_bytes) and known.sum() == n_bytes, "texts are not as long as they claim")
-        self._budget.charge(48 * n + 2 * n_bytes)
-        data = self._take(n_bytes).tobytes()
-        ends = np.cumsum(known)
-        places = zip((ends - known).tolist(), ends.tolist(), strict=True)
-        # All at once where each byte is a character; else the cut between two texts may be within one.
-        whole = data.decode("ascii") if data.isascii() else None
-        texts: list[str | None] = [data[a:b].decode() if whole is None else whole[a:b] for a, b in places]
-        for row in np.flatnonzero(lengths < 0).tolist():
-            texts[row] = None
-        return texts

@@ -80,44 +80,46 @@ def frames() -> list[bytes]:
 def crafted() -> dict[str, bytes]:
     """Return first batches that are to be refused, whose checksums are right, by what is wrong with them."""
 
-    def batch(*tables: Any, data: bytes = b"", planes: Any = False) -> bytes:
-        return described({"planes": planes, "tables": list(tables)}, data)
+    def batch(*tables: Any, data: bytes = b"") -> bytes:
+        return described({"tables": list(tables)}, data)
 
     def errors(*column: Any, n: Any = 1, first: Any = 0) -> list[Any]:
         return ["errors", first, n, [["text", *column]]]
 
     def estimates(*column: Any, n: int = 1) -> list[Any]:
-        times = [[name, "one", 1] for name in ("stop_s", "earliest_s", "latest_s", "n_unseen")]
+        times = [[name, 0, 1] for name in ("stop_s", "earliest_s", "latest_s", "n_unseen")]
         return ["estimates", 0, n, [["run", *column], *times]]
 
-    error = errors("one", "e")
+    error = errors("text", ["e"])
     return {
         "no description": b"",
         "a description that is longer than the batch": (99).to_bytes(4, "little") + b"{}",
         "a description that is no JSON": (2).to_bytes(4, "little") + b"{x",
         "a description that is no object": (2).to_bytes(4, "little") + b"[]",
-        "no word on planes": batch(error, planes=None),
         "a table twice": batch(error, error),
+        "a column twice": batch(["errors", 0, 1, [["text", "text", ["e"]]] * 2]),
         "a table without columns": batch(["errors", 0, 1, []]),
-        "no rows": batch(errors("one", "e", n=0)),
-        "a half row": batch(errors("one", "e", n=1.5)),
-        "more rows than any frame": batch(errors("one", "e", n=2**18 + 1)),
-        "a first row below 0": batch(errors("one", "e", first=-1)),
+        "no rows": batch(errors("text", [], n=0)),
+        "a half row": batch(errors("text", ["e"], n=1.5)),
+        "more rows than any frame": batch(errors("text", ["e"], n=2**18 + 1)),
+        "a first row below 0": batch(errors("text", ["e"], first=-1)),
         "a column of no kind": batch(errors("u3", 0), data=b"abc"),
-        "a column that must be there": batch(["groups", 0, 1, [["name", "one", "g"]]]),
-        "a batch that ends in a text": batch(errors("text", 4, "one", 4), data=b"e"),
+        "a column of half a byte": batch(estimates(0.5, 0, n=2), data=b"a"),
+        "a column that must be there": batch(["groups", 0, 1, [["name", "text", ["g"]]]]),
+        "a batch that ends in a column": batch(estimates(2, 0), data=b"e"),
         "a batch that goes on": batch(error, data=b"e"),
-        "no text": batch(errors("text", 1, "one", 1), data=b"\xff"),
-        "a text of the wrong kind": batch(errors("u1", 0), data=b"\0"),
-        "a text that must be known": batch(errors("one", None)),
-        "texts of another length": batch(errors("text", 2, "one", 1), data=b"ee"),
-        "a length below 0": batch(errors("text", 0, "one", -2)),
-        "a number that must be known": batch(estimates("one", None)),
-        "a number that is a text": batch(estimates("one", "7")),
-        "a number that is half": batch(estimates("one", 0.5)),
-        "a base that is too large": batch(estimates("u1", 2**53), data=b"\0"),
-        "a number that is too large": batch(estimates("u8", 0), data=b"\xff" * 8),
-        "a row that comes before all": batch(["tasks", -5, 1, [["key", "one", 0]]]),
+        "a text of the wrong kind": batch(errors(1, 0), data=b"\0"),
+        "a text that is none": batch(errors("text", [7])),
+        "a text that must be known": batch(errors("text", [None])),
+        "more texts than rows": batch(errors("text", ["e", "e"])),
+        "a number that must be known": batch(estimates(0, None)),
+        "a number that is a text": batch(estimates("text", ["7"])),
+        "a number that is half": batch(estimates(0, 0.5)),
+        "a width that is a truth": batch(estimates(False, 1)),
+        "a base that is too large": batch(estimates(1, 2**53), data=b"\0"),
+        "a number that is too large": batch(estimates(7, 0), data=b"\xff" * 7),
+        "a number that is too wide": batch(estimates(8, 0), data=b"\0" * 8),
+        "a row that comes before all": batch(["tasks", -5, 1, [["key", 0, 0]]]),
     }
 
 

@@ -24,7 +24,18 @@ from taskscope.codec import (
 from taskscope.errors import DamagedFileError
 from taskscope.model.streams import PAGE
 from taskscope.schema import Column, Table, derived
-from tests.support.golden_stream import HEADER, PATH, batches, crafted, framed, frames, golden, plain, read
+from tests.support.golden_stream import (
+    HEADER,
+    PATH,
+    batches,
+    crafted,
+    described,
+    framed,
+    frames,
+    golden,
+    plain,
+    read,
+)
 
 VALUE = LIMITS["value"]
 
@@ -106,11 +117,11 @@ _TEXT = st.one_of(st.none(), st.text(max_size=20), st.just("\ud800"))
 
 
 @given(st.lists(_TEXT, min_size=1, max_size=40))
-def test_texts_come_back_with_half_characters_escaped(texts: list[str | None]) -> None:
+def test_texts_come_back_as_they_were_but_for_half_characters(texts: list[str | None]) -> None:
     tables = {"t": Table(name="t", meaning="", columns=(derived("v", "text", "", optional=True),))}
     (batch,) = read(written({"t": Section(0, {"v": texts})}, tables=tables), tables)
     assert batch["t"].columns["v"] == [
-        None if t is None else t.encode("utf-8", "backslashreplace").decode() for t in texts
+        None if t is None else t.encode("utf-8", "replace").decode() for t in texts
     ]
 
 
@@ -158,6 +169,12 @@ def test_a_newer_format_is_named() -> None:
 def test_a_crafted_batch_is_refused(why: str) -> None:
     with pytest.raises(DamagedFileError):
         read(framed(crafted()[why]))
+
+
+def test_half_a_character_is_refused() -> None:
+    column = ["text", "text", ["\ud800"]]
+    with pytest.raises(DamagedFileError):
+        read(framed(described({"tables": [["errors", 0, 1, [column]]]})))
 
 
 def test_what_rows_refer_to_has_to_be_there() -> None:

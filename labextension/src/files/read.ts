@@ -128,8 +128,7 @@ function frameAt(file: Uint8Array, at: number, number: number): Frame {
 /** What is wrong with a frame that was refused. */
 function damage(file: Uint8Array, part: string): string {
   const head = new DataView(file.buffer, file.byteOffset, HEAD_BYTES);
-  const [version, isHeader, nBytes] = [head.getUint8(4), head.getUint8(5) === 0, head.getUint32(20, true)];
-  const most = isHeader ? LIMITS.header : LIMITS.frame;
+  const [version, nBytes, most] = [head.getUint8(4), head.getUint32(20, true), LIMITS.frame];
   if (head.getUint32(28, true) !== crc32(file.subarray(0, HEAD_BYTES - 4)) || MAGIC.some((byte, i) => file[i] !== byte)) {
     return `the header of ${part} is damaged`;
   }

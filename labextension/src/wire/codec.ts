@@ -41,7 +41,7 @@ export interface Header {
 
 /** @throws WireError where the content of a frame 0 is not a header. */
 export function readHeader(content: Uint8Array): Header {
-  const said = jsonOf(content, 'header');
+  const { said } = described(content, 'header', new Budget(content.length));
   const tickS = said.at('tick_s').number();
   return {
     said,
@@ -50,12 +50,29 @@ export function readHeader(content: Uint8Array): Header {
   };
 }
 
-function jsonOf(content: Uint8Array, name: string): Field {
+/** Most bytes in memory of a byte of JSON. */
+const JSON_BYTES = 16;
+
+/** The JSON object of a frame, and the bytes that follow it. */
+function described(content: Uint8Array, name: string, budget: Budget): { said: Field; data: Uint8Array } {
+  const end = content.length < 4 ? Infinity : 4 + new DataView(content.buffer, content.byteOffset).getUint32(0, true);
+  if (end > content.length) {
+    fail(`a ${name} of ${end} bytes`, content.length);
+  }
+  budget.take(JSON_BYTES * end);
   try {
-    return new Field(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content)) as unknown, name);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(content.subarray(4, end));
+    return { said: new Field(JSON.parse(text) as unknown, name), data: content.subarray(end) };
   } catch (error) {
     return fail(`a ${name} in JSON`, String(error));
   }
+}
+
+/** A column as it is described, and its bytes. */
+interface Raw {
+  readonly kind: unknown;
+  readonly how: unknown;
+  readonly bytes: Uint8Array;
 }
 
 /** Takes the batches of one stream in order, which refer to rows of those before. */
@@ -80,89 +97,108 @@ export class BatchReader {
   }
 
   /**
-   * Decode the content of one frame.
+   * Decode the content of one frame, without tables and columns that are not declared here.
    *
    * @throws WireError naming what is wrong; nothing is decoded in part.
    */
   read(content: Uint8Array, budget: Budget): Sections {
     const sections: Record<string, object> = this.nothing();
-    const bytes = new Bytes(content, budget);
-    const description = jsonOf(bytes.take(Math.min(bytes.u32(), LIMITS.header)), 'description');
-    bytes.hasPlanes = description.at('planes').flag();
+    const { said, data } = described(content, 'description', budget);
     const found = new Set<string>();
-    for (const described of description.at('tables').list()) {
-      const [nameOf, firstOf, nOf, specs] = described.list();
-      const [name, first, n] = [nameOf?.text() ?? '', firstOf?.count() ?? 0, nOf?.count() ?? 0];
-      if (specs === undefined || n === 0 || n > LIMITS.rows) {
-        fail(`1 to ${LIMITS.rows} rows of a table with columns`, n);
+    let at = 0;
+    for (const table of said.at('tables').list()) {
+      const [nameOf, firstOf, nOf, specs] = table.tuple(4) as [Field, Field, Field, Field];
+      const [name, first, n] = [nameOf.text(), firstOf.count(), nOf.count(LIMITS.rows)];
+      const raw = new Map<string, Raw>();
+      for (const spec of specs.list()) {
+        const [column, kind, how] = spec.list();
+        if (column === undefined || kind === undefined || raw.has(column.text())) {
+          fail('another column', column?.value);
+        }
+        const end = at + n * (kind.value === 'f8' ? 8 : kind.value === 'text' ? 0 : kind.count(WIDEST));
+        raw.set(column.text(), { kind: kind.value, how: how?.value, bytes: data.subarray(at, end) });
+        at = end;
       }
-      const raw = new Map(specs.list().map(spec => {
-        const [column, ...how] = spec.list();
-        return [column?.text() ?? '', bytes.column(how, n)] as const;
-      }));
+      if (n === 0 || at > data.length || found.has(name)) {
+        table.fail(`1 to ${LIMITS.rows} rows of another table, with all their bytes`);
+      }
+      found.add(name);
       const known = own(DECLARED, name);
       if (known !== undefined) {
         const next = this.#next.get(name) ?? 0;
         const follows = known.mode === 'append' ? first >= next : known.mode !== 'restart' || first === 0 || first === next;
-        if (found.has(name) || !follows) {
-          fail(`a row of ${name} after those before`, first);
+        if (!follows) {
+          firstOf.fail('after those before');
         }
-        found.add(name);
         this.#next.set(name, first + n);
-        sections[name] = { first, n, columns: this.#meant(name, known.columns, raw, n) };
+        const columns = Object.entries(known.columns).map(([column, declared]) => {
+          budget.take(8 * n);
+          return [camel(column), this.#column(`${name}.${column}`, declared, raw.get(column), n)];
+        });
+        sections[name] = { first, n, columns: Object.fromEntries(columns) as object };
       }
     }
-    if (bytes.left > 0) {
-      fail('the end of a batch', bytes.left);
-    }
-    return sections as unknown as Sections;
+    return at === data.length ? sections as unknown as Sections : fail('the end of a batch', data.length - at);
   }
 
-  /** Columns in `camelCase`, in seconds, within the bounds of their declaration, NaN or null where they are unknown. */
-  #meant(table: string, kinds: Readonly<Record<string, string>>, raw: ReadonlyMap<string, Raw>, n: number): Record<string, Numbers | Texts> {
-    return Object.fromEntries(Object.entries(kinds).map(([name, declared]): [string, Numbers | Texts] => {
-      const isText = declared.startsWith('text');
-      const found = raw.get(name);
-      if (found === undefined || found.type === 'null') {
-        const isOptional = declared.split(' ')[0]?.endsWith('?') ?? false;
-        return [camel(name), isOptional ? (isText ? new Array<null>(n).fill(null) : new Float64Array(n).fill(NaN)) : fail(`a column ${name} of ${table}`, found)];
-      }
-      const { values, type } = found;
-      if (Array.isArray(values) || isText) {
-        const isOf = Array.isArray(values) && isText && (declared === 'text?' || !values.includes(null));
-        return [camel(name), isOf ? values : fail(`${table}.${name} to be ${declared}`, type)];
-      }
-      if (declared.startsWith('f')) {
-        const isOf = (found.isOne === true || type === 'f8') && (declared.endsWith('?') || !values.some(Number.isNaN));
-        return [camel(name), isOf ? values : fail(`${table}.${name} to be ${declared}`, type)];
-      }
-      return [camel(name), type === 'int' ? this.#numbers(`${table}.${name}`, declared, values) : fail(`${table}.${name} to be ${declared}`, type)];
-    }));
-  }
-
-  /** Whole numbers as they are declared: times in seconds, -1 as NaN where a number may be unknown. */
-  #numbers(name: string, declared: string, values: Numbers): Numbers {
+  /** A column in seconds, within the bounds of its declaration, NaN or null where it is unknown. */
+  #column(name: string, declared: string, raw: Raw | undefined, n: number): Numbers | Texts {
     const [kind = '', link = '', bound = ''] = declared.split(' ');
+    const isOptional = kind.endsWith('?');
+    if (raw === undefined) {
+      return !isOptional ? fail(name, raw) : kind === 'text?' ? new Array<null>(n).fill(null) : new Float64Array(n).fill(NaN);
+    }
+    if (kind.startsWith('text')) {
+      return raw.kind === 'text' && isTexts(raw.how, isOptional) && raw.how.length === n ? raw.how : fail(`texts of ${name}`, raw.how);
+    }
+    if (kind.startsWith('f')) {
+      const floats = raw.kind === 'f8' ? new Float64Array(new Uint8Array(raw.bytes).buffer) : fail(`floats of ${name}`, raw.kind);
+      return floats.some(value => !(Number.isFinite(value) || (isOptional && Number.isNaN(value)))) ? fail(`numbers of ${name}`, NaN) : floats;
+    }
+    const whole = typeof raw.kind === 'number' && isWhole(raw.how) ? wholeNumbers(raw.bytes, raw.kind, raw.how, n) : fail(`whole numbers of ${name}`, raw.how);
     const isTime = kind.startsWith('time');
-    const isSeconds = isTime || kind.startsWith('duration');
-    const hasUnknown = kind.endsWith('?') && values.includes(-1);
-    const found = (isSeconds || hasUnknown) && !(values instanceof Float64Array) ? new Float64Array(values.length) : values;
-    if (isSeconds || hasUnknown) {
+    if (isTime || kind.startsWith('duration')) {
       // Times are after a zero of the recording's own, which is late on the clock of its recorder.
-      const [zero, scale] = [isTime ? -this.header.zeroS : 0, isSeconds ? this.header.tickS : 1];
-      for (let i = 0; i < values.length; i += 1) {
-        const value = values[i] as number;
-        found[i] = hasUnknown && value === -1 ? NaN : zero + value * scale;
-      }
+      return demand(inUnit(whole, isOptional, isTime ? -this.header.zeroS : 0, this.header.tickS), name, isTime ? -MAX_S : 0, MAX_S);
     }
-    if (isSeconds) {
-      return demand(found, name, isTime ? -MAX_S : 0, MAX_S);
-    }
-    if (link !== '') {
-      return demand(found, name, 0, link === '<' ? Number(bound) : (this.#next.get(bound) ?? 0));
-    }
-    return kind.endsWith('?') ? demand(found, name, 0, Infinity) : found;
+    const values = isOptional && whole.includes(-1) ? inUnit(whole, true, 0, 1) : whole;
+    const most = link === '<' ? Number(bound) : link === 'of' ? (this.#next.get(bound) ?? 0) : LIMITS.value + 1;
+    return demand(values, name, link !== '' || isOptional ? 0 : -LIMITS.value, most);
   }
+}
+
+/** Most bytes of a whole number. */
+const WIDEST = 7;
+
+function isWhole(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= LIMITS.value;
+}
+
+function isTexts(value: unknown, isOptional: boolean): value is Texts {
+  return Array.isArray(value) && value.every(text => typeof text === 'string' || (isOptional && text === null));
+}
+
+/** Numbers above a base: the lowest bytes of all, then the next ones. */
+function wholeNumbers(bytes: Uint8Array, width: number, base: number, n: number): Numbers {
+  const isSmall = base >= -(2 ** 31) && base + 256 ** width <= 2 ** 31;
+  const values = (isSmall ? new Int32Array(n) : new Float64Array(n)).fill(base);
+  for (let k = 0, at = 0; k < width; k += 1) {
+    const scale = 256 ** k;
+    for (let i = 0; i < n; i += 1, at += 1) {
+      values[i] = (values[i] as number) + (bytes[at] as number) * scale;
+    }
+  }
+  return values;
+}
+
+/** Numbers in a unit, after a zero; -1 is NaN where a number may be unknown. */
+function inUnit(whole: Numbers, isOptional: boolean, zero: number, scale: number): Float64Array {
+  const values = new Float64Array(whole.length);
+  for (let i = 0; i < whole.length; i += 1) {
+    const value = whole[i] as number;
+    values[i] = isOptional && value === -1 ? NaN : zero + value * scale;
+  }
+  return values;
 }
 
 /** The rows of a section one by one; for small tables. */
@@ -196,140 +232,4 @@ function demand(values: Numbers, column: string, low: number, high: number): Num
     }
   }
   return values;
-}
-
-interface Raw {
-  readonly values: Numbers | Texts;
-  readonly type: 'int' | 'f8' | 'text' | 'null';
-  /** Whether its description holds the one value of all rows. */
-  readonly isOne?: boolean;
-}
-
-const WHOLE = { u1: 1, u2: 2, u4: 4, u8: 8 } as const;
-
-/** Steps through the bytes of columns. */
-class Bytes {
-  /** Whether the bytes of a column are sorted by place: all lowest ones first. */
-  hasPlanes = true;
-  #at = 0;
-  readonly #text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-  constructor(private readonly bytes: Uint8Array, private readonly budget = new Budget(bytes.length)) {}
-
-  get left(): number {
-    return this.bytes.length - this.#at;
-  }
-
-  u32(): number {
-    const bytes = this.take(4);
-    return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  }
-
-  take(length: number): Uint8Array {
-    if (length > this.left) {
-      fail(`${length} bytes more`, this.left);
-    }
-    this.#at += length;
-    return this.bytes.subarray(this.#at - length, this.#at);
-  }
-
-  /** A column of `n` values, as its description says. */
-  column(how: readonly Field[], n: number): Raw {
-    const [kindOf, a, b, c] = how;
-    const kind = kindOf?.text() ?? '';
-    this.budget.take(8 * n);
-    if (kind === 'one' && a !== undefined) {
-      return constant(a.value, n);
-    }
-    if (kind === 'text' && a !== undefined && b !== undefined) {
-      return this.#texts(this.#whole(b.text(), c?.value, n), a.count());
-    }
-    if (kind === 'f8') {
-      const values = new Float64Array(this.ordered(8, n));
-      return values.some(value => Math.abs(value) === Infinity) ? fail('finite numbers', Infinity) : { values, type: kind };
-    }
-    return { values: this.#whole(kind, a?.value, n), type: 'int' };
-  }
-
-  /** The bytes of `n` values, each in memory as a processor has it. */
-  ordered(width: number, n: number): ArrayBuffer {
-    const bytes = this.take(width * n);
-    if (!this.hasPlanes || width === 1) {
-      return new Uint8Array(bytes).buffer;
-    }
-    const ordered = new Uint8Array(width * n);
-    for (let k = 0; k < width; k += 1) {
-      for (let i = 0, p = k * n; i < n; i += 1) {
-        ordered[i * width + k] = bytes[p + i] as number;
-      }
-    }
-    return ordered.buffer;
-  }
-
-  #whole(kind: string, base: unknown, n: number): Numbers {
-    if (kind === 'one') {
-      return constant(base, n).values as Numbers;
-    }
-    if (!Object.hasOwn(WHOLE, kind) || !isWhole(base)) {
-      fail('a column of a known kind', kind);
-    }
-    const width = WHOLE[kind as keyof typeof WHOLE];
-    const buffer = this.ordered(width, n);
-    if (width === 8) {
-      const [halves, large] = [new Uint32Array(buffer), new Float64Array(n)];
-      for (let i = 0; i < n; i += 1) {
-        const value = base + (halves[2 * i + 1] as number) * 2 ** 32 + (halves[2 * i] as number);
-        large[i] = isWhole(value) ? value : fail('whole numbers up to 2 ** 52', value);
-      }
-      return large;
-    }
-    const above = width === 1 ? new Uint8Array(buffer) : width === 2 ? new Uint16Array(buffer) : new Uint32Array(buffer);
-    const isSmall = base >= -(2 ** 31) && base + 256 ** width <= 2 ** 31;
-    const values = isSmall ? new Int32Array(n) : new Float64Array(n);
-    for (let i = 0; i < n; i += 1) {
-      values[i] = base + (above[i] as number);
-    }
-    return values;
-  }
-
-  #texts(lengths: Numbers, total: number): Raw {
-    let sum = 0;
-    for (const length of lengths) {
-      sum += length >= -1 ? Math.max(length, 0) : fail('the length of a text', length);
-    }
-    if (sum !== total) {
-      fail(`texts of ${total} bytes`, sum);
-    }
-    this.budget.take(56 * lengths.length + 2 * total);
-    const values = Array.from(lengths, length => {
-      if (length < 0) {
-        return null;
-      }
-      const encoded = this.take(length);
-      try {
-        return this.#text.decode(encoded);
-      } catch (error) {
-        return fail('text in UTF-8', String(error));
-      }
-    });
-    return { values, type: 'text' };
-  }
-}
-
-function isWhole(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= LIMITS.value;
-}
-
-/** The same value in all rows; null: unknown. */
-function constant(value: unknown, n: number): Raw {
-  if (value === null) {
-    return { values: new Int32Array(n).fill(-1), type: 'null', isOne: true };
-  }
-  if (typeof value === 'string') {
-    return { values: new Array<string>(n).fill(value), type: 'text' };
-  }
-  if (isWhole(value)) {
-    return { values: Math.abs(value) < 2 ** 31 ? new Int32Array(n).fill(value) : new Float64Array(n).fill(value), type: 'int', isOne: true };
-  }
-  return Number.isFinite(value) ? { values: new Float64Array(n).fill(value as number), type: 'f8', isOne: true } : fail('a number, a text or null', typeof value);
 }

@@ -52,7 +52,7 @@ export function readFrame(bytes: Uint8Array, at: number): Frame | null {
   const [stored, unpacked] = [u32(16), u32(20)];
   const name = KINDS[kind];
   const isFit = packed === 1 ? stored <= unpacked : packed === 0 && stored === unpacked;
-  if (name === undefined || reserved !== 0 || !isFit || unpacked > (kind === 0 ? LIMITS.header : LIMITS.frame)) {
+  if (name === undefined || reserved !== 0 || !isFit || unpacked > LIMITS.frame) {
     fail(`a frame of at most ${LIMITS.frame} bytes`, unpacked);
   }
   const end = at + HEAD_BYTES + stored;

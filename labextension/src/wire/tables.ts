@@ -6,7 +6,7 @@
  */
 export const FORMAT = 1;
 
-export const LIMITS = { frame: 16777216, header: 1048576, rows: 262144, value: 4503599627370496 } as const;
+export const LIMITS = { frame: 16777216, rows: 262144, value: 4503599627370496 } as const;
 
 export const TABLES = {
   state: {

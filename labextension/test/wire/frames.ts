@@ -1,4 +1,4 @@
-/** Frames as `taskscope/codec.py` writes them, in the plainest way: numbers in as many planes as they need, nothing else. */
+/** Frames as `taskscope/codec.py` writes them, in the plainest way. */
 import { crc32 } from '../../src/wire/crc';
 import { TABLES } from '../../src/wire/tables';
 
@@ -7,43 +7,38 @@ export type TableRows = Record<string, { first?: number; columns: Record<string,
 
 type Described = readonly [readonly unknown[], readonly number[]];
 
-/** Whole numbers above the least of them, in the fewest bytes; null is -1. */
+/** Whole numbers above the least of them, in the fewest bytes, all lowest ones first; null is -1. */
 function wholeNumbers(values: readonly (number | null)[]): Described {
   const numbers = values.map(value => BigInt(value ?? -1));
   const base = numbers.reduce((a, b) => (b < a ? b : a));
   const most = numbers.reduce((a, b) => (b > a ? b : a)) - base;
-  const width = [1, 2, 4, 8].find(bytes => most < 256n ** BigInt(bytes)) ?? 8;
-  const bytes = numbers.flatMap(value => Array.from({ length: width }, (_, k) => Number(((value - base) >> BigInt(8 * k)) & 255n)));
-  return [[`u${width}`, Number(base)], bytes];
-}
-
-function floats(values: readonly (number | null)[], width: number): Described {
-  const type = width === 8 ? Float64Array : Float32Array;
-  return [[`f${width}`], [...new Uint8Array(type.from(values.map(value => value ?? NaN)).buffer)]];
-}
-
-function texts(values: readonly (string | null)[]): Described {
-  const encoded = values.map(value => (value === null ? null : [...new TextEncoder().encode(value)]));
-  const [lengths, bytes] = wholeNumbers(encoded.map(text => text?.length ?? null));
-  const content = encoded.flatMap(text => text ?? []);
-  return [['text', content.length, ...lengths], [...bytes, ...content]];
+  const width = [0, 1, 2, 3, 4, 5, 6].find(bytes => most < 256n ** BigInt(bytes)) ?? 7;
+  const bytes = Array.from({ length: width }, (_, k) => numbers.map(value => Number(((value - base) >> BigInt(8 * k)) & 255n))).flat();
+  return [[width, Number(base)], bytes];
 }
 
 function column(kind: string, values: Values): Described {
   if (kind.startsWith('text')) {
-    return texts(values as (string | null)[]);
+    return [['text', values], []];
   }
-  return kind.startsWith('f') ? floats(values as (number | null)[], Number(kind[1])) : wholeNumbers(values as (number | null)[]);
+  return kind.startsWith('f')
+    ? [['f8'], [...new Uint8Array(Float64Array.from((values as (number | null)[]).map(value => value ?? NaN)).buffer)]]
+    : wholeNumbers(values as (number | null)[]);
 }
 
 export function headerOf(said: Record<string, unknown> = {}): Record<string, unknown> {
   return { format: 1, recorder: 'r', epoch: 'r-1', zero_s: 0, tick_s: 1e-7, ...said };
 }
 
-/** The content of a batch that is described so. */
-export function described(tables: readonly unknown[], data: readonly number[] = [], planes: unknown = false): number[] {
-  const said = [...new TextEncoder().encode(JSON.stringify({ planes, tables }))];
+/** The content of a frame. */
+export function contentOf(json: string, data: readonly number[] = []): number[] {
+  const said = [...new TextEncoder().encode(json)];
   return [...new Uint8Array(Uint32Array.of(said.length).buffer), ...said, ...data];
+}
+
+/** The content of a batch that is described so. */
+export function described(tables: readonly unknown[], data: readonly number[] = []): number[] {
+  return contentOf(JSON.stringify({ tables }), data);
 }
 
 const KINDS: Record<string, { readonly columns: Record<string, string> }> = TABLES;
@@ -89,7 +84,7 @@ export function frame(content: ArrayLike<number>, { kind, number, stream = 7, pa
 }
 
 export function headerFrame(header = headerOf(), stream = 7): Uint8Array {
-  return frame(new TextEncoder().encode(JSON.stringify(header)), { kind: 0, number: 0, stream });
+  return frame(contentOf(JSON.stringify(header)), { kind: 0, number: 0, stream });
 }
 
 export function joined(parts: readonly Uint8Array[]): Uint8Array {

@@ -90,7 +90,7 @@ def data_json(recording: RecordedData, path: PackedPath | None = None, *, has_li
     It holds the frames of a stream in one piece, deflated, in base64, and `path`. ``<``, ``>`` and ``&`` are
     escaped, so that no key can end the element.
     """
-    frames = recorded_frames(recording, page_tick_s(recording), planes=True, has_links=has_links)
+    frames = recorded_frames(recording, page_tick_s(recording), has_links=has_links)
     content = b"".join(frames)
     data = base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
     return escaped_json({"bytes": len(content), "data": data, "path": path})

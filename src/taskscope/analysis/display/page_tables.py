@@ -193,7 +193,7 @@ def _few(recording: RecordedData) -> RecordedData:
 
 
 def recorded_frames(
-    recording: RecordedData, tick_s: float = TICK_S, *, planes: bool = False, has_links: bool = True
+    recording: RecordedData, tick_s: float = TICK_S, *, has_links: bool = True
 ) -> list[bytes]:
     """Return the frames of an offline page; the first one begins with the header.
 
@@ -204,7 +204,7 @@ def recorded_frames(
     tables = PAGE if has_links else {n: t for n, t in PAGE.items() if n not in {"dependencies", "graphs"}}
     header = {"recorder": "static", "epoch": "static-0", "zero_s": recording.zero_s}
     # The same recording is the same page each time.
-    encoder = partial(Encoder, planes=planes, stream=0)
+    encoder = partial(Encoder, stream=0)
     first_rows = {"activities": shown.activities.dropped}
     writer = FrameWriter(
         frames.append, header, encoder, tables=tables, tick_s=tick_s, fit=wire_text, first_rows=first_rows

@@ -342,9 +342,9 @@ def test_a_decompression_bomb_is_refused_before_it_is_unpacked(
     unpacked: list[int] = []
     unpack_frame = codec._unpacked
 
-    def watch(stored: bytes, n_bytes: int, number: int) -> bytes:
+    def watch(stored: bytes, n_bytes: int, part: str) -> bytes:
         unpacked.append(n_bytes)
-        return unpack_frame(stored, n_bytes, number)
+        return unpack_frame(stored, n_bytes, part)
 
     monkeypatch.setattr(codec, "_unpacked", watch)
     with pytest.raises(
