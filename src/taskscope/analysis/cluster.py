@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
+from taskscope.analysis.quantities import counted, format_bytes, format_count, format_duration, printable
 from taskscope.analysis.result import Section, TableResult, more_rows
 from taskscope.analysis.totals import union_s, were_seen
 from taskscope.model.recording import RecordedData
@@ -66,10 +66,9 @@ def bandwidth(recording: RecordedData) -> TableResult:
     pairs.sort(key=lambda pair: -pair[4])
     names = {sample.worker: f"worker {sample.name}" for sample in recording.workers if sample.name}
     n, n_unsized = sum(pair[2] for pair in pairs), sum(pair[3] for pair in pairs)
-    unsized = [f"{format_count(n_unsized)} {plural('transfer', n_unsized)} of unknown size left out"]
+    unsized = [f"{counted(n_unsized, 'transfer')} of unknown size left out"]
     shown = Section(
-        f"bandwidth · {format_bytes(sum(pair[4] for pair in pairs))} in {format_count(n)} "
-        f"{plural('transfer', n)}",
+        f"bandwidth · {format_bytes(sum(pair[4] for pair in pairs))} in {counted(n, 'transfer')}",
         ("from", "to", "transfers", "bytes", "a transfer", "rate"),
         [_pair_row(names, *pair) for pair in pairs[:_MAX_PAIRS]],
         [*more_rows(pairs, _MAX_PAIRS), *(unsized if n_unsized else [])],
@@ -113,7 +112,7 @@ def _pair_row(
 def _why_no_pairs(recording: RecordedData) -> str:
     if "transfers" in recording.unknown:
         return "the file ends before its transfers"
-    if not any(run.is_on_cluster for run in recording.runs):
+    if not recording.is_on_cluster:
         return "nothing ran on a cluster"
     return "no result went from one worker to another"
 
@@ -152,13 +151,11 @@ def spans(recording: RecordedData) -> TableResult:
     rows = [_span(span, sums[span]) for span in sorted(sums)]
     notes = more_rows(rows, _MAX_SPANS)
     if n := int(outside[0]):
-        notes.append(
-            f"{format_count(n)} {plural('task', n)} in no span: {format_duration(float(outside[2]))}"
-        )
+        notes.append(f"{counted(n, 'task')} in no span: {format_duration(float(outside[2]))}")
     if n := recording.dropped:
-        notes.append(f"{format_count(n)} {plural('task', n)} no longer held, and in none of these sums")
+        notes.append(f"{counted(n, 'task')} no longer held, and in none of these sums")
     reason = "nothing ran on a cluster"
-    if any(run.is_on_cluster for run in recording.runs):
+    if recording.is_on_cluster:
         reason = "no task is in one, or the scheduler was not observed"
     shown = Section(
         f"spans · {format_count(len(rows))}",

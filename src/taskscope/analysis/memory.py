@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.quantities import format_bytes, format_count, format_percent, plural, printable
+from taskscope.analysis.quantities import counted, format_bytes, format_percent, printable
 from taskscope.analysis.result import Result, Section, TableResult, columns_of
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData, key_sizes
@@ -215,7 +215,7 @@ def memory_peak(recording: RecordedData, worker: str | None = None) -> MemoryPea
 
 
 def _memory_peak(recording: RecordedData, worker: str | None) -> MemoryPeak:
-    if any(run.is_on_cluster for run in recording.runs):
+    if recording.is_on_cluster:
         return _of_workers(recording, worker)
     if worker is not None:
         raise UnknownNameError(f"worker must be None, got {worker!r}: these computes were on no cluster")
@@ -313,7 +313,7 @@ def _parts(
     if held > peak - max(base, 0.0):
         notes.append("results are measured larger than the process: some share memory, or are not in it")
     if n_unsized:
-        notes.append(f"{format_count(n_unsized)} {plural('result', n_unsized)} of unknown size: in the rest")
+        notes.append(f"{counted(n_unsized, 'result')} of unknown size: in the rest")
     parts = [
         *(PeakPart("results", name, n * of_results / held) for name, n in results.items() if n),
         *([PeakPart("base", None, of_base)] if first is not None else []),

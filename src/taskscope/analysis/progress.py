@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.explain.replay import run_again_s
-from taskscope.analysis.quantities import format_duration, plural
-from taskscope.analysis.totals import State, state_of, union_s
+from taskscope.analysis.quantities import counted, format_duration
+from taskscope.analysis.totals import State, elapsed_s, state_of
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run, join_progress
 from taskscope.model.tables.workers import Scheduled, sum_scheduled
 from taskscope.record import Recorder
@@ -47,19 +47,6 @@ _LeftGraph: TypeAlias = tuple[NDArray[np.int64], Sequence[Sequence[int]]]
 
 
 @dataclass(frozen=True, slots=True)
-class TimeLeft:
-    """An estimate of the seconds until computes end, and the band around it.
-
-    `high_s` holds if the `n_unseen` tasks of prefixes without an ended task are like the others.
-    """
-
-    guess_s: float
-    low_s: float
-    high_s: float
-    n_unseen: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Remaining:
     """The state of a running compute: counts by prefix, durations, and the graph of remaining tasks.
 
@@ -84,10 +71,10 @@ def estimate_stop(left: Remaining) -> Estimate | None:
     ahead are of prefixes with an ended task.
     """
     run, rows, elapsed_s = left.run, left.rows, left.now_s - left.run.start_s
-    spent_s, n_ended = sum(row.duration_s for row in rows), sum(map(_ended, rows))
+    spent_s, n_ended = sum(row.duration_s for row in rows), sum(row.ended for row in rows)
     n_uncounted = max(run.n_tasks - sum(row.total for row in rows), 0)
-    n_unseen = n_uncounted + sum(_ahead(row) for row in rows if not _ended(row))
-    n_ahead = n_uncounted + sum(map(_ahead, rows))
+    n_unseen = n_uncounted + sum(row.left for row in rows if not row.ended)
+    n_ahead = n_uncounted + sum(row.left for row in rows)
     is_known = run.n_tasks > 0 and spent_s > 0 and n_ended >= _MIN_ENDED
     if not is_known or elapsed_s < _MIN_ELAPSED_S or n_unseen > (1 - _MIN_KNOWN) * n_ahead:
         return None
@@ -106,7 +93,7 @@ def _ends_s(left: Remaining, concurrency: float) -> list[float]:
     """Return in how many seconds the compute ends, in each of several replays."""
     random = np.random.default_rng(left.run.run)
     samples = _samples(left)
-    if left.graph is None or sum(map(_ahead, left.rows)) > _MAX_REPLAYED:
+    if left.graph is None or sum(row.left for row in left.rows) > _MAX_REPLAYED:
         return [
             sum(_drawn_s(left, row, samples, random, n).sum() for row in left.rows) / concurrency
             for n in range(_N_REPLAYS)
@@ -131,12 +118,12 @@ def _ends_s(left: Remaining, concurrency: float) -> list[float]:
 
 def _samples(left: Remaining) -> dict[str, NDArray[np.float64]]:
     """Return durations to draw from by prefix; the mean of all where no task of a prefix has ended."""
-    n_ends = sum(_ended(row) + row.again for row in left.rows)
+    n_ends = sum(row.ended + row.again for row in left.rows)
     mean_s = sum(row.duration_s for row in left.rows) / n_ends
     samples = {}
     for row in left.rows:
         recent = left.recent_s.get(row.prefix, np.empty(0))
-        own_s = row.duration_s / (_ended(row) + row.again) if _ended(row) else mean_s
+        own_s = row.duration_s / (row.ended + row.again) if row.ended else mean_s
         samples[row.prefix] = recent if len(recent) else np.array([own_s])
     return samples
 
@@ -152,10 +139,10 @@ def _drawn_s(
     sample = samples[row.prefix]
     if n_replay % 3:
         late = sample[-max(_LATE, len(sample) // 4) :]
-        sample = late * (_change(sample, late, _ahead(row)) if n_replay % 3 == 2 else 1.0)
-    spread = _FEW_SPREAD / _ended(row) if _ended(row) else _UNSEEN_SPREAD
+        sample = late * (_change(sample, late, row.left) if n_replay % 3 == 2 else 1.0)
+    spread = _FEW_SPREAD / row.ended if row.ended else _UNSEEN_SPREAD
     pool = random.choice(sample, len(sample)) * math.exp(random.normal(0.0, spread))
-    drawn_s = random.choice(pool, _ahead(row))
+    drawn_s = random.choice(pool, row.left)
     for place, age_s in enumerate(left.in_flight_s.get(row.prefix, ())[: len(drawn_s)]):
         longer = pool[pool > age_s]
         # A task that has run longer than all others is as likely as not to run as long again.
@@ -179,23 +166,15 @@ def _change(sample: NDArray[np.float64], late: NDArray[np.float64], n_ahead: int
     return float(np.clip(1 + reach * change_s / late_s, 1 / _MAX_CHANGE, _MAX_CHANGE))
 
 
-def time_left(estimates: Iterable[Estimate | None], now_s: float) -> TimeLeft | None:
-    """Return how long it takes until all computes have ended; None if one is not known, or there is none."""
+def time_left(estimates: Iterable[Estimate | None], now_s: float) -> Estimate | None:
+    """Return in how many seconds all computes have ended; None if one is not known, or there is none."""
     given = list(estimates)
     known = [e for e in given if e is not None]
     if not known or len(known) < len(given):
         return None
     stops, firsts, lasts = zip(*((e.stop_s, e.earliest_s, e.latest_s) for e in known), strict=True)
-    guess_s, low_s, high_s = (max(max(ends) - now_s, 0.0) for ends in (stops, firsts, lasts))
-    return TimeLeft(guess_s, low_s, high_s, sum(e.n_unseen for e in known))
-
-
-def _ended(row: PrefixProgress) -> int:
-    return row.finished + row.erred + row.interrupted
-
-
-def _ahead(row: PrefixProgress) -> int:
-    return max(row.total - _ended(row), 0)
+    stop_s, first_s, last_s = (max(max(ends) - now_s, 0.0) for ends in (stops, firsts, lasts))
+    return Estimate(stop_s, first_s, last_s, sum(e.n_unseen for e in known))
 
 
 _VALID_S = 0.5
@@ -289,7 +268,7 @@ class Estimates:
         is_left = np.ones(len(shape.group), np.bool_)
         is_left[ended] = is_left[shape.data] = False
         left = np.flatnonzero(is_left)
-        if len(left) > _MAX_REPLAYED or len(left) < sum(map(_ahead, rows)):
+        if len(left) > _MAX_REPLAYED or len(left) < sum(row.left for row in rows):
             return None
         by = np.repeat(np.arange(len(shape.group)), shape.n_dependencies)
         kept = is_left[by] & is_left[shape.edges]
@@ -330,8 +309,8 @@ class Progress:
     """How far the computes of a window are.
 
     `fraction` is `finished` of `total`, 0 while the total is not known; `elapsed_s` are the seconds during
-    which at least one compute ran; `left` is the estimate of the seconds that are left, None without evidence
-    and when nothing runs. `prefixes` have the same counts, by first appearance. `scheduled` is the state of
+    which at least one compute ran; `left` is the estimate in seconds from now, None without evidence and when
+    nothing runs. `prefixes` have the same counts, by first appearance. `scheduled` is the state of
     tasks without a worker as a cluster's scheduler reported it. `skipped` tasks do not have to run and are in
     no other number. `starting` is the text for a pool of processes before its first task: "starting 2
     processes, 3.3 s". With `is_on_cluster` running tasks were given to workers, which may not have begun
@@ -345,7 +324,7 @@ class Progress:
     interrupted: int
     fraction: float
     elapsed_s: float
-    left: TimeLeft | None
+    left: Estimate | None
     state: State
     prefixes: tuple[PrefixProgress, ...]
     scheduled: Scheduled | None = None
@@ -409,15 +388,8 @@ def _starting(rows: Sequence[PrefixProgress], runs: Sequence[Run], now_s: float)
     if not going or not all(run.is_starting and run.run not in begun for run in going):
         return ""
     n = sum(run.n_workers or 0 for run in going)
-    processes = f"{n:,} {plural('process', n)}" if n else "processes"
+    processes = counted(n, "process") if n else "processes"
     return f"starting {processes}, {format_duration(max(now_s - min(run.start_s for run in going), 0.0))}"
-
-
-def elapsed_s(runs: Sequence[Run], now_s: float) -> float:
-    """Return the seconds during which at least one compute ran."""
-    starts = np.array([run.asked_s for run in runs])
-    stops = np.array([now_s if run.stop_s is None else run.stop_s for run in runs])
-    return union_s(starts, stops)
 
 
 def _by_prefix(rows: Sequence[PrefixProgress]) -> tuple[PrefixProgress, ...]:

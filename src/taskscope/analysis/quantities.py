@@ -50,11 +50,8 @@ def format_left(guess_s: float, high_s: float, n_unseen: int = 0) -> str:
     """
     most = f"up to {format_duration(_coarse(high_s))}"
     if n_unseen:
-        unseen = (
-            "1 task of a new kind has"
-            if n_unseen == 1
-            else f"{format_count(n_unseen)} tasks of new kinds have"
-        )
+        kinds = "a new kind has" if n_unseen == 1 else "new kinds have"
+        unseen = f"{counted(n_unseen, 'task')} of {kinds}"
         most = f"{most}; {unseen} not run yet, so this may grow"
     return f"about {format_duration(_coarse(guess_s))} left ({most})"
 
@@ -157,6 +154,17 @@ def plural(noun: str, n: int | None) -> str:
     ['tasks', 'task', 'tasks', 'tasks', 'processes']
     """
     return noun if n == 1 else f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def counted(n: int | None, noun: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> counted(1234, "task"), counted(1, "task")
+    ('1,234 tasks', '1 task')
+    """
+    return f"{format_count(n)} {plural(noun, n)}"
 
 
 def printable(text: str, limit: int = 200) -> str:

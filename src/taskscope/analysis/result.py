@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_CHARACTERS = 500
-_CELL = "padding:2px 12px 2px 0;border:0;background:none;color:inherit;white-space:pre-wrap;text-align:"
-_HEAD = "border:0;border-bottom:1px solid currentColor;font-weight:600;"
+_HEAD = 'th scope="col"'
+LEFT = ' style="text-align:left;white-space:pre-wrap"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +58,22 @@ class Section:
     def html(self) -> str:
         """Return the section as HTML without scripts, in the colours of the page around it."""
         title = f"<div><b>{escape(_printed(self.title))}</b></div>" if self.title else ""
-        head = f"<thead>{self._row('th', self.head)}</thead>" if self.head else ""
-        rows = "".join(self._row("td", row) for row in self.rows)
-        table = f'<table style="color:inherit;border-collapse:collapse">{head}<tbody>{rows}</tbody></table>'
         notes = "".join(f"<div>{escape(_printed(note))}</div>" for note in self.notes)
-        return f"{title}{table if self.rows else ''}{notes}"
+        return f"{title}{self.table_html() if self.rows else ''}{notes}"
 
-    def _row(self, element: str, row: tuple[str, ...]) -> str:
-        extra = _HEAD if element == "th" else ""
+    def table_html(self, first: str = "td") -> str:
+        """Return the table as HTML; `first` is the element of first cells."""
+        head = f"<thead>{self._row(self.head, _HEAD, _HEAD)}</thead>"
+        rows = "".join(self._row(row, first, "td") for row in self.rows)
+        return f"<table>{head if any(self.head) else ''}<tbody>{rows}</tbody></table>"
+
+    def _row(self, row: tuple[str, ...], first: str, others: str) -> str:
         cells = (
-            f'<{element} style="{extra}{_CELL}{"left" if self._is_left(place) else "right"}">'
-            f"{escape(_printed(cell))}</{element}>"
+            f"<{tag}{LEFT if self._is_left(place) else ''}>{escape(_printed(cell))}</{tag[:2]}>"
             for place, cell in enumerate(row)
+            for tag in [others if place else first]
         )
-        return f'<tr style="background:none">{"".join(cells)}</tr>'
+        return f"<tr>{''.join(cells)}</tr>"
 
     def _is_left(self, place: int) -> bool:
         n_columns = len(self.head or (self.rows[0] if self.rows else ()))
@@ -185,6 +188,8 @@ def plain(value: object) -> object:
         value = value.tolist()
     if is_dataclass(value) and not isinstance(value, type):
         value = {of.name: getattr(value, of.name) for of in fields(value)}
+    if isinstance(value, datetime):
+        return value.isoformat()
     if isinstance(value, Mapping):
         return {str(name): plain(of) for name, of in value.items()}
     if isinstance(value, list | tuple):

@@ -12,15 +12,14 @@ import numpy as np
 from taskscope.analysis.cluster import cpu_by_prefix
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.memory import memory_peak, most_allocated
-from taskscope.analysis.progress import elapsed_s
 from taskscope.analysis.quantities import (
     UNKNOWN,
+    counted,
     format_bytes,
     format_count,
     format_duration,
     format_percent,
     format_shares,
-    plural,
     printable,
 )
 from taskscope.analysis.result import Section
@@ -32,6 +31,7 @@ from taskscope.analysis.totals import (
     Totals,
     WorkersTotals,
     add_samples,
+    elapsed_s,
     measure_before_tasks,
     measure_totals,
 )
@@ -136,8 +136,8 @@ def title(recording: RecordedData, totals: Totals) -> str:
         "interrupted" if interrupted else state_word(totals.state),
         " + ".join(printable(name) for name in totals.schedulers) or "scheduler unknown",
         _workers(totals),
-        _counted(totals.n_runs, "compute"),
-        _counted(totals.n_tasks, "task"),
+        counted(totals.n_runs, "compute"),
+        counted(totals.n_tasks, "task"),
     ]
     return " · ".join(["taskscope", *parts])
 
@@ -183,7 +183,7 @@ def _cpu(recording: RecordedData, totals: Totals) -> str:
     metered = cpu_by_prefix(recording)
     if metered and totals.schedulers == (CLUSTER,):
         return f"{format_duration(sum(metered.values()))} in tasks that finished"
-    unknown = f" ({_counted(totals.n_cpu_unknown, 'task')} unknown)"
+    unknown = f" ({counted(totals.n_cpu_unknown, 'task')} unknown)"
     return format_duration(totals.cpu_s) + ("" if totals.cpu_s is None else unknown)
 
 
@@ -195,7 +195,7 @@ def _cpu_share(recording: RecordedData, totals: Totals) -> str:
         return ""
     share = percent / 100 / n_cores
     text = format_percent(share) if share <= 1 else f"{100 * share:.0f}%"
-    return f"; the whole process used {text} of {_counted(n_cores, 'core')}"
+    return f"; the whole process used {text} of {counted(n_cores, 'core')}"
 
 
 def _peak_memory(recording: RecordedData, totals: Totals) -> str:
@@ -228,9 +228,9 @@ def _on_workers(workers: WorkersTotals) -> str:
     if workers.spilled_bytes:
         parts.append(f"up to {format_bytes(workers.spilled_bytes)} spilled by one")
     if workers.n_stolen:
-        parts.append(f"{_counted(workers.n_stolen, 'task')} stolen from busier ones")
+        parts.append(f"{counted(workers.n_stolen, 'task')} stolen from busier ones")
     if workers.n_lost:
-        parts.append(f"{_counted(workers.n_lost, 'execution')} lost with a worker")
+        parts.append(f"{counted(workers.n_lost, 'execution')} lost with a worker")
     return ", ".join(parts)
 
 
@@ -241,7 +241,7 @@ def _remarks(recording: RecordedData, totals: Totals) -> list[str]:
     notes = [f"error: {printable(error, 500)}" for error in errors]
     notes += _outcomes(totals.outcomes)
     if totals.n_failed_attempts:
-        attempts = _counted(totals.n_failed_attempts, "attempt")
+        attempts = counted(totals.n_failed_attempts, "attempt")
         notes.append(f"{attempts} failed and the task was tried again; times above do not contain them")
     if totals.dropped:
         held = totals.n_tasks - totals.dropped
@@ -292,9 +292,9 @@ def _outcomes(outcomes: Mapping[Outcome, int]) -> list[str]:
     unfinished = [(outcomes[outcome], words) for outcome, words in _UNFINISHED.items() if outcome in outcomes]
     parts = [f"{format_count(n)} {words}" for n, words in unfinished[1:]]
     return [
-        *([f"{_counted(outcomes['failed'], 'task')} failed"] if "failed" in outcomes else []),
-        *(", ".join([f"{_counted(n, 'task')} {words}", *parts]) for n, words in unfinished[:1]),
-        *(f"{_counted(outcomes[of], 'task')} {words}" for of, words in _OTHERS.items() if of in outcomes),
+        *([f"{counted(outcomes['failed'], 'task')} failed"] if "failed" in outcomes else []),
+        *(", ".join([f"{counted(n, 'task')} {words}", *parts]) for n, words in unfinished[:1]),
+        *(f"{counted(outcomes[of], 'task')} {words}" for of, words in _OTHERS.items() if of in outcomes),
     ]
 
 
@@ -310,8 +310,4 @@ def _workers(totals: Totals) -> str:
         if names == {"processes"}
         else "worker"
     )
-    return _counted(totals.n_workers, noun)
-
-
-def _counted(n: int | None, noun: str) -> str:
-    return f"{format_count(n)} {plural(noun, n)}"
+    return counted(totals.n_workers, noun)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.explain.schedule import own_runs
-from taskscope.analysis.quantities import format_count, format_duration, plural, printable
+from taskscope.analysis.quantities import counted, format_count, format_duration, printable
 from taskscope.analysis.result import Section, TableResult, more_rows
 from taskscope.analysis.totals import group_progress
 from taskscope.model.recording import RecordedData
@@ -67,8 +67,7 @@ def group_graph(recording: RecordedData, run: int | None = None) -> TableResult:
     unknown = [number for number, graph in graphs.items() if not graph.known]
     missing = [f"dependencies of compute {', '.join(map(str, unknown))} are not known"] if unknown else []
     shown = Section(
-        f"task graph · {format_count(len(rows))} {plural('group', len(rows))}, "
-        f"{format_count(n_tasks)} {plural('task', n_tasks)}",
+        f"task graph · {counted(len(rows), 'group')}, {counted(n_tasks, 'task')}",
         ("group", "done", "time", "needs"),
         [_shown(names, *row) for row in rows[:_MAX_SHOWN]],
         [*more_rows(rows, _MAX_SHOWN), *missing],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -16,7 +16,6 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import FAILED_ATTEMPT
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import (
-    CLUSTER,
     ERRED,
     FINISHED,
     INTERRUPTED,
@@ -51,7 +50,14 @@ def stop_of(recording: RecordedData, run: Run) -> float:
 
 def makespan_s(recording: RecordedData, runs: Sequence[Run]) -> float:
     """Return how long computes took, from the start of the first one to the end of the last one."""
-    return max(stop_of(recording, run) for run in runs) - min(run.asked_s for run in runs)
+    stop_s = max((stop_of(recording, run) for run in runs), default=0.0)
+    return stop_s - min((run.asked_s for run in runs), default=0.0)
+
+
+def elapsed_s(runs: Sequence[Run], now_s: float) -> float:
+    """Return the seconds during which at least one compute ran."""
+    starts = np.array([run.asked_s for run in runs])
+    return union_s(starts, np.array([now_s if run.stop_s is None else run.stop_s for run in runs]))
 
 
 def union_s(start: NDArray[np.float64], stop: NDArray[np.float64]) -> float:
@@ -83,11 +89,6 @@ def were_seen(tasks: TaskBlock) -> NDArray[np.bool_]:
 NO_ROW = 255
 
 
-def task_statuses(recording: RecordedData, run: int) -> NDArray[np.uint8]:
-    """Return what became of each key of a run's graph: a code into `STATUSES`, or `NO_ROW`."""
-    return last_codes(recording, run, "status")
-
-
 def last_codes(recording: RecordedData, run: int, name: str) -> NDArray[np.uint8]:
     """Return the code in the last row of each key of a run's graph, or `NO_ROW`.
 
@@ -113,12 +114,8 @@ def prefix_progress(recording: RecordedData) -> list[PrefixProgress]:
 
 def group_progress(recording: RecordedData, run: int) -> dict[int, PrefixProgress]:
     """Return how far each task group of a compute is, by the group's number."""
-    return dict(_group_progress(recording, run))
-
-
-def _group_progress(recording: RecordedData, run: int) -> Iterator[tuple[int, PrefixProgress]]:
     graph, n = recording.graphs[run], len(recording.groups)
-    statuses = task_statuses(recording, run)
+    statuses = last_codes(recording, run, "status")
     statuses[graph.data] = NO_ROW
     of_status = np.array(
         [np.bincount(graph.group[statuses == code], minlength=n) for code in range(len(STATUSES))]
@@ -133,21 +130,20 @@ def _group_progress(recording: RecordedData, run: int) -> Iterator[tuple[int, Pr
     skipped = np.bincount(graph.group[is_skipped & (statuses == NO_ROW)], minlength=n)
     planned = np.bincount(graph.group, minlength=n) - np.bincount(graph.group[graph.data], minlength=n)
     again = np.bincount(group, minlength=n) - of_status.sum(axis=0)
-    for i in np.flatnonzero(planned).tolist():
-        yield (
-            i,
-            PrefixProgress.of_counts(
-                run,
-                recording.groups[i].prefix,
-                of_status[:, i].tolist(),
-                planned=int(planned[i] - skipped[i]),
-                is_counted=graph.known,
-                duration_s=float(seconds[i]),
-                skipped=int(skipped[i]),
-                again=int(again[i]),
-                first_s=None if np.isinf(first[i]) else float(first[i]),
-            ),
+    return {
+        i: PrefixProgress.of_counts(
+            run,
+            recording.groups[i].prefix,
+            of_status[:, i].tolist(),
+            planned=int(planned[i] - skipped[i]),
+            is_counted=graph.known,
+            duration_s=float(seconds[i]),
+            skipped=int(skipped[i]),
+            again=int(again[i]),
+            first_s=None if np.isinf(first[i]) else float(first[i]),
         )
+        for i in np.flatnonzero(planned).tolist()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +232,7 @@ def count_outcomes(recording: RecordedData) -> Mapping[Outcome, int]:
 def _outcomes(recording: RecordedData, run: Run) -> dict[Outcome, int]:
     has_graph, statuses = run.run in recording.graphs, np.empty(0, np.uint8)
     if has_graph:
-        statuses = task_statuses(recording, run.run)
+        statuses = last_codes(recording, run.run, "status")
     n_recorded = int((statuses != NO_ROW).sum())
     n_left = max(run.n_tasks - n_recorded, 0)
     found: dict[Outcome, int] = {"failed": int((statuses == ERRED).sum())}
@@ -302,13 +298,12 @@ def _measure_workers(recording: RecordedData) -> WorkersTotals:
     # Sender and receiver both log it.
     moved = [t.nbytes or 0.0 for t in recording.transfers if t.direction == "incoming"]
     spilled = [s.spilled_bytes for s in recording.workers if s.spilled_bytes is not None]
-    is_on_cluster = any(run.scheduler == CLUSTER for run in recording.runs)
     return WorkersTotals(
         peak=peak,
         transferred_bytes=sum(moved) if moved or recording.workers else None,
         spilled_bytes=max(spilled, default=None),
         # A process pool loses tasks, too, but has no workers to speak of.
-        n_lost=int(np.count_nonzero(recording.tasks.status == LOST)) if is_on_cluster else 0,
+        n_lost=int(np.count_nonzero(recording.tasks.status == LOST)) if recording.is_on_cluster else 0,
         n_stolen=sum(steal.outcome == "stolen" for steal in recording.steals),
     )
 
@@ -385,8 +380,7 @@ _ALL_BUSY = 1.05
 
 
 def _busy_fraction(recording: RecordedData, tasks: TaskBlock, n_workers: int | None) -> float | None:
-    starts = np.array([run.asked_s for run in recording.runs])
-    computing_s = union_s(starts, np.array([stop_of(recording, run) for run in recording.runs]))
+    computing_s = elapsed_s(recording.runs, recording.now_s)
     if not n_workers or computing_s <= 0 or not len(tasks) or recording.dropped:
         return None
     # By thread, not by lane: a task that computes inside itself is one busy worker, not two.

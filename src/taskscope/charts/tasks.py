@@ -24,13 +24,12 @@ from taskscope.charts.canvas import (
     set_tooltips,
 )
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import STATUSES, TaskBlock
+from taskscope.model.tables.records import BAD_ENDS, STATUSES, TaskBlock
 
 MAX_GLYPHS = 10_000
 """How many tasks are drawn as bars at most."""
 
 _MAX_LABELS = 24
-_BAD = [STATUSES.index(status) for status in ("erred", "interrupted", "lost")]
 _TOOLTIPS = [
     ("Key", "@key"),
     ("Task", "@task"),
@@ -70,7 +69,7 @@ def plot_tasks(
     row = n_rows - 1 - row
     names = lane_names(recording.lanes)
     _name_rows(plot, [names[lane] for lane in lanes.tolist()][::-1])
-    bad = bool(np.isin(tasks.status, _BAD).any())
+    bad = bool(np.isin(tasks.status, BAD_ENDS).any())
     if len(tasks) > MAX_GLYPHS:
         n_columns = draw_density(plot, recording, lanes, scheme, recording.zero_s - zero_s)
         how = f"drawn as the exact share of {n_columns:,} columns; zoom does not add detail"
@@ -107,7 +106,7 @@ def _draw_bars(
     label_size: int | None,
 ) -> None:
     groups, names = [recording.groups[i] for i in tasks.group.tolist()], lane_names(recording.lanes)
-    bad = np.isin(tasks.status, _BAD)
+    bad = np.isin(tasks.status, BAD_ENDS)
     colours = [
         FAILED_COLOUR if is_bad else scheme.colour(group.prefix)
         for group, is_bad in zip(groups, bad.tolist(), strict=True)

@@ -86,6 +86,11 @@ class RecordedData:
         """
         return join_rows([(block, self.graphs[block.run]) for block in self.blocks], self.zero_s)
 
+    @property
+    def is_on_cluster(self) -> bool:
+        """Whether workers of a cluster ran any of its computes."""
+        return any(run.is_on_cluster for run in self.runs)
+
     def table(self, name: str) -> Columns:
         """Return a table as a mapping of column names to equally long arrays or lists.
 

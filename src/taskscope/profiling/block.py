@@ -25,7 +25,7 @@ from typing import Any, Literal, Self, TypeAlias
 from taskscope.analysis.calls.lines import lines_text
 from taskscope.analysis.calls.profile import in_proportion
 from taskscope.analysis.clip import clipped
-from taskscope.analysis.quantities import format_count, plural
+from taskscope.analysis.quantities import counted
 from taskscope.errors import OptionError, StillRunningError, TaskscopeError
 from taskscope.export import FileStream, check_target, save
 from taskscope.model.errortext import describe
@@ -503,13 +503,12 @@ class Block:
         recorder = self.session.recorder
         logs = [log for log in recorder.going() if self.first_run <= log.run <= last_run]
         n = sum(state.no_worker for log in logs for state in log.scheduled.values())
-        tasks = f"{format_count(n)} {plural('task', n)}"
-        text = f"no worker can run {tasks}: there is none, or none with the requested resources or address"
+        why = "there is none, or none with the requested resources or address"
+        text = f"no worker can run {counted(n, 'task')}: {why}"
         return [Message(recorder.now_s(), "warning", text)] if n else []
 
     def _n_ended(self, run: int) -> int:
-        progress = self.session.recorder.progress(run, run)
-        return sum(prefix.total - prefix.ahead - prefix.running for prefix in progress)
+        return sum(row.ended for row in self.session.recorder.progress(run, run))
 
     def _going(self, last_run: int) -> set[int]:
         """Return its unfinished computes on clusters and on threads that its cell has started."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from taskscope.analysis.quantities import format_count, format_duration, printable
+from taskscope.analysis.result import Result, Section, columns_of, plain
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.recording import Recording, recorded
 from taskscope.session import current
@@ -40,21 +42,24 @@ class Compute:
         return _recording(self.number)
 
 
-class ComputeList(tuple[Compute, ...]):
+class ComputeList(Result, tuple[Compute, ...]):
     """The computes of this session, oldest first; it prints as a table."""
 
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        """Return them as a table."""
-        if not self:
-            return "no Dask computation was recorded in this session"
-        rows = [_HEADER, *(_row(compute) for compute in self)]
-        widths = [max(len(row[place]) for row in rows) for place in range(len(_HEADER))]
-        lines = [
-            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows
-        ]
-        return "\n".join(line.rstrip() for line in lines)
+    def table(self) -> dict[str, list[object]]:
+        """Return a row for each compute, with the fields of `Compute`."""
+        return columns_of(self, *Compute.__slots__)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the computes as plain values, ready for JSON."""
+        return {"computes": plain(list(self))}
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the table."""
+        rows = [_row(compute) for compute in self]
+        none = "" if rows else "no Dask computation was recorded in this session"
+        yield Section(none, _HEADER if rows else (), rows, left=len(_HEADER))
 
 
 def runs() -> ComputeList:

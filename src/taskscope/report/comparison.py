@@ -14,7 +14,6 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.redaction import redacted
 from taskscope.report.page import document
 from taskscope.report.picture import img_html, picture_svg
-from taskscope.report.table import rows_html
 
 _MAX_ROWS = 100
 _ROW = 'th scope="row"'
@@ -43,7 +42,7 @@ def _content(comparison: ComparedData) -> str:
     )
     warnings = "".join(f"<li>{escape(printable(text, 300))}</li>" for text in comparison.warnings)
     return (
-        f"{rows_html(comparison.totals(), _ROW)}{f'<ul>{warnings}</ul>' if warnings else ''}"
+        f"{comparison.totals().table_html(_ROW)}{f'<ul>{warnings}</ul>' if warnings else ''}"
         f"{charts}{_prefixes(comparison)}"
     )
 
@@ -74,7 +73,7 @@ def _prefixes(comparison: ComparedData) -> str:
         "<p>The intervals hold the ratio of the means with 95 % confidence, by bootstrap over tasks."
         " They know nothing of what differs from run to run.</p>"
     )
-    return f"<h2>By task type</h2>{rows_html(comparison.by_prefix(_MAX_ROWS), _ROW)}{note}{explained}"
+    return f"<h2>By task type</h2>{comparison.by_prefix(_MAX_ROWS).table_html(_ROW)}{note}{explained}"
 
 
 def _style() -> str:

@@ -64,7 +64,7 @@ def progress_text(progress: Progress) -> str:
 
 def _left(progress: Progress) -> str:
     left = progress.left
-    return "too early to estimate" if left is None else format_left(left.guess_s, left.high_s, left.n_unseen)
+    return "too early to estimate" if left is None else format_left(left.stop_s, left.latest_s, left.n_unseen)
 
 
 def _longest(running: Sequence[RunningTask]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from html import escape
 
 import numpy as np
@@ -12,6 +12,7 @@ from taskscope.analysis.calls.profile import profile as calls_of
 from taskscope.analysis.cluster import bandwidth
 from taskscope.analysis.display.colours import DARK, LIGHT
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, printable
+from taskscope.analysis.result import Section
 from taskscope.analysis.summary import Summary
 from taskscope.model.recording import RecordedData
 from taskscope.model.redaction import redacted, without_credentials
@@ -34,7 +35,6 @@ from taskscope.report.table import (
     profile_html,
     remarks_html,
     section,
-    table_html,
 )
 
 
@@ -134,14 +134,14 @@ def performance_html(recording: RecordedData, code: str | None) -> str:
     sections = (
         "" if profile.n_samples else profile_html(leaving, profile, interactive=False),
         _transfers(leaving),
-        section("Versions and machine", table_html(("", ""), _facts(leaving))),
+        section("Versions and machine", Section("", rows=list(_facts(leaving))).table_html()),
         section("Calling code", _code(code)),
     )
     return page_html(leaving, "".join(sections), profile)
 
 
 def _transfers(recording: RecordedData) -> str:
-    if not any(run.is_on_cluster for run in recording.runs):
+    if not recording.is_on_cluster:
         return ""
     activities = recording.table("activities")
     chosen = np.array([activity == "transfer" for activity in activities["activity"]], bool)
@@ -157,7 +157,7 @@ def _transfers(recording: RecordedData) -> str:
     return section("Transfers", f"<p>{escape(said)}</p>{pairs}")
 
 
-def _facts(recording: RecordedData) -> Iterable[Sequence[str]]:
+def _facts(recording: RecordedData) -> Iterator[tuple[str, str]]:
     yield "started", recording.started_at.isoformat(sep=" ", timespec="seconds")
     for name, value in recording.metadata.items():
         if name not in _UNSAID and value is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterable, Sequence
 from html import escape
 
 from taskscope.analysis.calls.profile import Profile, flame_message
@@ -49,7 +48,7 @@ def computes_html(recording: RecordedData) -> str:
         )
         for run in runs
     ]
-    table = table_html(("compute", "", "tasks", "time"), rows)
+    table = Section("", ("compute", "", "tasks", "time"), rows).table_html()
     return f"<details><summary>Computes ({len(recording.runs):,})</summary>{table}</details>"
 
 
@@ -64,18 +63,12 @@ def prefix_table_html(summary: Summary, *, more_charts: bool = False) -> str:
     n = len(summary.totals.prefixes)
     if not n:
         return ""
-    table = rows_html(summary.by_prefix(_MAX_ROWS)).replace(
-        '<th scope="col">task', '<th scope="col" title="Dask calls it prefix">task'
-    )
+    table = summary.by_prefix(_MAX_ROWS).table_html()
+    table = table.replace(">task type<", ' title="Dask calls it prefix">task type<', 1)
     name, element = f"By task type ({n:,})", "details"
     if more_charts:
         name, element = f"More charts, and {name.lower()}", 'details class="taskscope-more"'
     return f"<{element}><summary>{name}</summary>{table}</details>"
-
-
-def rows_html(section: Section, first: str = "td") -> str:
-    """Return the table of a section, in the style of the page; `first` is the element of first cells."""
-    return table_html(section.head, section.rows, first)
 
 
 _LEVEL = 9
@@ -91,7 +84,7 @@ def profile_html(recording: RecordedData, profile: Profile, *, interactive: bool
         f"<p>{format_count(profile.n_samples)} samples{interval}; they stand for about "
         f"{format_duration(profile.root.seconds)} in tasks.</p>"
     )
-    rows = "".join(map(rows_html, profile.sections()))
+    rows = "".join(each.table_html() for each in profile.sections())
     table = f"<details><summary>Functions by self time</summary>{rows}</details>"
     data = _data_html(recording) if interactive else ""
     return section("Profile", f"{note}{said}{table}{data}")
@@ -108,17 +101,6 @@ def packed_profile(stacks: StackColumns) -> dict[str, object]:
 def section(name: str, content: str) -> str:
     """Return a part of a page with its heading."""
     return f"<section><h2>{escape(name)}</h2>{content}</section>"
-
-
-def table_html(head: Sequence[str], rows: Iterable[Sequence[str]], first: str = "td") -> str:
-    """Return a table of escaped texts, without a head where all its names are empty."""
-    body = "".join(
-        f"<tr><{first}>{escape(row[0])}</{first[:2]}>{''.join(f'<td>{escape(c)}</td>' for c in row[1:])}</tr>"
-        for row in rows
-    )
-    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    caption = f"<thead><tr>{names}</tr></thead>" if any(head) else ""
-    return f"<table>{caption}<tbody>{body}</tbody></table>"
 
 
 def _data_html(recording: RecordedData) -> str:

@@ -66,7 +66,7 @@ def test_computes_print_as_a_table() -> None:
         compute(abs, 2)
     header, *rows = repr(taskscope.runs()).splitlines()
     assert header.split() == ["when", "took", "tasks", "ended", "label", "cell"]
-    texts = [re.split("  +", row) for row in rows]
+    texts = [re.split("  +", row.strip()) for row in rows]
     assert [(row[3], row[4:]) for row in texts] == [
         ("1,000", ["finished"]),
         ("2", ["finished", r"two\nlines"]),

@@ -4,8 +4,8 @@ import re
 from base64 import b64decode
 
 from taskscope.analysis.display.colours import PALETTE
-from taskscope.analysis.progress import Progress, TimeLeft
-from taskscope.model.tables.records import Group, PrefixProgress, RunningTask
+from taskscope.analysis.progress import Progress
+from taskscope.model.tables.records import Estimate, Group, PrefixProgress, RunningTask
 from taskscope.model.tables.workers import Scheduled
 from taskscope.report import live_bundle
 
@@ -19,7 +19,7 @@ def test_a_running_block_says_how_far_it_is_and_labels_its_estimate() -> None:
         0,
         0.4,
         2.0,
-        TimeLeft(3.0, 2.2, 4.1),
+        Estimate(3.0, 2.2, 4.1),
         "running",
         (PrefixProgress(0, "<inc>", 10, 4, 1, 2, 0, 0.0),),
     )

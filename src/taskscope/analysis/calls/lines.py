@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from taskscope.analysis.calls.profile import NO_SAMPLE, profile
-from taskscope.analysis.quantities import format_count, plural
+from taskscope.analysis.quantities import counted, format_count, plural
 from taskscope.analysis.result import Result, Section, plain, typed_columns
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, unknown_name
 from taskscope.model.dataframes import Columns
@@ -158,20 +158,20 @@ class Lines(Result):
         if not self.functions:
             yield Section(self.note or "no sample saw a line of a Python function")
             return
-        counted, shown = [each for each in self.functions if each.is_counted], self._shown()
-        if counted:
+        named, shown = [each for each in self.functions if each.is_counted], self._shown()
+        if named:
             yield Section(
                 f"Counted and timed, in {self.task_seconds:.3g} s of tasks, of which counting took "
                 f"{self.counting_seconds:.3g} s or more:"
             )
-            yield from map(_section, counted)
+            yield from map(_section, named)
         if shown:
-            head = f"Sampled, not counted: {format_count(self.n_samples)} {plural('sample', self.n_samples)}"
+            head = f"Sampled, not counted: {counted(self.n_samples, 'sample')}"
             yield Section(f"{head} of {self.seconds:.3g} s in tasks; ± is the standard error.")
             if self.unattributed_seconds:
                 yield Section(f"Dask called C code itself, without a line: {self.unattributed_seconds:.3g} s")
             yield from map(_section, shown)
-        n_left = len(self.functions) - len(counted) - len(shown)
+        n_left = len(self.functions) - len(named) - len(shown)
         if n_left:
             yield Section(
                 f"{format_count(n_left)} more {plural('function', n_left)}, most of libraries: table()"

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
+from taskscope.analysis.quantities import counted, format_count, format_duration, format_percent
 from taskscope.analysis.result import Result, Section, plain, typed_columns
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.dataframes import Columns
@@ -128,7 +128,7 @@ class Profile(Result):
             yield Section("profile · no samples", notes=notes)
             return
         yield Section(
-            f"profile · {format_count(n)} {plural('sample', n)} of {format_duration(seconds)} in tasks",
+            f"profile · {counted(n, 'sample')} of {format_duration(seconds)} in tasks",
             ("function", "self time", "share", "with calls", "samples", "defined in"),
             [
                 (

@@ -22,7 +22,7 @@ from taskscope.analysis.explain.schedule import (
     schedules_of,
     to_ns,
 )
-from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
+from taskscope.analysis.quantities import counted, format_duration, format_percent, printable
 from taskscope.analysis.result import Result, Section, columns_of, plain
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
@@ -208,10 +208,7 @@ class CriticalPath(Result):
         if self.reason is not None:
             yield Section(f"cannot say what set the makespan, because {self.reason}")
             return
-        title = (
-            f"critical path · {format_duration(self.makespan_s)} · {format_count(self.n_tasks)} "
-            f"{plural('task', self.n_tasks)}"
-        )
+        title = f"critical path · {format_duration(self.makespan_s)} · {counted(self.n_tasks, 'task')}"
         parts = [(printable(name, 36), seconds) for name, seconds in self.prefix_s.items()]
         parts += [(f"waiting: {cause}", seconds) for cause, seconds in self.wait_s.items()]
         parts.sort(key=lambda part: -part[1])
@@ -318,7 +315,7 @@ def _notes(schedule: Schedule) -> Iterator[str]:
         yield "dependencies are not known: only the order in the lanes was followed"
     elif schedule.n_missing and schedule.is_finished:
         yield (
-            f"{format_count(schedule.n_missing)} {plural('task', schedule.n_missing)} of finished computes "
+            f"{counted(schedule.n_missing, 'task')} of finished computes "
             "have no row: waits for them are of unknown cause"
         )
     if schedule.recording.activities.dropped and schedule.is_on_cluster:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.explain.schedule import Schedule, own_runs, schedules_of
-from taskscope.analysis.quantities import format_count, format_percent, plural
+from taskscope.analysis.quantities import counted, format_percent
 from taskscope.model.recording import RecordedData
 
 _COUNTING = 0.1
@@ -127,10 +127,7 @@ def why_not(recording: RecordedData, run: int | None) -> str | None:
         if not schedule.is_finished:
             return "a compute did not finish: what was still to do is not known"
         if schedule.n_missing:
-            return (
-                f"{format_count(schedule.n_missing)} {plural('task', schedule.n_missing)} of compute "
-                f"{numbers} have no row"
-            )
+            return f"{counted(schedule.n_missing, 'task')} of compute {numbers} have no row"
         if not schedule.is_graph_known and any(one.n_tasks for one in schedule.runs):
             return f"dependencies of compute {numbers} are not known"
     return _why_counted(recording, schedules)

@@ -79,8 +79,7 @@ def own_runs(recording: RecordedData, run: int | None) -> list[Run]:
 
 def makespan_of(recording: RecordedData, run: int | None) -> float:
     """Return how long computes took from the start of the first to the end of the last, in seconds."""
-    runs = own_runs(recording, run)
-    return makespan_s(recording, runs) if runs else 0.0
+    return makespan_s(recording, own_runs(recording, run))
 
 
 def key_texts(recording: RecordedData, run: int, tasks: NDArray[np.integer] | None = None) -> list[str]:

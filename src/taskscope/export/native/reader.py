@@ -496,11 +496,11 @@ class _Tables:
         }
         if not self._head["grows"]:
             yield from (name for name, size in sizes.items() if not size)
-        elif not sizes["stacks"] and any(run.is_on_cluster for run in recording.runs):
+        elif not sizes["stacks"] and recording.is_on_cluster:
             # Samples of clusters are requested when the block ends.
             yield "stacks"
         # They are written last.
-        if not recording.metrics and any(run.is_on_cluster for run in recording.runs):
+        if not recording.metrics and recording.is_on_cluster:
             yield "metrics"
 
 

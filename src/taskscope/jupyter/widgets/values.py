@@ -52,9 +52,9 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
         **_scheduled_values(progress.scheduled),
         "fraction": _finite(progress.fraction) or 0.0,
         "elapsed_s": _finite(progress.elapsed_s) or 0.0,
-        "eta_s": None if left is None else _finite(left.guess_s),
-        "eta_low_s": None if left is None else _finite(left.low_s),
-        "eta_high_s": None if left is None else _finite(left.high_s),
+        "eta_s": None if left is None else _finite(left.stop_s),
+        "eta_low_s": None if left is None else _finite(left.earliest_s),
+        "eta_high_s": None if left is None else _finite(left.latest_s),
         "eta_unseen": 0 if left is None else left.n_unseen,
         "groups": [
             {
@@ -84,7 +84,7 @@ def gantt_values(recorder: Recorder, window: Window) -> Mapping[str, object]:
     """Return the traits of `GanttWidget` that the kernel sets."""
     own = {run.run for run in window.runs(recorder)}
     rows = [row for row in window.progress(recorder) if row.run in own]
-    ended = sum(row.finished + row.erred + row.interrupted for row in rows)
+    ended = sum(row.ended for row in rows)
     dropped = recorder.dropped_of(window.first_run, window.last_run)
     lanes = recorder.lanes_of(window.first_run, window.last_run)
     going = {task.lane for task in recorder.running() if task.run in window and task.lane is not None}

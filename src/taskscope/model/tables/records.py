@@ -254,7 +254,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """When computes will end, in seconds after the recorder's zero.
+    """When computes will end, in seconds after the recorder's zero, or from now in `Progress.left`.
 
     About four of five true ends lie between `earliest_s` and `latest_s`, where `n_unseen` is 0.
     """
@@ -358,8 +358,18 @@ class PrefixProgress:
         return cls(run, prefix, total, *ends, duration_s, None, skipped, again, first_s)
 
     @property
+    def ended(self) -> int:
+        return self.finished + self.erred + self.interrupted
+
+    @property
+    def left(self) -> int:
+        """How many have not ended."""
+        return max(self.total - self.ended, 0)
+
+    @property
     def ahead(self) -> int:
-        return max(self.total - self.finished - self.erred - self.interrupted - self.running, 0)
+        """How many have neither ended nor are running."""
+        return max(self.left - self.running, 0)
 
     @property
     def order(self) -> tuple[bool, float]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from taskscope.analysis.progress import Remaining, TimeLeft, estimate_stop, time_left
+from taskscope.analysis.progress import Remaining, estimate_stop, time_left
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run
 
 RUN = Run(0, None, None, "threads", 4, 100, 10.0, None, "running", None)
@@ -108,10 +108,10 @@ def test_before_there_is_evidence_there_is_no_estimate(left: Remaining) -> None:
 
 def test_several_computes_have_ended_when_the_last_one_has() -> None:
     ends = [Estimate(5.0, 4.0, 9.0, 2), Estimate(6.0, 3.0, 7.0, 1)]
-    assert time_left(ends, 1.0) == TimeLeft(5.0, 3.0, 8.0, 3)
+    assert time_left(ends, 1.0) == Estimate(5.0, 3.0, 8.0, 3)
     assert time_left([*ends, None], 1.0) is None
     assert time_left([], 1.0) is None
 
 
 def test_an_estimate_that_has_passed_leaves_no_time() -> None:
-    assert time_left([Estimate(5.0, 4.0, 9.0)], 6.0) == TimeLeft(0.0, 0.0, 3.0)
+    assert time_left([Estimate(5.0, 4.0, 9.0)], 6.0) == Estimate(0.0, 0.0, 3.0)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from taskscope.analysis.progress import Progress, TimeLeft, headline, measure_progress
+from taskscope.analysis.progress import Progress, headline, measure_progress
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run
 from taskscope.model.tables.workers import Scheduled
 
@@ -31,7 +31,7 @@ def test_a_running_compute_has_counts_and_the_time_that_is_left() -> None:
         interrupted=0,
         fraction=0.4,
         elapsed_s=4.0,
-        left=TimeLeft(6.0, 4.0, 11.0),
+        left=Estimate(6.0, 4.0, 11.0),
         state="running",
         prefixes=tuple(rows),
     )

@@ -4,9 +4,9 @@ import json
 import math
 from typing import Any
 
-from taskscope.analysis.progress import Progress, TimeLeft
+from taskscope.analysis.progress import Progress
 from taskscope.jupyter.widgets.values import progress_values
-from taskscope.model.tables.records import PrefixProgress
+from taskscope.model.tables.records import Estimate, PrefixProgress
 
 
 def progress(**values: Any) -> Progress:
@@ -18,7 +18,7 @@ def progress(**values: Any) -> Progress:
         "interrupted": 0,
         "fraction": 0.25,
         "elapsed_s": 2.0,
-        "left": TimeLeft(3.0, 2.0, 5.0, 3),
+        "left": Estimate(3.0, 2.0, 5.0, 3),
         "state": "running",
         "prefixes": (PrefixProgress(0, "inc", 4, 1, 1, 2, 0, 0.0),),
     }
@@ -27,7 +27,7 @@ def progress(**values: Any) -> Progress:
 
 def test_unknown_numbers_are_none_and_any_text_can_be_sent() -> None:
     odd = progress(
-        left=TimeLeft(math.inf, 0.0, math.inf),
+        left=Estimate(math.inf, 0.0, math.inf),
         elapsed_s=math.nan,
         prefixes=(PrefixProgress(0, "\ud800" + "x" * 10_000, 1, 0, 0, 0, 0, 0.0),),
     )
