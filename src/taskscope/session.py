@@ -17,7 +17,7 @@ import dask
 import numpy as np
 
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
-from taskscope.model.forklock import ForkLock
+from taskscope.model.forklock import Single
 from taskscope.model.tables.process import ResourceLimits
 from taskscope.model.version import __version__
 from taskscope.options import DEFAULT_DT, MetricOption, Options, functions_named
@@ -218,22 +218,7 @@ class Session:
         self.sampler.tick()
 
 
-class _Current:
-    """Owner of the process-wide session."""
-
-    def __init__(self, make: Callable[[], Session]) -> None:
-        self._make = make
-        self._session: Session | None = None
-        self._lock = ForkLock()
-
-    def get(self) -> Session:
-        with self._lock:
-            if self._session is None:
-                self._session = self._make()
-            return self._session
-
-
-_current = _Current(Session)
+_current = Single(Session)
 
 
 def current() -> Session:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from taskscope.analysis.progress import Estimates
 from taskscope.jupyter.feed.stream import PageStream
-from taskscope.jupyter.widgets.values import ResourceFollower, Window
+from taskscope.jupyter.widgets.values import ResourceFollower, RunRange
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
@@ -168,7 +168,7 @@ class Cut:
 
 class Traits:
     def __init__(self, written: Written) -> None:
-        self._follower = ResourceFollower(written.recorder, Window(0, None))
+        self._follower = ResourceFollower(written.recorder, RunRange(0, None))
         self.expected = Expected(written)
 
     def read(self) -> None:

@@ -144,5 +144,5 @@ def _dask_callbacks() -> list[str]:
 
 def _session_holds() -> list[str]:
     module: Any = sys.modules.get("taskscope.session")
-    session = None if module is None else module._current._session
+    session = None if module is None else module._current.made
     return [] if session is None else [repr(owner) for owner, _ in list(session._holders.values())]

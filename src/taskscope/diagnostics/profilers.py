@@ -147,7 +147,7 @@ def _unpickled(key: Any, text: tuple[str, list[Any]]) -> RecordedTask:
 
 
 @dataclass(frozen=True, slots=True)
-class _Compute:
+class _SeenCompute:
     """A compute of a profiler: types of its keys, called functions by group, the metric's values by key."""
 
     kinds: frozenset[type] = frozenset({str, tuple})
@@ -158,7 +158,7 @@ class _Compute:
 class _RecordedGraph:
     """The recorded graph of one compute, with the keys as the objects that they were."""
 
-    def __init__(self, recording: RecordedData, run: int, compute: _Compute) -> None:
+    def __init__(self, recording: RecordedData, run: int, compute: _SeenCompute) -> None:
         self.columns = graph = recording.graphs[run]
         self.compute = compute
         self._groups = recording.groups
@@ -198,7 +198,7 @@ class RecordedProfiler(Callback):
         self._first_run = 0
         self._start_s = 0.0
         self._cleared_s = -math.inf
-        self._computes: dict[int, _Compute] = {}
+        self._computes: dict[int, _SeenCompute] = {}
         """The computes that neither a task nor a hook of another one started, by run."""
         self._with_source: set[int] = set()
         """Graphs whose compute has this profiler, but not the session, among its callbacks."""
@@ -296,7 +296,7 @@ class RecordedProfiler(Callback):
         session.cluster.settle()
         for run in recorder.runs(first_run):
             if run.is_on_cluster and run.run not in self._computes:
-                self._computes[run.run] = _Compute()
+                self._computes[run.run] = _SeenCompute()
                 if self.metric is not None:
                     recorder.warn("results stay on the workers, so the cache metric gave them no value")
         last_run, stop_s = max(recorder.next_run - 1, 0), recorder.now_s()
@@ -313,7 +313,7 @@ class RecordedProfiler(Callback):
         with self.recorder.guard("a profiler's start"):
             run = current().source.run_of(dsk)
             if run is not None and run not in self._computes and not is_nested():
-                self._computes[run] = _Compute(frozenset(map(type, dsk)), _called_names(dsk))
+                self._computes[run] = _SeenCompute(frozenset(map(type, dsk)), _called_names(dsk))
                 # In a compute with several explicit profilers, the first one begins the run.
                 self._first_run = min(self._first_run, run)
 

@@ -228,10 +228,10 @@ class _CellLine:
 
     def _as_widget(self) -> dict[str, Any]:
         from taskscope.jupyter.widgets import ProgressWidget
-        from taskscope.jupyter.widgets.values import Window
+        from taskscope.jupyter.widgets.values import RunRange
 
         if self._widget is None:
-            self._widget = ProgressWidget(window=Window(self._first_run))
+            self._widget = ProgressWidget(window=RunRange(self._first_run))
         bundle: dict[str, Any] = self._widget._repr_mimebundle_()
         return {**bundle, **self._as_text()}
 

@@ -127,18 +127,18 @@ class CellOutput(Output):
 
     def _widget(self) -> dict[str, Any]:
         from taskscope.jupyter.widgets import Dashboard
-        from taskscope.jupyter.widgets.values import Window
+        from taskscope.jupyter.widgets.values import RunRange
 
         if self._dashboard is None:
-            self._dashboard = Dashboard(window=Window(self._first_run, self._last_run))
+            self._dashboard = Dashboard(window=RunRange(self._first_run, self._last_run))
         bundle: dict[str, Any] = self._dashboard._repr_mimebundle_()
         return bundle
 
     def _picture(self) -> dict[str, Any]:
-        from taskscope.jupyter.widgets.values import Window, live_progress
+        from taskscope.jupyter.widgets.values import RunRange, live_progress
         from taskscope.report import live_bundle
 
-        recorder, window = self._session.recorder, Window(self._first_run, self._last_run)
+        recorder, window = self._session.recorder, RunRange(self._first_run, self._last_run)
         progress = live_progress(recorder, window, self._feed.estimates, recorder.now_s(), of_now=False)
         return dict(live_bundle(progress, recorder.running(), recorder.groups))
 

@@ -225,7 +225,7 @@ class Sampler:
 
 
 @dataclass(frozen=True, slots=True)
-class _Running:
+class _OpenTask:
     """A task that a thread of this process runs."""
 
     run: int
@@ -233,13 +233,13 @@ class _Running:
     task: tuple[object, float]
 
 
-def _running_tasks(lanes: Iterable[tuple[int, LaneBuffer]]) -> dict[int, _Running]:
-    tasks: dict[int, _Running] = {}
+def _running_tasks(lanes: Iterable[tuple[int, LaneBuffer]]) -> dict[int, _OpenTask]:
+    tasks: dict[int, _OpenTask] = {}
     for run, lane in lanes:
         task, thread = lane.open, lane.key.thread
         # Of computes that are nested in one thread, the innermost began last.
         if task is not None and (thread not in tasks or tasks[thread].task[1] < task[1]):
-            tasks[thread] = _Running(run, lane, task)
+            tasks[thread] = _OpenTask(run, lane, task)
     return tasks
 
 

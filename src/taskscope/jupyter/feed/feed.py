@@ -22,7 +22,7 @@ from taskscope.jupyter.feed.actions import Answers, Keeping, Stopping
 from taskscope.jupyter.feed.pages import LEASE_S, Page, Pages, PendingTraitChanges, Publisher, Sender
 from taskscope.jupyter.feed.requests import BadRequestError, is_count, parse_page, parse_request
 from taskscope.jupyter.feed.stream import PageStream
-from taskscope.model.forklock import ForkLock
+from taskscope.model.forklock import Single
 from taskscope.model.streams import StopWay
 from taskscope.model.version import __version__
 from taskscope.session import Session
@@ -220,21 +220,7 @@ class Feed:
         self.session.pump.wake()
 
 
-class _Current:
-    """Owner of the process-wide feed."""
-
-    def __init__(self) -> None:
-        self._feed: Feed | None = None
-        self._lock = ForkLock()
-
-    def get(self) -> Feed:
-        with self._lock:
-            if self._feed is None:
-                self._feed = Feed(current_session())
-            return self._feed
-
-
-_current = _Current()
+_current = Single(lambda: Feed(current_session()))
 
 
 def current() -> Feed:

@@ -16,7 +16,7 @@ from taskscope.errors import OptionError
 from taskscope.jupyter.feed import Feed
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
-from taskscope.jupyter.widgets.values import LIVE_TRAITS, Window, live_progress
+from taskscope.jupyter.widgets.values import LIVE_TRAITS, RunRange, live_progress
 from taskscope.model.recording import RecordedData
 from taskscope.options import Options
 from taskscope.record import Recorder
@@ -105,7 +105,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     _set_at: tuple[int, ...] = ()
 
     def __init__(
-        self, recording: RecordedData | None = None, *, window: Window | None = None, **traits: object
+        self, recording: RecordedData | None = None, *, window: RunRange | None = None, **traits: object
     ) -> None:
         self._writing = threading.Lock()
         self._changes: dict[str, traitlets.Bunch] = {}
@@ -123,7 +123,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             return
         session, feed = current_session(), current_feed()
         shows_now = window is None
-        window = window or Window()
+        window = window or RunRange()
         feed.open()
         super().__init__(
             recorder_id=session.recorder.id,
@@ -231,11 +231,11 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         recordings.release(self)
 
     @property
-    def window(self) -> Window:
+    def window(self) -> RunRange:
         """Which computes are shown."""
-        return Window(self.first_run, self.last_run)
+        return RunRange(self.first_run, self.last_run)
 
-    def _shown(self, session: Session) -> Window:
+    def _shown(self, session: Session) -> RunRange:
         """Return which computes its numbers are of."""
         return self.window.of_now(session.recorder) if self.shows_now else self.window
 

@@ -23,7 +23,7 @@ _MAX_GROUPS = 200
 
 
 def live_progress(
-    recorder: Recorder, window: Window, estimates: Estimates, now_s: float, *, of_now: bool
+    recorder: Recorder, window: RunRange, estimates: Estimates, now_s: float, *, of_now: bool
 ) -> Progress:
     """Return how far the computes of a window are: all, or the running ones, else the last one."""
     runs = window.runs(recorder)
@@ -80,7 +80,7 @@ def _scheduled_values(said: Scheduled | None) -> Mapping[str, object]:
     return {**counts, "asked": None if said.is_all else said.asked, "asked_s": _finite(said.time_s)}
 
 
-def gantt_values(recorder: Recorder, window: Window) -> Mapping[str, object]:
+def gantt_values(recorder: Recorder, window: RunRange) -> Mapping[str, object]:
     """Return the traits of `GanttWidget` that the kernel sets."""
     own = {run.run for run in window.runs(recorder)}
     rows = [row for row in window.progress(recorder) if row.run in own]
@@ -102,16 +102,16 @@ def _finite(value: float | None) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class RunRange:
     """A range of computes of a recorder, both ends included."""
 
     first_run: int = 0
     last_run: int | None = None
 
-    def of_now(self, recorder: Recorder) -> Window:
+    def of_now(self, recorder: Recorder) -> RunRange:
         """Return the running part of it, else the compute that ended last, else the next one."""
         runs = [run.run for run in headline(self.runs(recorder))]
-        return Window(min(runs, default=recorder.next_run))
+        return RunRange(min(runs, default=recorder.next_run))
 
     def __contains__(self, run: int) -> bool:
         return self.first_run <= run and (self.last_run is None or run <= self.last_run)
@@ -134,7 +134,7 @@ _F = TypeVar("_F", "ResourceFollower", "CacheFollower")
 class ResourceFollower:
     """Adds up the samples of a window of computes."""
 
-    def __init__(self, recorder: Recorder, window: Window, cursor: int = 0) -> None:
+    def __init__(self, recorder: Recorder, window: RunRange, cursor: int = 0) -> None:
         self._recorder = recorder
         self.window = window
         self.rows = Reader(recorder.resources, _MAX_SAMPLES, cursor)
@@ -160,7 +160,7 @@ class ResourceFollower:
 class CacheFollower:
     """Adds up cache usage in a window of computes; see `ResourceFollower`."""
 
-    def __init__(self, recorder: Recorder, window: Window, cursor: int = 0) -> None:
+    def __init__(self, recorder: Recorder, window: RunRange, cursor: int = 0) -> None:
         self._recorder = recorder
         self.window = window
         self.rows = Reader(recorder.held, _MAX_ROWS, cursor)
@@ -175,7 +175,7 @@ class CacheFollower:
         return self.totals
 
 
-def following(known: _F | None, make: Callable[..., _F], recorder: Recorder, shown: Window) -> _F:
+def following(known: _F | None, make: Callable[..., _F], recorder: Recorder, shown: RunRange) -> _F:
     """Return a follower of the computes that are shown: the known one, where it follows these."""
     if known is not None and known.window.first_run == shown.first_run:
         return known

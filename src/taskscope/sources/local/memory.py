@@ -34,7 +34,7 @@ _Frame: TypeAlias = tuple[str, str, int]
 """Function, file, line."""
 _Place: TypeAlias = tuple[int | None, str | None, str | None, int | None]
 """The number of a task, file, function, line."""
-_Call: TypeAlias = Callable[..., Any]
+_Caller: TypeAlias = Callable[..., Any]
 
 _NOT_RECORDED = "memory is not recorded by task and line"
 _THOUSANDS, _ONES = "<taskscope: thousands>", "<taskscope: task>"
@@ -112,7 +112,7 @@ class MemorySource:
         if tracking is not None:
             tracking.left_behind()
 
-    def calls_as(self, run: int, key: object) -> _Call | None:
+    def calls_as(self, run: int, key: object) -> _Caller | None:
         """Return what calls a function with two values, so that stacks name the task; None: nothing does."""
         tracking = self._tracking
         with self._recorder.guard("recording memory"):
@@ -158,8 +158,8 @@ class _Tracking:
         """Kernel ids of memray's own threads, Linux only."""
         self._numbers = count()
         self._tasks: dict[int, tuple[int, object]] = {}
-        self._thousands: dict[int, _Call] = {}
-        self._ones: dict[int, _Call] = {}
+        self._thousands: dict[int, _Caller] = {}
+        self._ones: dict[int, _Caller] = {}
         self._sums: dict[_Place, tuple[int, int]] = {}
 
     @classmethod
@@ -202,7 +202,7 @@ class _Tracking:
         _left_behind.append(self._tracker)
         threading.setprofile(self._hook)
 
-    def numbered(self, run: int, key: object) -> _Call | None:
+    def numbered(self, run: int, key: object) -> _Caller | None:
         """Return what calls a task so that stacks have its number; None: there were too many."""
         number = next(self._numbers)
         if number >= _MAX_TASKS:
@@ -253,7 +253,7 @@ def _natives() -> set[int]:
 _call: Callable[..., Any] = lambda function, *values: function(*values)  # noqa: E731 - it must be one line
 
 
-def _calling_at(file: str, digit: int) -> _Call:
+def _calling_at(file: str, digit: int) -> _Caller:
     """Return a function whose frame has this file, and this number as its line."""
     # Line numbers begin with one. The function stays as long as memray may read its frame.
     code = _call.__code__.replace(co_filename=file, co_name="task", co_firstlineno=digit + 1)

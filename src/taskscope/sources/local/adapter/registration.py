@@ -44,7 +44,7 @@ _original: _LocalCallbacks | None = None
 @contextmanager
 def _local_callbacks(callbacks: Iterable[CallbackTuple] | None = None) -> Iterator[list[CallbackTuple]]:
     original = _original or dask.callbacks.local_callbacks
-    compute = _Compute(_in_all)
+    compute = _ComputeHooks(_in_all)
     try:
         if callbacks is None and not is_nested():
             compute.take_active()
@@ -54,7 +54,7 @@ def _local_callbacks(callbacks: Iterable[CallbackTuple] | None = None) -> Iterat
         compute.end()
 
 
-class _Compute:
+class _ComputeHooks:
     """One compute: which hooks are called."""
 
     def __init__(self, in_all: tuple[CallbackTuple, ...]) -> None:
