@@ -6,7 +6,6 @@ killed and tasks fail and are tried again meanwhile. The scheduler's cost is its
 
 from __future__ import annotations
 
-from benchmarks.cluster.asks import measure_asks
 from benchmarks.cluster.clocks import measure_clocks
 from benchmarks.cluster.cost import measure_cost, measure_share
 from benchmarks.cluster.cpu import measure_cpu
@@ -25,7 +24,6 @@ def measure(*, quick: bool) -> list[Table]:
         measure_cost(300 if quick else 3_000, repetitions=2 if quick else 5),
         measure_scale(1_000_000 if quick else 10_000_000),
         measure_clocks(quick=quick),
-        measure_asks(10 if quick else 100, compute_s=5.0 if quick else 15.0),
         measure_lag(100 if quick else 1_000),
         measure_share(10 if quick else 100, compute_s=3.0 if quick else 5.0, repetitions=3),
         measure_page_lag(100 if quick else 1_000),
