@@ -209,6 +209,11 @@ def _array_kind(scalar: type[np.generic]) -> Kind:
     return "number" if issubclass(scalar, np.floating) else "whole number"
 
 
+def unknown(stored: str) -> float:
+    """Return what stands for unknown in a column of this type."""
+    return np.nan if np.dtype(stored).kind == "f" else -1
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """Equally long columns, each a field that is an array; other fields are true of all rows."""
@@ -253,7 +258,7 @@ class Rows:
         """
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(columns_of(cls))
         rest = columns_of(cls)[len(columns) :]
-        columns += [(np.nan,) * len(rows) for column in rest if column.optional]
+        columns += [(unknown(c.stored[0]),) * len(rows) for c in rest if c.optional]
         return cls(*(np.array(v, c.stored[0]) for v, c in zip(columns, columns_of(cls), strict=True)))
 
     def tuples(self) -> Iterator[tuple[Any, ...]]:

@@ -12,9 +12,29 @@ from pathlib import Path, PurePath
 from types import CodeType
 from typing import Self
 
+from taskscope.model.tables.stacks import Wait
+
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 _CELL = re.compile(r"In \[\d+\]")
 _COMPILED_CELLS = ("ipykernel_", "<ipython-input-")
+_LIBRARY = re.compile(r"-packages|[/\\]lib[/\\]python3\.\d+[/\\]")
+"""Part of the path of a file of a package, or of Python's, on any machine."""
+
+_WAITS: tuple[tuple[Wait, str], ...] = (
+    # A `with` statement that calls nothing and takes time waits for a lock.
+    ("lock", r"\bwith\s+[\w.\[\]'\"]+(\s+as\s+\w+)?\s*:|\.acquire\(|\bwith\b.*\block\b"),
+    ("sleep", r"\bsleep\("),
+    ("network", r"\.recv(_into|from)?\(|\burlopen\(|\.connect\(|\.getresponse\(|\.accept\(|\bhttpx?\."),
+    ("process", r"\bsubprocess\.|\.communicate\(|\bcheck_(output|call)\(|os\.(system|wait)"),
+    ("queue", r"\bqueue\.|\b\w*[qQ](ueue)?\.(get|put)\("),
+    ("result", r"\.result\(|\.gather\(|\.compute\("),
+    ("event", r"\.wait\(|\.join\(\s*(timeout.*)?\)"),
+    (
+        "file",
+        r"\.read(\w*)\(|\bos\.p?read\(|\.write(\w*)\(|\bopen\(|\bfsync\(|\bfromfile\(|\bread_\w+\(",
+    ),
+)
+_WAIT_OF_TEXT = tuple((kind, re.compile(pattern)) for kind, pattern in _WAITS)
 
 
 class _CellName(str):  # noqa: SLOT000 - a subclass of str cannot have slots with values of its own
@@ -102,4 +122,11 @@ def source_lines(file: str) -> list[str]:
 def is_of_library(file: str) -> bool:
     """Return whether a file is Python's or a package's, and not the user's own."""
     # What NumPy dispatches to is compiled under a name of its own.
-    return "-packages" in file or file.startswith(("<frozen", "<__array_function__", *_LIBRARIES))
+    is_python = file.startswith(("<frozen", "<__array_function__", *_LIBRARIES))
+    return is_python or _LIBRARY.search(file) is not None
+
+
+def wait_of_line(lines: Sequence[str], number: int) -> Wait | None:
+    """Return the kind of wait that a line reads like, if it had no CPU time."""
+    text = source_text(lines, number) or ""
+    return next((kind for kind, pattern in _WAIT_OF_TEXT if pattern.search(text)), None)

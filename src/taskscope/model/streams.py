@@ -26,7 +26,7 @@ from taskscope.model.tables.records import (
     Run,
     RunningTask,
 )
-from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackRows
+from taskscope.model.tables.stacks import WAITS, Function, LineRows, MeasuredLine, StackRows
 from taskscope.model.tables.workers import LogLine, Metric, WorkerSample
 from taskscope.schema import Column, Mode, Table, columns_of, derived, marked, shown
 
@@ -408,7 +408,8 @@ _DECLARED = (
             optional=True,
             refers="functions.id",
         ),
-        *_exact(*_all(LineRows, "run", "prefix", "worker", "function")),
+        *_exact(*_all(LineRows, "run", "prefix", "worker", "function", "wait")),
+        shown(LineRows, "wait", choices=WAITS),
     ),
     _of_records(
         "measured_lines",

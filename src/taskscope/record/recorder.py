@@ -51,7 +51,7 @@ from taskscope.record.tables.cache_usage import Holding, HoldingLog
 from taskscope.record.tables.groups import GroupTable, LaneTable
 from taskscope.record.tables.log import Log, Reader, TaskLog, count_by_run
 from taskscope.record.tables.recent import RecentLog
-from taskscope.record.tables.stacklog import CountedCalls, StackLog
+from taskscope.record.tables.stacklog import CountedCalls, StackLog, with_waits
 from taskscope.record.tables.sums import MeasuredLineLog, MetricLog, PeakLineLog
 from taskscope.record.writers.graph import GraphPart, GraphPlace, GraphShape, LandingLog, ResultEvent
 from taskscope.record.writers.runlog import RunLog
@@ -459,8 +459,9 @@ class Recorder:
             events: dict[str, Any] = {
                 name: log.between(numbers, start_s, until_s) for name, log in self.events.items()
             }
+            started_at = self.started_at + timedelta(seconds=start_s)
             return RecordedData(
-                started_at=self.started_at + timedelta(seconds=start_s),
+                started_at=started_at,
                 zero_s=start_s,
                 runs=tuple(s.run for s in states),
                 groups=tuple(self._groups.groups),
@@ -473,7 +474,7 @@ class Recorder:
                 now_s=now_s,
                 dropped=sum(s.n_ended for s in states) - held,
                 metadata=dict(metadata or {}),
-                stacks=self.stacks.between(first_run, last_run),
+                stacks=with_waits(self.stacks.between(first_run, last_run), started_at),
                 activities=self.activities.columns(graphs.keys()),
                 transfers=self.activities.transfers(start_s, stop_s),
                 holdings=self._cache_rows_between(first_run, last_run, until_s),

@@ -212,7 +212,7 @@ class RunState:
         self._unknown = UnknownLanes()
         self._spans: dict[str, str | None] = {}
         """The spans that its groups are in, by names of groups."""
-        self._functions: Mapping[str, str] = {}
+        self._functions: Mapping[object, str | None] = {}
         """The user's functions that tasks of its groups call, by names of groups."""
         self.run = self.describe()
 

@@ -22,11 +22,12 @@ from taskscope.analysis.explain.finding import (
 )
 from taskscope.analysis.explain.replay import replayed_s
 from taskscope.analysis.explain.schedule import Schedule, key_texts
-from taskscope.analysis.explain.waits import CLIENT, Stacks
+from taskscope.analysis.explain.waits import Stacks
 from taskscope.analysis.memory import memory_peak
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
 from taskscope.analysis.totals import measure_before_tasks
 from taskscope.model.tables.records import Run
+from taskscope.model.tables.stacks import CLIENT, CLIENT_RUN
 
 _MANY_TASKS = 1_000
 _LONG_FOR_FEW_S = 0.25
@@ -42,7 +43,7 @@ def client_gaps(whole: Whole) -> Iterator[Finding]:
     if not client_s:
         return
     gaps = [(start_s, stop_s) for start_s, stop_s in whole.path.waits_s("client")]
-    places = Stacks(whole.recording, [-1], gaps).places(CLIENT)
+    places = Stacks(whole.recording, [CLIENT_RUN], gaps).places(CLIENT)
     where = ", ".join(place.text for place in places[:2])
     n = sum(len(schedule.runs) for schedule in whole.schedules)
     what = f". The program ran {where}" if where else ""

@@ -16,10 +16,11 @@ from taskscope.analysis.explain.finding import (
     listed,
     measured,
 )
-from taskscope.analysis.explain.replay import longest_chain_s
+from taskscope.analysis.explain.replay import longest_chain_s, replayed_s
 from taskscope.analysis.explain.schedule import COUNTED_S, busy_ns, on_core_s
-from taskscope.analysis.explain.waits import WAIT_WORDS, Wait
+from taskscope.analysis.explain.waits import WAIT_WORDS
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, format_percent, plural
+from taskscope.model.tables.stacks import Wait
 
 _SHORT_S = 2e-3
 _AT_LOCK = 0.3
@@ -33,6 +34,7 @@ _MORE_THREADS = 1.25
 _MIN_SAMPLES = 3
 _FOR_OTHERS: tuple[Wait, ...] = ("result", "queue", "event")
 _SEEN = 0.2
+_NO_MORE = 0.1
 
 
 def interpreter_lock(part: Part) -> Iterator[Finding]:
@@ -170,17 +172,25 @@ def waiting(part: Part) -> Iterator[Finding]:
     kind = next((kind for kind, part in kinds.items() if part >= _SEEN), None)
     place = part.stacks.words(names, [kind])
     what = f"for {WAIT_WORDS[kind]}" if kind else "for files, the network or other threads"
+    worth_s = part.saved_s(schedule.seconds - off_s)
+    more_s = part.base_s - replayed_s(schedule, n_workers=2 * schedule.n_threads)
+    is_chain = longest_chain_s(schedule, off_s) > off_s.max() and more_s < _NO_MORE * worth_s
     yield measured(
         "waiting",
-        part.saved_s(schedule.seconds - off_s),
+        worth_s,
         f"tasks of {listed(names)} had a core for {format_percent(cpu_s / whole_s)} of their time and "
         f"waited {what}{f'. {place}' if place else ''}",
-        _more_at_a_time(part, kind, int(waits.sum())),
+        _more_at_a_time(part, kind, int(waits.sum()), is_chain=is_chain),
         {"runs": part.runs, "seconds": whole_s, "cpu_s": cpu_s, "waits_for": kind, "prefixes": names},
     )
 
 
-def _more_at_a_time(part: Part, kind: Wait | None, n_tasks: int) -> str:
+def _more_at_a_time(part: Part, kind: Wait | None, n_tasks: int, *, is_chain: bool) -> str:
+    if is_chain and kind not in _FOR_OTHERS:
+        return (
+            "each needs the result of the one before, so more workers do not help: wait for less in each, or "
+            "make them independent"
+        )
     if n_tasks <= part.schedule.n_threads and kind not in _FOR_OTHERS:
         return (
             f"split the {format_count(n_tasks)} {plural('task', n_tasks)} that wait: there are "

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.cluster import lives_of
-from taskscope.analysis.explain.waits import Stacks, Wait
+from taskscope.analysis.explain.waits import Stacks
 from taskscope.analysis.totals import makespan_s, stop_of, union_s
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData, count_tasks, key_sizes
 from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.records import Run, number_prefixes
+from taskscope.model.tables.stacks import Wait
 
 NONE = -1
 """The place of no task."""

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from taskscope.analysis.quantities import format_percent, printable
 from taskscope.model.recording import RecordedData
-from taskscope.model.source_lines import is_of_library, place_text, source_of
-from taskscope.model.tables.stacks import Function, StackColumns
-
-CLIENT = "(client)"
-"""The prefix of samples of the thread that ran the block, run -1."""
-
-Wait: TypeAlias = Literal["lock", "sleep", "network", "file", "process", "queue", "result", "event"]
+from taskscope.model.source_lines import is_of_library, place_text
+from taskscope.model.tables.stacks import WAITS, Function, StackColumns, Wait
 
 WAIT_WORDS: dict[Wait, str] = {
     "lock": "a lock",
@@ -33,21 +26,6 @@ WAIT_WORDS: dict[Wait, str] = {
 }
 """The kinds of waits, in words."""
 
-_CALLS: tuple[tuple[Wait, str], ...] = (
-    # A `with` statement that calls nothing and takes time waits for a lock.
-    ("lock", r"\bwith\s+[\w.\[\]'\"]+(\s+as\s+\w+)?\s*:|\.acquire\(|\bwith\b.*\block\b"),
-    ("sleep", r"\bsleep\("),
-    ("network", r"\.recv(_into|from)?\(|\burlopen\(|\.connect\(|\.getresponse\(|\.accept\(|\bhttpx?\."),
-    ("process", r"\bsubprocess\.|\.communicate\(|\bcheck_(output|call)\(|os\.(system|wait)"),
-    ("queue", r"\bqueue\.|\b\w*[qQ](ueue)?\.(get|put)\("),
-    ("result", r"\.result\(|\.gather\(|\.compute\("),
-    ("event", r"\.wait\(|\.join\(\s*(timeout.*)?\)"),
-    (
-        "file",
-        r"\.read(\w*)\(|\bos\.p?read\(|\.write(\w*)\(|\bopen\(|\bfsync\(|\bfromfile\(|\bread_\w+\(",
-    ),
-)
-_OF_TEXT = tuple((kind, re.compile(pattern)) for kind, pattern in _CALLS)
 _OF_FILE: tuple[tuple[Wait, str], ...] = (
     ("process", "subprocess.py multiprocessing/popen_fork.py multiprocessing/pool.py"),
     ("queue", "queue.py multiprocessing/queues.py"),
@@ -103,7 +81,6 @@ class Stacks:
         `cpu_shares` is the CPU time of each prefix's tasks over their durations. `stretch` is how many times
         as long as they had a core threads wanted one: a part of the time without a core is a queue for it.
         """
-        self._recording = recording
         self._cpu_shares, self._stretch = cpu_shares or {}, stretch
         self._stacks = recording.stacks
         rows, lines = self._stacks.rows, self._stacks.lines
@@ -162,37 +139,33 @@ class Stacks:
             & (self._lines.prefix == self._stacks.prefixes.index(prefix))
         )
         weights = lines.self_seconds if call.is_own else lines.seconds
-        source = source_of(function.file, self._recording.started_at)
         if not weights.sum():
             # On a cluster lines are not known, but a lambda has one.
-            is_lambda = function.name == "<lambda>" and 0 < function.line <= len(source)
             kind = call.kind
-            if kind is None and is_lambda and call.is_own:
-                kind = self._wait_of_text(source[function.line - 1], self._cpu_shares.get(prefix), function)
-            yield kind, code_place(function, function.line if is_lambda else 0), 1.0
+            if kind is None and call.is_own:
+                kind = self._wait_of_line(function.wait, self._cpu_shares.get(prefix), function)
+            yield kind, code_place(function, function.line if function.name == "<lambda>" else 0), 1.0
             return
         # The lines of a caller have all that it called: the longest one is taken to have this call.
         places = np.flatnonzero(weights) if call.is_own else [np.argmax(weights)]
         for i in map(int, places):
-            number = int(lines.line[i])
-            text = source[number - 1] if 0 < number <= len(source) else ""
             known_s = float(lines.cpu_known_s[i])
             cpu_share = float(lines.cpu_s[i]) / known_s if known_s else self._cpu_shares.get(prefix)
             if call.kind is not None:
                 is_wait = not known_s or (cpu_share or 0.0) <= _ON_CPU
                 kind = call.kind if is_wait and (call.kind != "file" or self._is_off(cpu_share)) else None
             else:
-                kind = self._wait_of_text(text, cpu_share, function) if call.is_own else None
+                read = WAITS[lines.wait[i]] if lines.wait[i] >= 0 else None
+                kind = self._wait_of_line(read, cpu_share, function) if call.is_own else None
             part = float(weights[i] / weights.sum()) if call.is_own else 1.0
-            yield kind, code_place(function, number), part
+            yield kind, code_place(function, int(lines.line[i])), part
 
     def _is_off(self, cpu_share: float | None, most: float = _NEXT_TO_NONE) -> bool:
         """Return whether code had next to no CPU time, and would have had on a quiet machine."""
         return cpu_share is not None and cpu_share <= min(most, _ON_CPU / self._stretch)
 
-    def _wait_of_text(self, text: str, cpu_share: float | None, function: Function) -> Wait | None:
-        """Return the kind of wait of a line that calls no Python."""
-        kind = _kind_of_text(text)
+    def _wait_of_line(self, kind: Wait | None, cpu_share: float | None, function: Function) -> Wait | None:
+        """Return the kind of wait of a line that calls no Python and reads like one of this kind."""
         if not self._is_off(cpu_share, _AT_LOCK if kind == "lock" else _NEXT_TO_NONE):
             kind = None
         return kind if kind in _ANYWHERE or not is_of_library(function.file) else None
@@ -221,11 +194,6 @@ def _kind_of_calls(functions: Sequence[Function]) -> Wait | None:
         if kind is not None and (found is None or found == "event"):
             found = kind
     return found
-
-
-@cache
-def _kind_of_text(text: str) -> Wait | None:
-    return next((kind for kind, pattern in _OF_TEXT if pattern.search(text)), None)
 
 
 def code_place(function: Function, line: int) -> str:

@@ -66,7 +66,7 @@ from taskscope.model.tables.stacks import (
     StackRows,
 )
 from taskscope.model.tables.workers import WorkerSample
-from taskscope.schema import Column, Rows, columns_of
+from taskscope.schema import Column, Rows, columns_of, unknown
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -388,7 +388,10 @@ class _Tables:
             known[c.name] = (values if kind == "f" else np.nan_to_num(values, nan=-1.0)).astype(c.stored[0])
         n = max(map(len, known.values()))
         # Older files do not have all of them.
-        return declared(**{name: v if len(v) == n else np.full(n, np.nan) for name, v in known.items()})
+        lacking = {
+            name: np.full(n, unknown(v.dtype.str), v.dtype) for name, v in known.items() if len(v) != n
+        }
+        return declared(**known | lacking)
 
     def _holdings(self) -> CacheRows:
         """Return the cache usage of clusters; that of this process follows from its graphs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ NOT_SAMPLED_WITHOUT_LOCK = (
 )
 """The message of a recording whose process could not be sampled."""
 
+Wait: TypeAlias = Literal["lock", "sleep", "network", "file", "process", "queue", "result", "event"]
+WAITS: tuple[Wait, ...] = get_args(Wait)
+"""Kinds of waits by their code in `LineRows`; -1 is none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Function:
@@ -27,6 +31,10 @@ class Function:
     name: Annotated[str, About("What it is called.")]
     file: Annotated[str, About("The file that defines it.")]
     line: Annotated[int, About("The line where it is defined; 0: unknown.")]
+    wait: Annotated[
+        Wait | None,
+        About("What a lambda waits for by the text of its line; none where it does not.", page=False),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +85,14 @@ class LineRows(Rows):
         NDArray[np.float64], About("The squares of the times that the samples stand for, added up.")
     ]
     self_squares: Annotated[NDArray[np.float64], About("The same, of those in which the line itself ran.")]
+    wait: Annotated[
+        NDArray[np.int8],
+        About(
+            "What the line waits for by its text: a place in `WAITS`; -1: nothing, or the text is not known.",
+            optional=True,
+            internal=True,
+        ),
+    ]
 
 
 LineSums: TypeAlias = tuple[str, str, int, int, int, float, float, float]

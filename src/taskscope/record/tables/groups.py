@@ -38,11 +38,14 @@ class GroupTable:
         return list(map(self._id, keys))
 
     def ids_in_run(
-        self, keys: Sequence[object], spans: Mapping[str, str | None], functions: Mapping[str, str]
+        self,
+        keys: Sequence[object],
+        spans: Mapping[str, str | None],
+        functions: Mapping[object, str | None],
     ) -> list[int]:
         """Return the group id of every key of a run, whose groups have these spans and functions, by name.
 
-        A group of the same name with another span or function is another group.
+        A group of the same name with another span or function, which a key may have, is another group.
         """
         first = len(self.groups)
         ids = self.ids(keys)
@@ -53,10 +56,20 @@ class GroupTable:
             return ids
         self._has_functions |= bool(functions)
         there = {group: self._variant(self.groups[group], spans, functions) for group in set(ids)}
-        return list(map(there.__getitem__, ids))
+        found = list(map(there.__getitem__, ids))
+        if set(map(type, keys)) - {tuple}:
+            for i in [i for i, key in enumerate(keys) if type(key) is not tuple and key in functions]:
+                found[i] = self._variant(self.groups[ids[i]], spans, functions, keys[i])
+        return found
 
-    def _variant(self, group: Group, spans: Mapping[str, str | None], functions: Mapping[str, str]) -> int:
-        span, function = spans.get(group.name), functions.get(group.name)
+    def _variant(
+        self,
+        group: Group,
+        spans: Mapping[str, str | None],
+        functions: Mapping[object, str | None],
+        key: object = None,
+    ) -> int:
+        span, function = spans.get(group.name), functions.get(group.name if key is None else key)
         if (span, function) == (group.span, group.function):
             return group.id
         known = self._variants.get((group.id, span, function))

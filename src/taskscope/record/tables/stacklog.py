@@ -6,6 +6,8 @@ import threading
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
 from types import CodeType
 from typing import TypeAlias
 
@@ -13,8 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import key_text
-from taskscope.model.source_lines import file_of, line_at
-from taskscope.model.tables.stacks import CLIENT, CLIENT_RUN, Function, LineRows, StackColumns, StackRows
+from taskscope.model.source_lines import file_of, line_at, source_of, wait_of_line
+from taskscope.model.tables.stacks import (
+    CLIENT,
+    CLIENT_RUN,
+    WAITS,
+    Function,
+    LineRows,
+    StackColumns,
+    StackRows,
+)
 from taskscope.record.tables.log import Log
 
 _MAX_NODES = 100_000
@@ -310,11 +320,34 @@ class StackLog:
         return known[0]
 
     def _place(self, function: Function) -> int:
-        function = replace(function, file=file_of(function.file))
-        place = self._places.setdefault(function, len(self._places))
-        if place == len(self._functions):
-            self._functions.append(function)
+        place = self._places.get(function)
+        if place is None:
+            named = replace(function, file=file_of(function.file))
+            if named.name == "<lambda>":
+                source = source_of(named.file, datetime.now(UTC))
+                named = replace(named, wait=wait_of_line(source, named.line))
+            place = self._places.setdefault(named, len(self._functions))
+            self._places[function] = place
+            if place == len(self._functions):
+                self._functions.append(named)
         return place
+
+
+def with_waits(stacks: StackColumns, recorded_at: datetime) -> StackColumns:
+    """Return the samples with the waits that the source of their lines reads like, as it was at that time."""
+    rows, functions = stacks.lines, stacks.functions
+    source = cache(lambda function: source_of(functions[function].file, recorded_at))
+
+    @cache
+    def code(function: int, line: int) -> int:
+        kind = wait_of_line(source(function), line) if function >= 0 else None
+        return -1 if kind is None else WAITS.index(kind)
+
+    # Where a line only calls others its text has no part.
+    wait = np.full(len(rows), -1, np.int8)
+    own = np.flatnonzero(rows.self_seconds)
+    wait[own] = list(map(code, rows.function[own].tolist(), rows.line[own].tolist()))
+    return replace(stacks, lines=replace(rows, wait=wait))
 
 
 def _count(sums: _Sums, key: tuple[int, int, int, int], count: int, seconds: float) -> None:

@@ -25,8 +25,8 @@ class GraphSource:
     data: dict[object, float]
     grows: bool = False
     spans: Mapping[str, str | None] = field(default_factory=dict)
-    functions: Mapping[str, str] = field(default_factory=dict)
-    """The user's functions that tasks call, by names of groups."""
+    functions: Mapping[object, str | None] = field(default_factory=dict)
+    """The user's functions that tasks call, by names of groups, and by keys of tasks that call others."""
 
 
 def joined_sources(sources: Sequence[GraphSource]) -> GraphSource:

@@ -53,8 +53,8 @@ class Submission:
     graph_bytes: float | None = None
     largest_argument: tuple[str, float] | None = None
     before: Mapping[str, float | None] = field(default_factory=dict)
-    functions: Mapping[str, str] = field(default_factory=dict)
-    """The user's functions that its tasks call, by names of groups."""
+    functions: Mapping[object, str | None] = field(default_factory=dict)
+    """The user's functions that its tasks call, as in `GraphSource`."""
     codes: Sequence[CodeType] = ()
     """The code of these functions."""
 
@@ -232,10 +232,9 @@ def _parts_of_dask(whole: Any, key: str) -> Iterator[tuple[object, str]]:
         yield from ((getattr(whole, name, None), key or key_text(whole.key)) for name in _TASK)
 
 
-def functions_of(graph: object) -> tuple[dict[str, str], list[CodeType]]:
+def functions_of(graph: object) -> tuple[dict[object, str | None], list[CodeType]]:
     """Return what `user_functions` returns, as far as the client has made the tasks."""
-    found: dict[str, str] = {}
-    every: list[CodeType] = []
+    tasks: dict[object, object] = {}
     for part in _graphs(graph):
         known = part
         if hasattr(part, "iterables"):
@@ -247,10 +246,8 @@ def functions_of(graph: object) -> tuple[dict[str, str], list[CodeType]]:
         elif isinstance(getattr(part, "mapping", None), Mapping):
             known = part.mapping
         if type(known) is dict:
-            functions, codes = user_functions(dict(islice(known.items(), _MOST_PARTS)))
-            found |= functions
-            every += codes
-    return found, every
+            tasks.update(islice(known.items(), _MOST_PARTS))
+    return user_functions(tasks)
 
 
 def _graphs(graph: Any) -> Iterator[Any]:
@@ -376,7 +373,7 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
                 n_bytes = _sent.n_bytes
                 argument = largest_argument(args or kwargs) if (n_bytes or 0) > _LARGE_BYTES else None
                 graph = args[0] if args else kwargs.get("expr", kwargs.get("dsk"))
-                functions: dict[str, str] = {}
+                functions: dict[object, str | None] = {}
                 codes: list[CodeType] = []
                 with observer.guard():
                     functions, codes = functions_of(graph)

@@ -17,6 +17,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from taskscope.model.errortext import describe
+from taskscope.model.keys import split_key
 from taskscope.model.tables.records import CLUSTER, ERRED, FINISHED, LOST
 from taskscope.record import GraphSource, Recorder, RunLog
 from taskscope.sources.cell import Cell, calling_line, current_cell, current_execution
@@ -116,8 +117,8 @@ class TrackedRun:
     """Results of earlier runs, or scattered data, that its tasks need."""
     descendants: set[Hashable] = field(default_factory=set)
     """Tasks that its tasks submitted, whose failures are theirs to handle."""
-    functions: dict[str, str] = field(default_factory=dict)
-    """The user's functions that its tasks call, by names of groups."""
+    functions: dict[object, str | None] = field(default_factory=dict)
+    """The user's functions that its tasks call, as in `GraphSource`."""
     codes: set[CodeType] = field(default_factory=set)
     """The code of these functions."""
     coming: set[Hashable] = field(default_factory=set)
@@ -154,7 +155,11 @@ class TrackedRun:
 
     def note_functions(self, submission: Submission) -> None:
         """Note the user's functions that further tasks call."""
-        self.functions |= submission.functions
+        named = submission.functions.items()
+        others = {name: text for name, text in named if self.functions.setdefault(name, text) != text}
+        for key in submission.keys if others else ():
+            if (name := split_key(key)[0]) in others:
+                self.functions[key] = others[name]
         if len(self.codes) < _MOST_CODES:
             self.codes.update(submission.codes)
 

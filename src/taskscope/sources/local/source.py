@@ -282,7 +282,7 @@ def _as_raised(error: BaseException) -> BaseException:
     return raised if isinstance(raised, BaseException) else error
 
 
-def _graph_source(state: _State, functions: Mapping[str, str]) -> GraphSource:
+def _graph_source(state: _State, functions: Mapping[object, str | None]) -> GraphSource:
     scheduler = find_scheduler()
     kept = scheduler.requested
     if kept is None:

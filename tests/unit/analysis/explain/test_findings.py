@@ -10,6 +10,7 @@ import socket
 import subprocess
 import threading
 from dataclasses import replace
+from datetime import UTC, datetime
 from types import ModuleType
 from typing import get_args
 
@@ -21,6 +22,7 @@ from taskscope.model.keys import key_block
 from taskscope.model.tables.activities import ACTIVITIES, ActivityColumns, ActivityRows
 from taskscope.model.tables.records import CLUSTER, Lane, Message
 from taskscope.model.tables.stacks import LineRows
+from taskscope.record.tables.stacklog import with_waits
 from taskscope.recording import Recording
 from tests.support.recordings.schedules import with_dependencies
 from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
@@ -649,6 +651,15 @@ def test_what_tasks_wait_for_is_named_with_the_line_and_the_cure_is_of_its_kind(
     assert cure in found.advice
 
 
+def test_more_workers_are_no_cure_for_a_chain_of_waits() -> None:
+    rows = [Row(key=("nap", i), lane=i % 2, start_s=float(i), stop_s=i + 1.0, cpu_s=0.0) for i in range(6)]
+    run = run_of(n_tasks=6, stop_s=6.0, n_workers=2)
+    needs = {i: [i - 1] for i in range(1, 6)}
+    (found, *_) = with_dependencies(rows, needs, [run]).explain()
+    assert found.cause == "waiting"
+    assert found.advice.startswith("each needs the result of the one before, so more workers do not help")
+
+
 REPACK = "path.write_bytes(gzip.compress(path.read_bytes()))"
 ROWS = "frame.apply(lambda row: row.x, axis=1).sum().compute()"
 
@@ -659,9 +670,9 @@ def on_line(
     """Return tasks that samples saw on one line, with this part of the time on a core."""
     monkeypatch.setitem(linecache.cache, file, (1, None, [text], file))
     stacks = stacks_of([Sample(("work",), 16, seconds=16.0)])
-    columns = ([0], [0], [0], [0], [1], [16], [16.0], [16.0], [16 * cpu], [16.0], [16.0], [16.0])
-    lines = LineRows(*(np.array(values) for values in columns))
+    lines = LineRows.of([(0, 0, 0, 0, 1, 16, 16.0, 16.0, 16 * cpu, 16.0, 16.0, 16.0)])
     stacks = replace(stacks, functions=(replace(stacks.functions[0], file=file),), lines=lines)
+    stacks = with_waits(stacks, datetime.now(UTC))
     percent, ready = (100 * 4 * cpu, 4.0) if is_busy else (math.nan, math.nan)
     return replace(filled([1.0] * 16, 4, cpu=cpu, percent=percent, ready=ready), stacks=stacks)
 
@@ -750,6 +761,16 @@ def test_tasks_of_one_name_with_another_role_are_no_stragglers() -> None:
     (found,) = with_dependencies(rows, {12: list(range(12))}, [run]).explain()
     assert (found.cause, found.worth_s) == ("serial-step", 5.0)
     assert "it takes 12 results at once: combine them in a tree (split_every=4)" in found.advice
+
+
+def test_tasks_of_other_functions_of_the_same_name_are_no_stragglers() -> None:
+    late = filled([0.25] * 15 + [8.0], 4)
+    graph, (group,) = late.graphs[0], late.groups
+    other = replace(group, id=1, function="lambda (In [2], line 2)")
+    of = np.where(np.arange(16) == 15, 1, 0).astype("u4")
+    mixed = replace(late, groups=(group, other), graphs={0: replace(graph, group=of)})
+    assert "stragglers" in [found.cause for found in late.explain()]
+    assert "stragglers" not in [found.cause for found in mixed.explain()]
 
 
 def test_an_explanation_is_a_sequence_of_findings_and_true_if_there_is_any() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import dask.array as da
 import dask.bag as db
 import pytest
-from dask import delayed
+from dask import compute, delayed
 
 import taskscope
 
@@ -85,6 +85,21 @@ def test_a_function_that_was_defined_anew_under_its_name_has_its_new_place() -> 
     assert list(zip(tasks["group"], tasks["function"], strict=True)) == [
         ("work", f"work ({_line(first)})"),
         ("work", f"work ({_line(work)})"),
+    ]
+
+
+def test_lambdas_of_one_compute_are_not_taken_for_one_function() -> None:
+    first = lambda value: value  # noqa: E731 - lambdas are the point
+    second = lambda value: -value  # noqa: E731 - lambdas are the point
+    values = [delayed(function)(1) for function in (first, second, operator.neg, first)]
+    with taskscope.profile() as run:
+        assert compute(*values, scheduler="sync") == (1, -1, -1, 1)
+    tasks = run.recording.to_pandas("tasks").fillna("")
+    assert sorted(zip(tasks["group"], tasks["function"], strict=True)) == [
+        ("lambda", f"lambda ({_line(first)})"),
+        ("lambda", f"lambda ({_line(first)})"),
+        ("lambda", f"lambda ({_line(second)})"),
+        ("neg", ""),
     ]
 
 

@@ -204,21 +204,30 @@ def _is_known(array: Any) -> bool:  # noqa: ANN401 - an array of Dask's, which h
     return bool(array.shape) and not any(math.isnan(n) for n in array.shape)
 
 
-def user_functions(graph: Mapping[Any, Any]) -> tuple[dict[str, str], list[CodeType]]:
+def user_functions(graph: Mapping[Any, Any]) -> tuple[dict[object, str | None], list[CodeType]]:
     """Return, by group, the user's function that tasks call, and where its definition is; and all their code.
 
-    One task of each group of tuple keys is read, and one of each function of other keys.
+    One task of each group of tuple keys is read, and one of each function of other keys. Of a group whose
+    tasks call several functions, as all lambdas do, other tasks than the first one's are there by their keys.
     """
     nodes = {key[0]: key for key in graph if type(key) is tuple and key}
     named = {id(getattr(node, "func", None)): key for key, node in graph.items() if type(key) is not tuple}
-    found: dict[str, str] = {}
+    found: dict[object, str | None] = {}
     every: list[CodeType] = []
+    others: dict[int, str | None] = {}
+    """Texts by the identity of a function that is not the first one of its group."""
     for key in [*nodes.values(), *named.values()][:_MAX_NODES]:
         codes = list(islice(dict.fromkeys(_user_code(graph[key])), _MAX_NAMED))
         every += codes
-        texts = [f"{code.co_name.strip('<>')} ({place_of(code, code.co_firstlineno)})" for code in codes]
-        if texts:
-            found[split_key(key)[0]] = ", ".join(texts)
+        places = [f"{code.co_name.strip('<>')} ({place_of(code, code.co_firstlineno)})" for code in codes]
+        text = ", ".join(places) or None
+        if found.setdefault(split_key(key)[0], text) != text:
+            others[id(getattr(graph[key], "func", None))] = text
+    found = {name: text for name, text in found.items() if text is not None}
+    for key, node in graph.items() if others else ():
+        function = id(getattr(node, "func", None))
+        if function in others and type(key) is not tuple:
+            found.setdefault(key, others[function])
     return found, every
 
 
