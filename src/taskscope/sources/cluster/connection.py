@@ -123,9 +123,12 @@ def _close_sockets() -> None:
 class Link:
     """A connection to one scheduler; for coroutines of one event loop."""
 
-    def __init__(self, address: str, arguments: Mapping[str, Any]) -> None:
+    def __init__(
+        self, address: str, arguments: Mapping[str, Any], on_lost: Callable[[], None] = lambda: None
+    ) -> None:
         self.address = address
         self._arguments = arguments
+        self._on_lost = on_lost
         self._rpc: Any = None
         self._asking: set[asyncio.Task[Any]] = set()
         self._gone = asyncio.Event()
@@ -158,6 +161,7 @@ class Link:
         self._gone.set()
         for asking in self._asking:
             asking.cancel()
+        self._on_lost()
 
     async def open(self) -> Any:
         """Return another connection, as distributed has it; its messages are not unpickled either."""
@@ -166,9 +170,10 @@ class Link:
         return await connect(self.address, timeout=_CONNECT_S, deserialize=False, **self._arguments)
 
     async def close(self) -> None:
+        """End it; a request of another coroutine fails, and makes no new connection."""
+        self._gone.set()
         if self._rpc is not None:
             await self._rpc.close_rpc()
-            self._rpc = None
 
 
 async def try_ask(link: Link, op: str, **arguments: Any) -> tuple[Any, str | None]:

@@ -90,7 +90,7 @@ class WatchedScheduler:
         self.has_early_work = False
         """Whether it was handed work, or had some, before it was ready."""
         self.broken = False
-        """Whether it does not answer any more."""
+        """Whether it is polled no more: all clients have left, or it does not answer."""
         self.refuses = False
         """Whether it can be reached, and refuses to be observed."""
         self._is_abandoned = False
@@ -99,8 +99,8 @@ class WatchedScheduler:
         self._computes = computes
         self._on_change = on_change
         self._left = left
-        self._link = link = Link(address, arguments)
         self._event = ThreadSafeEvent()
+        self._link = link = Link(address, arguments, self._event.set_here)
         self._limiter = RateLimiter(recorder.clock.perf_counter)
         samples = WorkerSampler(recorder)
         self.workers = Workers(address)
@@ -110,6 +110,9 @@ class WatchedScheduler:
         self._stepping = asyncio.Lock()
         self._or_lost = Guard(address, lambda _address, error: self._lose(error))
         """Ends the recording of a scheduler that is gone, or sends an odd answer."""
+        self._ending = threading.RLock()
+        self._end_as: tuple[str, str | None] = "interrupted", None
+        """Status and error of runs that go on when it is polled no more."""
         watched = Watched(link, self.workers, recorder)
         self._tasks = Tasks(watched, Rows(watched), samples, client_refs.have)
         self._observer = Observer(link, recorder)
@@ -127,7 +130,12 @@ class WatchedScheduler:
 
     def serves(self, client: object) -> bool:
         """Return whether this client joined its clients; called with the lock of `client_refs`."""
-        return not self.broken and self.client_refs.join(client)
+        is_new = not self.client_refs.have(str(getattr(client, "id", "")))
+        serves = not self.broken and self.client_refs.join(client)
+        if serves and is_new:
+            # The scheduler's plugin wakes up those of workers with the first graph of a client that it knows.
+            self.wake()
+        return serves
 
     def leave(self, client: object) -> None:
         """Stay no longer for this client: with the last one's runs the connection ends, too."""
@@ -155,6 +163,8 @@ class WatchedScheduler:
     def add(self, run: TrackedRun, submission: Submission) -> None:
         """Add a run, or tasks of it, from the next poll on; called on users' threads."""
         self._incoming.append((run, submission))
+        if self.broken:
+            self._end_all()
 
     def wake(self) -> None:
         """Have it read soon; called on any thread."""
@@ -163,11 +173,14 @@ class WatchedScheduler:
     def abandon(self) -> None:
         """End all runs as they are, as the recorder watches no more; called once the thread has ended."""
         self.broken = self._is_abandoned = True
-        self._end_all("interrupted", None)
+        # Where the thread ended before it began to connect.
+        self.ready.set()
+        self._end_all()
 
     async def begin_wanted(self) -> None:
         """Have workers count lines, if that is wanted."""
-        if self.ready.is_set() and not self.broken:
+        await self._opened.wait()
+        if not self.broken:
             with self._or_lost:
                 async with self._stepping:
                     await self._flush()
@@ -188,10 +201,11 @@ class WatchedScheduler:
                 await self._open()
                 self.ready.set()
                 self._opened.set()
-                while not self.client_refs.look() or self.has_runs:
+                while await self._is_needed():
                     if not self._has_work():
-                        await self._let_rest()
+                        # Options that change while the present ones are sent are sent next.
                         self._event.clear()
+                        await self._let_rest()
                         # A step of another coroutine may have admitted new runs.
                         if not (self._has_work() or self.client_refs.are_leaving):
                             await self._rest()
@@ -199,7 +213,12 @@ class WatchedScheduler:
                     await self._step()
                     self._event.clear()
                     await self._event.wait(self._limiter.pause_s())
+        except asyncio.CancelledError:
+            self._is_abandoned = True
+            raise
         finally:
+            self.broken, self.owes_news = True, False
+            self._end_all()
             self.ready.set()
             self._opened.set()
             self._close()
@@ -207,10 +226,18 @@ class WatchedScheduler:
             await self._link.close()
             self._left(self)
 
+    async def _is_needed(self) -> bool:
+        if self.broken or not self.client_refs.look() or self.has_runs:
+            return not self.broken
+        # A block that ends on another thread may be reading the last records.
+        async with self._stepping:
+            return self.has_runs
+
     async def _open(self) -> None:
         """Install the observer, and read which workers there are."""
-        self._tasks.noted = frozenset(self.client_refs.ids)
-        await self._observer.open(self.client_refs.ids, self._options())
+        clients = self.client_refs.ids
+        self._tasks.noted = frozenset(clients)
+        await self._observer.open(clients, self._options())
         self._tasks.opened = self._recorder.clock.perf_counter()
         await self._observe()
         self._fold()
@@ -391,17 +418,19 @@ class WatchedScheduler:
         # Last: threads that wait for the end check `has_runs`.
         self._runs.remove(run)
 
-    def _end_all(self, status: str, error: str | None) -> None:
-        runs = [*self._runs, *(run for run, _ in self._incoming)]
-        self._incoming.clear()
-        now = self._recorder.clock.perf_counter()
-        for run in dict.fromkeys(runs):
-            if run not in self._runs:
-                self._runs.append(run)
-            # A client whose scheduler is gone gives its futures up.
-            if run.over is None or run.unfinished:
-                run.over, run.status, run.error = now, status, error
-            self._end(run, is_gone=True)
+    def _end_all(self) -> None:
+        """End all runs, also one that a client's thread has just added to a scheduler that is gone."""
+        with self._ending:
+            while self._incoming:
+                if self._incoming[0][0] not in self._runs:
+                    self._runs.append(self._incoming[0][0])
+                self._incoming.popleft()
+            now = self._recorder.clock.perf_counter()
+            for run in list(self._runs):
+                # A client whose scheduler is gone gives its futures up.
+                if run.over is None or run.unfinished:
+                    run.over, (run.status, run.error) = now, self._end_as
+                self._end(run, is_gone=True)
 
     def _lose(self, error: BaseException) -> None:
         """Give up: the scheduler is gone, or refuses to be observed. The client may go on."""
@@ -415,7 +444,10 @@ class WatchedScheduler:
             text = f"the scheduler {self.address} does not let itself be observed ({describe(error)})"
         if self.has_runs or self.refuses:
             self._recorder.warn(f"{text}: what runs there is recorded no further")
-        self._end_all("erred", text)
+        self._end_as = "erred", text
+        self._end_all()
+        # It may be lost by a read of another coroutine than `_serve`.
+        self._event.set_here()
 
 
 _T = TypeVar("_T")
@@ -430,12 +462,11 @@ class Schedulers:
         self._recorder = recorder
         self._computes = computes
         self._wanted = wanted
-        self.owes_news = False
-        """Whether workers may have unsent records of runs that are over."""
         self._on_change = on_change
         self._thread = LoopThread()
         self._lock = threading.Lock()
-        self._known: dict[str, WatchedScheduler] = {}
+        self._watched: list[WatchedScheduler] = []
+        """Two of an address where the last client of one has left while its tasks go on."""
 
     def of(self, client: object) -> WatchedScheduler | None:
         """Return a client's scheduler, watched from this call on; None if it has none, or that refuses."""
@@ -444,15 +475,16 @@ class Schedulers:
             return None
         address, arguments = found
         with self._lock:
-            known = self._known.get(address)
-            if known is None or not (known.refuses or known.serves(client)):
+            here = (known for known in self._watched if known.address == address)
+            known = next((known for known in here if known.refuses or known.serves(client)), None)
+            if known is None:
                 known = self._watch(client, address, arguments)
             return None if known.refuses else known
 
     def _watch(self, client: object, address: str, arguments: Mapping[str, Any]) -> WatchedScheduler:
         client_refs = ClientRefs(self._lock)
         client_refs.join(client)
-        known = self._known[address] = WatchedScheduler(
+        known = WatchedScheduler(
             address,
             arguments,
             client_refs,
@@ -462,28 +494,25 @@ class Schedulers:
             self._on_change,
             self._left,
         )
+        self._watched.append(known)
         known.start(self._thread)
         return known
 
     def forget_refused(self) -> None:
         """Forget schedulers that refused, so that they are tried again: one answer may have been odd."""
         with self._lock:
-            for address in self._refusing():
-                del self._known[address]
-
-    def _refusing(self) -> list[str]:
-        return [address for address, known in self._known.items() if known.refuses]
+            self._watched = [known for known in self._watched if not known.refuses]
 
     def all(self) -> list[WatchedScheduler]:
         with self._lock:
-            return list(self._known.values())
+            return list(self._watched)
 
     def leave(self, client: object) -> None:
         """Leave the connections of this client.
 
         Takes no lock: the garbage collector may close a client while its thread has the lock.
         """
-        for scheduler in list(self._known.values()):
+        for scheduler in tuple(self._watched):
             scheduler.leave(client)
 
     @property
@@ -509,22 +538,23 @@ class Schedulers:
         """Poll all that have runs, or had until just now; None if there are none."""
         # With the lock taken, the thread cannot end before this is on it.
         with self._lock:
-            busy = [s for s in self._known.values() if s.has_runs or s.owes_news]
+            busy = [s for s in self._watched if s.has_runs or s.owes_news]
             return self._thread.submit(lambda: _all(s.step() for s in busy)) if busy else None
 
-    def begin_wanted(self, schedulers: Iterable[WatchedScheduler]) -> Future[list[None]]:
-        """Have workers of these count lines: see `WatchedScheduler.begin_wanted`."""
-        return self._thread.submit(lambda: _all(s.begin_wanted() for s in schedulers))
+    def begin_wanted(self) -> Future[list[None]] | None:
+        """Have workers count lines: see `WatchedScheduler.begin_wanted`; None if there are none."""
+        with self._lock:
+            there = [s for s in self._watched if not s.broken]
+            return self._thread.submit(lambda: _all(s.begin_wanted() for s in there)) if there else None
 
     def close(self) -> None:
         """End the thread and all runs as they are."""
-        if self._known or self._thread.is_there:
+        if self._watched or self._thread.is_there:
             self._close()
 
     def _close(self) -> None:
         with self._lock:
-            schedulers = list(self._known.values())
-            self._known.clear()
+            schedulers, self._watched = self._watched, []
         self._thread.stop()
         for scheduler in schedulers:
             scheduler.abandon()
@@ -532,9 +562,9 @@ class Schedulers:
     def _left(self, scheduler: WatchedScheduler) -> None:
         """Forget one that is polled no more; the thread ends with the last."""
         with self._lock:
-            if self._known.get(scheduler.address) is scheduler and not scheduler.refuses:
-                del self._known[scheduler.address]
-            if all(other.refuses for other in self._known.values()):
+            if scheduler in self._watched and not scheduler.refuses:
+                self._watched.remove(scheduler)
+            if all(other.refuses for other in self._watched):
                 self._thread.stop()
 
 

@@ -6,7 +6,7 @@ import asyncio
 import math
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from typing import Any
@@ -96,7 +96,7 @@ class ClusterSource:
             if scheduler is not None and keys:
                 self._add(scheduler, Submission(client, frozenset(keys), None, single=True, is_known=True))
             if scheduler is not None:
-                self._begin_wanted([scheduler])
+                self.begin_counting()
 
     def options_changed(self) -> None:
         """Have workers record by the session's options from the next task on."""
@@ -105,20 +105,15 @@ class ClusterSource:
 
     def begin_counting(self) -> None:
         """Have workers count the lines that are wanted; waits for them, two seconds at most."""
-        self._begin_wanted(self.schedulers.all())
-
-    def _begin_wanted(self, schedulers: Sequence[WatchedScheduler]) -> None:
-        if self.wanted.sought is None or not schedulers:
+        if self.wanted.sought is None:
             return
         if self.schedulers.live_here:
-            for scheduler in schedulers:
-                scheduler.wake()
+            self.options_changed()
             return
-        for scheduler in schedulers:
-            scheduler.ready.wait(READY_S)
-        beginning = self.schedulers.begin_wanted(schedulers)
-        wait_for({beginning}, READY_S)
-        self._check_begun(beginning)
+        beginning = self.schedulers.begin_wanted()
+        if beginning is not None:
+            wait_for({beginning}, READY_S)
+            self._check_begun(beginning)
 
     async def ready(self) -> None:
         """Wait until all known schedulers, and that of the default client, keep records."""
@@ -126,12 +121,12 @@ class ClusterSource:
             client = adapter.default_client()
             if client is not None:
                 self._scheduler_of(client)
-        schedulers = self.schedulers.all()
-        await asyncio.gather(*(scheduler.ready_in_loop() for scheduler in schedulers))
-        if self.wanted.sought is not None and schedulers:
-            beginning = asyncio.wrap_future(self.schedulers.begin_wanted(schedulers))
-            await asyncio.wait({beginning}, timeout=READY_S)
-            self._check_begun(beginning)
+        await asyncio.gather(*(scheduler.ready_in_loop() for scheduler in self.schedulers.all()))
+        beginning = None if self.wanted.sought is None else self.schedulers.begin_wanted()
+        if beginning is not None:
+            waiting = asyncio.wrap_future(beginning)
+            await asyncio.wait({waiting}, timeout=READY_S)
+            self._check_begun(waiting)
 
     def _check_begun(self, beginning: Future[list[None]] | asyncio.Future[list[None]]) -> None:
         if not beginning.done():
@@ -269,8 +264,10 @@ class ClusterSource:
     def _add(self, scheduler: WatchedScheduler, submission: Submission) -> None:
         n_threads = scheduler.workers.n_threads or None
         run, is_new = self.computes.take(submission, Origin.here(), n_threads, scheduler.wake)
+        if is_new:
+            # Before it is added: a scheduler that is gone ends it at once.
+            self._on_start(run.log)
         scheduler.add(run, submission)
         if is_new:
             # What adds to one waits for the next poll: a loop that submits would wake the scheduler always.
             scheduler.wake()
-            self._on_start(run.log)

@@ -1,0 +1,174 @@
+"""What other threads do to a scheduler's connection while it opens, is lost, or closes."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from distributed import Client, Event, LocalCluster, fire_and_forget
+
+import taskscope
+from taskscope.session import current
+from taskscope.sources.cluster import connection, scheduler
+from tests.support.clusters.recordings import rows
+from tests.support.waiting import PATIENCE_S, each_scheduler_keeps_records, until
+
+
+def wait_for(name: str) -> str:
+    Event(name).wait()
+    return name
+
+
+def plugins_of(dask_scheduler: Any) -> list[Any]:
+    return [plugin for name, plugin in dask_scheduler.plugins.items() if name.startswith("taskscope-")]
+
+
+def clients_and_options(dask_scheduler: Any) -> list[tuple[list[str], bytes]]:
+    return [(sorted(plugin.clients), plugin.options) for plugin in plugins_of(dask_scheduler)]
+
+
+def n_plugins(dask_scheduler: Any) -> int:
+    return len(plugins_of(dask_scheduler))
+
+
+def break_feeds(dask_scheduler: Any) -> None:
+    for plugin in plugins_of(dask_scheduler):
+        plugin.feed.get_coro().cr_frame.f_locals["comm"].abort()
+
+
+@pytest.fixture
+def plain(cluster: LocalCluster) -> Iterator[Client]:
+    """A client, once no plugin of an earlier test is left on its scheduler."""
+    with Client(cluster) as client:
+        until(lambda: client.run_on_scheduler(n_plugins) == 0)
+        yield client
+
+
+def test_a_connection_that_breaks_while_nothing_runs_is_made_anew_for_the_next_compute(plain: Client) -> None:
+    with taskscope.profile(display=False) as run:
+        assert plain.submit(abs, -1, key="before").result() == 1
+        current().cluster.settle()
+        plain.run_on_scheduler(break_feeds)
+        until(lambda: current().cluster.schedulers.all() == [])
+        assert plain.submit(abs, -2, key="after").result() == 2
+    assert rows(run.recording, "runs", "status") == [("finished",)] * 2
+    assert rows(run.recording, "tasks", "key", "status") == [("before", "finished"), ("after", "finished")]
+    assert rows(run.recording, "messages", "text") == []
+
+
+def test_a_read_of_another_thread_that_finds_the_scheduler_odd_ends_the_connection(
+    plain: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def answer_oddly(*_: Any) -> list[str]:
+        raise RuntimeError("odd")
+
+    with taskscope.profile(display=False) as run:
+        future = plain.submit(wait_for, "odd-read", pure=False)
+        until(lambda: rows(run.recording, "runs", "n_tasks") == [(1,)])
+        monkeypatch.setattr(connection.Observer, "flush", answer_oddly)
+        current().cluster.settle()
+        until(lambda: plain.run_on_scheduler(n_plugins) == 0)
+        Event("odd-read", client=plain).set()
+        assert future.result() == "odd-read"
+    ((status, error),) = rows(run.recording, "runs", "status", "error")
+    assert (status, error.partition(" tcp")[0]) == ("erred", "the scheduler")
+
+
+def test_work_for_a_scheduler_that_is_lost_as_it_is_handed_over_ends_with_it(
+    plain: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adds = scheduler.WatchedScheduler.add
+
+    def add_once_lost(self: scheduler.WatchedScheduler, *arguments: Any) -> None:
+        plain.run_on_scheduler(break_feeds)
+        until(lambda: self.broken)
+        adds(self, *arguments)
+
+    with taskscope.profile(display=False) as run:
+        until(each_scheduler_keeps_records)
+        monkeypatch.setattr(scheduler.WatchedScheduler, "add", add_once_lost)
+        assert plain.submit(abs, -3, pure=False).result() == 3
+        until(lambda: rows(run.recording, "runs", "status") == [("erred",)])
+        assert not current().cluster.owes_answers
+
+
+def test_what_goes_on_of_a_client_that_has_left_is_ended_though_another_client_has_come(
+    cluster: LocalCluster, plain: Client
+) -> None:
+    with taskscope.profile(display=False) as run:
+        with Client(cluster, set_as_default=False) as first:
+            fire_and_forget(first.submit(wait_for, "left-behind", key="left"))
+            current().cluster.settle()
+            plain.close()
+        until(lambda: [known.client_refs.have_left for known in current().cluster.schedulers.all()] == [True])
+        with Client(cluster, set_as_default=False) as second:
+            assert second.submit(abs, -4, key="second").result() == 4
+            assert len(current().cluster.schedulers.all()) == 2
+            Event("left-behind", client=second).set()
+            until(lambda: not current().cluster.owes_answers)
+    assert sorted(rows(run.recording, "tasks", "key", "status")) == [
+        ("left", "finished"),
+        ("second", "finished"),
+    ]
+
+
+def test_a_client_that_joins_while_nothing_runs_is_known_to_the_plugin_before_its_first_task(
+    cluster: LocalCluster, plain: Client
+) -> None:
+    with taskscope.profile(display=False):
+        assert plain.submit(abs, -1, pure=False).result() == 1
+        with Client(cluster, set_as_default=False) as other:
+            both = sorted([plain.id, other.id])
+            until(lambda: [ids for ids, _ in plain.run_on_scheduler(clients_and_options)] == [both])
+
+
+def test_options_that_change_while_the_earlier_ones_are_sent_are_sent_next(
+    plain: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_reading, may_go_on = threading.Event(), threading.Event()
+    reads = connection.Observer.read
+
+    async def read(self: connection.Observer, *arguments: Any, may_rest: bool = False) -> Any:
+        answer = await reads(self, *arguments, may_rest=may_rest)
+        if may_rest and not is_reading.is_set():
+            is_reading.set()
+            await asyncio.to_thread(may_go_on.wait, PATIENCE_S)
+        return answer
+
+    monkeypatch.setattr(connection.Observer, "read", read)
+    with taskscope.profile(display=False):
+        assert is_reading.wait(PATIENCE_S)
+        wanted = current().cluster.wanted
+        wanted.interval_s = 0.75
+        current().cluster.options_changed()
+        may_go_on.set()
+        until(lambda: [sent for _, sent in plain.run_on_scheduler(clients_and_options)] == [wanted.packed()])
+
+
+def test_lines_wanted_while_it_connects_are_counted_once_it_has(
+    plain: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_opening, may_open, flushed = threading.Event(), threading.Event(), list[bool]()
+    opens, flushes = connection.Observer.open, connection.Observer.flush
+
+    async def open_later(self: connection.Observer, *arguments: Any) -> None:
+        is_opening.set()
+        await asyncio.to_thread(may_open.wait, PATIENCE_S)
+        await opens(self, *arguments)
+
+    async def flush(self: connection.Observer, *arguments: Any) -> list[str]:
+        flushed.append(may_open.is_set())
+        return await flushes(self, *arguments)
+
+    monkeypatch.setattr(connection.Observer, "open", open_later)
+    monkeypatch.setattr(connection.Observer, "flush", flush)
+    with taskscope.profile(display=False):
+        assert is_opening.wait(PATIENCE_S)
+        beginning = current().cluster.schedulers.begin_wanted()
+        assert beginning is not None
+        may_open.set()
+        beginning.result(PATIENCE_S)
+    assert flushed[:1] == [True]
