@@ -1,9 +1,12 @@
 /** The answer to "why did these computes take so long?"; its texts are the kernel's. */
 import { Field } from './check';
+import { rowsOf } from './codec';
+import { bytesOfBase64 } from './frames';
+import { type Batch, PageStream } from './stream';
 
 /** As many of each as a kernel tells. */
 const MAX_FINDINGS = 200;
-/** Of a path, and so of the tasks on it. */
+/** Of tasks on a path. */
 const MAX_STEPS = 30_000;
 const MAX_SPANS = 100;
 const MAX_NAMES = 20;
@@ -76,23 +79,28 @@ function decodeExplanation(field: Field): Explanation {
   };
 }
 
-/** @throws WireError naming what is wrong. */
-export function decodePath(field: Field): KnownPath {
-  return field.at('reason').value === undefined ? { path: decodeSteps(field) } : { reason: field.at('reason').text() };
+function decodePath(field: Field): KnownPath {
+  if (field.at('reason').value !== undefined) {
+    return { reason: field.at('reason').text() };
+  }
+  const frames = field.at('frames');
+  const path = pathOf(new PageStream().read(bytesOfBase64(frames.value, frames.path)) ?? []);
+  return path === null ? frames.fail('a stream with a path') : { path };
 }
 
-function decodeSteps(field: Field): CriticalPath {
-  let startS = field.at('start_s').number();
-  return few(field.at('steps'), MAX_STEPS).map(step => {
-    const [stop, what, row] = step.list();
-    if (stop === undefined || what === undefined) {
-      return step.fail('when it ended and what it was');
-    }
-    const span = { startS, stopS: stop.number() };
-    startS = span.stopS;
-    return row === undefined
-      ? { kind: 'wait', ...span, cause: what.text() }
-      : { kind: 'task', ...span, prefix: what.text(), row: row.orNull(value => value.count()) };
+/** The critical path in the batches of a stream, or null. */
+export function pathOf(batches: readonly Batch[]): CriticalPath | null {
+  const names = batches.flatMap(({ tables }) => tables.path_names.columns.text);
+  const path = batches.map(({ tables }) => tables.path).find(({ n }) => n > 0);
+  if (path === undefined) {
+    return null;
+  }
+  const [start, ...steps] = rowsOf<'path'>(path);
+  let startS = start?.stopS ?? 0;
+  return steps.map(({ stopS, name, isWait, row }) => {
+    const [span, what] = [{ startS, stopS }, names[name ?? -1] ?? ''];
+    startS = stopS;
+    return isWait === 1 ? { kind: 'wait', ...span, cause: what } : { kind: 'task', ...span, prefix: what, row };
   });
 }
 

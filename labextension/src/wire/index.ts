@@ -3,7 +3,7 @@ export type { Columns, Numbers, Section, Sections } from './codec';
 export type { Batch, WireBuffer } from './stream';
 export { PageStream } from './stream';
 export type { CriticalPath, Explained, Explanation, Finding, KnownPath, PathStep } from './explanation';
-export { decodeExplained, decodePath } from './explanation';
+export { decodeExplained, pathOf } from './explanation';
 export { Budget, bytesOf, bytesOfBase64, inflate } from './frames';
 export type { LinkRow, LinkRows, LinksAnswer } from './links';
 export { MAX_LINKS, decodeLinks, linksOf } from './links';

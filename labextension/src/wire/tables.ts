@@ -270,6 +270,21 @@ export const TABLES = {
       seconds: 'duration'
     }
   },
+  path_names: {
+    mode: 'append',
+    columns: {
+      text: 'text'
+    }
+  },
+  path: {
+    mode: 'append',
+    columns: {
+      stop_s: 'time',
+      name: 'int? of path_names',
+      is_wait: 'int < 2',
+      row: 'int?'
+    }
+  },
   logs: {
     mode: 'append',
     columns: {

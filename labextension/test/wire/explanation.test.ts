@@ -2,11 +2,21 @@
 import { describe, expect, it } from 'vitest';
 
 import { decodeExplained } from '../../src/wire';
+import type { TableRows } from './frames';
+import { batchBytes, frame, headerFrame, joined } from './frames';
 
 const FINDING = {
   cause: 'long-chain', worth_s: 1, low_s: 0, high_s: 2, text: 'a text', advice: 'an advice', run: 3, spans_s: [[1, 4.5]], prefixes: ['x'], rows: [7, 9]
 };
-const PATH = { start_s: 1, steps: [[2, 'x', 7], [2.5, 'queue'], [4, 'y', null]] };
+/** A stream in base64 with these tables. */
+function framesOf(tables: TableRows): string {
+  const state = { now_s: 0, active: 0, final: 0, n_tasks: 0, n_dropped: 0, n_activities_dropped: 0, n_cores: null, limit_bytes: null, cache_unknown: 0 };
+  const columns = Object.fromEntries(Object.entries(state).map(([name, value]) => [name, [value]]));
+  return Buffer.from(joined([headerFrame(), frame(batchBytes({ state: { columns }, ...tables }), { kind: 1, number: 1 })])).toString('base64');
+}
+
+const STEPS = { stop_s: [1e7, 2e7, 2.5e7, 4e7], name: [null, 0, 1, 2], is_wait: [1, 0, 1, 0], row: [null, 7, null, null] };
+const PATH = { frames: framesOf({ path_names: { columns: { text: ['x', 'queue', 'y'] } }, path: { columns: STEPS } }) };
 const reply = (explanation: object): object => ({ re: 'explain', explanation: { makespan_s: 4, answer: 'long-chain', busy: null, findings: [FINDING], path: PATH, ...explanation } });
 
 it('reads findings and the path', () => {
@@ -47,8 +57,9 @@ describe('refuses', () => {
     ['a row that is none', reply({ findings: [{ ...FINDING, rows: [-1] }] }), 'reply.explanation.findings[0].rows[0] must be a whole number, 0 or more, got -1'],
     ['a span without end', reply({ findings: [{ ...FINDING, spans_s: [[1]] }] }), 'reply.explanation.findings[0].spans_s[0] must be an array of 2, got an array of 1'],
     ['nothing to say without a reason', { explanation: null }, 'reply.reason must be a string, got undefined'],
-    ['a path of too many steps', reply({ path: { ...PATH, steps: new Array(30_001).fill([1, 'queue']) } }), 'reply.explanation.path.steps must be an array of at most 30000, got an array of 30001'],
-    ['a step of nothing', reply({ path: { ...PATH, steps: [[1]] } }), 'reply.explanation.path.steps[0] must be when it ended and what it was, got an array of 1']
+    ['frames that are none', reply({ path: { frames: 5 } }), 'reply.explanation.path.frames must be base64, got 5'],
+    ['frames without a path', reply({ path: { frames: framesOf({}) } }), 'reply.explanation.path.frames must be a stream with a path'],
+    ['a step of no name', reply({ path: { frames: framesOf({ path: { columns: STEPS } }) } }), 'path.name[1] must be from 0 to less than 0, got 0']
   ])('%s', (_, data, message) => {
     expect(() => decodeExplained(data)).toThrow(message);
   });

@@ -343,6 +343,23 @@ _DECLARED = (
         key=("run", "prefix", "activity"),
         columns=tuple(shown(Metric, name) for name in ("run", "prefix", "activity", "seconds")),
     ),
+    Table(
+        name="path_names",
+        meaning="Prefixes of tasks and causes of waits on the critical path.",
+        columns=(_TEXT,),
+        file=False,
+    ),
+    Table(
+        name="path",
+        meaning="Steps of the critical path, each from the end of the one before; the first is its start.",
+        columns=(
+            derived("stop_s", "number", "When it ended.", unit="s", is_time=True),
+            _whole("name", "The prefix of its task or its cause.", optional=True, refers="path_names.id"),
+            derived("is_wait", "yes or no", "Whether none of its tasks ran."),
+            _whole("row", "The row of its task; unknown where that is no longer kept.", optional=True),
+        ),
+        file=False,
+    ),
     _of_records(
         "metrics",
         Metric,

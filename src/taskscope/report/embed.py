@@ -9,12 +9,11 @@ import zlib
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.resources import files
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.display.page_explanation import path_for_page
+from taskscope.analysis.display.page_explanation import PathTables, path_tables
 from taskscope.analysis.display.page_tables import recorded_frames, rows_of
 from taskscope.analysis.explain.critical_path import critical_path
 from taskscope.analysis.quantities import format_count
@@ -84,16 +83,19 @@ def page_tick_s(recording: RecordedData) -> float:
     return float(next(step * power for step in _STEPS if step * power <= wanted))
 
 
-def data_json(recording: RecordedData, path: PackedPath | None = None, *, has_links: bool = True) -> str:
+def data_json(
+    recording: RecordedData, path: PathTables | str | None = None, *, has_links: bool = True
+) -> str:
     """Return the recording as JSON for a ``<script type="application/json">``.
 
-    It holds the frames of a stream in one piece, deflated, in base64, and `path`. ``<``, ``>`` and ``&`` are
-    escaped, so that no key can end the element.
+    It holds the frames of a stream in one piece, deflated, in base64, and why there is no `path`. ``<``,
+    ``>`` and ``&`` are escaped, so that no key can end the element.
     """
-    frames = recorded_frames(recording, page_tick_s(recording), has_links=has_links)
+    reason, tables = (path, {}) if isinstance(path, str) else (None, path or {})
+    frames = recorded_frames(recording, page_tick_s(recording), has_links=has_links, path=tables)
     content = b"".join(frames)
     data = base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
-    return escaped_json({"bytes": len(content), "data": data, "path": path})
+    return escaped_json({"bytes": len(content), "data": data, "no_path": reason})
 
 
 def escaped_json(value: object) -> str:
@@ -123,37 +125,17 @@ def links_fit(recording: RecordedData, max_bytes: int) -> bool:
     return len(zlib.compress(content, _LINKS_LEVEL)) <= max_bytes
 
 
-MAX_PATH_BYTES = 50_000
-"""Most bytes of the critical path in a page, deflated."""
-
-
-class PackedPath(TypedDict, total=False):
-    """The critical path as `path_for_page` has it, in JSON, deflated, in base64; or why it is left out."""
-
-    bytes: int
-    data: str
-    reason: str
-
-
-def pack_path(recording: RecordedData) -> PackedPath:
-    """Return the critical path of a recording, if it is there and takes at most `MAX_PATH_BYTES`."""
+def page_path(recording: RecordedData) -> PathTables | str:
+    """Return the critical path as tables of a page, or the reason why it has none."""
     n_tasks = count_tasks(recording)
-    elsewhere = "recording.critical_path() has no such limit"
     if n_tasks > MAX_EXPLAINED:
-        most = format_count(MAX_EXPLAINED)
-        return {
-            "reason": f"a page has it of at most {most} tasks, here are {format_count(n_tasks)}; {elsewhere}"
-        }
+        return (
+            f"a page has it of at most {format_count(MAX_EXPLAINED)} tasks, here are {format_count(n_tasks)};"
+            " recording.critical_path() has no such limit"
+        )
     if any(run.status == "running" for run in recording.runs):
-        return {"reason": "these computes still ran"}
-    path = path_for_page(critical_path(recording), partial(rows_of, recording))
-    if "reason" in path:
-        return {"reason": str(path["reason"])}
-    content = json.dumps(path, allow_nan=False, separators=(",", ":")).encode()
-    packed = zlib.compress(content, _LINKS_LEVEL)
-    if len(packed) > MAX_PATH_BYTES:
-        return {"reason": f"it has too many steps for this page; {elsewhere}"}
-    return {"bytes": len(content), "data": base64.b64encode(packed).decode("ascii")}
+        return "these computes still ran"
+    return path_tables(critical_path(recording), partial(rows_of, recording), recording.zero_s)
 
 
 def links_note(max_bytes: int) -> str:

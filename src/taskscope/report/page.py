@@ -23,7 +23,7 @@ from taskscope.report.embed import (
     data_json,
     links_fit,
     links_note,
-    pack_path,
+    page_path,
     page_tick_s,
     report_script,
 )
@@ -91,7 +91,7 @@ def _rounding(recording: RecordedData) -> str:
 def _interactive(recording: RecordedData, script: PageScript | None, *, has_links: bool) -> str:
     if script is None:
         return ""
-    data = data_json(recording, pack_path(recording), has_links=has_links) if recording.runs else None
+    data = data_json(recording, page_path(recording), has_links=has_links) if recording.runs else None
     element = (
         "" if data is None else f'<script type="application/json" class="taskscope-data">{data}</script>'
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from taskscope.recording import Recording
-from taskscope.report.embed import data_json, pack_path
+from taskscope.report.embed import data_json, page_path
 from tests.support.recordings.spelled_out import recording_of
 from tests.support.recordings.task_blocks import Row
 from tests.support.wire_decoder import PageReader
@@ -47,15 +47,7 @@ def dense_recording() -> Recording:
 def dense_data() -> str:
     """Return these tasks as a page has them."""
     recording = dense_recording()
-    return data_json(recording, pack_path(recording))
-
-
-def path_of(text: str) -> Any:
-    """Return the critical path of embedded data."""
-    path = json.loads(text)["path"]
-    content = zlib.decompress(base64.b64decode(path["data"]))
-    assert len(content) == path["bytes"]
-    return json.loads(content)
+    return data_json(recording, page_path(recording))
 
 
 def content_of(text: str) -> dict[str, Any]:

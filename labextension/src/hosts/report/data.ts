@@ -1,8 +1,8 @@
-/** A recording that was embedded in a page: the frames of a stream in one packed piece, and its critical path. */
+/** A recording that was embedded in a page: the frames of a stream in one packed piece. */
 import type { ClusterCharts } from '../../charts/tracks';
 import type { ClusterStore, TaskStore } from '../../store';
 import type { KnownPath } from '../../wire';
-import { Field, PageStream, WireError, bytesOfBase64, decodePath, inflate } from '../../wire';
+import { Field, PageStream, WireError, bytesOfBase64, inflate, pathOf } from '../../wire';
 import { isRecord } from '../../wire/check';
 import { recordedStore } from '../recorded';
 
@@ -22,25 +22,11 @@ export async function storeFrom(text: string, cluster?: ClusterReader): Promise<
   if (!isRecord(data)) {
     throw new WireError('data', 'an object', data);
   }
-  const { path } = data;
   const stream = new PageStream();
   const batches = stream.read(await unpack(data.data, data.bytes, 'data')) ?? new Field(data.data, 'data.data').fail('all frames of a stream');
   const store = recordedStore(batches, stream, cluster?.newStore() ?? null);
-  return { store, path: isRecord(path) ? await readPath(path) : null };
-}
-
-/** The critical path as `taskscope/report/embed.py` packs it, or why there is none; where it is damaged, its console says so. */
-async function readPath({ reason, data, bytes }: Record<string, unknown>): Promise<KnownPath | null> {
-  if (typeof reason === 'string') {
-    return { reason };
-  }
-  try {
-    const json: unknown = JSON.parse(new TextDecoder().decode(await unpack(data, bytes, 'data.path')));
-    return decodePath(new Field(json, 'data.path'));
-  } catch (error) {
-    reportError(error);
-    return null;
-  }
+  const path = pathOf(batches);
+  return { store, path: path !== null ? { path } : typeof data.no_path === 'string' ? { reason: data.no_path } : null };
 }
 
 /** Rejects with a WireError or TypeError where it is damaged, or does not make `nBytes`. */

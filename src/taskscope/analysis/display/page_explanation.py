@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from taskscope.analysis.explain.finding import Cause, Explanation, Finding
 from taskscope.analysis.quantities import format_count
 from taskscope.analysis.totals import stop_of
 from taskscope.model.recording import RecordedData
+from taskscope.wire import wire_text
+from taskscope.wire.columns import Columns
+from taskscope.wire.writer import FrameWriter
 
 _MAX_SPANS = 100
 """Most waits of one finding: the longest ones."""
@@ -47,37 +51,52 @@ def explanation_for_page(
         "answer": explanation.answer,
         "busy": explanation.busy,
         "findings": [_finding(recording, path, finding, rows_of) for finding in explanation.findings],
-        "path": path_for_page(path, rows_of, recording.zero_s),
+        "path": _path_for_page(path, rows_of, recording.zero_s),
     }
 
 
-def path_for_page(path: CriticalPath, rows_of: RowsOf, zero_s: float = 0.0) -> Mapping[str, object]:
-    """Return the start of the path and each step's end and kind, or the reason why there is none.
+PathTables: TypeAlias = Mapping[str, Columns]
+"""The critical path as tables of a page, by their names."""
 
-    That is prefix and row of a task (None: the page has no row of it), and the cause of a wait; times are
-    moved by `zero_s`.
-    """
+
+def path_tables(path: CriticalPath, rows_of: RowsOf, zero_s: float) -> PathTables | str:
+    """Return the path as tables of a page, times moved by `zero_s`, or the reason why there is none."""
     steps = path.steps
     if not steps:
-        return {"reason": "no Dask computation ran here"}
+        return "no Dask computation ran here"
     if len(steps) > MAX_STEPS:
-        return {
-            "reason": f"the critical path has {format_count(len(steps))} steps, a page shows one of at "
+        return (
+            f"the critical path has {format_count(len(steps))} steps, a page shows one of at "
             f"most {format_count(MAX_STEPS)}; recording.critical_path() has no such limit"
-        }
+        )
     rows: dict[int | None, Iterator[int | None]] = {
         run: map(rows_of(run, tasks).get, tasks.tolist()) for run, tasks in path.tasks().items()
     }
+    waits = [step.kind == "wait" for step in steps]
+    whats = [step.cause if step.kind == "wait" else step.prefix for step in steps]
+    names = {what: number for number, what in enumerate(dict.fromkeys(whats))}
     return {
-        "start_s": zero_s + steps[0].start_s,
-        "steps": [
-            [
-                round(zero_s + step.start_s + step.duration_s, 9),
-                *([step.cause] if step.kind == "wait" else [step.prefix, next(rows[step.run])]),
-            ]
-            for step in steps
-        ],
+        "path_names": {"text": [wire_text(str(name)) for name in names]},
+        "path": {
+            "stop_s": [zero_s + at for at in (steps[0].start_s, *(s.start_s + s.duration_s for s in steps))],
+            "name": [None, *(names[what] for what in whats)],
+            "is_wait": [True, *waits],
+            "row": [None, *(None if s.kind == "wait" else next(rows[s.run]) for s in steps)],
+        },
     }
+
+
+def _path_for_page(path: CriticalPath, rows_of: RowsOf, zero_s: float) -> Mapping[str, str]:
+    """Return the frames of a stream with the path, in base64, or the reason why there is none."""
+    tables = path_tables(path, rows_of, zero_s)
+    if isinstance(tables, str):
+        return {"reason": tables}
+    frames: list[bytes] = []
+    writer = FrameWriter.of_page(frames.append, "path", "")
+    for table, columns in tables.items():
+        writer.add(table, columns)
+    writer.frame()
+    return {"frames": base64.b64encode(b"".join(frames)).decode("ascii")}
 
 
 def _finding(

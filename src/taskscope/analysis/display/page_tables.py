@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import BinaryIO
 
 import numpy as np
@@ -23,6 +24,7 @@ from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import RUNNING, Message, Run, flag_codes
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.wire import batch_message, wire_text
+from taskscope.wire.columns import Columns
 from taskscope.wire.writer import FrameWriter
 
 MAX_SAMPLES = 2_000
@@ -193,11 +195,16 @@ def _few(recording: RecordedData) -> RecordedData:
 
 
 def recorded_frames(
-    recording: RecordedData, tick_s: float = TICK_S, *, has_links: bool = True
+    recording: RecordedData,
+    tick_s: float = TICK_S,
+    *,
+    has_links: bool = True,
+    path: Mapping[str, Columns] = MappingProxyType({}),
 ) -> list[bytes]:
     """Return the frames of an offline page; the first one begins with the header.
 
-    Groups and lanes are numbered from 0. Without `has_links` dependencies are left out.
+    Groups and lanes are numbered from 0. Without `has_links` dependencies are left out; `path` are the tables
+    of the critical path.
     """
     frames: list[bytes] = []
     shown = _few(_compact(recording))
@@ -209,6 +216,8 @@ def recorded_frames(
     writer = FrameWriter(
         frames.append, header, encoder, tables=tables, tick_s=tick_s, fit=wire_text, first_rows=first_rows
     )
+    for table, columns in path.items():
+        writer.add(table, columns)
     _write(shown, writer)
     return [frames[0] + frames[1], *frames[2:]]
 
