@@ -1,4 +1,5 @@
 /** The progress chart in a page: draws when the store changes, and lets time pass in between. */
+import { Seen } from '../../lib/seen';
 import { trans } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
 import type { Run } from '../../wire';
@@ -297,12 +298,11 @@ type Tables = Omit<ProgressInput, 'nowS' | 'runs'> & { readonly runs: readonly R
 
 /** The tables change with messages only; time passes more often than that. */
 function reader(store: TaskStore, window: ShownWindow, axis: TimeAxis): () => Tables {
-  let seen = '';
+  const seen = new Seen();
   let tables: Tables | null = null;
   return () => {
-    const now = `${store.version} ${window.all.firstRun} ${window.all.lastRun ?? ''} ${axis.chosen ?? ''}`;
-    if (tables === null || seen !== now) {
-      seen = now;
+    const { firstRun, lastRun } = window.all;
+    if (seen.isNew(store.version, firstRun, lastRun, axis.chosen) || tables === null) {
       tables = readTables(store, window);
     }
     return tables;

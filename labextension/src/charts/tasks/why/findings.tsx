@@ -1,5 +1,6 @@
 /** Findings as cards below the lanes, and the critical path: each lights up its evidence there. */
 import { formatCount, formatDuration, printable } from '../../../lib/format';
+import { Seen } from '../../../lib/seen';
 import type { Span } from '../../../lib/span';
 import { trans } from '../../../lib/translate';
 import type { RunWindow, TaskStore } from '../../../store';
@@ -45,8 +46,8 @@ export class Findings {
   #isUnfolded = false;
   #window: RunWindow = { firstRun: 0, lastRun: null };
   #evidence: Evidence | null = null;
-  #evidenceOf = '';
-  #asked = '';
+  readonly #found = new Seen();
+  #asked: Span | null = null;
   #why: ComponentChildren = null;
 
   constructor(private readonly host: FindingsHost, private readonly ask: Keeper['explain'], signal: AbortSignal) {
@@ -86,9 +87,7 @@ export class Findings {
       this.version += 1;
     }
     this.#window = { firstRun: window.firstRun, lastRun: window.lastRun };
-    const of = this.#lit === null ? '' : `${this.version} ${this.host.store.version}`;
-    if (of !== this.#evidenceOf) {
-      this.#evidenceOf = of;
+    if (this.#found.isNew(...(this.#lit === null ? [] : [this.version, this.host.store.version]))) {
       this.#evidence = this.#find();
     }
   }
@@ -197,19 +196,18 @@ export class Findings {
 
   /** What the kernel said of a span, if it is the one that was asked about last. */
   why(span: Span): ComponentChildren {
-    return <div role="status">{this.#asked === spanId(span) && this.#why}</div>;
+    return <div role="status">{isSame(this.#asked, span) && this.#why}</div>;
   }
 
   async #explain(span: Span): Promise<void> {
-    const id = spanId(span);
     const say = (why: ComponentChildren): void => {
       this.#why = why;
       this.#changed();
     };
-    this.#asked = id;
+    this.#asked = span;
     say(trans.__('asking the kernel…'));
     const why = await this.ask(this.#window, span).then(inWords, (error: unknown) => printable(error instanceof Error ? error.message : String(error), MAX_TEXT));
-    if (this.#asked === id) {
+    if (this.#asked === span) {
       say(why);
     }
   }
@@ -243,7 +241,7 @@ export class Findings {
   }
 }
 
-const spanId = ({ startS, stopS }: Span): string => `${startS} ${stopS}`;
+const isSame = (one: Span | null, other: Span): boolean => one?.startS === other.startS && one.stopS === other.stopS;
 
 function inWords(explained: Explained): ComponentChildren {
   if (explained.kind !== 'explained') {
@@ -337,10 +335,10 @@ export class Explainer {
   /** Null while nothing is known of what is shown. */
   explanation: Explanation | null = null;
   path: KnownPath;
-  #seen = '';
+  readonly #seen = new Seen();
+  readonly #found = new Seen();
   /** The computes that are shown, if they have ended. */
   #shown: RunWindow | null = null;
-  #id = '';
   #isAsked = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -354,26 +352,22 @@ export class Explainer {
     const isOther = this.#find(window);
     if (this.#shown !== null && !this.#isAsked && this.host.isSeen()) {
       this.#isAsked = true;
-      void this.#ask(this.#shown, this.#id);
+      void this.#ask(this.#shown);
     }
     return isOther;
   }
 
   #find(window: RunWindow): boolean {
     const { store } = this.host;
-    const seen = `${store.epoch} ${store.version} ${window.firstRun} ${window.lastRun ?? ''}`;
-    if (this.#seen === seen) {
+    if (!this.#seen.isNew(store.epoch, store.version, window.firstRun, window.lastRun)) {
       return false;
     }
-    this.#seen = seen;
     const runs = store.tables.runsIn(window);
     const [first, last] = [runs[0], runs.at(-1)];
     const isOver = first !== undefined && last !== undefined && runs.every(run => run.status !== 'running');
-    const id = isOver ? `${store.epoch} ${first.run} ${last.run} ${runs.length}` : '';
-    if (this.#id === id) {
+    if (!this.#found.isNew(...(isOver ? [store.epoch, first.run, last.run, runs.length] : []))) {
       return false;
     }
-    this.#id = id;
     this.#shown = isOver ? { firstRun: first.run, lastRun: last.run } : null;
     this.#isAsked = false;
     this.explanation = null;
@@ -382,9 +376,9 @@ export class Explainer {
     return true;
   }
 
-  async #ask(window: RunWindow, id: string): Promise<void> {
+  async #ask(window: RunWindow): Promise<void> {
     const heard = await this.host.ask(window).catch((error: unknown): Explained => ({ kind: 'none', reason: error instanceof Error ? error.message : String(error) }));
-    if (this.#id !== id || this.signal.aborted) {
+    if (this.#shown !== window || this.signal.aborted) {
       return;
     }
     if (heard.kind === 'explained') {
