@@ -20,16 +20,17 @@ from bokeh.plotting import figure
 from bokeh.resources import Resources
 from numpy.typing import NDArray
 
-from taskscope.analysis.display.colours import (
+from taskscope.analysis.display.pictures import (
     DARK,
     FAILED_COLOUR,
     LIGHT,
     N_COLOURS,
     PALETTE,
+    Coverage,
+    measure_coverage,
     prefix_colours,
     rgb,
 )
-from taskscope.analysis.display.coverage import Coverage, measure_coverage
 from taskscope.analysis.quantities import printable
 from taskscope.errors import OptionError, unknown_name
 from taskscope.model.recording import RecordedData

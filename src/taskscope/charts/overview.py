@@ -11,7 +11,7 @@ from bokeh.plotting import figure
 from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import Held, cache_metrics
-from taskscope.analysis.display.colours import LIGHT, prefix_colours
+from taskscope.analysis.display.pictures import LIGHT, prefix_colours
 from taskscope.analysis.memory import memory_peak
 from taskscope.analysis.quantities import format_bytes
 from taskscope.charts.canvas import PaletteOption, Scheme, add_note, darken, stacked

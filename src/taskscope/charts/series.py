@@ -11,7 +11,7 @@ from bokeh.plotting import figure
 from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import Held
-from taskscope.analysis.display.colours import LIGHT
+from taskscope.analysis.display.pictures import LIGHT
 from taskscope.analysis.quantities import format_count
 from taskscope.charts.canvas import (
     PaletteOption,

@@ -9,7 +9,7 @@ from bokeh.models import ColumnDataSource, FixedTicker, Range1d
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
-from taskscope.analysis.display.colours import FAILED_COLOUR, lane_names, prefix_colours
+from taskscope.analysis.display.pictures import FAILED_COLOUR, lane_names, prefix_colours
 from taskscope.analysis.quantities import format_count
 from taskscope.charts.canvas import (
     PaletteOption,

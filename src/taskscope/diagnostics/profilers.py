@@ -17,7 +17,7 @@ import numpy as np
 from dask.diagnostics.profile import CacheData, ResourceData, TaskData
 
 from taskscope.analysis.cache_usage import Held
-from taskscope.analysis.display.colours import prefix_colours
+from taskscope.analysis.display.pictures import prefix_colours
 from taskscope.diagnostics.visualize import visualize
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.model.errortext import describe

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskscope.analysis.display.colours import prefix_colours
+from taskscope.analysis.display.pictures import prefix_colours
 from taskscope.errors import OptionError
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.sources.cell import in_kernel

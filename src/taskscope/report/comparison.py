@@ -5,8 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from taskscope.analysis.compare import ComparedData, compared
-from taskscope.analysis.display.colours import DARK, LIGHT, N_COLOURS, prefix_colours
-from taskscope.analysis.display.coverage import extent_s
+from taskscope.analysis.display.pictures import DARK, LIGHT, N_COLOURS, extent_s, prefix_colours
 from taskscope.analysis.quantities import format_count, printable
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals

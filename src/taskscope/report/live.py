@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from taskscope.analysis.display.colours import DARK, LIGHT, PALETTE, colours_of
+from taskscope.analysis.display.pictures import DARK, LIGHT, PALETTE, colours_of
 from taskscope.analysis.progress import Progress
 from taskscope.analysis.quantities import format_duration, format_left, format_percent, printable
 from taskscope.analysis.summary import state_word

@@ -11,15 +11,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from taskscope.analysis.display.colours import (
+from taskscope.analysis.display.pictures import (
     DARK,
+    ENDED_BADLY,
     FAILED_COLOUR,
     LIGHT,
     PALETTE,
+    Coverage,
     lane_names,
+    measure_coverage,
     prefix_colours,
 )
-from taskscope.analysis.display.coverage import ENDED_BADLY, Coverage, measure_coverage
 from taskscope.analysis.quantities import format_duration, printable
 from taskscope.analysis.totals import PrefixTotal
 from taskscope.model.recording import RecordedData

@@ -14,9 +14,8 @@ from taskscope.report.embed import (
     links_note,
     report_script,
 )
-from taskscope.report.page import chart_page
+from taskscope.report.page import chart_page, computes_html, facts_html, prefix_table_html, remarks_html
 from taskscope.report.picture import img_html, picture_svg
-from taskscope.report.table import computes_html, facts_html, prefix_table_html, remarks_html
 
 MAX_EMBEDDED_TASKS = 20_000
 """Tasks put into a notebook for the interactive chart, about 35 bytes each."""

@@ -8,7 +8,7 @@ from html import unescape
 from taskscope.analysis.display.page_tables import MAX_WORKER_SAMPLES, recorded_frames
 from taskscope.analysis.summary import Summary
 from taskscope.model.tables.workers import Metric
-from taskscope.report.table import remarks_html
+from taskscope.report.page import remarks_html
 from tests.support.clusters.recordings import cluster_recording
 from tests.support.wire_decoder import PageReader
 

@@ -11,7 +11,7 @@ from bokeh.models.annotations import Legend, Span, Title
 from bokeh.plotting import figure
 
 import taskscope
-from taskscope.analysis.display.colours import PALETTE
+from taskscope.analysis.display.pictures import PALETTE
 from taskscope.charts import html_document
 from taskscope.errors import OptionError
 from taskscope.recording import Recording

@@ -9,7 +9,7 @@ import pytest
 from bokeh.models import HoverTool
 from bokeh.models.annotations import Legend, Title
 
-from taskscope.analysis.display.coverage import measure_coverage
+from taskscope.analysis.display.pictures import measure_coverage
 from taskscope.charts import MAX_GLYPHS, Scheme, plot_tasks
 from taskscope.errors import OptionError
 from taskscope.recording import Recording

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope.analysis.display.colours import PALETTE
+from taskscope.analysis.display.pictures import PALETTE
 from taskscope.report.picture import LANE_PX, picture_svg
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 
-from taskscope.analysis.display.colours import PALETTE
+from taskscope.analysis.display.pictures import PALETTE
 from taskscope.analysis.progress import Progress
 from taskscope.model.tables.records import Estimate, Group, PrefixProgress, RunningTask
 from taskscope.model.tables.workers import Scheduled

@@ -263,7 +263,7 @@ class Answers:
 
     def profile(self, page: Page, first_run: int, last_run: int | None) -> Mapping[str, object]:
         """Return the samples of computes as a flame graph draws them; stacks are sampled during the lease."""
-        from taskscope.report.table import packed_profile
+        from taskscope.report.page import packed_profile
 
         if not page.at_end:
             self._session.hold(page, Options(stacks=True))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from taskscope.analysis.display.colours import DARK, FAILED_COLOUR, LIGHT, PALETTE
+from taskscope.analysis.display.pictures import DARK, FAILED_COLOUR, LIGHT, PALETTE
 from tests.support.shared_cases import shared_cases
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope.analysis.display.coverage import ENDED_BADLY, column_overlap, measure_coverage
+from taskscope.analysis.display.pictures import ENDED_BADLY, column_overlap, measure_coverage
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
 from tests.support.shared_cases import shared_cases

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from taskscope.analysis.display.colours import lane_names
+from taskscope.analysis.display.pictures import lane_names
 from taskscope.model.tables.records import Lane
 from tests.support.shared_cases import shared_cases
 

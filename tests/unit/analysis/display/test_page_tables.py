@@ -4,8 +4,8 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.analysis.display.colours import N_COLOURS, prefix_colours
 from taskscope.analysis.display.page_tables import recorded_frames
+from taskscope.analysis.display.pictures import N_COLOURS, prefix_colours
 from tests.support.wire_decoder import PageReader
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import dask
 
 import taskscope
-from taskscope.analysis.display.colours import N_COLOURS, prefix_colours
+from taskscope.analysis.display.pictures import N_COLOURS, prefix_colours
 from taskscope.analysis.totals import prefix_progress
 from taskscope.session import current
 
