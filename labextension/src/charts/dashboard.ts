@@ -1,6 +1,6 @@
 /** Progress and the tracks of the same computes: one time axis, one cursor, one selection, one set of colours. */
 import { trans } from '../lib/translate';
-import type { RunWindow, TaskStore } from '../store';
+import type { RunRange, TaskStore } from '../store';
 import type { ProgressChart, ProgressOptions } from './progress/view';
 import { mount as mountProgress } from './progress/view';
 import type { Findings, MakeFindings } from './tasks/why/findings';
@@ -29,8 +29,8 @@ export interface Dashboard {
   setCompact(compact: boolean): void;
   /** Show the bar, the lanes of tasks and one line of CPU and memory, or all. */
   setBrief(brief: boolean): void;
-  /** Show the computes of another window. */
-  setWindow(window: RunWindow): void;
+  /** Show other computes. */
+  setRunRange(runRange: RunRange): void;
 }
 
 /** Put the charts of some computes into `el`, until `signal` aborts. */
@@ -79,11 +79,11 @@ export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptio
     timeline.setBrief(value);
     progress.refresh();
   };
-  const setWindow = (window: RunWindow): void => {
-    progress.setWindow(window);
-    timeline.setWindow(window);
+  const setRunRange = (runRange: RunRange): void => {
+    progress.setRunRange(runRange);
+    timeline.setRunRange(runRange);
   };
-  return { el: root, progress, timeline, setCompact, setBrief, setWindow };
+  return { el: root, progress, timeline, setCompact, setBrief, setRunRange };
 }
 
 const DASHBOARD_CSS = `

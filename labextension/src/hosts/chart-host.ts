@@ -28,7 +28,7 @@ export interface Charts {
 
 /** What a kernel has of a recorder, used until `signal` aborts; the kernel stops, saves and explains computes. */
 export function liveCharts(feed: Feed, recorder: string, signal: AbortSignal): Charts {
-  const { value: store, release } = feed.lease(recorder);
+  const { value: store, release } = feed.use(recorder);
   signal.addEventListener('abort', release, { once: true });
   const { keeper } = feed;
   const stop = stopWith((run, way) => feed.stop(run, way));

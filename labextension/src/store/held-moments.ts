@@ -1,8 +1,8 @@
 /** The moments at which what was held of some computes changed, kept while rows come, so that a picture needs no walk through all of them. */
 import { columnTable, roomFor } from './columns';
 import type { HeldStore, Measure } from './series';
-import type { RunWindow } from './tables';
-import { inWindow } from './tables';
+import type { RunRange } from './tables';
+import { inRunRange } from './tables';
 
 /** The moment of the most is known of so many at a time. */
 const BLOCK = 64;
@@ -44,21 +44,21 @@ export class HeldMoments extends MomentTable {
   #groups = new Float64Array(0);
   #groupsRow = 0;
 
-  private readonly window: RunWindow;
+  private readonly runRange: RunRange;
 
-  constructor(private readonly held: HeldStore, { firstRun, lastRun }: RunWindow, readonly measure: Measure) {
+  constructor(private readonly held: HeldStore, { firstRun, lastRun }: RunRange, readonly measure: Measure) {
     super();
-    this.window = { firstRun, lastRun };
+    this.runRange = { firstRun, lastRun };
     this.update();
   }
 
-  isOf(held: HeldStore, { firstRun, lastRun }: RunWindow, measure: Measure): boolean {
-    return this.held === held && this.window.firstRun === firstRun && this.window.lastRun === lastRun && this.measure === measure;
+  isOf(held: HeldStore, { firstRun, lastRun }: RunRange, measure: Measure): boolean {
+    return this.held === held && this.runRange.firstRun === firstRun && this.runRange.lastRun === lastRun && this.measure === measure;
   }
 
   /** Read the rows that have come; all of them only if they are in another order, or the oldest are gone. */
   update(): void {
-    const { held, window } = this;
+    const { held, runRange } = this;
     if (held.rearranged !== this.#rearranged) {
       this.#restart();
     }
@@ -72,7 +72,7 @@ export class HeldMoments extends MomentTable {
     const block = Math.floor(Math.max(this.n - 1, 0) / BLOCK);
     for (let i = this.nRows; i < held.n; i += 1) {
       this.change[i] = 0;
-      if (!inWindow(run[i] as number, window)) {
+      if (!inRunRange(run[i] as number, runRange)) {
         continue;
       }
       const [slot, group, amount, unknown, keys] = [slots[i] as number, groups[i] as number, amounts[i] as number, unknowns?.[i] ?? 0, nKeys[i] as number];
@@ -183,11 +183,11 @@ export class HeldMoments extends MomentTable {
 export class LatestMoments {
   #moments: HeldMoments | null = null;
 
-  of(held: HeldStore, window: RunWindow, measure: Measure): HeldMoments {
-    if (this.#moments?.isOf(held, window, measure) === true) {
+  of(held: HeldStore, runRange: RunRange, measure: Measure): HeldMoments {
+    if (this.#moments?.isOf(held, runRange, measure) === true) {
       this.#moments.update();
     } else {
-      this.#moments = new HeldMoments(held, window, measure);
+      this.#moments = new HeldMoments(held, runRange, measure);
     }
     return this.#moments;
   }

@@ -3,18 +3,18 @@ import type { Estimate, Group, Lane, PageTables, PrefixProgress, Remark, Run, Ru
 import { tableRows } from '../wire';
 
 /** The computes a view shows, both ends included; `lastRun` null: and all that come. */
-export interface RunWindow {
+export interface RunRange {
   readonly firstRun: number;
   readonly lastRun: number | null;
 }
 
-export const ALL_RUNS: RunWindow = { firstRun: 0, lastRun: null };
+export const ALL_RUNS: RunRange = { firstRun: 0, lastRun: null };
 
 const MAX_REMARKS = 1000;
 /** As many as the kernel keeps. */
 const MAX_RUNS = 10_000;
 
-export function inWindow(run: number, { firstRun, lastRun }: RunWindow): boolean {
+export function inRunRange(run: number, { firstRun, lastRun }: RunRange): boolean {
   return run >= firstRun && (lastRun === null || run <= lastRun);
 }
 
@@ -111,14 +111,14 @@ export class Tables {
     return this.#prefixOfGroup[group];
   }
 
-  runsIn(window: RunWindow): Run[] {
-    return [...this.runs.values()].filter(run => inWindow(run.run, window)).sort((a, b) => a.run - b.run);
+  runsIn(runRange: RunRange): Run[] {
+    return [...this.runs.values()].filter(run => inRunRange(run.run, runRange)).sort((a, b) => a.run - b.run);
   }
 
   /** How far each prefix of each compute is, by compute and then in the order in which they began to run; others come last. */
-  progressIn(window: RunWindow): PrefixProgress[] {
+  progressIn(runRange: RunRange): PrefixProgress[] {
     return [...this.#progress.entries()]
-      .filter(([run]) => inWindow(run, window))
+      .filter(([run]) => inRunRange(run, runRange))
       .sort(([a], [b]) => a - b)
       .flatMap(([run, rows]) => this.#byBegin(run, [...rows.values()]));
   }

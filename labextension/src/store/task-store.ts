@@ -5,7 +5,7 @@ import type { Batch, LinksAnswer, Numbers, TableRow } from '../wire';
 import { tableRows } from '../wire';
 import type { ClusterStore } from './cluster/cluster-store';
 import { HeldStore, ResourceStore } from './series';
-import type { RunWindow } from './tables';
+import type { RunRange } from './tables';
 import { Tables } from './tables';
 import type { FailureKind } from './tasks/failures';
 import type { LaneTasks } from './tasks/lane-tasks';
@@ -197,8 +197,8 @@ export class TaskStore {
   }
 
   /** Which tasks of these computes but some did not finish and why, by first appearance. */
-  failures(window: RunWindow, except?: ReadonlySet<number>): FailureKind[] {
-    return this.#tasks.failures(window, except);
+  failures(runRange: RunRange, except?: ReadonlySet<number>): FailureKind[] {
+    return this.#tasks.failures(runRange, except);
   }
 
   #gap(fresh: boolean, reason: string): Appended {

@@ -30,10 +30,10 @@ describe('samples', () => {
 });
 
 /** Every moment as [time, total, unknown, groups]. */
-function moments(rows: readonly HeldRow[], measure: Measure, window = ALL_RUNS): unknown[] {
+function moments(rows: readonly HeldRow[], measure: Measure, runRange = ALL_RUNS): unknown[] {
   const store = new HeldStore();
   store.take(heldColumns(rows));
-  const found = new HeldMoments(store, window, measure);
+  const found = new HeldMoments(store, runRange, measure);
   return Array.from({ length: found.n }, (_, m) => [found.timeS[m], found.total[m], found.unknown[m], [...found.groupsAt(m)]]);
 }
 
@@ -54,7 +54,7 @@ describe('what was held', () => {
     expect(moments(ROWS, 'count').map(m => (m as number[])[1])).toEqual([1, 3, 1]);
   });
 
-  it('is read on while it is of the same, and anew of another window, measure or store', () => {
+  it('is read on while it is of the same, and anew of another runRange, measure or store', () => {
     const [store, latest] = [new HeldStore(), new LatestMoments()];
     store.take(heldColumns(ROWS.slice(0, 2)));
     const first = latest.of(store, ALL_RUNS, 'bytes');
@@ -64,7 +64,7 @@ describe('what was held', () => {
     const again = latest.of(store, { ...ALL_RUNS }, 'bytes');
     expect([again === first, again.restarts, before, [...again.total.subarray(0, again.n)]]).toEqual([true, 1, [10, 15], [10, 22, 7]]);
     const others = [[store, { firstRun: 1, lastRun: 1 }, 'bytes'], [store, ALL_RUNS, 'count'], [new HeldStore(), ALL_RUNS, 'count']] as const;
-    expect(others.map(([held, window, measure]) => latest.of(held, window, measure)).map(({ total, n }) => [...total.subarray(0, n)])).toEqual([[], [1, 3, 1], []]);
+    expect(others.map(([held, runRange, measure]) => latest.of(held, runRange, measure)).map(({ total, n }) => [...total.subarray(0, n)])).toEqual([[], [1, 3, 1], []]);
   });
 
   it('of computes at the same time is their sum, in order of time whatever order they came in', () => {

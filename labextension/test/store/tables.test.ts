@@ -9,7 +9,7 @@ import { batchOf } from './rows';
 
 describe('tables', () => {
 
-  it('computes of a window come by their number, whatever came first', () => {
+  it('computes of a runRange come by their number, whatever came first', () => {
     const tables = new Tables();
     tables.merge(batchOf([], { runs: [3, 1, 0, 2].map(run => smallRun({ run })) }).tables);
     expect(tables.runsIn({ firstRun: 1, lastRun: 2 }).map(run => run.run)).toEqual([1, 2]);

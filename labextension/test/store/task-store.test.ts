@@ -125,7 +125,7 @@ describe('tables', () => {
     expect([starts(store), [...store.tables.runs.keys()], store.epoch]).toEqual([{ 0: [7] }, [0], 'r-2']);
   });
 
-  it('progress of the computes in a window, newest numbers in the first order', () => {
+  it('progress of the computes in a runRange, newest numbers in the first order', () => {
     const store = new TaskStore();
     const [a0, b0, a2] = [smallProgress({ prefix: 'b' }), smallProgress({ prefix: 'a' }), smallProgress({ run: 2 })];
     store.append(batchOf([], { progress: [a2, a0, b0] }));

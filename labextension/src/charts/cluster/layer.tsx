@@ -6,7 +6,7 @@ import type { Span } from '../../lib/span';
 import { timeAt, widthS } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import { trans } from '../../lib/translate';
-import type { ActivityDetail, ActivitySum, ClusterStore, RunRange, RunWindow, Tables, TaskStore } from '../../store';
+import type { ActivityDetail, ActivitySum, ClusterStore, RunLimits, RunRange, Tables, TaskStore } from '../../store';
 import { LaneTasks } from '../../store';
 import type { ActivityKind } from '../../wire';
 import { ACTIVITIES } from '../../wire';
@@ -47,10 +47,10 @@ export class ActivityLayer implements LaneLayer {
   }
 
   shown(): readonly unknown[] {
-    const { window, store } = this.context;
-    const of = [this.cluster.activities, this.cluster.activities.version, window.firstRun, window.lastRun];
+    const { runRange, store } = this.context;
+    const of = [this.cluster.activities, this.cluster.activities.version, runRange.firstRun, runRange.lastRun];
     if (this.#seen.isNew(...of)) {
-      this.#sums = this.cluster.activities.sums(window);
+      this.#sums = this.cluster.activities.sums(runRange);
     }
     return [...of, store.tables.remarks, this.#hidden.join()];
   }
@@ -72,10 +72,10 @@ export class ActivityLayer implements LaneLayer {
   }
 
   waitsFor(nowS: number): string | null {
-    return building(this.context.store, this.context.window, nowS);
+    return building(this.context.store, this.context.runRange, nowS);
   }
 
-  linesIn(span: Span, runs: RunRange): readonly string[] {
+  linesIn(span: Span, runs: RunLimits): readonly string[] {
     return rangeLines(this.cluster, runs, span);
   }
 
@@ -188,9 +188,9 @@ function sourceText({ source }: ActivityDetail, name: string | null): string {
 }
 
 /** What a compute waits for of which no task is known yet; null: for its first task, as far as one can tell. */
-export function building(store: TaskStore, window: RunWindow, nowS: number): string | null {
+export function building(store: TaskStore, runRange: RunRange, nowS: number): string | null {
   // Only a client sends one.
-  const run = store.tables.runsIn(window).findLast(one => one.status === 'running' && one.sendS !== null);
+  const run = store.tables.runsIn(runRange).findLast(one => one.status === 'running' && one.sendS !== null);
   if (run === undefined || store.tables.progressIn({ firstRun: run.run, lastRun: run.run }).length > 0) {
     return null;
   }
@@ -198,7 +198,7 @@ export function building(store: TaskStore, window: RunWindow, nowS: number): str
 }
 
 /** Sums by kind, cut at both ends of the range; bytes are all of those that moved some of them then. */
-export function activitiesIn({ activities }: ClusterStore, runs: RunRange, span: Span): ActivitySum[] {
+export function activitiesIn({ activities }: ClusterStore, runs: RunLimits, span: Span): ActivitySum[] {
   const sums = ACTIVITIES.map(kind => ({ kind, n: 0, seconds: 0, nbytes: 0 }));
   for (const id of activities.laneIds) {
     const lane = activities.lane(id);
@@ -228,7 +228,7 @@ export function residentIn({ workers }: ClusterStore, { startS, stopS }: Span): 
   return bytes < 0 ? null : bytes;
 }
 
-export function rangeLines(cluster: ClusterStore, runs: RunRange, span: Span): string[] {
+export function rangeLines(cluster: ClusterStore, runs: RunLimits, span: Span): string[] {
   const sums = activitiesIn(cluster, runs, span);
   const resident = residentIn(cluster, span);
   const { missing } = cluster.activities;

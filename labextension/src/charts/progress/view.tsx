@@ -1,10 +1,10 @@
 /** The progress chart in a page: draws when the store changes, and lets time pass in between. */
 import { Seen } from '../../lib/seen';
 import { trans } from '../../lib/translate';
-import type { RunWindow, TaskStore } from '../../store';
+import type { RunRange, TaskStore } from '../../store';
 import type { Run } from '../../wire';
 import type { Shows } from '../timeline/time';
-import { ShownWindow, TimeAxis, headline } from '../timeline/time';
+import { ShownRuns, TimeAxis, headline } from '../timeline/time';
 import { element, keepKeys } from '../ui/dom';
 import { Exporter, Notice } from '../ui/export';
 import { FrameLoop } from '../ui/frame-loop';
@@ -55,8 +55,8 @@ export interface ProgressChart {
   readonly el: HTMLElement;
   /** What the chart shows at this moment. */
   layout(): ProgressLayout;
-  /** Show the computes of another window. */
-  setWindow(window: RunWindow): void;
+  /** Show other computes. */
+  setRunRange(runRange: RunRange): void;
   /** There is another answer to show. */
   refresh(): void;
 }
@@ -84,7 +84,7 @@ interface Moment {
 class ProgressView implements ProgressChart {
   readonly el = element('section', { class: 'tsk-chart tsk-progress', role: 'group' });
   readonly #axis: TimeAxis;
-  readonly #window: ShownWindow;
+  readonly #runRange: ShownRuns;
   readonly #notice: Notice;
   readonly #announcer: Announcer;
   readonly #stopper: Stopper | null;
@@ -107,8 +107,8 @@ class ProgressView implements ProgressChart {
     const changed = (): void => { this.#render(); };
     this.#signal = signal;
     this.#axis = options.axis ?? new TimeAxis(false);
-    this.#window = new ShownWindow(store, { firstRun, lastRun }, this.#axis, shows);
-    this.#read = reader(store, this.#window, this.#axis);
+    this.#runRange = new ShownRuns(store, { firstRun, lastRun }, this.#axis, shows);
+    this.#read = reader(store, this.#runRange, this.#axis);
     this.#choose = shows === 'now' ? run => { this.#axis.choose(run); } : null;
     this.#joined = joined;
     this.#reveal = reveal;
@@ -145,8 +145,8 @@ class ProgressView implements ProgressChart {
     return layoutProgress({ ...this.#read(), ...executing, nowS: clock.nowS() });
   }
 
-  setWindow(window: RunWindow): void {
-    this.#window.whole = window;
+  setRunRange(runRange: RunRange): void {
+    this.#runRange.whole = runRange;
     this.#soon();
   }
 
@@ -245,16 +245,16 @@ class ProgressView implements ProgressChart {
     const paused = this.#axis.pausedAtS !== null;
     const live = this.#wasLive;
     const pause = {
-      text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), act: () => { this.#window.togglePause(); },
+      text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), act: () => { this.#runRange.togglePause(); },
       pressed: paused, hidden: !live && !paused
     };
     const clear = {
-      text: cleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), act: () => { this.#window.toggleClear(); },
+      text: cleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), act: () => { this.#runRange.toggleClear(); },
       hidden: !live && !cleared
     };
     const items = [
       { text: trans.__('Copy as a table'), act: () => { this.#exporter.copy(progressTables(this.#moment?.layout ?? this.layout())); } },
-      ...(this.#keeping?.files(this.#exporter, () => this.#window) ?? []),
+      ...(this.#keeping?.files(this.#exporter, () => this.#runRange) ?? []),
       ...(this.#keeping === null ? [] : [this.#keeping.comparison(this.#exporter, () => this.#ownRuns())]),
       ...(this.#joined ? [] : [clear])
     ];
@@ -262,7 +262,7 @@ class ProgressView implements ProgressChart {
     return <Toolbar label={trans.__('View')} buttons={this.#joined ? [] : [pause]} menu={menu} hidden={this.#moment?.layout.state === 'waiting' && !cleared} />;
   }
 
-  #ownRuns(): RunWindow | null {
+  #ownRuns(): RunRange | null {
     const shown = this.#read().runs.map(({ run }) => run);
     return shown.length === 0 ? null : { firstRun: Math.min(...shown), lastRun: Math.max(...shown) };
   }
@@ -297,29 +297,29 @@ function meta(words: ProgressWords, isToldByWorkers: boolean): ComponentChildren
 type Tables = Omit<ProgressInput, 'nowS' | 'runs'> & { readonly runs: readonly Run[]; readonly all: readonly Run[] };
 
 /** The tables change with messages only; time passes more often than that. */
-function reader(store: TaskStore, window: ShownWindow, axis: TimeAxis): () => Tables {
+function reader(store: TaskStore, runRange: ShownRuns, axis: TimeAxis): () => Tables {
   const seen = new Seen();
   let tables: Tables | null = null;
   return () => {
-    const { firstRun, lastRun } = window.all;
+    const { firstRun, lastRun } = runRange.all;
     if (seen.isNew(store.version, firstRun, lastRun, axis.chosen) || tables === null) {
-      tables = readTables(store, window);
+      tables = readTables(store, runRange);
     }
     return tables;
   };
 }
 
 /** What runs now is the headline, whatever time a person looks at; that alone, and not all that ran meanwhile. */
-function readTables(store: TaskStore, window: ShownWindow): Tables {
+function readTables(store: TaskStore, runRange: ShownRuns): Tables {
   const { tables } = store;
-  window.refresh({ kind: 'fit' });
-  const { all: of, isOfNow } = window;
+  runRange.refresh({ kind: 'fit' });
+  const { all: of, isOfNow } = runRange;
   const all = tables.runsIn(of);
-  const wanted = isOfNow ? of : window;
-  const inWindow = tables.runsIn(wanted);
-  const runs = isOfNow ? headline(inWindow) : inWindow;
+  const wanted = isOfNow ? of : runRange;
+  const within = tables.runsIn(wanted);
+  const runs = isOfNow ? headline(within) : within;
   const shown = new Set(runs.map(({ run }) => run));
-  const except = new Set(inWindow.flatMap(({ run }) => (shown.has(run) ? [] : [run])));
+  const except = new Set(within.flatMap(({ run }) => (shown.has(run) ? [] : [run])));
   return {
     rows: tables.progressIn(wanted).filter(({ run }) => shown.has(run)),
     runs,

@@ -1,6 +1,6 @@
 /** Which task is under the pointer; binary searches only. */
 import { timeAt, widthS } from '../../lib/span';
-import type { LaneTasks, RunRange, TaskDetail, TaskRef, TaskStore } from '../../store';
+import type { LaneTasks, RunLimits, TaskDetail, TaskRef, TaskStore } from '../../store';
 import { Coverage } from '../../store';
 import type { CanvasPoint } from '../ui/dom';
 import type { WorkerRow } from './rows';
@@ -106,7 +106,7 @@ const MAX_BACK = 1000;
 /**
  * The place of the innermost task at `timeS`, else of the nearest one within `toleranceS`, else null.
  */
-export function hitTask(lane: LaneTasks, timeS: number, toleranceS: number, runs: RunRange, filter: PrefixFilter): number | null {
+export function hitTask(lane: LaneTasks, timeS: number, toleranceS: number, runs: RunLimits, filter: PrefixFilter): number | null {
   const after = lane.firstStartingAfter(timeS);
   let nearest: number | null = null;
   let distanceS = toleranceS;
@@ -133,7 +133,7 @@ export function hitTask(lane: LaneTasks, timeS: number, toleranceS: number, runs
 }
 
 /** How many tasks that are shown touch a span of time. */
-export function countTouching(lane: LaneTasks, startS: number, stopS: number, runs: RunRange, filter: PrefixFilter): number {
+export function countTouching(lane: LaneTasks, startS: number, stopS: number, runs: RunLimits, filter: PrefixFilter): number {
   const first = lane.firstReaching(startS);
   const last = lane.firstStarting(stopS);
   if (runs === null && filter.hidden === null) {

@@ -5,7 +5,7 @@ import { Seen } from '../../lib/seen';
 import type { Span } from '../../lib/span';
 import { clamp, widthS } from '../../lib/span';
 import { trans } from '../../lib/translate';
-import type { HeldMoments, RunRange, RunWindow, TaskStore } from '../../store';
+import type { HeldMoments, RunLimits, RunRange, TaskStore } from '../../store';
 import { LatestMoments } from '../../store';
 import type { KnownPath } from '../../wire';
 import { isOnCluster } from '../../wire';
@@ -39,12 +39,12 @@ export class SelectedRange {
 
   update(scene: Scene): void {
     const path = this.findings()?.path ?? this.given ?? this.#nobody;
-    const { axis: { range }, store, window } = this.context;
-    if (!this.#seen.isNew(...(range === null ? [] : [range.startS, range.stopS, store.version, window.id, scene.paused, path]))) {
+    const { axis: { range }, store, runRange } = this.context;
+    if (!this.#seen.isNew(...(range === null ? [] : [range.startS, range.stopS, store.version, runRange.id, scene.paused, path]))) {
       return;
     }
     this.#zeroS = scene.zeroS;
-    this.#numbers = range === null ? null : numbersOf(store, window, scene, range, { moments: this.#moments.of(store.held, window, 'bytes'), path });
+    this.#numbers = range === null ? null : numbersOf(store, runRange, scene, range, { moments: this.#moments.of(store.held, runRange, 'bytes'), path });
     const others = this.#numbers === null ? [] : (this.layer?.linesIn(this.#numbers.span, scene.runs) ?? []);
     const isGrowing = range !== null && scene.growing && range.stopS > scene.nowS;
     this.text = range === null ? null : rangeText(this.#numbers, others, { zeroS: scene.zeroS, isGrowing });
@@ -228,7 +228,7 @@ export interface Known {
 }
 
 /** Work out the numbers of a range; null where nothing was computed. */
-export function numbersOf(store: TaskStore, window: RunWindow, scene: Scene, range: Span, { moments, path }: Known): RangeNumbers | null {
+export function numbersOf(store: TaskStore, runRange: RunRange, scene: Scene, range: Span, { moments, path }: Known): RangeNumbers | null {
   const { worked } = scene;
   const span = { startS: clamp(range.startS, worked.startS, worked.stopS), stopS: clamp(range.stopS, worked.startS, worked.stopS) };
   if (!(widthS(span) > 0)) {
@@ -249,7 +249,7 @@ export function numbersOf(store: TaskStore, window: RunWindow, scene: Scene, ran
     busyS,
     idleS: Math.max(scene.lanes.length * widthS(span) - busyS, 0),
     residentBytes: residentIn(store, span),
-    held: heldIn(store, window, moments, span),
+    held: heldIn(store, runRange, moments, span),
     path: 'path' in path ? sumsOf(path.path, span) : path
   };
 }
@@ -264,7 +264,7 @@ export function isIn(fromS: number, toS: number, { startS, stopS }: Span): boole
   return fromS < stopS && toS > startS;
 }
 
-export const isOf = (run: number, runs: RunRange): boolean => runs === null || (run >= runs[0] && run <= runs[1]);
+export const isOf = (run: number, runs: RunLimits): boolean => runs === null || (run >= runs[0] && run <= runs[1]);
 
 /** Add the tasks of a lane; returns for how long there was one. */
 function addLane(store: TaskStore, { open, runs, nowS }: Scene, id: number, span: Span, sums: Map<number, { n: number; seconds: number }>): number {
@@ -303,7 +303,7 @@ function residentIn({ resources }: TaskStore, span: Span): number | null {
 }
 
 /** The most bytes of results that were held at a time, what was held already when the range began included. */
-function heldIn({ held, tables }: TaskStore, window: RunWindow, moments: HeldMoments, { startS, stopS }: Span): MostBytes | null {
+function heldIn({ held, tables }: TaskStore, runRange: RunRange, moments: HeldMoments, { startS, stopS }: Span): MostBytes | null {
   // What was held at the last moment before the range is held when it begins.
   const from = Math.max(upperBound(moments.timeS, moments.n, startS) - 1, 0);
   const to = lowerBound(moments.timeS, moments.n, stopS);
@@ -311,5 +311,5 @@ function heldIn({ held, tables }: TaskStore, window: RunWindow, moments: HeldMom
     return null;
   }
   const isPartial = moments.unknown.subarray(from, to).some(unknown => unknown > 0);
-  return { bytes: moments.total[moments.mostIn(from, to)] as number, isAtLeast: isPartial || held.isUnknown || tables.runsIn(window).some(isOnCluster) };
+  return { bytes: moments.total[moments.mostIn(from, to)] as number, isAtLeast: isPartial || held.isUnknown || tables.runsIn(runRange).some(isOnCluster) };
 }

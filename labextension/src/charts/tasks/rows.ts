@@ -2,7 +2,7 @@
 import { printable } from '../../lib/format';
 import { Seen } from '../../lib/seen';
 import type { Span } from '../../lib/span';
-import type { RunRange, TaskStore } from '../../store';
+import type { RunLimits, TaskStore } from '../../store';
 
 export interface LaneLabel {
   readonly id: number;
@@ -121,7 +121,7 @@ export class LaneList {
   ) {}
 
   /** The lanes with a task of these computes in `bounds`, and those in `open`. */
-  refresh(bounds: Span, runs: RunRange, open: Iterable<number>): LaneView {
+  refresh(bounds: Span, runs: RunLimits, open: Iterable<number>): LaneView {
     if (this.#seen.isNew(this.store.version, this.folding.version, ...(runs ?? []))) {
       const lanes = this.#lanes(bounds, runs, open);
       this.#view = { lanes, rows: rowsOf(lanes, this.folding) };
@@ -129,7 +129,7 @@ export class LaneList {
     return this.#view;
   }
 
-  #lanes(bounds: Span, runs: RunRange, open: Iterable<number>): LaneLabel[] {
+  #lanes(bounds: Span, runs: RunLimits, open: Iterable<number>): LaneLabel[] {
     const ids = new Set(open);
     // A worker may have got data for a task that no row tells of.
     const { store } = this;

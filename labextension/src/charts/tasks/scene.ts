@@ -2,8 +2,8 @@
 import type { Span } from '../../lib/span';
 import { clamp, pxAt } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
-import type { LaneTasks, CoverageQuery, OpenTask, RunRange, RunWindow, PrefixFilter, TaskStore } from '../../store';
-import { ALL_RUNS, inWindow } from '../../store';
+import type { LaneTasks, CoverageQuery, OpenTask, RunLimits, RunRange, PrefixFilter, TaskStore } from '../../store';
+import { ALL_RUNS, inRunRange } from '../../store';
 import type { RunningTask } from '../../wire';
 import type { Room } from '../timeline/drawing';
 import { MAX_BRIEF_PX, MAX_TRACK_PX } from '../timeline/drawing';
@@ -93,28 +93,28 @@ export interface OpenBar extends OpenTask {
 }
 
 export interface Scene extends ShownTime, LaneView {
-  readonly runs: RunRange;
+  readonly runs: RunLimits;
   readonly open: ReadonlyMap<number, readonly OpenBar[]>;
 }
 
-/** The lanes of a window, given all there is. */
-export type FindLanes = (bounds: Span, runs: RunRange, open: Iterable<number>) => LaneView;
+/** The lanes of some computes, given all there is. */
+export type FindLanes = (bounds: Span, runs: RunLimits, open: Iterable<number>) => LaneView;
 
-export function sceneOf(store: TaskStore, window: RunWindow, time: ShownTime, findLanes: FindLanes): Scene {
-  const runs = rangeOf(window);
-  const open = openTasks(store, window);
+export function sceneOf(store: TaskStore, runRange: RunRange, time: ShownTime, findLanes: FindLanes): Scene {
+  const runs = limitsOf(runRange);
+  const open = openTasks(store, runRange);
   return { ...time, ...findLanes(time.bounds, runs, open.keys()), runs, open };
 }
 
-function rangeOf({ firstRun, lastRun }: RunWindow): RunRange {
+function limitsOf({ firstRun, lastRun }: RunRange): RunLimits {
   return firstRun === ALL_RUNS.firstRun && lastRun === null ? null : [firstRun, lastRun ?? Infinity];
 }
 
-function openTasks(store: TaskStore, window: RunWindow): Map<number, OpenBar[]> {
+function openTasks(store: TaskStore, runRange: RunRange): Map<number, OpenBar[]> {
   const open = new Map<number, OpenBar[]>();
   for (const task of store.tables.running) {
     const { run, lane, group, startS } = task;
-    if (lane === null || startS === null || !inWindow(run, window)) {
+    if (lane === null || startS === null || !inRunRange(run, runRange)) {
       continue;
     }
     const ofLane = open.get(lane) ?? [];
@@ -171,7 +171,7 @@ export function barPx({ layout, scene }: Pick<Painting, 'layout' | 'scene'>, sta
   return { leftPx: layout.plotLeftPx + at(startS), rightPx: layout.plotLeftPx + at(stopS) };
 }
 
-export function isShown(lane: LaneTasks, i: number, runs: RunRange, { hidden }: PrefixFilter): boolean {
+export function isShown(lane: LaneTasks, i: number, runs: RunLimits, { hidden }: PrefixFilter): boolean {
   const run = lane.run[i] ?? 0;
   return (runs === null || (run >= runs[0] && run <= runs[1])) && hidden?.[lane.prefix[i] ?? 0] !== 1;
 }
@@ -179,7 +179,7 @@ export function isShown(lane: LaneTasks, i: number, runs: RunRange, { hidden }: 
 /** What the tasks give a layer. */
 export interface LaneLayerContext {
   readonly store: TaskStore;
-  readonly window: RunWindow;
+  readonly runRange: RunRange;
   /** Paint soon. */
   request(): void;
 }
@@ -199,7 +199,7 @@ export interface LaneLayer {
   /** What is waited for while no task is known yet; null: for the first task, as far as one can tell. */
   waitsFor(nowS: number): string | null;
   /** What there is to say of a span of some computes, a line each. */
-  linesIn(span: Span, runs: RunRange): readonly string[];
+  linesIn(span: Span, runs: RunLimits): readonly string[];
 }
 
 /** Null: there is nothing that could be drawn. */

@@ -1,7 +1,7 @@
 /** The field to find tasks by key or prefix: next, previous, and how many there are. */
 import { formatCount } from '../../lib/format';
 import { trans } from '../../lib/translate';
-import type { RunRange, TaskRef, TaskStore } from '../../store';
+import type { RunLimits, TaskRef, TaskStore } from '../../store';
 import { LaneTasks } from '../../store';
 import type { RunningTask } from '../../wire';
 import { inSlices } from '../ui/frame-loop';
@@ -163,7 +163,7 @@ export class TaskSearch implements Matches {
   constructor(
     private readonly store: TaskStore,
     private readonly query: Query,
-    private readonly runs: RunRange,
+    private readonly runs: RunLimits,
     private readonly filter: PrefixFilter
   ) {}
 

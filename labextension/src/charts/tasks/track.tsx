@@ -88,13 +88,13 @@ export class TasksTrack implements Track {
   #tables: readonly TextTable[] = [];
 
   constructor(private readonly context: TrackContext, private readonly options: TasksOptions) {
-    const { store, window, signal } = context;
+    const { store, runRange, signal } = context;
     const request = (): void => { context.request(); };
     this.label = trans.__('Tasks');
     this.#lanes = new LaneList(store, this.#folding);
     this.#emphasis = new Emphasis(() => { this.#onEmphasis(); }, options.hidden);
     this.#picker = new Picker(store);
-    this.#layer = options.layer?.({ store, window, request }) ?? null;
+    this.#layer = options.layer?.({ store, runRange, request }) ?? null;
     this.#plot = new LanePainter(this.#layer);
     this.#locator = new Locator(store, signal);
     this.#selected = new SelectedTask(store, this.#picker, options.reveal);
@@ -125,15 +125,15 @@ export class TasksTrack implements Track {
   get css(): string { return TASKS_CSS + (this.#findings?.css ?? ''); }
 
   update(time: ShownTime | null): string | null {
-    const { store, window, axis } = this.context;
-    this.#scene = time === null ? null : sceneOf(store, window, time, (...of) => this.#lanes.refresh(...of));
-    if (this.#searched.isNew(window.id)) {
+    const { store, runRange, axis } = this.context;
+    this.#scene = time === null ? null : sceneOf(store, runRange, time, (...of) => this.#lanes.refresh(...of));
+    if (this.#searched.isNew(runRange.id)) {
       this.#findBar.refresh('others');
     }
     if (this.#news.isNew(store.version)) {
       this.#findBar.refresh('more');
     }
-    this.#findings?.update(window);
+    this.#findings?.update(runRange);
     this.#describe();
     if (this.#scene !== null && this.#scene.rows.length > 0) {
       this.#locator.refresh(this.#scene);
@@ -369,30 +369,30 @@ export class TasksTrack implements Track {
   }
 
   #refreshRows(): readonly Row[] {
-    const { store, window, navigator } = this.context;
+    const { store, runRange, navigator } = this.context;
     const time = navigator.refresh();
-    this.#scene = time === null ? null : sceneOf(store, window, time, (...of) => this.#lanes.refresh(...of));
+    this.#scene = time === null ? null : sceneOf(store, runRange, time, (...of) => this.#lanes.refresh(...of));
     return this.#scene?.rows ?? [];
   }
 
   #ownTables(): readonly TextTable[] {
-    const { store, window } = this.context;
+    const { store, runRange } = this.context;
     const lanes = this.#scene === null ? [] : [laneTable(store, this.#scene)];
-    return [prefixTable(this.#prefixes), ...lanes, ...beforeTables(store, window)];
+    return [prefixTable(this.#prefixes), ...lanes, ...beforeTables(store, runRange)];
   }
 
   /** Say what changed since the last time. */
   #describe(): void {
-    const { store, window } = this.context;
+    const { store, runRange } = this.context;
     const scene = this.#scene;
-    if (!this.#described.isNew(store.version, this.#emphasis.hidden, scene?.paused, window.id)) {
+    if (!this.#described.isNew(store.version, this.#emphasis.hidden, scene?.paused, runRange.id)) {
       return;
     }
-    const rows = store.tables.progressIn(window);
-    const runs = store.tables.runsIn(window);
+    const rows = store.tables.progressIn(runRange);
+    const runs = store.tables.runsIn(runRange);
     this.#prefixes = summarise(rows);
     this.#state = scene === null ? '' : stateText(store, scene, { runs, rows }, this.#emphasis.nHidden, this.options.joined !== true);
-    this.#nLost = store.failures(window).reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0);
+    this.#nLost = store.failures(runRange).reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0);
   }
 
   #colourOf(prefix: string): string {

@@ -2,7 +2,7 @@
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import { widthS } from '../../lib/span';
 import { trans } from '../../lib/translate';
-import type { RunWindow, TaskStore } from '../../store';
+import type { RunRange, TaskStore } from '../../store';
 import { Coverage } from '../../store';
 import type { Group, PrefixProgress, Run, TaskStatus } from '../../wire';
 import type { Facts } from '../timeline/track';
@@ -262,8 +262,8 @@ export function stepsOf(run: Run): [name: string, tookS: number][] {
 }
 
 /** The same as text; no table where nothing of it is known. */
-export function beforeTables(store: TaskStore, window: RunWindow): readonly TextTable[] {
-  const runs = store.tables.runsIn(window);
+export function beforeTables(store: TaskStore, runRange: RunRange): readonly TextTable[] {
+  const runs = store.tables.runsIn(runRange);
   const rows = runs.flatMap(run => stepsOf(run).map(([name, tookS]) => [runName(run) ?? String(run.run), name, formatDuration(tookS)]));
   const columns = [trans.__('Compute'), trans.__('Step'), trans.__('Duration')];
   return rows.length === 0 ? [] : [{ caption: trans.__('Before the first task'), columns, rows }];

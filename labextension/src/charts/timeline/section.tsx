@@ -70,12 +70,12 @@ export class Section implements Intents, TimeKeys {
   readonly #drawn = new Seen();
 
   constructor(private readonly timeline: SectionHost, make: MakeTrack) {
-    const { signal, store, window, axis, navigator } = timeline;
+    const { signal, store, runRange, axis, navigator } = timeline;
     this.#notice = new Notice(() => { this.render(); }, signal);
     this.#hint = new Notice(() => { this.render(); }, signal, HINT_MS);
     this.#exporter = new Exporter(this.#notice);
     this.track = make({
-      store, window, axis, navigator, signal, exporter: this.#exporter,
+      store, runRange, axis, navigator, signal, exporter: this.#exporter,
       request: () => { timeline.request(); },
       render: () => { this.render(); },
       theme: () => timeline.theme, focus: () => { this.#canvas.focus(); },
@@ -337,18 +337,18 @@ export class Section implements Intents, TimeKeys {
     const one = this.#tables.length < 2;
     const [hide, show] = one ? [trans.__('Hide the table'), trans.__('Show as a table')] : [trans.__('Hide the tables'), trans.__('Show as tables')];
     const ofAll: Command[] = [
-      { text: axis.chosen === 'all' ? trans.__('Show the latest compute only') : trans.__('Show all computes'), at: 'export', run: () => { timeline.toggleAll(); }, hidden: !timeline.window.mayShowAll },
+      { text: axis.chosen === 'all' ? trans.__('Show the latest compute only') : trans.__('Show all computes'), at: 'export', run: () => { timeline.toggleAll(); }, hidden: !timeline.runRange.mayShowAll },
       { text: isCleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), at: 'export', run: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }
     ];
     return [
       ...(this.isTimeless ? [] : timeCommands(this, { leads, isFollowing: navigator.following, isOver })),
       ...(leads
-        ? [{ text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), at: 'bar', isRare: true, run: () => { timeline.window.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused } as const]
+        ? [{ text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), at: 'bar', isRare: true, run: () => { timeline.runRange.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused } as const]
         : []),
       ...track.commands(),
       { text: this.#tabling ? hide : show, at: 'menu', run: () => { this.#tabling = !this.#tabling; this.render(); } },
       { text: trans.__('Save as PNG'), at: 'export', run: () => { this.#savePicture(track); }, hidden: timeline.savePicture === null },
-      ...(timeline.keeping?.files(this.#exporter, () => timeline.window) ?? []).map(({ act, ...look }) => ({ ...look, at: 'export' as const, run: act })),
+      ...(timeline.keeping?.files(this.#exporter, () => timeline.runRange) ?? []).map(({ act, ...look }) => ({ ...look, at: 'export' as const, run: act })),
       ...(leads ? ofAll : []),
       { text: trans.__('Keyboard shortcuts'), at: 'export', keys: ['?'], shown: '?', does: trans.__('this list'), run: () => { this.help(); } }
     ];

@@ -3,7 +3,7 @@ import { Listeners } from '../../lib/listeners';
 import { Seen } from '../../lib/seen';
 import type { Span } from '../../lib/span';
 import { MIN_SPAN_S, clamp, padded, pan, timeAt, widthS, within, zoom } from '../../lib/span';
-import type { RunWindow, TaskStore } from '../../store';
+import type { RunRange, TaskStore } from '../../store';
 import type { Run } from '../../wire';
 
 /** The part of a canvas on which time lies. */
@@ -42,8 +42,8 @@ export interface ShownTime {
  *
  * @param pausedAtS shows it as of then, in seconds after the recorder's zero; null: as of now
  */
-export function shownTime(store: TaskStore, window: RunWindow, view: View, pausedAtS: number | null = null): ShownTime | null {
-  const runs = store.tables.runsIn(window).flatMap(run => asOf(run, pausedAtS));
+export function shownTime(store: TaskStore, runRange: RunRange, view: View, pausedAtS: number | null = null): ShownTime | null {
+  const runs = store.tables.runsIn(runRange).flatMap(run => asOf(run, pausedAtS));
   if (runs.length === 0) {
     return null;
   }
@@ -225,7 +225,7 @@ export function headline<T extends RunTimes>(runs: readonly T[]): readonly T[] {
   return runs.filter(run => chosen.some(of => of === run || (run.cell !== null && of.cell === run.cell && of.executionCount === run.executionCount)));
 }
 
-export class ShownWindow implements RunWindow {
+export class ShownRuns implements RunRange {
   firstRun: number;
   lastRun: number | null;
   readonly #seen = new Seen();
@@ -233,7 +233,7 @@ export class ShownWindow implements RunWindow {
   constructor(
     private readonly store: TaskStore,
     /** With what was cleared away. */
-    public whole: RunWindow,
+    public whole: RunRange,
     private readonly axis: TimeAxis,
     private readonly shows: Shows
   ) {
@@ -242,7 +242,7 @@ export class ShownWindow implements RunWindow {
   }
 
   /** All from which one can be selected. */
-  get all(): RunWindow {
+  get all(): RunRange {
     return { firstRun: Math.max(this.whole.firstRun, this.axis.sinceRun ?? 0), lastRun: this.whole.lastRun };
   }
 
@@ -281,7 +281,7 @@ export class ShownWindow implements RunWindow {
     this.axis.clear(this.axis.sinceRun === null ? next : null);
   }
 
-  #find(view: View): RunWindow {
+  #find(view: View): RunRange {
     const { axis: { chosen, pausedAtS }, all } = this;
     if (typeof chosen === 'number') {
       return { firstRun: chosen, lastRun: chosen };

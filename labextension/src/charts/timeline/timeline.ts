@@ -4,7 +4,7 @@
  */
 import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
-import type { RunWindow, TaskStore } from '../../store';
+import type { RunRange, TaskStore } from '../../store';
 import type { Painted } from '../ui/frame-loop';
 import { FrameLoop } from '../ui/frame-loop';
 import type { Keeping } from '../ui/keeping';
@@ -15,7 +15,7 @@ import { TOOLBAR_CSS } from '../ui/toolbar';
 import { Section } from './section';
 import { TIMELINE_CSS } from './style';
 import type { Shows, View } from './time';
-import { Navigator, ShownWindow, TimeAxis, shownTime } from './time';
+import { Navigator, ShownRuns, TimeAxis, shownTime } from './time';
 import type { MakeTrack, SectionHost } from './track';
 
 export interface TimelineOptions {
@@ -58,8 +58,8 @@ export interface TimelineChart {
   /** Select a task by its key, for all views of the recorder; null: none. */
   setSelectedKey(key: string | null): void;
   setBrief(brief: boolean): void;
-  /** Show the computes of another window. */
-  setWindow(window: RunWindow): void;
+  /** Show other computes. */
+  setRunRange(runRange: RunRange): void;
   /** The span that is shown, null before the first compute. */
   timeRange(): [startS: number, stopS: number] | null;
 }
@@ -79,7 +79,7 @@ export class Timeline implements TimelineChart, SectionHost {
   readonly signal: AbortSignal;
   readonly isOver: boolean;
   readonly axis: TimeAxis;
-  readonly window: ShownWindow;
+  readonly runRange: ShownRuns;
   readonly navigator: Navigator;
   readonly toggleBrief: (() => void) | null;
   readonly keeping: Keeping | null;
@@ -102,12 +102,12 @@ export class Timeline implements TimelineChart, SectionHost {
     this.savePicture = options.savePicture ?? null;
     this.toggleBrief = onBrief === undefined ? null : () => { onBrief(!this.isBrief); };
     this.axis = options.axis ?? new TimeAxis(options.follow ?? lastRun === null);
-    this.window = new ShownWindow(store, { firstRun, lastRun }, this.axis, shows);
+    this.runRange = new ShownRuns(store, { firstRun, lastRun }, this.axis, shows);
     this.#report = new Reporter(options);
     this.navigator = new Navigator(
       view => {
-        this.window.refresh(view);
-        return shownTime(store, this.window, view, this.axis.pausedAtS);
+        this.runRange.refresh(view);
+        return shownTime(store, this.runRange, view, this.axis.pausedAtS);
       },
       this.axis,
       view => { this.#report.view(view); }
@@ -178,8 +178,8 @@ export class Timeline implements TimelineChart, SectionHost {
     this.request();
   }
 
-  setWindow(window: RunWindow): void {
-    this.window.whole = window;
+  setRunRange(runRange: RunRange): void {
+    this.runRange.whole = runRange;
     this.request();
   }
 
@@ -206,7 +206,7 @@ export class Timeline implements TimelineChart, SectionHost {
 
   /** Leave out the computes that are over, or show them again. */
   toggleClear(): void {
-    this.window.toggleClear();
+    this.runRange.toggleClear();
     this.navigator.fit();
   }
 

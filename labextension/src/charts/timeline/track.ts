@@ -16,7 +16,7 @@ import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/text-table';
 import type { Command } from './commands';
 import type { Box, Brush, Room } from './drawing';
-import type { Navigator, ShownWindow, TimeAxis, ShownTime } from './time';
+import type { Navigator, ShownRuns, TimeAxis, ShownTime } from './time';
 
 /** What is said of a place, beside it: facts of one thing, or what there is at a time, a line each. */
 export type Tip =
@@ -96,7 +96,7 @@ export interface Track {
 /** What a timeline and its tracks have in common. */
 export interface TimelineParts {
   readonly store: TaskStore;
-  readonly window: ShownWindow;
+  readonly runRange: ShownRuns;
   readonly axis: TimeAxis;
   readonly navigator: Navigator;
   readonly signal: AbortSignal;

@@ -8,8 +8,8 @@ import { ThinLine } from '../../lib/thin';
 import type { ValueAxis } from '../../lib/ticks';
 import { valueAxis } from '../../lib/ticks';
 import { trans } from '../../lib/translate';
-import type { RunWindow, Tables } from '../../store';
-import { inWindow } from '../../store';
+import type { RunRange, Tables } from '../../store';
+import { inRunRange } from '../../store';
 import type { CanvasPoint } from '../ui/dom';
 import type { LegendEntry } from '../ui/export';
 import type { LegendItem } from '../ui/legend';
@@ -147,7 +147,7 @@ export abstract class ValueTrack implements Track {
       return trans.__('waiting for the first compute');
     }
     // While time is paused, numbers that were there before stand, unless the person wants others.
-    if (!(time.paused && this.#values !== null) && this.#seen.isNew(...this.sources(), time.growing, this.context.window.id)) {
+    if (!(time.paused && this.#values !== null) && this.#seen.isNew(...this.sources(), time.growing, this.context.runRange.id)) {
       this.zeroS = time.zeroS;
       this.growing = time.growing;
       const values = this.read(time);
@@ -337,12 +337,12 @@ export function quantityOf({ timeS, range: [from, to] }: Samples, spec: Quantity
 }
 
 /** The time whose samples belong to some computes; those between two computes belong to the one before. */
-export function sampleSpan({ runs }: Tables, window: RunWindow): Span {
-  const own = [...runs.values()].filter(run => inWindow(run.run, window));
+export function sampleSpan({ runs }: Tables, runRange: RunRange): Span {
+  const own = [...runs.values()].filter(run => inRunRange(run.run, runRange));
   const startS = own.reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity);
   const lastS = own.reduce((most, run) => Math.max(most, run.stopS ?? Infinity), -Infinity);
   const nextS = [...runs.values()]
-    .filter(run => !inWindow(run.run, window) && (run.startS ?? -Infinity) >= lastS)
+    .filter(run => !inRunRange(run.run, runRange) && (run.startS ?? -Infinity) >= lastS)
     .reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity);
   return { startS, stopS: nextS };
 }

@@ -2,7 +2,7 @@
 import { printable } from '../../lib/format';
 import type { Span } from '../../lib/span';
 import { trans } from '../../lib/translate';
-import type { RunWindow } from '../../store';
+import type { RunRange } from '../../store';
 import type { Explained, Run } from '../../wire';
 import type { Exporter } from './export';
 import { MAX_PATH_CHARS } from './export';
@@ -13,11 +13,11 @@ export type FileFormat = 'taskscope' | 'html' | 'trace';
 /** Each rejects with what went wrong. */
 export interface Keeper {
   /** Writes them to a file beside the notebook; resolves to its path. */
-  readonly save: (window: RunWindow, format: FileFormat) => Promise<string>;
+  readonly save: (runRange: RunRange, format: FileFormat) => Promise<string>;
   /** Opens a page that compares their cell's execution with the one before; resolves when it is there. */
-  readonly compare: (window: RunWindow) => Promise<void>;
+  readonly compare: (runRange: RunRange) => Promise<void>;
   /** Resolves to why they took so long, or what of them lies in a span. */
-  readonly explain: (window: RunWindow, span?: Span) => Promise<Explained>;
+  readonly explain: (runRange: RunRange, span?: Span) => Promise<Explained>;
 }
 
 /** How a chart reaches the kernel's keeper. */
@@ -25,11 +25,11 @@ export class Keeping {
   constructor(readonly keeper: Keeper) {}
 
   /** What a menu offers of files that the kernel writes. */
-  files(exporter: Exporter, window: () => RunWindow): ButtonSpec[] {
+  files(exporter: Exporter, runRange: () => RunRange): ButtonSpec[] {
     const save = (format: FileFormat) => (): void => {
       exporter.tell(
         trans.__('saving…'),
-        this.keeper.save(window(), format).then(path => trans.__('saved %1', printable(path, MAX_PATH_CHARS))),
+        this.keeper.save(runRange(), format).then(path => trans.__('saved %1', printable(path, MAX_PATH_CHARS))),
         why => trans.__('could not save the computes: %1', why)
       );
     };
@@ -40,10 +40,10 @@ export class Keeping {
     ];
   }
 
-  /** @param window of what is shown; null: nothing is */
-  comparison(exporter: Exporter, window: () => RunWindow | null): ButtonSpec {
+  /** @param runRange of what is shown; null: nothing is */
+  comparison(exporter: Exporter, runRange: () => RunRange | null): ButtonSpec {
     const act = (): void => {
-      const shown = window();
+      const shown = runRange();
       if (shown !== null) {
         exporter.tell(trans.__('comparing…'), this.keeper.compare(shown).then(() => ''), why => trans.__('could not compare: %1', why));
       }

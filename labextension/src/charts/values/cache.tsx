@@ -40,11 +40,11 @@ export class CacheTrack extends ValueTrack {
   }
 
   protected read({ growing }: ShownTime): Values | string {
-    const { store, window } = this.context;
-    const metric = metricName(store, window);
+    const { store, runRange } = this.context;
+    const metric = metricName(store, runRange);
     const wanted = this.chosen ?? 'metric';
     const measure = wanted === 'metric' && metric === null ? 'bytes' : wanted;
-    const summary = summariseHeld(store, window, this.#held(measure).moments);
+    const summary = summariseHeld(store, runRange, this.#held(measure).moments);
     if (summary === null) {
       return this.#whyNot(growing);
     }
@@ -82,14 +82,14 @@ export class CacheTrack extends ValueTrack {
   }
 
   #whyNot(growing: boolean): string {
-    const { store, window } = this.context;
+    const { store, runRange } = this.context;
     if (store.held.isUnknown) {
       return trans.__('which results were in memory was not recorded');
     }
     if (growing) {
       return trans.__('no results in memory yet');
     }
-    return onCluster(store, window) ? trans.__('no results were in memory when the workers were looked at, at most twice a second') : trans.__('no results were kept in memory');
+    return onCluster(store, runRange) ? trans.__('no results were in memory when the workers were looked at, at most twice a second') : trans.__('no results were kept in memory');
   }
 
   #readings(timeS: number, { measure, amount, format }: MeasureWords): string[] {
@@ -122,9 +122,9 @@ export class CacheTrack extends ValueTrack {
 
   /** The stack in sight; a cursor that moves over it does not make it another. */
   #stackOf({ room, ratio, time: { span, nowS } }: Brush, measure: Measure): Stack {
-    const { store, window } = this.context;
+    const { store, runRange } = this.context;
     const columns = Math.max(Math.round(room.plotWidthPx * ratio), 1);
-    if (this.#drawn.isNew(store.version, measure, window.id, span.startS, span.stopS, columns, nowS) || this.#stack === null) {
+    if (this.#drawn.isNew(store.version, measure, runRange.id, span.startS, span.stopS, columns, nowS) || this.#stack === null) {
       this.#stack = this.#held(measure).stack(span, columns, nowS);
     }
     return this.#stack;
@@ -132,10 +132,10 @@ export class CacheTrack extends ValueTrack {
 
   /** What was held, all that has come of it. */
   #held(measure: Measure): HeldStacks {
-    const { store, window } = this.context;
-    const moments = this.#moments.of(store.held, window, measure);
+    const { store, runRange } = this.context;
+    const moments = this.#moments.of(store.held, runRange, measure);
     if (this.#stacks?.moments !== moments) {
-      this.#stacks = new HeldStacks(store, window, moments);
+      this.#stacks = new HeldStacks(store, runRange, moments);
     }
     return this.#stacks;
   }

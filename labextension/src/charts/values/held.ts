@@ -2,7 +2,7 @@
 import { firstPlace } from '../../lib/search';
 import type { Span } from '../../lib/span';
 import { clamp, pxAt } from '../../lib/span';
-import type { HeldMoments, RunWindow, TaskStore } from '../../store';
+import type { HeldMoments, RunRange, TaskStore } from '../../store';
 import { isOnCluster } from '../../wire';
 import type { Brush, Plot } from '../timeline/drawing';
 import { yAt } from '../timeline/drawing';
@@ -29,24 +29,24 @@ export interface HeldSummary {
 }
 
 /** Work out the numbers; null while nothing was ever held. */
-export function summariseHeld(store: TaskStore, window: RunWindow, moments: HeldMoments): HeldSummary | null {
+export function summariseHeld(store: TaskStore, runRange: RunRange, moments: HeldMoments): HeldSummary | null {
   const last = moments.n - 1;
   if (last < 0) {
     return null;
   }
   const { peak, total, unknown, nKeys } = moments;
   const groups = Array.from(moments.groupsAt(peak), (amount, group) => [group, amount] as const).filter(([, amount]) => amount > 0).sort((a, b) => b[1] - a[1]);
-  const isOnCluster = onCluster(store, window);
+  const isOnCluster = onCluster(store, runRange);
   return {
     total: total[last] as number, unknown: unknown[last] as number, nKeys: nKeys[last] as number,
     peak: { timeS: moments.timeS[peak] as number, total: total[peak] as number, unknown: unknown[peak] as number, nKeys: nKeys[peak] as number, groups },
-    isOnCluster, isLowerBound: isOnCluster || overlap(store, window)
+    isOnCluster, isLowerBound: isOnCluster || overlap(store, runRange)
   };
 }
 
 /** The name of the users' metric of these computes; null without one. */
-export function metricName(store: TaskStore, window: RunWindow): string | null {
-  return store.tables.runsIn(window).find(({ metric }) => metric !== null)?.metric ?? null;
+export function metricName(store: TaskStore, runRange: RunRange): string | null {
+  return store.tables.runsIn(runRange).find(({ metric }) => metric !== null)?.metric ?? null;
 }
 
 /** Adds up groups of one prefix, largest first. */
@@ -60,13 +60,13 @@ export function byPrefix(store: TaskStore, groups: HeldPeak['groups']): [prefix:
 }
 
 /** Whether any of these computes ran on a cluster. */
-export function onCluster(store: TaskStore, window: RunWindow): boolean {
-  return store.tables.runsIn(window).some(isOnCluster);
+export function onCluster(store: TaskStore, runRange: RunRange): boolean {
+  return store.tables.runsIn(runRange).some(isOnCluster);
 }
 
-function overlap(store: TaskStore, window: RunWindow): boolean {
+function overlap(store: TaskStore, runRange: RunRange): boolean {
   let reachedS = -Infinity;
-  return store.tables.runsIn(window).some(({ startS, stopS }) => {
+  return store.tables.runsIn(runRange).some(({ startS, stopS }) => {
     const early = (startS ?? 0) < reachedS;
     reachedS = Math.max(reachedS, stopS ?? Infinity);
     return early;
@@ -98,7 +98,7 @@ export class HeldStacks {
   #state = new Float64Array(0);
   #restarts = 0;
 
-  constructor(private readonly store: TaskStore, private readonly window: RunWindow, readonly moments: HeldMoments) {}
+  constructor(private readonly store: TaskStore, private readonly runRange: RunRange, readonly moments: HeldMoments) {}
 
   /**
    * The moment of the most results in memory in each column; results from before the column count.
@@ -216,7 +216,7 @@ export class HeldStacks {
   /** Prefixes by first appearance among the computes, as colours are given, and their places in a state. */
   #inOrder(): { prefixes: number[]; places: number[] } {
     const { tables } = this.store;
-    const prefixes = [...new Set([...tables.progressIn(this.window).map(row => tables.prefixId(row.prefix)), ...this.#placeOf.keys()])];
+    const prefixes = [...new Set([...tables.progressIn(this.runRange).map(row => tables.prefixId(row.prefix)), ...this.#placeOf.keys()])];
     return { prefixes, places: prefixes.map(prefix => this.#placeOf.get(prefix) ?? -1) };
   }
 }

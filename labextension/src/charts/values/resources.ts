@@ -18,14 +18,14 @@ export class ResourcesTrack extends ValueTrack {
   }
 
   protected sources(): readonly unknown[] {
-    const { store: { resources, tables }, window } = this.context;
-    const { startS, stopS } = sampleSpan(tables, window);
+    const { store: { resources, tables }, runRange } = this.context;
+    const { startS, stopS } = sampleSpan(tables, runRange);
     return [resources.version, resources.nCores, resources.limitBytes, startS, stopS];
   }
 
   protected read({ growing }: ShownTime): Values | string {
-    const { store: { resources, tables }, window } = this.context;
-    const range = resources.within(sampleSpan(tables, window));
+    const { store: { resources, tables }, runRange } = this.context;
+    const range = resources.within(sampleSpan(tables, runRange));
     if (range[0] >= range[1]) {
       return growing ? trans.__('no samples yet') : trans.__('no samples of CPU and memory for this compute');
     }

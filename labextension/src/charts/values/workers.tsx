@@ -36,15 +36,15 @@ export class WorkersTrack extends ValueTrack {
   }
 
   protected sources(): readonly unknown[] {
-    const { store: { tables, cluster }, window } = this.context;
-    const { startS, stopS } = sampleSpan(tables, window);
+    const { store: { tables, cluster }, runRange } = this.context;
+    const { startS, stopS } = sampleSpan(tables, runRange);
     return [cluster?.workers.version, cluster?.metrics.version, tables.remarks, startS, stopS, this.context.theme()];
   }
 
   protected read(): Values | string {
-    const { store: { tables, cluster }, window } = this.context;
+    const { store: { tables, cluster }, runRange } = this.context;
     const series = cluster?.workers.series(this.#worker);
-    const span = sampleSpan(tables, window);
+    const span = sampleSpan(tables, runRange);
     const range = [span.startS, span.stopS].map(timeS => upperBound(series?.timeS ?? new Float64Array(0), series?.n ?? 0, timeS)) as [number, number];
     if (this.#worker !== null && range[0] >= range[1]) {
       this.#worker = null;
@@ -74,7 +74,7 @@ export class WorkersTrack extends ValueTrack {
       name: this.#worker === null ? trans.__('%1 (most of any)', title) : title, format, valueAt: valuesOf(measured)
     }));
     const told = happenings(tables, this.#worker === null ? null : (cluster.workers.workers.get(this.#worker)?.address ?? ''));
-    const seconds = cluster.metrics.byPrefix(window);
+    const seconds = cluster.metrics.byPrefix(runRange);
     const paint: ValuePlot['paint'] = (brush, plot) => { drawLife(brush, plot, told); };
     const line = ({ valueAt }: Pick<Line, 'valueAt'>, fill = WEAK): Line => ({ valueAt, fill });
     return {

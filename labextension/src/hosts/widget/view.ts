@@ -1,7 +1,7 @@
 /** What all widget views do: take the shared store of their kernel and recorder, mount a chart, and let go. */
 import { DOMWidgetView, type WidgetModel } from '@jupyter-widgets/base';
 
-import type { RunWindow } from '../../store';
+import type { RunRange } from '../../store';
 import { type Charts, liveCharts, recordedCharts } from '../chart-host';
 import { mountFrame } from '../chart-frame';
 import type { ICells } from '../lab/cells/cells';
@@ -42,7 +42,7 @@ export function chartView(surroundings: Surroundings, chart: ChartName, mount: M
       this._mount();
       // One message may change several of its traits: Backbone tells of each, and in the end once of all.
       this.listenTo(this.model, 'change', () => {
-        if (this._window !== windowKey(this.model)) {
+        if (this._window !== runRangeKey(this.model)) {
           this._mount();
         }
       });
@@ -57,7 +57,7 @@ export function chartView(surroundings: Surroundings, chart: ChartName, mount: M
     private readonly _mount = (): void => {
       this._mounted?.abort();
       this._mounted = new AbortController();
-      this._window = windowKey(this.model);
+      this._window = runRangeKey(this.model);
       mountChart(this.el, this.model, this._mounted.signal, surroundings, chart, mount);
     };
 
@@ -76,7 +76,7 @@ function mountChart(
 ): void {
   const { feeds, panels, cells } = surroundings;
   const show = (body: HTMLElement, { store, options }: Charts, tell: Place['tell']): void => {
-    mount({ el: body, model, tell, store, options: { ...options, ...windowOf(model), shows: model.get('shows_now') === true ? 'now' : 'all' } });
+    mount({ el: body, model, tell, store, options: { ...options, ...runRangeOf(model), shows: model.get('shows_now') === true ? 'now' : 'all' } });
   };
   const recorded: unknown = model.get('recorded');
   if (recorded instanceof RecordingModel) {
@@ -88,7 +88,7 @@ function mountChart(
     mountFrame(el, { kind: 'no-kernel' }, signal);
     return;
   }
-  const { value: feed, release } = feeds.lease(kernel);
+  const { value: feed, release } = feeds.use(kernel);
   const popOut = panels === null ? null : (): void => void panels.openFor(chart, kernel.id);
   const recorder = textOf(model.get('recorder_id'));
   const body = mountFrame(el, { kind: 'live', feed, recorder, popOut, close: null }, signal);
@@ -99,11 +99,11 @@ function mountChart(
 }
 
 /** Which computes of which recorder are shown. */
-function windowKey(model: WidgetModel): string {
-  return JSON.stringify([textOf(model.get('recorder_id')), windowOf(model)]);
+function runRangeKey(model: WidgetModel): string {
+  return JSON.stringify([textOf(model.get('recorder_id')), runRangeOf(model)]);
 }
 
-function windowOf(model: WidgetModel): RunWindow {
+function runRangeOf(model: WidgetModel): RunRange {
   return { firstRun: numberOf(model.get('first_run')) ?? 0, lastRun: numberOf(model.get('last_run')) };
 }
 

@@ -4,8 +4,8 @@ import { ACTIVITIES } from '../../wire';
 import { columnTable } from '../columns';
 import { LaneRows } from '../tasks/lane-rows';
 import type { LaneTasks } from '../tasks/lane-tasks';
-import type { RunWindow } from '../tables';
-import { inWindow } from '../tables';
+import type { RunRange } from '../tables';
+import { inRunRange } from '../tables';
 
 /** All there is to say about one activity. */
 export interface ActivityDetail {
@@ -75,8 +75,8 @@ export class ActivityStore extends LaneRows {
   }
 
   /** How much of each kind there is in some computes; kinds of which there is nothing are left out. */
-  sums(window: RunWindow): ActivitySum[] {
-    const runs = [...this.#sums].filter(([run]) => inWindow(run, window)).map(([, sums]) => sums);
+  sums(runRange: RunRange): ActivitySum[] {
+    const runs = [...this.#sums].filter(([run]) => inRunRange(run, runRange)).map(([, sums]) => sums);
     return ACTIVITIES.map((kind, code) => ({
       kind,
       n: runs.reduce((sum, of) => sum + (of.n[code] as number), 0),

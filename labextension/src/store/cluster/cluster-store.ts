@@ -3,7 +3,7 @@ import { upperBound } from '../../lib/search';
 import type { ClusterWorker, PageTables, PrefixSeconds } from '../../wire';
 import { tableRows } from '../../wire';
 import { columnTable, seriesTable } from '../columns';
-import { type RunWindow, inWindow } from '../tables';
+import { type RunRange, inRunRange } from '../tables';
 import { ActivityStore } from './activity-store';
 
 /** A worker that said nothing for as long as this is not counted any more: heartbeats of large clusters come every 5 s. */
@@ -196,10 +196,10 @@ class MetricStore {
   }
 
   /** The prefixes of some computes, that of most seconds first. */
-  byPrefix(window: RunWindow): SecondsOfPrefix[] {
+  byPrefix(runRange: RunRange): SecondsOfPrefix[] {
     const found = new Map<string, Map<string, number>>();
     for (const [run, prefixes] of this.#runs) {
-      for (const [prefix, sums] of inWindow(run, window) ? prefixes : []) {
+      for (const [prefix, sums] of inRunRange(run, runRange) ? prefixes : []) {
         const all = found.get(prefix) ?? new Map<string, number>();
         found.set(prefix, all);
         sums.forEach((seconds, activity) => all.set(activity, (all.get(activity) ?? 0) + seconds));

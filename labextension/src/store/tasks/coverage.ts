@@ -4,7 +4,7 @@ import { widthS } from '../../lib/span';
 import { Amounts, NO_PREFIX } from './amounts';
 import type { BlockLevel } from './blocks';
 import { LEVEL_BITS, TRACE_S } from './blocks';
-import type { LaneTasks, RunRange } from './lane-tasks';
+import type { LaneTasks, RunLimits } from './lane-tasks';
 import { STATUS_BITS } from './lane-tasks';
 
 /** Bits of `marks`: what else there is in a column. */
@@ -41,7 +41,7 @@ export interface CoverageQuery {
   readonly columns: number;
   /** More than any number of a prefix. */
   readonly nPrefixes: number;
-  readonly runs: RunRange;
+  readonly runs: RunLimits;
   readonly filter: PrefixFilter;
   /** The present: how far tasks in flight have come. */
   readonly nowS: number;

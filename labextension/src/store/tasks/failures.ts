@@ -2,8 +2,8 @@
 import { lowerBound } from '../../lib/search';
 import type { TaskStatus } from '../../wire';
 import { columnTable } from '../columns';
-import type { RunWindow } from '../tables';
-import { inWindow } from '../tables';
+import type { RunRange } from '../tables';
+import { inRunRange } from '../tables';
 
 /** A task that did not finish. */
 export interface FailedTask {
@@ -66,11 +66,11 @@ export class Failures {
     return i < n && rows[i] === row ? (this.#texts[text[i] as number] ?? null) : null;
   }
 
-  /** The failures of the computes in a window but some, by first appearance. */
-  in(window: RunWindow, except: ReadonlySet<number> = new Set()): FailureKind[] {
+  /** The failures of these computes but for some, by first appearance. */
+  in(runRange: RunRange, except: ReadonlySet<number> = new Set()): FailureKind[] {
     const kinds = new Map<string, FailureKind>();
     for (const [run, ofRun] of this.#kinds) {
-      for (const [name, kind] of inWindow(run, window) && !except.has(run) ? ofRun : []) {
+      for (const [name, kind] of inRunRange(run, runRange) && !except.has(run) ? ofRun : []) {
         const known = kinds.get(name) ?? { ...kind, n: 0 };
         const first = kind.first.row < known.first.row ? kind.first : known.first;
         kinds.set(name, { ...known, n: known.n + kind.n, first });

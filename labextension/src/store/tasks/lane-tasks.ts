@@ -5,7 +5,7 @@ import { TaskBlocks } from './blocks';
 import { columnTable, isSorted } from '../columns';
 
 /** Only tasks of these computes count; null: of all. */
-export type RunRange = readonly [first: number, last: number] | null;
+export type RunLimits = readonly [first: number, last: number] | null;
 
 /** Bits of `flags`. */
 export const STATUS_BITS = 3;
@@ -129,7 +129,7 @@ export class LaneTasks extends LaneTable {
   }
 
   /** Whether a task of these computes touches `span`. */
-  hasAny(span: Span, runs: RunRange): boolean {
+  hasAny(span: Span, runs: RunLimits): boolean {
     for (let i = this.firstReaching(span.startS); i < this.n && (this.startS[i] as number) <= span.stopS; i += 1) {
       const run = this.run[i] as number;
       if (runs === null || (run >= runs[0] && run <= runs[1])) {

@@ -2,7 +2,7 @@
 import type { PageTables, TaskStatus } from '../../wire';
 import { STATUSES } from '../../wire';
 import { columnTable } from '../columns';
-import type { RunWindow, Tables } from '../tables';
+import type { RunRange, Tables } from '../tables';
 import type { FailureKind } from './failures';
 import { Failures } from './failures';
 import { KeyTable } from './key-table';
@@ -106,8 +106,8 @@ export class TaskTable extends LaneRows {
   }
 
   /** Which tasks of these computes but some did not finish and why, by first appearance. */
-  failures(window: RunWindow, except?: ReadonlySet<number>): FailureKind[] {
-    return this.#failures.in(window, except);
+  failures(runRange: RunRange, except?: ReadonlySet<number>): FailureKind[] {
+    return this.#failures.in(runRange, except);
   }
 
   /** Forget why tasks of a compute did not finish. */

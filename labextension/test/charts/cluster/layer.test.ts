@@ -69,7 +69,7 @@ it('draws a failed attempt as high as a bar where it took all of the time, and e
 
 it('tells what a failed attempt raised, and that it counts for nothing else', async () => {
   const store = await documentStore('cluster');
-  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, runRange: { firstRun: 0, lastRun: null }, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null, lanes: [{ id: 2, label: 'worker 7, thread 1', worker: '' }] } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 2, label: 'thread 1', inset: true } as const;
@@ -123,8 +123,8 @@ it('names what there is in a legend and a table, and says what busy counts', asy
 
 it('tells the bytes of a transfer, where they came from, and how fast', async () => {
   const store = await documentStore('cluster');
-  const window = { firstRun: 0, lastRun: null };
-  const layer = CLUSTER_CHARTS.layer({ store, window, request: () => undefined });
+  const runRange = { firstRun: 0, lastRun: null };
+  const layer = CLUSTER_CHARTS.layer({ store, runRange, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null, lanes: [{ id: 1, label: 'worker a, thread 2', worker: '' }] } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 1, label: 'thread 2', inset: true } as const;
@@ -148,7 +148,7 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
 
 it('hides with a prefix what was done for its tasks', async () => {
   const store = await documentStore('cluster');
-  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, runRange: { firstRun: 0, lastRun: null }, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null, lanes: [], nowS: 3, paused: false } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;
@@ -188,7 +188,7 @@ it('marks what happened to a worker in the rows of its lanes, and says it there'
     { timeS: 0.25, level: 'warning', text: 'worker 7 died', worker: other, event: 'died' },
     { timeS: 0.25, level: 'warning', text: 'of nobody', worker: null, event: null }
   ]) });
-  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, runRange: { firstRun: 0, lastRun: null }, request: () => undefined });
   const scene = { span: { startS: 0, stopS: 3 }, zeroS: 0, runs: null, lanes: [], nowS: 3, paused: false } as Partial<Scene> as Scene;
   const rows = [{ kind: 'worker', worker: own, label: 'worker a', lanes: [0, 1], collapsed: false }, { kind: 'lane', id: 0, label: 'thread 1', inset: true }] as const;
   const layout = layoutLanes(rows, { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });

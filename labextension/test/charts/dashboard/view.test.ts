@@ -107,7 +107,7 @@ it('in brief it is the bar, the lanes and one line of numbers, and the host hear
   expect([el.hasAttribute('data-brief'), parts(), buttons()]).toEqual([false, [['all', false], ['all', false], ['all', false]], ['Fewer charts true']]);
 });
 
-it('shows the computes of another window when it is given one', () => {
+it('shows the computes of another runRange when it is given one', () => {
   const store = new TaskStore();
   store.append(smallBatch(TWO_RUNS));
   const end = new AbortController();
@@ -117,7 +117,7 @@ it('shows the computes of another window when it is given one', () => {
     return [dashboard.el.querySelector('.tsk-progress-count')?.textContent, dashboard.timeline.timeRange()?.map(Math.round)];
   };
   const before = shown();
-  dashboard.setWindow({ firstRun: 0, lastRun: 1 });
+  dashboard.setRunRange({ firstRun: 0, lastRun: 1 });
   expect([before, shown()]).toEqual([['10 of 10 tasks', [0, 1]], ['14 of 30 tasks', [0, 3]]]);
   end.abort();
 });

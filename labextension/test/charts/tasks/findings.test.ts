@@ -48,8 +48,8 @@ function filled(runs = [OVER]): TaskStore {
 /** Mount the lanes with a kernel that gives these answers in turn. */
 async function mounted(store: TaskStore, ...answers: Explained[]): Promise<{ el: HTMLElement; asked: unknown[]; settle: () => Promise<void> }> {
   const asked: unknown[] = [];
-  const explain: Keeper['explain'] = window => {
-    asked.push(window);
+  const explain: Keeper['explain'] = runRange => {
+    asked.push(runRange);
     const answer = answers.shift();
     return answer === undefined ? Promise.reject(new Error('the kernel does not answer')) : Promise.resolve(answer);
   };
@@ -173,16 +173,16 @@ describe('the critical path', () => {
 
 it('evidence is the tasks that it names, else those of its prefixes, else all of its compute, else a time alone', () => {
   const store = filled();
-  const window = { firstRun: 0, lastRun: null };
+  const runRange = { firstRun: 0, lastRun: null };
   const rows = (finding: Partial<Finding>): number[][] | undefined => {
-    const { matches } = evidenceOf(store, window, { ...FINDING, ...finding });
+    const { matches } = evidenceOf(store, runRange, { ...FINDING, ...finding });
     return matches === null ? undefined : [0, 1].map(lane => [...(matches.lane(lane)?.row.slice(0, matches.lane(lane)?.n) ?? [])]);
   };
   expect([rows({}), rows({ rows: [] }), rows({ rows: [], prefixes: ['dec'] }), rows({ rows: [], prefixes: [] }), rows({ rows: [], prefixes: [], run: 1 }), rows({ rows: [], prefixes: [], run: null })]).toEqual([
     [[0], []], [[0], [1]], [[], [2]], [[0], [1, 2]], [[], []], undefined
   ]);
-  const path = evidenceOfPath(store, window, [0, 2, null].map(row => ({ kind: 'task', startS: 0, stopS: 1, prefix: 'inc', row })));
-  expect([path.matches?.lane(1)?.n, path.spans, evidenceOf(store, window, FINDING).spans]).toEqual([1, [], [{ startS: 0, stopS: 10 }]]);
+  const path = evidenceOfPath(store, runRange, [0, 2, null].map(row => ({ kind: 'task', startS: 0, stopS: 1, prefix: 'inc', row })));
+  expect([path.matches?.lane(1)?.n, path.spans, evidenceOf(store, runRange, FINDING).spans]).toEqual([1, [], [{ startS: 0, stopS: 10 }]]);
 });
 
 it.each([

@@ -11,7 +11,7 @@ import { shownTime } from '../../../src/charts/timeline/time';
 import type { TracksOptions } from '../../../src/charts/tracks';
 import { mountTracks } from '../../../src/charts/tracks';
 import type { Span } from '../../../src/lib/span';
-import type { RunWindow } from '../../../src/store';
+import type { RunRange } from '../../../src/store';
 import { ALL_RUNS, ClusterStore, HeldMoments, TaskStore } from '../../../src/store';
 import type { CriticalPath, Explained, KnownPath } from '../../../src/wire';
 import type { Row } from '../../store/rows';
@@ -51,8 +51,8 @@ function sceneIn(store: TaskStore): Scene {
   return sceneOf(store, ALL_RUNS, shownTime(store, ALL_RUNS, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
 }
 
-function numbersIn(store: TaskStore, range: Span, path: KnownPath, window: RunWindow = ALL_RUNS, scene = sceneIn(store)): RangeNumbers | null {
-  return numbersOf(store, window, scene, range, { moments: new HeldMoments(store.held, window, 'bytes'), path });
+function numbersIn(store: TaskStore, range: Span, path: KnownPath, runRange: RunRange = ALL_RUNS, scene = sceneIn(store)): RangeNumbers | null {
+  return numbersOf(store, runRange, scene, range, { moments: new HeldMoments(store.held, runRange, 'bytes'), path });
 }
 
 describe('the numbers of a range', () => {
@@ -98,10 +98,10 @@ describe('the numbers of a range', () => {
 
   it('of other computes are not counted', () => {
     const store = storeOf([...ROWS, { start: 2, stop: 3, run: 1, ...INC }], { ...OVER, runs: [...(OVER.runs ?? []), smallRun({ run: 1, startS: 2, stopS: 3, status: 'finished' })] });
-    const window = { firstRun: 1, lastRun: 1 };
+    const runRange = { firstRun: 1, lastRun: 1 };
     const lanes = new LaneList(store, new Folding());
-    const scene = sceneOf(store, window, shownTime(store, window, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
-    const found = numbersIn(store, { startS: 0, stopS: 10 }, UNKNOWN, window, scene);
+    const scene = sceneOf(store, runRange, shownTime(store, runRange, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
+    const found = numbersIn(store, { startS: 0, stopS: 10 }, UNKNOWN, runRange, scene);
     expect([found?.span, found?.types, found?.nLanes, found?.busyS, found?.idleS]).toEqual([{ startS: 2, stopS: 3 }, [{ prefix: 'inc', n: 1, seconds: 1 }], 1, 1, 0]);
   });
 });

@@ -94,7 +94,7 @@ it('whatever happens to messages, the page ends with the rows that were recorded
     const feed = new Feed(kernel.asManager(), { id: 'k', name: 'python3' });
     await vi.advanceTimersByTimeAsync(0);
     new Network(kernel).disturb(steps);
-    const { value: store } = feed.lease('rec');
+    const { value: store } = feed.use('rec');
     const seen = [store.nTasks, store.cursor, store.missing, rowsOf(store)];
     feed.dispose();
     return seen;

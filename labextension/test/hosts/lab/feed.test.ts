@@ -57,7 +57,7 @@ describe('a feed', () => {
   it('puts what comes into the store of its recorder', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
-    const { value: store } = feed.lease('r');
+    const { value: store } = feed.use('r');
     kernel.push(DATA, ...batch(0, 0, 3));
     kernel.push(DATA, ...batch(1, 3, 2));
     expect([store.nTasks, store.cursor, feed.active]).toEqual([5, 5, true]);
@@ -66,7 +66,7 @@ describe('a feed', () => {
   it('asks once for what a lost message held and ignores the rest until it comes', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
-    const { value: store } = feed.lease('r');
+    const { value: store } = feed.use('r');
     kernel.push(DATA, ...batch(0, 0, 3));
     kernel.push(DATA, ...batch(2, 5, 1));
     kernel.push(DATA, ...batch(3, 6, 1));
@@ -264,7 +264,7 @@ describe('a feed', () => {
   it('says that the kernel restarted, and follows its next recorder', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
-    const former = feed.lease('r');
+    const former = feed.use('r');
     kernel.push(DATA, ...batch(0, 0, 3));
     kernel.statusChanged.emit('restarting');
     expect(feed.state).toEqual({ kind: 'restarted' });
@@ -273,7 +273,7 @@ describe('a feed', () => {
     await vi.advanceTimersByTimeAsync(0);
     kernel.push(CONTROL, reply('hello', { recorder: 'r2', epoch: 'r2-1' }));
     kernel.push(DATA, ...batch(0, 0, 1, { recorder: 'r2', epoch: 'r2-1' }));
-    expect([former.value.nTasks, feed.lease('r2').value.nTasks]).toEqual([3, 1]);
+    expect([former.value.nTasks, feed.use('r2').value.nTasks]).toEqual([3, 1]);
     expect(feed.state).toEqual({ kind: 'live', subshell: true });
   });
 
@@ -281,7 +281,7 @@ describe('a feed', () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
     kernel.push(DATA, ...batch(0, 0, 0, { tables: TABLES }));
-    const { value: store } = feed.lease('r');
+    const { value: store } = feed.use('r');
     kernel.statusChanged.emit('restarting');
     const { tables, clock } = store;
     const [run] = tables.runsIn({ firstRun: 0, lastRun: null });
@@ -295,7 +295,7 @@ describe('a feed', () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
     kernel.push(DATA, ...batch(0, 5, 2, { dropped: 5 }));
-    const { value: store } = feed.lease('r');
+    const { value: store } = feed.use('r');
     expect([store.links(1), store.links(1)]).toEqual([{ kind: 'asked', isLate: false }, { kind: 'asked', isLate: false }]);
     expect(kernel.verbs().slice(1)).toEqual([{ verb: 'dependencies', row: 6 }]);
     const links = { dependencies: [[5, "('x-1', 5)"]], n_dependencies: 1, dependents: [[null, 'last']], n_dependents: 1 };

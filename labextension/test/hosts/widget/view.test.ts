@@ -35,9 +35,9 @@ function surroundings(): Surroundings {
     active: false,
     stateChanged: new Signal({}),
     keeper: {},
-    lease: () => held({ value: new TaskStore() })
+    use: () => held({ value: new TaskStore() })
   };
-  const feeds = { lease: () => held({ value: feed }) };
+  const feeds = { use: () => held({ value: feed }) };
   return { feeds, panels: null, cells: null, trans: { __: (text: string) => text } } as unknown as Surroundings;
 }
 

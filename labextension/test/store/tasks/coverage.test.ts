@@ -78,7 +78,7 @@ describe('coverage', () => {
     expect(round(of([{ start: 0, stop: 3 }, { start: 1, stop: 2 }, { start: 2.5, stop: 3.5 }], 4).cover)).toEqual([1, 1, 1, 0.5]);
   });
 
-  it('a task before the window that reaches into it counts', () => {
+  it('a task before the runRange that reaches into it counts', () => {
     const bars = [{ start: 0, stop: 10 }, { start: 1, stop: 2 }, { start: 3, stop: 4 }];
     expect(round(of(bars, 2, { span: { startS: 6, stopS: 8 } }).cover)).toEqual([1, 1]);
   });

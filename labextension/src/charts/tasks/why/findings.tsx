@@ -3,7 +3,7 @@ import { formatCount, formatDuration, printable } from '../../../lib/format';
 import { Seen } from '../../../lib/seen';
 import type { Span } from '../../../lib/span';
 import { trans } from '../../../lib/translate';
-import type { RunWindow, TaskStore } from '../../../store';
+import type { RunRange, TaskStore } from '../../../store';
 import type { CriticalPath, Explained, Explanation, Finding, KnownPath } from '../../../wire';
 import type { Command } from '../../timeline/commands';
 import type { Keeper, RevealCell } from '../../ui/keeping';
@@ -44,7 +44,7 @@ export class Findings {
   readonly #explainer: Explainer;
   #lit: Lit = null;
   #isUnfolded = false;
-  #window: RunWindow = { firstRun: 0, lastRun: null };
+  #runRange: RunRange = { firstRun: 0, lastRun: null };
   #evidence: Evidence | null = null;
   readonly #found = new Seen();
   #asked: Span | null = null;
@@ -80,13 +80,13 @@ export class Findings {
   }
 
   /** Ask for what is shown now, and find its evidence again where tasks came. */
-  update(window: RunWindow): void {
-    if (this.#explainer.refresh(window)) {
+  update(runRange: RunRange): void {
+    if (this.#explainer.refresh(runRange)) {
       this.#lit = this.#lit === 'path' ? 'path' : null;
       this.#isUnfolded = false;
       this.version += 1;
     }
-    this.#window = { firstRun: window.firstRun, lastRun: window.lastRun };
+    this.#runRange = { firstRun: runRange.firstRun, lastRun: runRange.lastRun };
     if (this.#found.isNew(...(this.#lit === null ? [] : [this.version, this.host.store.version]))) {
       this.#evidence = this.#find();
     }
@@ -206,7 +206,7 @@ export class Findings {
     };
     this.#asked = span;
     say(trans.__('asking the kernel…'));
-    const why = await this.ask(this.#window, span).then(inWords, (error: unknown) => printable(error instanceof Error ? error.message : String(error), MAX_TEXT));
+    const why = await this.ask(this.#runRange, span).then(inWords, (error: unknown) => printable(error instanceof Error ? error.message : String(error), MAX_TEXT));
     if (this.#asked === span) {
       say(why);
     }
@@ -219,10 +219,10 @@ export class Findings {
       return null;
     }
     if (lit === 'path') {
-      return 'path' in explanation.path ? evidenceOfPath(this.host.store, this.#window, explanation.path.path) : null;
+      return 'path' in explanation.path ? evidenceOfPath(this.host.store, this.#runRange, explanation.path.path) : null;
     }
     const finding = explanation.findings[lit];
-    return finding === undefined ? null : evidenceOf(this.host.store, this.#window, finding);
+    return finding === undefined ? null : evidenceOf(this.host.store, this.#runRange, finding);
   }
 
   #fold(): void {
@@ -324,7 +324,7 @@ const MAX_WAIT_S = 600;
 
 export interface ExplainerHost {
   readonly store: TaskStore;
-  ask(window: RunWindow): Promise<Explained>;
+  ask(runRange: RunRange): Promise<Explained>;
   /** Whether the chart is in sight at all. */
   isSeen(): boolean;
   /** There is something else to say, or to ask. */
@@ -338,7 +338,7 @@ export class Explainer {
   readonly #seen = new Seen();
   readonly #found = new Seen();
   /** The computes that are shown, if they have ended. */
-  #shown: RunWindow | null = null;
+  #shown: RunRange | null = null;
   #isAsked = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -348,8 +348,8 @@ export class Explainer {
   }
 
   /** Find out which computes are shown now; true if they are others than before. */
-  refresh(window: RunWindow): boolean {
-    const isOther = this.#find(window);
+  refresh(runRange: RunRange): boolean {
+    const isOther = this.#find(runRange);
     if (this.#shown !== null && !this.#isAsked && this.host.isSeen()) {
       this.#isAsked = true;
       void this.#ask(this.#shown);
@@ -357,12 +357,12 @@ export class Explainer {
     return isOther;
   }
 
-  #find(window: RunWindow): boolean {
+  #find(runRange: RunRange): boolean {
     const { store } = this.host;
-    if (!this.#seen.isNew(store.epoch, store.version, window.firstRun, window.lastRun)) {
+    if (!this.#seen.isNew(store.epoch, store.version, runRange.firstRun, runRange.lastRun)) {
       return false;
     }
-    const runs = store.tables.runsIn(window);
+    const runs = store.tables.runsIn(runRange);
     const [first, last] = [runs[0], runs.at(-1)];
     const isOver = first !== undefined && last !== undefined && runs.every(run => run.status !== 'running');
     if (!this.#found.isNew(...(isOver ? [store.epoch, first.run, last.run, runs.length] : []))) {
@@ -376,9 +376,9 @@ export class Explainer {
     return true;
   }
 
-  async #ask(window: RunWindow): Promise<void> {
-    const heard = await this.host.ask(window).catch((error: unknown): Explained => ({ kind: 'none', reason: error instanceof Error ? error.message : String(error) }));
-    if (this.#shown !== window || this.signal.aborted) {
+  async #ask(runRange: RunRange): Promise<void> {
+    const heard = await this.host.ask(runRange).catch((error: unknown): Explained => ({ kind: 'none', reason: error instanceof Error ? error.message : String(error) }));
+    if (this.#shown !== runRange || this.signal.aborted) {
       return;
     }
     if (heard.kind === 'explained') {

@@ -2,7 +2,7 @@
 import { formatDuration, printable } from '../../../lib/format';
 import type { Span } from '../../../lib/span';
 import { trans } from '../../../lib/translate';
-import type { RunRange, RunWindow, TaskStore } from '../../../store';
+import type { RunLimits, RunRange, TaskStore } from '../../../store';
 import { LaneTasks } from '../../../store';
 import type { CriticalPath, Finding } from '../../../wire';
 import { clipped, line } from '../../ui/canvas';
@@ -77,13 +77,13 @@ export interface Evidence {
 
 type Holds = (lane: LaneTasks, i: number) => boolean;
 
-export function evidenceOfPath(store: TaskStore, window: RunWindow, path: CriticalPath): Evidence {
-  return { matches: new EvidenceTasks(store, window, isIn(rowsOf(path))), spans: [] };
+export function evidenceOfPath(store: TaskStore, runRange: RunRange, path: CriticalPath): Evidence {
+  return { matches: new EvidenceTasks(store, runRange, isIn(rowsOf(path))), spans: [] };
 }
 
-export function evidenceOf(store: TaskStore, window: RunWindow, finding: Finding): Evidence {
+export function evidenceOf(store: TaskStore, runRange: RunRange, finding: Finding): Evidence {
   const { run, rows, prefixes } = finding;
-  const own = run === null ? window : { firstRun: run, lastRun: run };
+  const own = run === null ? runRange : { firstRun: run, lastRun: run };
   const holds = rows.length > 0 ? isIn(rows) : prefixes.length > 0 ? isOf(store, prefixes) : run === null ? null : () => true;
   return {
     matches: holds === null ? null : new EvidenceTasks(store, own, holds),
@@ -104,12 +104,12 @@ function isOf(store: TaskStore, prefixes: readonly string[]): Holds {
 /** Some tasks of computes that have ended, found as lanes are drawn. */
 class EvidenceTasks implements Matches {
   readonly #lanes = new Map<number, LaneTasks>();
-  readonly #runs: Exclude<RunRange, null>;
+  readonly #runs: Exclude<RunLimits, null>;
   readonly #span: Span;
 
-  constructor(private readonly store: TaskStore, window: RunWindow, private readonly holds: Holds) {
-    this.#runs = [window.firstRun, window.lastRun ?? Infinity];
-    const runs = store.tables.runsIn(window);
+  constructor(private readonly store: TaskStore, runRange: RunRange, private readonly holds: Holds) {
+    this.#runs = [runRange.firstRun, runRange.lastRun ?? Infinity];
+    const runs = store.tables.runsIn(runRange);
     this.#span = { startS: Math.min(...runs.map(run => run.startS ?? Infinity)), stopS: Math.max(...runs.map(run => run.stopS ?? -Infinity)) };
   }
 

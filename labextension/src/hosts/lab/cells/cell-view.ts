@@ -5,7 +5,7 @@ import { Widget } from '@lumino/widgets';
 import type { Dashboard } from '../../../charts/dashboard';
 import { element } from '../../../charts/ui/dom';
 import { adoptStyles } from '../../../charts/ui/theme';
-import type { RunWindow } from '../../../store';
+import type { RunRange } from '../../../store';
 import { addBelowInput } from '../../private-names';
 import type { IFeeds } from '../feed/feeds';
 
@@ -26,16 +26,16 @@ export class CellView {
     private readonly _closed: () => void
   ) {}
 
-  /** Show the computes of a window of the recorder that a kernel has now, which has a feed. */
-  show(kernel: Kernel.IModel, window: RunWindow): void {
+  /** Show the computes of a recorder that a kernel has now, which has a feed. */
+  show(kernel: Kernel.IModel, runRange: RunRange): void {
     const recorder = this._feeds.get(kernel.id)?.recorder;
     const { _shown: shown } = this;
-    if (shown?.recorder !== recorder || shown?.window.firstRun !== window.firstRun) {
+    if (shown?.recorder !== recorder || shown?.runRange.firstRun !== runRange.firstRun) {
       this.hide();
-      this._mount(kernel, window);
-    } else if (shown.window.lastRun !== window.lastRun) {
-      shown.window = window;
-      shown.charts?.setWindow(window);
+      this._mount(kernel, runRange);
+    } else if (shown.runRange.lastRun !== runRange.lastRun) {
+      shown.runRange = runRange;
+      shown.charts?.setRunRange(runRange);
     }
   }
 
@@ -49,14 +49,14 @@ export class CellView {
     this._shown = null;
   }
 
-  private _mount(kernel: Kernel.IModel, window: RunWindow): void {
-    const { value: feed, release } = this._feeds.lease(kernel);
+  private _mount(kernel: Kernel.IModel, runRange: RunRange): void {
+    const { value: feed, release } = this._feeds.use(kernel);
     const { recorder } = feed;
     const [widget, stop] = [new Widget(), new AbortController()];
     const { signal } = stop;
     const el = element('div');
     widget.node.append(el);
-    const shown: Shown = { recorder, window, stop, charts: null };
+    const shown: Shown = { recorder, runRange, stop, charts: null };
     this._shown = shown;
     const isSought = this._isSought;
     this._isSought = false;
@@ -75,7 +75,7 @@ export class CellView {
           this._isBrief = brief;
           dashboard.setBrief(brief);
         };
-        const dashboard = MOUNTS.dashboard(body, { store, options: { ...options, ...shown.window, follow: false, brief: this._isBrief, onBrief } });
+        const dashboard = MOUNTS.dashboard(body, { store, options: { ...options, ...shown.runRange, follow: false, brief: this._isBrief, onBrief } });
         shown.charts = dashboard;
         if (isSought) {
           // After the frame in which charts are given their heights.
@@ -94,7 +94,7 @@ export class CellView {
 
 interface Shown {
   readonly recorder: string;
-  window: RunWindow;
+  runRange: RunRange;
   readonly stop: AbortController;
   charts: Dashboard | null;
 }

@@ -1,5 +1,5 @@
 /** What the latest execution of each cell computed. */
-import type { RunWindow, TaskStore } from '../../../store';
+import type { RunRange, TaskStore } from '../../../store';
 import type { Run, RunStatus } from '../../../wire';
 
 export interface Execution {
@@ -66,7 +66,7 @@ function executionOf(runs: readonly Run[]): Execution {
 }
 
 /** What charts of it show: from its first compute to its last, or to what may still come. */
-export function windowOf({ runs }: Execution, isOpen: boolean): RunWindow {
+export function runRangeOf({ runs }: Execution, isOpen: boolean): RunRange {
   return { firstRun: runs[0] ?? 0, lastRun: isOpen ? null : (runs.at(-1) ?? 0) };
 }
 

@@ -8,7 +8,7 @@ import { FeedFollower } from '../feed/follower';
 import { Badge } from './badge';
 import { CellView } from './cell-view';
 import { type CodeCell, type CodeModel, codeCells, flash } from './cells';
-import { type CellFacts, type Execution, isCurrent, latestExecutions, windowOf } from './executions';
+import { type CellFacts, type Execution, isCurrent, latestExecutions, runRangeOf } from './executions';
 
 /** Of what took less time, the machine is no matter. */
 const LEAST_S = 2;
@@ -65,14 +65,14 @@ export class NotebookBadges {
 
   /** What the kernel says of the machine, asked once after an execution of some length. */
   private _busy(cell: BadgedCell, execution: Execution, { tables }: TaskStore): string | null {
-    const window = windowOf(execution, false);
-    const id = `${execution.status} ${window.firstRun} ${window.lastRun ?? ''}`;
+    const runRange = runRangeOf(execution, false);
+    const id = `${execution.status} ${runRange.firstRun} ${runRange.lastRun ?? ''}`;
     const lastedS = execution.runs.reduce((sum, run) => sum + (tables.runs.get(run)?.stopS ?? 0) - (tables.runs.get(run)?.startS ?? 0), 0);
     if (cell.asked !== id) {
       cell.asked = id;
       cell.busy = null;
       const kernelId = this._panel.sessionContext.session?.kernel?.id ?? '';
-      const answer = execution.status === 'running' || lastedS < LEAST_S ? undefined : this._feeds.get(kernelId)?.keeper.explain(window);
+      const answer = execution.status === 'running' || lastedS < LEAST_S ? undefined : this._feeds.get(kernelId)?.keeper.explain(runRange);
       answer?.then(explained => {
         if (cell.asked === id && explained.kind === 'explained') {
           cell.busy = explained.explanation.busy;
@@ -101,7 +101,7 @@ export class NotebookBadges {
     const kernel = this._panel.sessionContext.session?.kernel?.model;
     if (kernel !== undefined) {
       // More may come of the cell while it runs, and only then: what it left to a cluster goes on beside others.
-      view.show(kernel, windowOf(execution, isRunning || executionCount === null));
+      view.show(kernel, runRangeOf(execution, isRunning || executionCount === null));
     }
   }
 

@@ -5,15 +5,15 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
 import type { Keeper } from '../../../charts/ui/keeping';
-import type { RunWindow } from '../../../store';
+import type { RunRange } from '../../../store';
 import type { TaskStore } from '../../../store/task-store';
 import { type Batch, PageStream, WireError, decodeExplained, decodeLinks } from '../../../wire';
 import { isRecord } from '../../../wire/check';
 import { FEED_DEFAULTS, type FeedSettings } from './state';
 import { InStep, RESUME_MS } from '../kernel/in-step';
-import { type Arrival, KernelLink, type LinkEvent } from '../kernel/link';
+import { type Arrival, KernelComms, type CommsEvent } from '../kernel/comms';
 import type { KernelError } from '../kernel/messages';
-import type { Lease } from './leases';
+import type { Use } from './shared';
 import { RecorderStores } from './recorder-stores';
 import { type Reply, parseRefusal, parseReply } from '../kernel/replies';
 import type { FeedState } from './state';
@@ -28,14 +28,14 @@ export class Feed implements IDisposable {
     private readonly _openPage: (html: string) => void = () => undefined
   ) {
     this.kernelId = model.id;
-    this._link = new KernelLink(kernels, model, UUID.uuid4());
+    this._comms = new KernelComms(kernels, model, UUID.uuid4());
     this._stores = new RecorderStores(_settings, recorder => row =>
-      recorder === this.recorder && this._state.kind === 'live' && this._link.ask({ verb: 'dependencies', row })
+      recorder === this.recorder && this._state.kind === 'live' && this._comms.ask({ verb: 'dependencies', row })
     );
-    this._step = new InStep({ link: this._link, nRows: () => this._nRows(), reopen: () => { this.attach(); } });
-    this._link.arrived.connect(this._onArrived);
-    this._link.happened.connect(this._onHappened);
-    if (this._link.isConnected) {
+    this._step = new InStep({ comms: this._comms, nRows: () => this._nRows(), reopen: () => { this.attach(); } });
+    this._comms.arrived.connect(this._onArrived);
+    this._comms.happened.connect(this._onHappened);
+    if (this._comms.isConnected) {
       this.attach();
     }
   }
@@ -50,7 +50,7 @@ export class Feed implements IDisposable {
   }
 
   get isDisposed(): boolean {
-    return this._link.isDisposed;
+    return this._comms.isDisposed;
   }
 
   /** The store of the recorder that the kernel has now; null before it said anything. */
@@ -74,8 +74,8 @@ export class Feed implements IDisposable {
   }
 
   /** Use the store of a recorder. */
-  lease(recorder: string): Lease<TaskStore> {
-    return this._stores.lease(recorder);
+  use(recorder: string): Use<TaskStore> {
+    return this._stores.use(recorder);
   }
 
   configure(settings: FeedSettings): void {
@@ -90,7 +90,7 @@ export class Feed implements IDisposable {
   /** Open the comms (again) and say hello. */
   attach(): void {
     this._setState({ kind: 'connecting' });
-    void this._link.open().then(opened => {
+    void this._comms.open().then(opened => {
       if (opened) {
         this._step.hello(this._epoch);
         if (this._settings.updatesPerSecond !== FEED_DEFAULTS.updatesPerSecond) {
@@ -103,13 +103,13 @@ export class Feed implements IDisposable {
   /** Tell a widget of the kernel what a person chose; false where widgets' own messages will do, or must. */
   tell(model: string, trait: string, value: unknown): boolean {
     const heard = this.active && this._state.kind === 'live' && this._state.subshell;
-    return heard && this._link.ask({ verb: 'tell', model, trait, value: value as JSONValue });
+    return heard && this._comms.ask({ verb: 'tell', model, trait, value: value as JSONValue });
   }
 
   /** The browser puts the page aside, perhaps for good: the kernel keeps nothing of it until `attach`. */
   suspend(): void {
     this._step.stop();
-    this._link.close();
+    this._comms.close();
   }
 
   /** The tab is seen again; while it was hidden its timers were too slow to keep the lease. */
@@ -121,7 +121,7 @@ export class Feed implements IDisposable {
 
   /** Have the kernel load taskscope, when it is free to; resolves to the error it raised, or null. */
   async load(): Promise<KernelError | null> {
-    const error = await this._link.execute('%load_ext taskscope');
+    const error = await this._comms.execute('%load_ext taskscope');
     // Where it was loaded before, loading it again announces nothing.
     if (error === null && (this._state.kind === 'not-loaded' || this._state.kind === 'restarted')) {
       this.attach();
@@ -131,7 +131,7 @@ export class Feed implements IDisposable {
 
   /** Someone restarted the kernel; the feed's own connection is not told reliably. */
   restarted(): void {
-    this._link.replaced();
+    this._comms.replaced();
   }
 
   /**
@@ -159,7 +159,7 @@ export class Feed implements IDisposable {
       // The server interrupts whatever the kernel does, which may be something else.
       return 'it has ended';
     }
-    await this._link.interrupt();
+    await this._comms.interrupt();
     return null;
   }
 
@@ -177,7 +177,7 @@ export class Feed implements IDisposable {
   };
 
   /** Resolves to the call stacks of these computes, unchecked; the kernel samples stacks while a page requests them. */
-  async profile({ firstRun, lastRun }: RunWindow): Promise<unknown> {
+  async profile({ firstRun, lastRun }: RunRange): Promise<unknown> {
     const { data } = await this._keep({ verb: 'profile', first_run: firstRun, last_run: lastRun });
     return isRecord(data) ? data.profile : null;
   }
@@ -185,7 +185,7 @@ export class Feed implements IDisposable {
   private _keep(asked: JSONObject): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const request = this._nKept++;
-      if (this._link.ask({ ...asked, request })) {
+      if (this._comms.ask({ ...asked, request })) {
         this._onKept.set(request, { resolve, reject });
       } else {
         reject(new Error('the kernel does not answer'));
@@ -217,7 +217,7 @@ export class Feed implements IDisposable {
         this._onStopReply.delete(run);
         resolve(reply);
       });
-      this._link.ask({ verb: 'stop', run, way });
+      this._comms.ask({ verb: 'stop', run, way });
     });
   }
 
@@ -226,16 +226,16 @@ export class Feed implements IDisposable {
       return;
     }
     this._step.stop();
-    this._link.dispose();
+    this._comms.dispose();
     this._stores.clear();
     Signal.clearData(this);
   }
 
   private _askForRate(): void {
-    this._link.ask({ verb: 'rate', per_second: this._settings.updatesPerSecond });
+    this._comms.ask({ verb: 'rate', per_second: this._settings.updatesPerSecond });
   }
 
-  private readonly _onHappened = (_: KernelLink, event: LinkEvent): void => {
+  private readonly _onHappened = (_: KernelComms, event: CommsEvent): void => {
     this._step.rest();
     switch (event) {
       case 'connected':
@@ -253,13 +253,13 @@ export class Feed implements IDisposable {
         return;
       case 'refused':
         if (this._state.kind !== 'refused') {
-          this._setState(this._replaced ? { kind: 'restarted' } : { kind: 'not-loaded', language: this._link.language });
+          this._setState(this._replaced ? { kind: 'restarted' } : { kind: 'not-loaded', language: this._comms.language });
         }
     }
   };
 
   private _onConnected(): void {
-    if (!this._link.isOpen) {
+    if (!this._comms.isOpen) {
       this.attach();
       return;
     }
@@ -268,7 +268,7 @@ export class Feed implements IDisposable {
     this._step.renew();
   }
 
-  private readonly _onArrived = (_: KernelLink, arrival: Arrival): void => {
+  private readonly _onArrived = (_: KernelComms, arrival: Arrival): void => {
     if (arrival.channel === 'data') {
       this._lastMs = performance.now();
       const heard = this._decoded(() => ({ batches: this._stream.take(arrival.data, arrival.buffers) }));
@@ -365,7 +365,7 @@ export class Feed implements IDisposable {
     this.stateChanged.emit(state);
   }
 
-  private readonly _link: KernelLink;
+  private readonly _comms: KernelComms;
   private readonly _step: InStep;
   private readonly _stream = new PageStream();
   private readonly _stores: RecorderStores;

@@ -7,8 +7,8 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import type { PanelAsk } from '../kernel/messages';
 import type { Feed } from './feed';
 import { FEED_DEFAULTS, type FeedSettings } from './state';
-import type { Lease } from './leases';
-import { LeaseMap } from './leases';
+import type { Use } from './shared';
+import { SharedMap } from './shared';
 
 export interface IFeeds {
   /** A kernel has a feed now that had none. */
@@ -18,7 +18,7 @@ export interface IFeeds {
   /** Resolves when the script of feeds is here, which is loaded for the first kernel that needs it. */
   ready(): Promise<void>;
   /** Use the feed of a kernel, made if need be; only once it is `ready`. `release` it when the view goes. */
-  lease(model: Kernel.IModel): Lease<Feed>;
+  use(model: Kernel.IModel): Use<Feed>;
   /** Change what a person has set. */
   configure(settings: FeedSettings): void;
   /** A cell that this page ran asks for a panel. */
@@ -52,9 +52,9 @@ export class Feeds implements IFeeds, IDisposable {
     return this._feeds.get(kernelId)?.feed;
   }
 
-  lease(model: Kernel.IModel): Lease<Feed> {
+  use(model: Kernel.IModel): Use<Feed> {
     const isNew = this.get(model.id) === undefined;
-    const { value: { feed }, release } = this._feeds.lease(model.id, () => this._make(model));
+    const { value: { feed }, release } = this._feeds.use(model.id, () => this._make(model));
     if (isNew) {
       this.added.emit(feed);
     }
@@ -139,7 +139,7 @@ export class Feeds implements IFeeds, IDisposable {
   private readonly _kernels: Kernel.IManager;
   private _Feed: typeof Feed | null = null;
   /** A feed lives as long as its kernel, or its last view; where there is nothing to hear, only for its views. */
-  private readonly _feeds = new LeaseMap<string, Entry>(
+  private readonly _feeds = new SharedMap<string, Entry>(
     ({ feed, gone }) => gone || feed.state.kind === 'not-loaded',
     ({ feed }) => {
       feed.dispose();

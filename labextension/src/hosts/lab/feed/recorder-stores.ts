@@ -3,8 +3,8 @@ import { ClusterStore } from '../../../store/cluster/cluster-store';
 import type { AskLinks } from '../../../store/tasks/links';
 import { TaskStore } from '../../../store/task-store';
 import type { FeedSettings } from './state';
-import type { Lease } from './leases';
-import { LeaseMap } from './leases';
+import type { Use } from './shared';
+import { SharedMap } from './shared';
 
 export class RecorderStores {
   /** `askOf(recorder)` asks the kernel what a task of that recorder needs. */
@@ -38,8 +38,8 @@ export class RecorderStores {
   }
 
   /** Use the store of a recorder, made if need be; `release` it when the view goes. */
-  lease(recorder: string): Lease<TaskStore> {
-    return this._stores.lease(recorder, () => this._make(recorder));
+  use(recorder: string): Use<TaskStore> {
+    return this._stores.use(recorder, () => this._make(recorder));
   }
 
   configure(settings: FeedSettings): void {
@@ -59,6 +59,6 @@ export class RecorderStores {
     return store;
   }
 
-  private readonly _stores = new LeaseMap<string, TaskStore>((_, recorder) => recorder !== this._current);
+  private readonly _stores = new SharedMap<string, TaskStore>((_, recorder) => recorder !== this._current);
   private _current = '';
 }

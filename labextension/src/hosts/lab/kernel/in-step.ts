@@ -1,5 +1,5 @@
 /** Keeps a page in step with its kernel: asks until there is an answer, and again for what was lost on the way. */
-import type { KernelLink } from './link';
+import type { KernelComms } from './comms';
 import type { Reply } from './replies';
 
 /** How long a kernel with a subshell usually takes to answer, at most; one C call may hold it up for longer. */
@@ -12,7 +12,7 @@ const MAX_UNANSWERED = RESUME_MS / AGAIN_MS - 1;
 const START_MS = 1_000;
 
 export interface StepOptions {
-  readonly link: Pick<KernelLink, 'ask' | 'hasSubshell' | 'isConnected' | 'isOpen' | 'isSameKernel'>;
+  readonly comms: Pick<KernelComms, 'ask' | 'hasSubshell' | 'isConnected' | 'isOpen' | 'isSameKernel'>;
   /** How many rows are here, of all that the kernel ever had. */
   readonly nRows: () => number;
   /** Begins anew: the kernel that was known is gone, or answers everything but us. */
@@ -37,14 +37,14 @@ export class InStep {
   hello(epoch: string): void {
     this._awaitsStart = true;
     this._startIsDue = false;
-    this._options.link.ask({ verb: 'hello', cursor: this._options.nRows(), epoch });
+    this._options.comms.ask({ verb: 'hello', cursor: this._options.nRows(), epoch });
     this._insist(Number.POSITIVE_INFINITY);
   }
 
   /** Say that this page is still there, and look into it where a kernel that could answer does not. */
   renew(): void {
-    if (this._options.link.isOpen && !this._isInDoubt) {
-      this._options.link.ask({ verb: 'renew' });
+    if (this._options.comms.isOpen && !this._isInDoubt) {
+      this._options.comms.ask({ verb: 'renew' });
       this._insist(MAX_UNANSWERED);
     }
   }
@@ -101,22 +101,22 @@ export class InStep {
   resync(cursor: number): void {
     this._awaitsStart = true;
     this._startIsDue = false;
-    this._options.link.ask({ verb: 'resync', cursor });
+    this._options.comms.ask({ verb: 'resync', cursor });
     this._expectStart();
   }
 
   /** Ask for a sign of life until it comes; after `most` more without an answer `_doubt` looks into it. */
   private _insist(most: number, unanswered = 0, doubts = 0): void {
-    const { link } = this._options;
+    const { comms } = this._options;
     this.rest();
-    if (!link.hasSubshell || !link.isConnected) {
+    if (!comms.hasSubshell || !comms.isConnected) {
       return;
     }
     const isSlow = unanswered > MAX_UNANSWERED;
     this._resume = setTimeout(
       () => {
         if (unanswered < most) {
-          link.ask({ verb: 'renew' });
+          comms.ask({ verb: 'renew' });
           this._insist(most, unanswered + 1, doubts);
         } else {
           void this._doubt(doubts);
@@ -131,22 +131,22 @@ export class InStep {
    * Its control channel, of which the server drops nothing, tells which. Meanwhile nothing is asked that would queue up.
    */
   private async _doubt(doubts: number): Promise<void> {
-    const { link, reopen } = this._options;
+    const { comms, reopen } = this._options;
     this.rest();
     this._isInDoubt = true;
     const turn = this._turn;
-    const isSame = await link.isSameKernel();
+    const isSame = await comms.isSameKernel();
     if (turn !== this._turn) {
       return;
     }
     this.rest();
-    if (!link.isConnected) {
+    if (!comms.isConnected) {
       return;
     }
     if (isSame === null) {
       void this._doubt(doubts);
     } else if (isSame && doubts === 0) {
-      link.ask({ verb: 'renew' });
+      comms.ask({ verb: 'renew' });
       this._insist(MAX_UNANSWERED, 0, 1);
     } else {
       reopen();
@@ -156,7 +156,7 @@ export class InStep {
   /** An answer that comes later than what was to start tells that its start was lost. */
   private _expectStart(): void {
     this.rest();
-    if (this._options.link.hasSubshell) {
+    if (this._options.comms.hasSubshell) {
       this._resume = setTimeout(() => {
         if (this._awaitsStart) {
           this.renew();

@@ -149,7 +149,7 @@ export class ChartPanel extends Widget {
     }
     const { chart, compact } = this.spec;
     const reveal = this._context.cells?.of(model.id) ?? (() => null);
-    const { value: feed, release } = feeds.lease(model);
+    const { value: feed, release } = feeds.use(model);
     const shown = new AbortController();
     showLive(this._header.body, feed, { chart, compact, views, reveal }, shown.signal);
     shown.signal.addEventListener('abort', release);

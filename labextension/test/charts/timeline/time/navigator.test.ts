@@ -5,7 +5,7 @@ import type { Scene } from '../../../../src/charts/tasks/scene';
 import { sceneOf } from '../../../../src/charts/tasks/scene';
 import { Folding, LaneList } from '../../../../src/charts/tasks/rows';
 import { Navigator, TimeAxis, lastStretch, shownTime } from '../../../../src/charts/timeline/time';
-import type { RunWindow } from '../../../../src/store';
+import type { RunRange } from '../../../../src/store';
 import { ALL_RUNS, TaskStore } from '../../../../src/store';
 import type { Run } from '../../../../src/wire';
 import { batchOf } from '../../../store/rows';
@@ -23,10 +23,10 @@ function storeOf(runs: Run[], batch: Partial<SmallBatch> = {}): TaskStore {
 
 const FIT = { kind: 'fit' } as const;
 
-function fitted(store: TaskStore, window: RunWindow, pausedAtS: number | null = null): Scene | null {
+function fitted(store: TaskStore, runRange: RunRange, pausedAtS: number | null = null): Scene | null {
   const lanes = new LaneList(store, new Folding());
-  const frame = shownTime(store, window, FIT, pausedAtS);
-  return frame === null ? null : sceneOf(store, window, frame, (...of) => lanes.refresh(...of));
+  const frame = shownTime(store, runRange, FIT, pausedAtS);
+  return frame === null ? null : sceneOf(store, runRange, frame, (...of) => lanes.refresh(...of));
 }
 
 const LANES = [{ id: 0, label: 'thread 1', worker: 'main' }, { id: 1, label: 'thread 2', worker: 'main' }];

@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
-import { type CellFacts, type Execution, isCurrent, latestExecutions, windowOf } from '../../../../src/hosts/lab/cells/executions';
+import { type CellFacts, type Execution, isCurrent, latestExecutions, runRangeOf } from '../../../../src/hosts/lab/cells/executions';
 import { smallRun } from '../../../charts/small-batch';
 
 describe('latestExecutions', () => {
@@ -23,7 +23,7 @@ describe('latestExecutions', () => {
 
 it('charts of an execution show its computes, and those to come only while its cell runs', () => {
   const execution = { executionCount: 4, sourceCrc: null, status: 'running', runs: [2, 3], nTasks: 15 } as const;
-  expect([true, false].map(isOpen => windowOf(execution, isOpen))).toEqual([{ firstRun: 2, lastRun: null }, { firstRun: 2, lastRun: 3 }]);
+  expect([true, false].map(isOpen => runRangeOf(execution, isOpen))).toEqual([{ firstRun: 2, lastRun: null }, { firstRun: 2, lastRun: 3 }]);
 });
 
 describe('isCurrent', () => {

@@ -25,15 +25,15 @@ export type Arrival =
   | { channel: 'data'; data: unknown; buffers: readonly (ArrayBuffer | ArrayBufferView)[] }
   | { channel: 'control'; data: unknown };
 
-export type LinkEvent = 'connected' | 'lost' | 'replaced' | 'dead' | 'refused';
+export type CommsEvent = 'connected' | 'lost' | 'replaced' | 'dead' | 'refused';
 
 /**
  * Carries the control and the data comm of this page.
  *
- * The kernel may be busy, restart, crash, or have never heard of taskscope; the link says so and leaves it to
+ * The kernel may be busy, restart, crash, or have never heard of taskscope; this says so and leaves it to
  * its owner to `open` again.
  */
-export class KernelLink implements IDisposable {
+export class KernelComms implements IDisposable {
   constructor(kernels: Kernel.IManager, model: Kernel.IModel, page: string) {
     this._page = page;
     this._connection = kernels.connectTo({ model, handleComms: false });
@@ -43,7 +43,7 @@ export class KernelLink implements IDisposable {
   }
 
   readonly arrived = new Signal<this, Arrival>(this);
-  readonly happened = new Signal<this, LinkEvent>(this);
+  readonly happened = new Signal<this, CommsEvent>(this);
 
   get isConnected(): boolean {
     return this._connection.connectionStatus === 'connected';

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import type { View } from '../../../../src/charts/timeline/time';
-import { ShownWindow, TimeAxis } from '../../../../src/charts/timeline/time';
+import { ShownRuns, TimeAxis } from '../../../../src/charts/timeline/time';
 import { TaskStore } from '../../../../src/store';
 import type { Run } from '../../../../src/wire';
 import { smallBatch, smallRun } from '../../small-batch';
@@ -28,9 +28,9 @@ function hear(nowS: number, ...runs: Run[]): void {
 }
 
 function shown(view: View = axis.view, shows: 'now' | 'all' = 'now'): [number, number | null] {
-  const window = new ShownWindow(store, { firstRun: 0, lastRun: null }, axis, shows);
-  window.refresh(view);
-  return [window.firstRun, window.lastRun];
+  const runRange = new ShownRuns(store, { firstRun: 0, lastRun: null }, axis, shows);
+  runRange.refresh(view);
+  return [runRange.firstRun, runRange.lastRun];
 }
 
 it('shows all there is before anything ran, and of one cell', () => {
@@ -40,11 +40,11 @@ it('shows all there is before anything ran, and of one cell', () => {
 });
 
 it('shows what ended last, and moves to a compute that begins', () => {
-  const window = new ShownWindow(store, { firstRun: 0, lastRun: null }, axis, 'now');
+  const runRange = new ShownRuns(store, { firstRun: 0, lastRun: null }, axis, 'now');
   const seen = [[FIRST], [FIRST, SECOND], [going(2, 20)], [going(3, 21)], [over(2, 20, 30), over(3, 21, 22)]].map(runs => {
     hear(30, ...runs);
-    window.refresh(axis.view);
-    return window.id;
+    runRange.refresh(axis.view);
+    return runRange.id;
   });
   expect(seen).toEqual(['0 to 0', '1 to 1', '2 to 2', '2 to 3', '2 to 2']);
 });
@@ -84,6 +84,6 @@ describe('what a person looks at stays', () => {
 
 it('of what was cleared away shows nothing', () => {
   hear(30, FIRST, SECOND);
-  new ShownWindow(store, { firstRun: 0, lastRun: null }, axis, 'now').toggleClear();
+  new ShownRuns(store, { firstRun: 0, lastRun: null }, axis, 'now').toggleClear();
   expect(shown()).toEqual([2, null]);
 });

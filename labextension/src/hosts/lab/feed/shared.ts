@@ -1,7 +1,7 @@
 /** Things that are there for as long as somebody uses them: one by key, and how many use it. */
 
 /** A use of a thing, which `release` ends, once. */
-export interface Lease<V> {
+export interface Use<V> {
   readonly value: V;
   readonly release: () => void;
 }
@@ -11,7 +11,7 @@ interface Entry<V> {
   nUsers: number;
 }
 
-export class LeaseMap<K, V> {
+export class SharedMap<K, V> {
   /**
    * @param mayGo tells whether what nobody uses is to be forgotten
    * @param gone is called with what was forgotten
@@ -31,7 +31,7 @@ export class LeaseMap<K, V> {
   }
 
   /** Use it, made if it is not there. */
-  lease(key: K, make: () => V): Lease<V> {
+  use(key: K, make: () => V): Use<V> {
     const entry = this._entry(key, make);
     let isUsed = true;
     entry.nUsers += 1;
