@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.explain.replay import run_again_s
+from taskscope.analysis.explain.what_if import run_again_s
 from taskscope.analysis.quantities import counted, format_duration
 from taskscope.analysis.totals import State, elapsed_s, state_of
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run, join_progress

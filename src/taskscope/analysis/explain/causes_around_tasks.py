@@ -20,11 +20,18 @@ from taskscope.analysis.explain.finding import (
     listed,
     measured,
 )
-from taskscope.analysis.explain.replay import replayed_s
 from taskscope.analysis.explain.schedule import Schedule, key_texts
 from taskscope.analysis.explain.waits import Stacks
+from taskscope.analysis.explain.what_if import replayed_s
 from taskscope.analysis.memory import memory_peak
-from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
+from taskscope.analysis.quantities import (
+    counted,
+    format_bytes,
+    format_count,
+    format_duration,
+    plural,
+    printable,
+)
 from taskscope.analysis.totals import measure_before_tasks
 from taskscope.model.tables.records import Run
 from taskscope.model.tables.stacks import CLIENT, CLIENT_RUN
@@ -118,7 +125,7 @@ def large_graph(whole: Whole) -> Iterator[Finding]:
                 "large-graph",
                 min(own_s, graph_s),
                 f"{whole.share(graph_s)} of the time passed before any task ran, with only "
-                f"{format_count(n_tasks)} {plural('task', n_tasks)}{phases}",
+                f"{counted(n_tasks, 'task')}{phases}",
                 "pass large objects by client.scatter, or load them in tasks, instead of as arguments"
                 if carried >= _LARGE_ARGUMENT
                 else "compute several results in one call, or use fewer and larger tasks",
@@ -188,7 +195,7 @@ def recomputed(parts: list[Part]) -> Iterator[Finding]:
             names |= dict.fromkeys(part.most(is_again))
             runs += part.runs
     if n_again:
-        tasks = f"{format_count(n_again)} {plural('task', n_again)} of {listed(list(names)[:3])}"
+        tasks = f"{counted(n_again, 'task')} of {listed(list(names)[:3])}"
         # Dask fuses steps into one task, and only a part of it had run before.
         yield (measured if is_certain else at_most)(
             "recomputed",
@@ -282,7 +289,7 @@ def lost_work(whole: Whole, parts: list[Part]) -> Iterator[Finding]:
             n_again += int(is_again.sum())
             again_s += float(schedule.seconds[is_again].sum())
     if worth_s:
-        lost = f"{format_count(n_again)} {plural('task', n_again)} ran in vain as workers were lost"
+        lost = f"{counted(n_again, 'task')} ran in vain as workers were lost"
         texts = [
             *([f"{lost} ({format_duration(again_s)})"] if n_again else []),
             *([f"failed attempts took {format_duration(failed_s)}"] if failed_s else []),

@@ -16,10 +16,10 @@ from taskscope.analysis.explain.finding import (
     listed,
     measured,
 )
-from taskscope.analysis.explain.replay import longest_chain_s, replayed_s
 from taskscope.analysis.explain.schedule import COUNTED_S, busy_ns, on_core_s
 from taskscope.analysis.explain.waits import WAIT_WORDS
-from taskscope.analysis.quantities import format_bytes, format_count, format_duration, format_percent, plural
+from taskscope.analysis.explain.what_if import longest_chain_s, replayed_s
+from taskscope.analysis.quantities import counted, format_bytes, format_count, format_duration, format_percent
 from taskscope.model.tables.stacks import Wait
 
 _SHORT_S = 2e-3
@@ -193,7 +193,7 @@ def _more_at_a_time(part: Part, kind: Wait | None, n_tasks: int, *, is_chain: bo
         )
     if n_tasks <= part.schedule.n_threads and kind not in _FOR_OTHERS:
         return (
-            f"split the {format_count(n_tasks)} {plural('task', n_tasks)} that wait: there are "
+            f"split the {counted(n_tasks, 'task')} that wait: there are "
             f"{format_count(part.schedule.n_threads)} workers, so more can wait at the same time"
         )
     twice = format_count(2 * part.schedule.n_threads)
@@ -358,7 +358,7 @@ def stragglers(part: Part) -> Iterator[Finding]:
     yield measured(
         "stragglers",
         worth_s,
-        f"{format_count(n)} {plural('task', n)} of {listed(names)} took {format_duration(late_s)}"
+        f"{counted(n, 'task')} of {listed(names)} took {format_duration(late_s)}"
         f"{' together' if n > 1 else ''}, tasks like {'it' if n == 1 else 'them'} "
         f"{format_duration(usual_s)} each{what}",
         advice,
@@ -456,7 +456,7 @@ def _serial_step(part: Part, steps: NDArray[np.int64], step_s: float, evidence: 
     schedule, n, others = part.schedule, len(steps), part.schedule.n_threads - 1
     names = part.most(steps)
     text = (
-        f"{format_count(n)} {plural('task', n)} of {listed(names)} ran alone for {format_duration(step_s)} "
+        f"{counted(n, 'task')} of {listed(names)} ran alone for {format_duration(step_s)} "
         f"while {format_count(others)} of {format_count(schedule.n_threads)} workers were idle"
     )
     first = int(steps[0])
@@ -494,7 +494,7 @@ def _few_tasks(part: Part, idle_s: float, evidence: dict[str, object]) -> Iterat
     begin, end = schedule.start[:1], schedule.stop.max(keepdims=True)
     was_full = bool(busy_ns(schedule, begin, end, least=schedule.n_threads)[0])
     names = part.most(part.kind == widest)
-    what = f"{format_count(n_like)} {plural('task', n_like)} of {listed(names)}"
+    what = f"{counted(n_like, 'task')} of {listed(names)}"
     text = f"{what} for {format_count(schedule.n_threads)} workers: " + (
         "their number does not divide evenly, so some were idle" if was_full else "some were idle"
     )

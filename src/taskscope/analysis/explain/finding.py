@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.explain.critical_path import CriticalPath, WaitCause
-from taskscope.analysis.explain.replay import replayed_s
 from taskscope.analysis.explain.schedule import Schedule
 from taskscope.analysis.explain.waits import Stacks
+from taskscope.analysis.explain.what_if import replayed_s
 from taskscope.analysis.quantities import format_duration, format_percent, printable
 from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.model.recording import RecordedData

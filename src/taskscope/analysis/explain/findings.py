@@ -13,9 +13,16 @@ from taskscope.analysis.explain import causes_around_tasks as around
 from taskscope.analysis.explain import causes_in_tasks as inside
 from taskscope.analysis.explain.critical_path import critical_path
 from taskscope.analysis.explain.finding import Cause, Explanation, Finding, Part, Whole
-from taskscope.analysis.explain.replay import quiet_s, why_not
 from taskscope.analysis.explain.schedule import Schedule, makespan_of, schedules_of
-from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
+from taskscope.analysis.explain.what_if import quiet_s, why_not
+from taskscope.analysis.quantities import (
+    counted,
+    format_count,
+    format_duration,
+    format_percent,
+    plural,
+    printable,
+)
 from taskscope.model.recording import RecordedData
 
 _LEAST_SHARE = 0.05
@@ -249,7 +256,7 @@ def _verdict(whole: Whole) -> str | None:
         return "nothing to gain here: no time was spent in computes"
     n = max(schedule.n_threads for schedule in whole.schedules)
     used = min(task_s / able_s, 1.0)
-    workers = f"{format_count(n)} {plural('worker', n)} ran tasks {format_percent(used)} of the time"
+    workers = f"{counted(n, 'worker')} ran tasks {format_percent(used)} of the time"
     waits = list(whole.path.wait_s.items())[:2]
     is_short = _LEAST_SHARE * whole.makespan_s < _LEAST_S
     least = format_duration(_LEAST_S) if is_short else "5 % of the wall time"

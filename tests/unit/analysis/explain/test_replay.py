@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope.analysis.explain.replay import replayed_s
 from taskscope.analysis.explain.schedule import schedules_of
+from taskscope.analysis.explain.what_if import replayed_s
 from taskscope.errors import OptionError, UnknownNameError
 from taskscope.model.keys import key_block
 from taskscope.model.tables.records import CLUSTER
