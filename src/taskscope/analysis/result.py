@@ -59,17 +59,17 @@ class Section:
         """Return the section as HTML without scripts, in the colours of the page around it."""
         title = f"<div><b>{escape(_printed(self.title))}</b></div>" if self.title else ""
         notes = "".join(f"<div>{escape(_printed(note))}</div>" for note in self.notes)
-        return f"{title}{self.table_html() if self.rows else ''}{notes}"
+        return f"{title}{self.table_html(left=LEFT) if self.rows else ''}{notes}"
 
-    def table_html(self, first: str = "td") -> str:
-        """Return the table as HTML; `first` is the element of first cells."""
-        head = f"<thead>{self._row(self.head, _HEAD, _HEAD)}</thead>"
-        rows = "".join(self._row(row, first, "td") for row in self.rows)
+    def table_html(self, first: str = "td", left: str = "") -> str:
+        """Return the table as HTML; `first` is the element of first cells, `left` the style of left ones."""
+        head = f"<thead>{self._row(self.head, _HEAD, _HEAD, left)}</thead>"
+        rows = "".join(self._row(row, first, "td", left) for row in self.rows)
         return f"<table>{head if any(self.head) else ''}<tbody>{rows}</tbody></table>"
 
-    def _row(self, row: tuple[str, ...], first: str, others: str) -> str:
+    def _row(self, row: tuple[str, ...], first: str, others: str, left: str) -> str:
         cells = (
-            f"<{tag}{LEFT if self._is_left(place) else ''}>{escape(_printed(cell))}</{tag[:2]}>"
+            f"<{tag}{left if self._is_left(place) else ''}>{escape(_printed(cell))}</{tag[:2]}>"
             for place, cell in enumerate(row)
             for tag in [others if place else first]
         )

@@ -9,7 +9,6 @@ import pytest
 import taskscope.report.embed
 import taskscope.report.page
 import taskscope.report.result
-from taskscope.analysis.result import LEFT
 from taskscope.analysis.totals import measure_totals
 from taskscope.report import MAX_EMBEDDED_TASKS, page_html, result_bundle, result_html
 from taskscope.report.embed import PageScript, data_json
@@ -181,8 +180,8 @@ def test_several_computes_are_listed_with_their_ends_tasks_and_times_and_a_singl
     ]
     for html in (result_html(recording_of(rows, runs)), page_html(recording_of(rows, runs))):
         assert html.count("<summary>Computes (2)</summary>") == 1
-        assert f"<td{LEFT}>&lt;b&gt; · In [3]</td><td>finished</td><td>1</td><td>2.5 s</td>" in html
-        assert f"<td{LEFT}>compute 2</td><td>interrupted</td><td>1</td><td>1 s</td>" in html
+        assert "<td>&lt;b&gt; · In [3]</td><td>finished</td><td>1</td><td>2.5 s</td>" in html
+        assert "<td>compute 2</td><td>interrupted</td><td>1</td><td>1 s</td>" in html
     assert "Computes (" not in result_html(recording_of(rows[:1]))
 
 
