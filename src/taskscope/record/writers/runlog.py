@@ -117,6 +117,7 @@ class RunLog:
         self.graph_growth: list[GraphSource] = []
         """New pieces of a graph that grows; a key is in one before any row of it."""
         self.lanes: dict[int, LaneBuffer] = {}
+        self.needed_by_tasks = self.lanes, clock.perf_counter, clock.thread_time
         self.landed: list[object] = []
         """Flat: key, time at which its result entered the scheduler's cache."""
         self.activities: list[LaneActivity] = []
@@ -153,6 +154,8 @@ class RunLog:
         """The recorder of allocations by task; None where nothing does."""
         self.lock_looks = (0, 0)
         """How often a sampler wanted the interpreter's lock of its tasks, and how often a thread had it."""
+        self.kind: type = object
+        """What its tasks are wrapped in."""
         self.trusts_workers = True
         """Whether the workers can be expected to have taskscope, so that they can time tasks."""
 

@@ -35,7 +35,7 @@ from taskscope.sources.local.lines import LineSource, MeteredTask
 from taskscope.sources.local.memory import MemorySource, NumberedTask
 from taskscope.sources.local.shipped import Sampled, ShippedTimes
 from taskscope.sources.local.sizes import result_size
-from taskscope.sources.local.timing import TimedTask, current_error, drop_notes
+from taskscope.sources.local.timing import TimedTask, current_error, drop_notes, timed
 from taskscope.sources.sampled import SentFunctions, counted_cycles
 
 CacheMetric: TypeAlias = Callable[[object], object]
@@ -119,6 +119,7 @@ class LocalSource:
             log.trusts_workers = scheduler.is_local
             log.lines = self.lines if self.lines.meter is not None else None
             self._record_memory(log)
+            log.kind = _kind_of(log)
             if scheduler.name == "processes":
                 sought = self.lines.sought if log.lines else None
                 take = partial(self._take_samples, log.run, log.start)
@@ -234,12 +235,13 @@ def _task_hooks(
     logs: dict[int, RunLog], recorder: Recorder, measure: Callable[[CacheMetric, object], float]
 ) -> tuple[Callable[..., None], Callable[..., None]]:
     """Return the two hooks that run for every task; closures, as each attribute looked up costs the user."""
+    perf_counter = recorder.clock.perf_counter
 
     def pretask(key: object, dsk: _Graph, _state: _State) -> None:
         try:
             log = logs[id(dsk)]
             if log.trusts_workers:
-                dsk[key] = _kind_of(log)(key, dsk[key], log)
+                dsk[key] = timed(key, dsk[key], log)
             else:
                 log.submitted[key] = log.perf_counter()
         except Exception as error:  # noqa: BLE001 - runs for each task, where a guard costs more
@@ -248,8 +250,8 @@ def _task_hooks(
     def posttask(key: object, result: object, dsk: _Graph, _state: _State, _worker: object) -> None:
         try:
             log = logs[id(dsk)]
-            now = log.perf_counter()
-            log.landed.extend((key, now))
+            now = perf_counter()
+            log.landed += (key, now)
             if log.trusts_workers:
                 dsk[key] = dsk[key].inner
             if log.submitted or log.metric is not None:

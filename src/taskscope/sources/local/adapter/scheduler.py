@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import CO_OPTIMIZED
 from itertools import islice
+from operator import itemgetter
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
@@ -30,7 +31,15 @@ from taskscope.model.keys import split_key
 from taskscope.model.source_lines import is_of_library
 from taskscope.sources.cell import caller, place_of
 
-__all__ = ["GraphNode", "Task", "identity"]  # Dask's own, for the modules that wrap tasks
+__all__ = ["GRAPH_SLOTS", "GraphNode", "Task", "identity"]  # Dask's own, for the modules that wrap tasks
+
+GRAPH_SLOTS = frozenset(
+    slot
+    for kind in vars(_task_spec).values()
+    if isinstance(kind, type) and issubclass(kind, GraphNode)
+    for slot in kind.__slots__
+)
+"""The attributes of what is in a graph."""
 
 _MAX_FRAMES = 8
 
@@ -210,8 +219,10 @@ def user_functions(graph: Mapping[Any, Any]) -> tuple[dict[object, str | None], 
     One task of each group of tuple keys is read, and one of each function of other keys. Of a group whose
     tasks call several functions, as all lambdas do, other tasks than the first one's are there by their keys.
     """
-    nodes = {key[0]: key for key in graph if type(key) is tuple and key}
-    named = {id(getattr(node, "func", None)): key for key, node in graph.items() if type(key) is not tuple}
+    tuples = [key for key in graph if type(key) is tuple and key]
+    nodes = dict(zip(map(itemgetter(0), tuples), tuples, strict=True))
+    rest = [key for key in graph if not (type(key) is tuple and key)] if len(tuples) < len(graph) else []
+    named = {id(getattr(graph[key], "func", None)): key for key in rest}
     found: dict[object, str | None] = {}
     every: list[CodeType] = []
     others: dict[int, str | None] = {}
