@@ -220,7 +220,7 @@ class Rows:
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(next(iter(self.arrays().values())))
+        return next(len(getattr(self, c.name)) for c in columns_of(type(self)) if c.stored)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the columns by name."""

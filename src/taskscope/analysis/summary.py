@@ -47,6 +47,8 @@ _MANY_BYTES = 50e6
 _MOST_BAD = 10
 MAX_EXPLAINED = 100_000
 """More tasks would take longer to explain than a person waits for a summary; 5 µs each."""
+_TASKS_OF_COMPUTE = 200
+"""To explain one more compute takes about as long as so many tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +267,8 @@ def _said(messages: Sequence[Message]) -> list[str]:
 
 def _why(recording: RecordedData) -> str | None:
     """Return the answer of `explain`, where it is quick to find and a person would have felt the cause."""
-    if not recording.runs or count_tasks(recording) > MAX_EXPLAINED:
+    n_tasks = count_tasks(recording) + _TASKS_OF_COMPUTE * len(recording.runs)
+    if not recording.runs or n_tasks > MAX_EXPLAINED:
         return None
     explained = explain(recording)
     is_felt = not explained.findings or explained.findings[0].worth_s >= _FELT_S

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from itertools import accumulate
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from taskscope.analysis.quantities import format_duration
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import FAILED_ATTEMPT
+from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import (
     ERRED,
@@ -58,6 +60,67 @@ def elapsed_s(runs: Sequence[Run], now_s: float) -> float:
     """Return the seconds during which at least one compute ran."""
     starts = np.array([run.asked_s for run in runs])
     return union_s(starts, np.array([now_s if run.stop_s is None else run.stop_s for run in runs]))
+
+
+class PlacedBlock(NamedTuple):
+    """Rows of a compute, and how many rows are before them in the table of tasks."""
+
+    block: RowBlock
+    first: int
+
+
+def blocks_by_run(recording: RecordedData) -> Mapping[int, list[PlacedBlock]]:
+    """Return the rows of each compute."""
+    found: defaultdict[int, list[PlacedBlock]] = defaultdict(list)
+    first = 0
+    for block in recording.blocks:
+        found[block.run].append(PlacedBlock(block, first))
+        first += len(block)
+    return found
+
+
+def overlapping(
+    recording: RecordedData, runs: Sequence[Run], blocks: Mapping[int, list[PlacedBlock]]
+) -> list[list[Run]]:
+    """Return groups of computes that overlap in time, without computes within a task of another."""
+    parts: list[list[Run]] = []
+    until_s = 0.0
+    for one in sorted(runs, key=lambda one: (one.asked_s, -stop_of(recording, one))):
+        beside = parts[-1] if parts and one.asked_s <= until_s else []
+        if any(_is_within(recording, one, placed.block) for other in beside for placed in blocks[other.run]):
+            continue
+        if parts and one.asked_s < until_s:
+            parts[-1].append(one)
+        else:
+            parts.append([one])
+            until_s = one.asked_s
+        until_s = max(until_s, stop_of(recording, one))
+    return parts
+
+
+def _is_within(recording: RecordedData, run: Run, block: RowBlock) -> bool:
+    """Return whether a local compute ran within one of these tasks."""
+    start_s, stop_s = run.start_s, stop_of(recording, run)
+    if run.is_on_cluster or not (block.run < run.run or stop_s > start_s):
+        return False
+    return bool(((block.start <= start_s) & (block.start + block.duration >= stop_s)).any())
+
+
+def n_workers_of(recording: RecordedData, runs: Sequence[Run]) -> int | None:
+    """Return how many tasks could run at a time; computes beside each other may have threads of their own."""
+    most = max((run.n_workers for run in runs if run.n_workers is not None), default=None)
+    local = [run for run in runs if run.n_workers is not None and not run.is_on_cluster]
+    if most is None or len(local) < 2:
+        return most
+    blocks = blocks_by_run(recording)
+    for part in overlapping(recording, local, blocks):
+        n_lanes = len(
+            {lane for run in part for of, _ in blocks[run.run] for lane in np.unique(of.lane).tolist()}
+        )
+        changes = [(run.start_s, run.n_workers or 0) for run in part]
+        changes += [(stop_of(recording, run), -(run.n_workers or 0)) for run in part]
+        most = max(most, min(n_lanes, max(accumulate(n for _, n in sorted(changes)))))
+    return most
 
 
 def union_s(start: NDArray[np.float64], stop: NDArray[np.float64]) -> float:
@@ -312,7 +375,7 @@ def _measure_workers(recording: RecordedData) -> WorkersTotals:
 class Totals:
     """Totals of a recording; None is unknown.
 
-    `n_workers` is the most that any compute had. `makespan_s` is from the first line of the block to its
+    `n_workers` is how many tasks could run at a time. `makespan_s` is from the first line of the block to its
     last, or to the end of its last compute; without a block, from the start of the first compute. `task_s`,
     `cpu_s` and `prefixes` are sums over the tasks that were seen to run, without `dropped` rows and
     `n_failed_attempts` of tasks with retries. `busy_fraction` is the share of the workers' time, while
@@ -343,13 +406,13 @@ class Totals:
 def measure_totals(recording: RecordedData) -> Totals:
     """Return the totals of a recording."""
     runs, tasks = recording.runs, recording.tasks
-    workers = [run.n_workers for run in runs if run.n_workers is not None]
+    n_workers = n_workers_of(recording, runs)
     known_cpu = tasks.cpu_s[~np.isnan(tasks.cpu_s)].astype(np.float64)
     peak = recording.resources.peak_place()
     return Totals(
         state=state_of(runs),
         schedulers=tuple(dict.fromkeys(run.scheduler for run in runs if run.scheduler is not None)),
-        n_workers=max(workers, default=None),
+        n_workers=n_workers,
         n_runs=len(runs),
         n_tasks=sum(run.n_tasks for run in runs),
         outcomes=count_outcomes(recording),
@@ -359,7 +422,7 @@ def measure_totals(recording: RecordedData) -> Totals:
         task_s=float((tasks.stop - tasks.start)[were_seen(tasks)].sum()),
         cpu_s=float(known_cpu.sum()) if len(known_cpu) else None,
         n_cpu_unknown=len(tasks) - len(known_cpu),
-        busy_fraction=_busy_fraction(recording, tasks, max(workers, default=None)),
+        busy_fraction=_busy_fraction(recording, tasks, n_workers),
         peak_rss_bytes=None if peak is None else float(recording.resources.most_bytes()[peak]),
         prefixes=_prefixes(recording, tasks),
         errors=tuple(dict.fromkeys(run.error for run in runs if run.error)),
@@ -391,7 +454,7 @@ def _busy_fraction(recording: RecordedData, tasks: TaskBlock, n_workers: int | N
     place = np.array([places[thread] for thread in threads])[tasks.lane[seen]]
     busy_s = sum(union_s(start[place == p], stop[place == p]) for p in np.unique(place))
     share = busy_s / (computing_s * n_workers)
-    # Computes beside each other have threads of their own each, and seceded tasks further ones.
+    # Tasks that secede have further threads.
     return share if share <= 1 else 1.0 if share <= _ALL_BUSY else None
 
 

@@ -196,15 +196,17 @@ def _more_at_a_time(part: Part, kind: Wait | None, n_tasks: int, *, is_chain: bo
             f"split the {counted(n_tasks, 'task')} that wait: there are "
             f"{format_count(part.schedule.n_threads)} workers, so more can wait at the same time"
         )
-    twice = format_count(2 * part.schedule.n_threads)
+    twice = 2 * max(part.schedule.threads)
     if kind in _FOR_OTHERS:
         return (
             "do not wait in a task for what others compute: pass it as an argument, and Dask starts the task "
             "in time"
         )
-    more = f"compute(num_workers={twice})"
+    # Computes beside each other have threads of their own.
+    own = max((run.n_workers or 0 for run in part.schedule.runs), default=0)
+    more = f"compute(num_workers={format_count(2 * own or twice)})"
     if part.schedule.is_on_cluster:
-        more = f"LocalCluster(threads_per_worker={twice})"
+        more = f"LocalCluster(threads_per_worker={format_count(twice)})"
     if kind is None:
         return f"where they wait for files or the network, run more of them at a time: {more}"
     return f"run more of them at a time: {more}"

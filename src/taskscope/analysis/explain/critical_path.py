@@ -24,6 +24,7 @@ from taskscope.analysis.explain.schedule import (
 )
 from taskscope.analysis.quantities import counted, format_duration, format_percent, printable
 from taskscope.analysis.result import Result, Section, columns_of, plain
+from taskscope.analysis.totals import n_workers_of
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.model.tables.records import Run
@@ -358,7 +359,7 @@ def _causes(
     schedule: Schedule, places: NDArray[np.int64], since: NDArray[np.int64], start: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     causes = np.full(len(places), _CAUSES.index("dispatch"))
-    n_workers = max((run.n_workers or 0 for run in schedule.runs), default=0)
+    n_workers = n_workers_of(schedule.recording, schedule.runs)
     full_ns = busy_ns(schedule, since, start, least=n_workers or len(schedule) + 1)
     is_queue = 2 * full_ns >= start - since
     causes[is_queue] = _CAUSES.index("queue")

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.explain.critical_path import CriticalPath, WaitCause
-from taskscope.analysis.explain.schedule import Schedule
+from taskscope.analysis.explain.schedule import Schedule, prefixes_of
 from taskscope.analysis.explain.waits import Stacks
 from taskscope.analysis.explain.what_if import replayed_s
 from taskscope.analysis.quantities import format_duration, format_percent, printable
 from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import Run, number_prefixes
+from taskscope.model.tables.records import Run
 
 Cause: TypeAlias = Literal[
     "interpreter-lock",
@@ -176,7 +176,7 @@ class Whole:
     @property
     def prefixes(self) -> tuple[str, ...]:
         """All prefixes of the recording."""
-        return number_prefixes(self.recording.groups)[0]
+        return prefixes_of(self.recording)[0]
 
     def waited_s(self, *causes: WaitCause) -> float:
         """Return how long the critical path waited for these."""

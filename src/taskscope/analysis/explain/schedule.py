@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.cluster import lives_of
 from taskscope.analysis.explain.waits import Stacks
-from taskscope.analysis.totals import makespan_s, stop_of, union_s
+from taskscope.analysis.totals import (
+    PlacedBlock,
+    blocks_by_run,
+    makespan_s,
+    n_workers_of,
+    overlapping,
+    stop_of,
+    union_s,
+)
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData, count_tasks, key_sizes
 from taskscope.model.tables.columns import GraphColumns
@@ -49,10 +57,10 @@ def cached(function: OfComputes[_T_co]) -> OfComputes[_T_co]:
 
     @wraps(function)
     def known(recording: RecordedData, run: int | None = None) -> _T_co:
-        if count_tasks(recording) > _MOST_CACHED:
-            return function(recording, run)
         # Results refer to their recording, so a dictionary with weak keys would keep all of them.
         if not last or last[0][0] is not recording:
+            if count_tasks(recording) > _MOST_CACHED:
+                return function(recording, run)
             last[:] = [(recording, {})]
         results = last[0][1]
         if run not in results:
@@ -60,6 +68,13 @@ def cached(function: OfComputes[_T_co]) -> OfComputes[_T_co]:
         return results[run]
 
     return known
+
+
+@cached
+def prefixes_of(recording: RecordedData, run: int | None = None) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the prefixes of all computes, and the number that each group's has among them."""
+    del run
+    return number_prefixes(recording.groups)
 
 
 def to_ns(seconds: NDArray[np.float64] | float) -> NDArray[np.int64]:
@@ -150,8 +165,10 @@ class Schedule:
 
     @cached_property
     def n_workers(self) -> int:
-        """How many tasks could run at a time, as far as is known."""
-        return max(max((run.n_workers or 0 for run in self.runs), default=0), len(np.unique(self.lane)), 1)
+        """How many tasks could run at a time; where that is not known, as many as had a lane."""
+        known = n_workers_of(self.recording, self.runs) or 0
+        n_lanes = 0 if known and not self.is_on_cluster else len(np.unique(self.lane))
+        return max(known, n_lanes, 1)
 
     @property
     def recorded_s(self) -> float:
@@ -171,12 +188,12 @@ class Schedule:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """All prefixes of the recording."""
-        return number_prefixes(self.recording.groups)[0]
+        return prefixes_of(self.recording)[0]
 
     @cached_property
     def prefix(self) -> NDArray[np.int64]:
         """The place of each task's prefix in `names`."""
-        numbers: NDArray[np.int64] = number_prefixes(self.recording.groups)[1][self.group]
+        numbers: NDArray[np.int64] = prefixes_of(self.recording)[1][self.group]
         return numbers
 
     @cached_property
@@ -293,7 +310,7 @@ class Schedule:
         np.maximum.at(last, place, self.stop)
         first.sort()
         at_once = np.arange(1, len(first) + 1) - np.searchsorted(np.sort(last), first, side="right")
-        started_with = max((run.n_workers or 0 for run in self.runs), default=0)
+        started_with = n_workers_of(self.recording, self.runs) or 0
         return min(sum(self.threads), max(started_with, min(int(at_once.max()), self._own_threads)))
 
     @property
@@ -326,45 +343,20 @@ class Schedule:
 @cached
 def schedules_of(recording: RecordedData, run: int | None = None) -> tuple[Schedule, ...]:
     """Return one compute, or all, prepared; computes that overlap are one, the earliest first."""
-    runs = own_runs(recording, run)
-    return tuple(_scheduled(recording, part) for part in _overlapping(recording, runs))
-
-
-def _overlapping(recording: RecordedData, runs: Sequence[Run]) -> list[list[Run]]:
-    """Return groups of computes that overlap in time, without computes within a task of another."""
-    parts: list[list[Run]] = []
-    until_s = 0.0
-    for one in sorted(runs, key=lambda one: (one.asked_s, -stop_of(recording, one))):
-        if _is_nested(recording, one, runs):
-            continue
-        if parts and one.asked_s < until_s:
-            parts[-1].append(one)
-        else:
-            parts.append([one])
-            until_s = one.asked_s
-        until_s = max(until_s, stop_of(recording, one))
-    return parts
-
-
-def _is_nested(recording: RecordedData, run: Run, runs: Sequence[Run]) -> bool:
-    """Return whether a local compute ran within one task of another compute."""
-    start_s, stop_s = run.start_s, stop_of(recording, run)
-    around = {one.run for one in runs if one is not run and one.start_s <= start_s}
-    return not run.is_on_cluster and any(
-        bool(((block.start <= start_s) & (block.start + block.duration >= stop_s)).any())
-        for block in recording.blocks
-        if block.run in around and (block.run < run.run or stop_s > start_s)
+    blocks = blocks_by_run(recording)
+    return tuple(
+        _scheduled(recording, part, [block for one in part for block in blocks[one.run]])
+        for part in overlapping(recording, own_runs(recording, run), blocks)
     )
 
 
-def _scheduled(recording: RecordedData, runs: Sequence[Run]) -> Schedule:
+def _scheduled(recording: RecordedData, runs: Sequence[Run], blocks: Sequence[PlacedBlock]) -> Schedule:
     zero_s = recording.zero_s
     begin = int(to_ns(min(run.asked_s for run in runs) - zero_s))
     end = max(int(to_ns(max(stop_of(recording, run) for run in runs) - zero_s)), begin)
     graphs = {run.run: recording.graphs[run.run] for run in runs if run.run in recording.graphs}
     keys = _JoinedGraphs.of(recording, graphs)
-    firsts = np.cumsum([0, *(len(block) for block in recording.blocks)]).tolist()
-    blocks = [(b, first) for b, first in zip(recording.blocks, firsts, strict=False) if b.run in graphs]
+    blocks = [placed for placed in blocks if placed.block.run in graphs]
     began = _joined([b.start for b, _ in blocks], np.float64) - zero_s
     took = _joined([b.duration for b, _ in blocks], np.float64)
     start = np.clip(to_ns(began), begin, end)

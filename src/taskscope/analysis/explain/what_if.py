@@ -36,6 +36,8 @@ _MAX_REPLAYS = 200
 _MIN_REPLAYS = 10
 _MAX_STEPS = 400_000
 """About so many tasks are replayed for a band: a second or two."""
+_STEPS_OF_START = 100
+"""To start a replay takes about as long as so many tasks."""
 _RERUN = 0.05
 """Where a compute runs again, it takes so much more or less, for no reason that a recording has."""
 _MIN_SAMPLES = 5
@@ -154,7 +156,8 @@ def what_if(
     takes = [case.seconds() for case in cases]
     makespan_s = between_s + sum(map(_Case.guess_s, cases, takes))
     n_tasks = sum(map(len, schedules))
-    n_replays = min(max(_MAX_STEPS // max(n_tasks, 1), _MIN_REPLAYS), _MAX_REPLAYS)
+    n_steps = n_tasks + _STEPS_OF_START * len(schedules)
+    n_replays = min(max(_MAX_STEPS // max(n_steps, 1), _MIN_REPLAYS), _MAX_REPLAYS)
     low_s, high_s = (between_s + end_s for end_s in _band_s(cases, takes, n_replays))
     doubts = [doubt for case in cases for doubt in [case.doubt()] if doubt]
     if doubts and high_s >= _NO_ANSWER * low_s:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import math
+import sys
+
+import pytest
 
 from taskscope.analysis.totals import PrefixTotal, Totals, measure_totals, prefix_progress
 from taskscope.model.tables.records import PrefixProgress
+from taskscope.recording import Recording
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
 
@@ -46,12 +50,54 @@ def test_a_task_that_computes_inside_itself_is_one_busy_worker() -> None:
     assert measure_totals(recording_of([outer, inner], runs)).busy_fraction == 0.5
 
 
-def test_computes_beside_each_other_with_more_threads_than_one_has_are_not_called_all_busy() -> None:
-    rows = [Row(key=f"x-{i}", run=i, lane=i, stop_s=1.0) for i in range(3)]
-    recording = recording_of(rows, [run_of(i, n_tasks=1, n_workers=2) for i in range(3)])
+def _beside_each_other(lanes: list[int], *, start_s: float = 0.0) -> Recording:
+    """Return computes of a task in each of two of these lanes, one so much later than the one before."""
+    starts = [start_s * i for i in range(len(lanes) // 2)]
+    rows = [
+        Row(key=f"x-{i}", run=i // 2, lane=lane, start_s=starts[i // 2] + 1 / 32, stop_s=starts[i // 2] + 1.0)
+        for i, lane in enumerate(lanes)
+    ]
+    runs = [
+        run_of(i, n_tasks=2, n_workers=2, start_s=at_s, stop_s=at_s + 1.0) for i, at_s in enumerate(starts)
+    ]
+    return recording_of(rows, runs)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "start_s", "n_workers"),
+    [([0, 1, 2, 3, 4, 5], 0.0, 6), ([0, 1, 2, 3, 4, 5], 1.0, 2), ([0, 1, 0, 1], 0.0, 2)],
+)
+def test_computes_beside_each_other_have_the_threads_of_all_in_summary_and_findings(
+    lanes: list[int], start_s: float, n_workers: int
+) -> None:
+    recording = _beside_each_other(lanes, start_s=start_s)
     totals = measure_totals(recording)
-    assert (totals.n_workers, totals.task_s, totals.busy_fraction) == (2, 3.0, None)
-    assert "  busy           3 s in tasks\n" in recording.summary()
+    assert (totals.n_workers, totals.busy_fraction) == (n_workers, 31 / 32)
+    assert f" · {n_workers} threads · " in recording.summary()
+    assert f": {n_workers} workers ran tasks " in recording.explain().answer
+
+
+def test_explaining_twice_as_many_computes_takes_about_twice_as_many_calls() -> None:
+    def n_calls(n: int) -> int:
+        calls = 0
+
+        def count(_frame: object, event: str, _value: object) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        rows = [Row(key=f"x-{i}", run=i, start_s=2.0 * i, stop_s=2.0 * i + 1.0) for i in range(n)]
+        runs = [run_of(i, n_tasks=1, start_s=2.0 * i, stop_s=2.0 * i + 1.0, n_workers=1) for i in range(n)]
+        recording = recording_of(rows, runs)
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            recording.summary()
+            recording.explain()
+        finally:
+            sys.setprofile(before)
+        return calls
+
+    assert n_calls(200) < 2.5 * n_calls(100)
 
 
 def test_what_a_worker_was_given_and_has_not_ended_is_no_time_of_tasks() -> None:
