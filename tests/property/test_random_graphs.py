@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from taskscope.record import LaneBuffer, LaneKey, RunLog
-from taskscope.record.writers import fold as fold_module
-from taskscope.record.writers.fold import take
+from taskscope.record.writers import runlog
+from taskscope.record.writers.runlog import take
 from taskscope.sources.local.timing import TimedTask
 from tests.support.computes.random_graphs import OddResult, Plan, Step, compute, plans, record, violations
 
@@ -48,7 +48,7 @@ def losing_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(rows: list[Any], width: int, limit: int = 2_000) -> list[Any]:
         return take(rows, width, limit)[width:]
 
-    monkeypatch.setattr(fold_module, "take", careless)
+    monkeypatch.setattr(runlog, "take", careless)
 
 
 def mixing_threads(monkeypatch: pytest.MonkeyPatch) -> None:

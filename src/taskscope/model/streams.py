@@ -408,7 +408,6 @@ _DECLARED = (
         derived("interval_s", "number", "From one sample to the next."),
         derived("cycle_s", "number", "How long samples are counted together.", optional=True),
         _whole("n_dropped", "How many samples are no longer kept."),
-        _whole("first", "The first row of stacks that counts; later batches may repeat them."),
         mode="restart",
     ),
     _of_file("stacks", "Samples of call stacks, counted.", *_STACK),

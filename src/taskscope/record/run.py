@@ -36,17 +36,8 @@ from taskscope.model.tables.records import (
 )
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.cache_usage import Occupancy, metric_name
-from taskscope.record.tables.groups import GroupTable, LaneTable
+from taskscope.record.tables.groups import GroupSums, GroupTable, LaneTable, sum_by_group
 from taskscope.record.tables.log import TaskLog
-from taskscope.record.writers.fold import (
-    MAX_ROWS,
-    GroupSums,
-    TakenRows,
-    UnknownLanes,
-    n_takes,
-    sum_by_group,
-    take,
-)
 from taskscope.record.writers.graph import (
     GraphBuilder,
     GraphSource,
@@ -55,7 +46,16 @@ from taskscope.record.writers.graph import (
     RunGraph,
     joined_sources,
 )
-from taskscope.record.writers.runlog import LaneBuffer, LaneKey, RunLog
+from taskscope.record.writers.runlog import (
+    MAX_ROWS,
+    LaneBuffer,
+    LaneKey,
+    RunLog,
+    TakenRows,
+    UnknownLanes,
+    n_takes,
+    take,
+)
 
 _MAX_ADJUSTED = 5_000
 """Most keys of each kind that are taken at a time."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from taskscope.model.tables.columns import Neighbour, TaskLinks
-from taskscope.wire.columns import wire_text
+from taskscope.wire.writer import wire_text
 
 __all__ = ["PROTOCOL", "batch_message", "encode_links", "wire_text"]
 

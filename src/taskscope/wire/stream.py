@@ -21,8 +21,7 @@ from taskscope.record.tables.log import Reader
 from taskscope.record.tables.recent import is_within
 from taskscope.record.tables.stacklog import StackPlace
 from taskscope.record.writers.graph import GraphPart, GraphPlace, ResultEvent
-from taskscope.wire.columns import Columns, row_columns
-from taskscope.wire.writer import FrameWriter
+from taskscope.wire.writer import Columns, FrameWriter, row_columns
 
 _T = TypeVar("_T")
 
@@ -229,9 +228,9 @@ class NewRows:
         writer, start_s = self._writer, self._start_s
         match name:
             case "resources":
-                writer.add_resources(rows.part(rows.time >= start_s), first)
+                writer.add_rows(name, rows.part(rows.time >= start_s), first)
             case "cache":
-                writer.add_cache(rows.part(self._mine(rows.run)), first)
+                writer.add_rows(name, rows.part(self._mine(rows.run)), first)
             case "activities":
                 self._add_activities(rows, first)
             case "worker_samples":
@@ -260,7 +259,7 @@ class NewRows:
         part = log.since(self._stacks)
         self._stacks = part.place
         if is_first:
-            writer.add_sampling(log.interval_s, log.cycle_s, 0, 0)
+            writer.add_sampling(log.interval_s, log.cycle_s, 0)
         writer.add_calls(
             self._hidden(part.functions),
             part.parent,
@@ -270,7 +269,7 @@ class NewRows:
         )
         # The counts of an unfinished cycle are written again at its end.
         writer.standing.pop("open_stacks", None)
-        writer.add_stack_rows(self._mine_of(part.rows))
+        writer.add_rows("stacks", self._mine_of(part.rows))
         writer.standing["open_stacks"] = row_columns(self._mine_of(part.open_rows))
 
     def _mine_of(self, rows: StackRows) -> StackRows:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple
 from datetime import datetime
 from functools import partial
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.codec import LIMITS, Encoder, Section, Values, repeated
+from taskscope.codec import LIMITS, Encoder, Section, Values, is_constant, repeated
 from taskscope.codec import TICK_S as PAGE_TICK_S
 from taskscope.model.clock import TICK_S
 from taskscope.model.keys import TEXT, KeyBlock
-from taskscope.model.streams import FILE, PAGE, STOP_WAYS, StopWay
+from taskscope.model.streams import ALL, FILE, MAX_KEY_INTS, PAGE, STOP_WAYS, STREAMED, StopWay
 from taskscope.model.tables.activities import ActivityRows, Transfer
-from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import RowBlock
-from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import (
     Estimate,
     Group,
@@ -31,24 +29,10 @@ from taskscope.model.tables.records import (
     flag_codes,
     split_flags,
 )
-from taskscope.model.tables.stacks import Function, StackColumns, StackRows
+from taskscope.model.tables.stacks import Function, StackColumns
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.model.version import __version__
-from taskscope.schema import Table
-from taskscope.wire.columns import (
-    PART_ROWS,
-    Columns,
-    Fit,
-    KnownWorkers,
-    bytes_of,
-    cuts,
-    file_text,
-    key_columns,
-    progress_columns,
-    record_columns,
-    row_columns,
-    wire_text,
-)
+from taskscope.schema import Rows, Table
 
 _LEVEL = 1
 _BYTES = 6 * 2**20
@@ -74,6 +58,154 @@ _STATE: Mapping[str, object] = {
     "cache_unknown": False,
 }
 """Columns of the table `state`, in which an unknown count of dropped rows is 0."""
+
+
+Columns: TypeAlias = Mapping[str, Any]
+Fit: TypeAlias = Callable[[str], str]
+"""Shortens a text."""
+
+MAX_TEXT = 512
+"""Longest text on a page, in characters; longer ones are cut and end in an ellipsis."""
+
+
+def wire_text(text: str, most: int = MAX_TEXT) -> str:
+    r"""Return `text` cut to so many characters, with lone surrogates escaped.
+
+    Examples
+    --------
+    >>> wire_text("a\ud800b")
+    'a\\ud800b'
+    """
+    if len(text) > most:
+        text = f"{text[:most]}…"
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+file_text = partial(wire_text, most=4096)
+"""Returns text as a file takes it."""
+
+
+def _record_columns(table: str, records: Sequence[object], fit: Fit) -> dict[str, Any]:
+    """Return the fields of records that are columns of the table."""
+    columns: dict[str, Any] = {}
+    for column in ALL[table].columns:
+        if not (column.page or column.file) or (records and not hasattr(records[0], column.name)):
+            continue
+        values = [getattr(record, column.name) for record in records]
+        if column.choices:
+            columns[column.name] = column.places(values)
+        elif column.kind == "text":
+            columns[column.name] = [None if value is None else fit(value) for value in values]
+        else:
+            columns[column.name] = values
+    return columns
+
+
+def _progress_columns(rows: Sequence[PrefixProgress], fit: Fit) -> dict[str, Any]:
+    """Return the columns of progress."""
+    names = ("scheduled_s", "asked", "is_all", "queued", "waiting", "no_worker")
+    scheduled = [(None,) * len(names) if row.scheduled is None else astuple(row.scheduled) for row in rows]
+    columns = _record_columns("progress", rows, fit)
+    return columns | {name: [row[i] for row in scheduled] for i, name in enumerate(names)}
+
+
+def _key_columns(
+    keys: KeyBlock, group: NDArray[np.uint32], n: int, names: Sequence[str], fit: Fit
+) -> dict[str, Any]:
+    """Return the columns of the first `n` keys; `names` are the groups' names."""
+    dims = keys.dims[:n]
+    if n and dims[0] <= MAX_KEY_INTS and (dims == dims[0]).all():
+        # Nearly every batch of a collection.
+        parts, none = keys.ints[: n * int(dims[0])].reshape(n, -1), repeated(np.zeros(1, np.int64), n)
+        return {
+            "dims": repeated(dims[:1], n),
+            **{f"i{i}": parts[:, i] if i < dims[0] else none for i in range(MAX_KEY_INTS)},
+        }
+    is_text = dims == TEXT
+    lengths = np.where(is_text, 0, dims).astype(np.int64)
+    starts = np.cumsum(lengths) - lengths
+    texts: list[str | None] = [None] * n
+    for row, text in zip(np.flatnonzero(is_text).tolist(), keys.texts, strict=False):
+        texts[row] = fit(text)
+    long = np.flatnonzero(~is_text & (dims > MAX_KEY_INTS))
+    if len(long):
+        of = [names[number] for number in group[long].tolist()]
+        for row, text in zip(long.tolist(), keys.take(long).iter_text(of), strict=True):
+            texts[row] = fit(text)
+        dims = np.where(dims > MAX_KEY_INTS, TEXT, dims)
+        lengths[long] = 0
+    columns: dict[str, Any] = {"dims": dims, "key_text": texts}
+    for i in range(MAX_KEY_INTS):
+        rows = np.flatnonzero(lengths > i)
+        columns[f"i{i}"] = np.zeros(n, np.int64)
+        columns[f"i{i}"][rows] = keys.ints[starts[rows] + i]
+    return columns
+
+
+def row_columns(rows: Rows) -> dict[str, Any]:
+    """Return the columns of rows by the names that they have in a stream."""
+    return {STREAMED.get(name, name): values for name, values in rows.arrays().items()}
+
+
+class _KnownWorkers:
+    """The workers whose rows a stream has, by address."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, str, str, int]] = {}
+
+    def columns(self, samples: Sequence[WorkerSample], fit: Fit) -> tuple[Columns, Columns]:
+        """Return the columns of workers that are new or have changed, and of samples."""
+        changed = [(number, fit(a), fit(b), n) for number, a, b, n in self._changed(samples)]
+        names = [column.name for column in ALL["workers"].columns]
+        workers = {name: [row[i] for row in changed] for i, name in enumerate(names)}
+        numbers = [self._known[sample.worker][0] for sample in samples]
+        return workers, _record_columns("worker_samples", samples, fit) | {"worker": numbers}
+
+    def _changed(self, samples: Iterable[WorkerSample]) -> list[tuple[int, str, str, int]]:
+        changed: dict[str, tuple[int, str, str, int]] = {}
+        for sample in samples:
+            before = self._known.get(sample.worker)
+            number = len(self._known) if before is None else before[0]
+            # A worker that has left keeps its threads.
+            n_threads = before[3] if before is not None and not sample.n_threads else sample.n_threads
+            row = (number, sample.worker, sample.name, n_threads)
+            if row != before:
+                changed[sample.worker] = self._known[sample.worker] = row
+        return list(changed.values())
+
+
+_PART_ROWS = 65_536
+"""Most rows of a table in one part."""
+
+_PART_BYTES = 3 * 2**20
+
+
+def _cuts(columns: Mapping[str, Any], n: int) -> list[int]:
+    """Return the ends of parts of `n` rows that are of bounded size; the last one is `n`."""
+    texts = [values for values in columns.values() if _is_text(values)]
+    if not texts:
+        return [*range(_PART_ROWS, n, _PART_ROWS), n]
+    sizes = np.sum([[len(t) * (1 if t.isascii() else 4) if t else 0 for t in v] for v in texts], axis=0)
+    if int(sizes.sum()) < _PART_BYTES:
+        return [*range(_PART_ROWS, n, _PART_ROWS), n]
+    sums, found, at = np.cumsum(sizes), [], 0
+    while at < n:
+        before = int(sums[at - 1]) if at else 0
+        last = int(np.searchsorted(sums, before + _PART_BYTES, "right"))
+        at = min(max(last, at + 1), at + _PART_ROWS, n)
+        found.append(at)
+    return found
+
+
+def _bytes_of(columns: Mapping[str, Any], n: int) -> int:
+    """Return about how many bytes `n` rows take at most, of which columns of one number take none."""
+    n_columns = sum(not (isinstance(v, np.ndarray) and is_constant(v)) for v in columns.values())
+    texts = (text for values in columns.values() if _is_text(values) for text in values if text)
+    return 4 * n * n_columns + sum(len(text) * (1 if text.isascii() else 4) for text in texts)
+
+
+def _is_text(values: object) -> bool:
+    return isinstance(values, list) and any(isinstance(value, str) for value in values)
 
 
 class TooLongError(ValueError):
@@ -113,13 +245,11 @@ class FrameWriter:
         """Whether tasks and activities refer to keys of whole graphs."""
         self._tick_s = tick_s
         self._fit = fit
-        self._most = most or (PART_ROWS, _BYTES)
+        self._most = most or (_PART_ROWS, _BYTES)
         """Rows of a table and bytes in a frame."""
         self._encoder = encoder(tables, header, tick_s=tick_s)
         self._added = Counter(first_rows)
         """How many rows of each table there are, and so the number of the next."""
-        self._places: defaultdict[str, dict[Hashable, int]] = defaultdict(dict)
-        """The rows of functions, and of names that samples refer to."""
         self._waiting: dict[str, list[Columns]] = {}
         self._n_bytes = 0
         self._group_names: list[str] = []
@@ -127,7 +257,7 @@ class FrameWriter:
         self._graphs: dict[int, bool] = {}
         """Whether all of each graph was added."""
         self._errors: dict[str, int] = {}
-        self._workers = KnownWorkers()
+        self._workers = _KnownWorkers()
         self.state: dict[str, object] = {}
         """Columns of the table `state`."""
         self.standing: dict[str, Columns] = {}
@@ -203,9 +333,9 @@ class FrameWriter:
                 self.frame()
             self._added[table] = first
         start = 0
-        for stop in cuts(columns, n) if n else ():
+        for stop in _cuts(columns, n) if n else ():
             part = {name: values[start:stop] for name, values in columns.items()}
-            size = bytes_of(part, stop - start)
+            size = _bytes_of(part, stop - start)
             n_waiting = sum(map(_length, self._waiting.get(table, ())))
             is_full = (n_waiting + stop - start, self._n_bytes + size)
             if self._waiting and any(n > most for n, most in zip(is_full, self._most, strict=True)):
@@ -219,17 +349,17 @@ class FrameWriter:
         """Add records whose fields are the columns of the table."""
         records = list(records) if table in self.tables else []
         if records:
-            self.add(table, record_columns(table, records, self._fit))
+            self.add(table, _record_columns(table, records, self._fit))
 
     def add_runs(self, runs: Sequence[Run], metrics: Sequence[str | None]) -> None:
         """Add computes, each with the name of the user's cache metric."""
         if runs:
-            columns = record_columns("runs", runs, self._fit)
+            columns = _record_columns("runs", runs, self._fit)
             self.add("runs", columns | {"metric": [None if m is None else self._fit(m) for m in metrics]})
 
     def replace_records(self, table: str, records: Sequence[object]) -> None:
         """Add records instead of all that were added before."""
-        self.replace(table, record_columns(table, records, self._fit))
+        self.replace(table, _record_columns(table, records, self._fit))
 
     def replace(self, table: str, columns: Columns) -> None:
         """Add rows instead of all that were added before."""
@@ -263,7 +393,7 @@ class FrameWriter:
             self._add_keys(repeated(np.array([run]), len(keys)), keys, group)
 
     def _add_keys(self, run: NDArray[Any], keys: KeyBlock, group: NDArray[np.uint32]) -> None:
-        columns = key_columns(keys, group, len(keys), self._group_names, self._fit)
+        columns = _key_columns(keys, group, len(keys), self._group_names, self._fit)
         no_text = repeated(np.array([-1]), len(keys))
         self.add("keys", {"run": run, "group": group, "key_text": no_text, **columns})
 
@@ -369,12 +499,12 @@ class FrameWriter:
             texts = tuple(task.key_text for task in tasks)
             keys = KeyBlock(np.full(len(tasks), TEXT, np.uint8), np.empty(0, np.int32), texts)
             self._add_keys(run, keys, np.array([task.group for task in tasks], np.uint32))
-            columns = record_columns("running", tasks, self._fit)
+            columns = _record_columns("running", tasks, self._fit)
             self.standing["running"] = columns | {"key": np.arange(row, row + len(tasks))}
 
     def set_ends(self, estimates: Mapping[int, Estimate], stops: Mapping[int, StopWay]) -> None:
         """Set when computes will end, and how they can be stopped, by run."""
-        columns = record_columns("estimates", list(estimates.values()), self._fit)
+        columns = _record_columns("estimates", list(estimates.values()), self._fit)
         self.standing["estimates"] = {"run": list(estimates), **columns}
         ways = [STOP_WAYS.index(way) for way in stops.values()]
         self.standing["stops"] = {"run": list(stops), "way": ways}
@@ -405,18 +535,15 @@ class FrameWriter:
         if texts:
             self.add(table, {column: list(map(self._fit, texts))})
 
-    def add_resources(self, samples: ResourceRows, first: int | None = None) -> None:
-        """Add samples of this process."""
-        self.add("resources", row_columns(samples), first)
-
-    def add_cache(self, rows: CacheRows, first: int | None = None) -> None:
-        """Add cache usage."""
-        self.add("cache", row_columns(rows), first)
+    def add_rows(self, table: str, rows: Rows, first: int | None = None) -> None:
+        """Add rows whose arrays are the columns of the table; numbers in them are rows of the file."""
+        if len(rows):
+            self.add(table, row_columns(rows), first)
 
     def add_progress(self, rows: Sequence[PrefixProgress]) -> None:
         """Add progress that is new or has changed."""
         if rows:
-            self.add("progress", progress_columns(rows, self._fit))
+            self.add("progress", _progress_columns(rows, self._fit))
 
     def add_workers(self, samples: Sequence[WorkerSample], first: int | None = None) -> None:
         """Add samples of workers."""
@@ -435,92 +562,30 @@ class FrameWriter:
     def add_calls(
         self,
         functions: Sequence[Function],
-        parent: NDArray[np.integer],
-        function: NDArray[np.integer],
+        parent: NDArray[np.int32],
+        function: NDArray[np.int32],
         prefixes: Sequence[str],
         workers: Sequence[str],
     ) -> None:
         """Add functions, calls, and names of prefixes and workers; numbers are rows of the file."""
-        self._note_places("functions", functions)
         self.add_records("functions", functions)
         if len(parent):
-            self.add("calls", {"parent": parent.astype(np.int64), "function": function.astype(np.int64)})
-        self._note_places("stack_prefixes", prefixes)
+            self.add("calls", {"parent": parent, "function": function})
         self._add_texts("stack_prefixes", prefixes)
-        self._note_places("stack_workers", workers)
         self._add_texts("stack_workers", workers)
 
-    def _note_places(self, table: str, values: Sequence[Hashable]) -> None:
-        self._places[table] |= {value: self._added[table] + n for n, value in enumerate(values)}
-
-    def add_lines(self, stacks: StackColumns) -> None:
-        """Add the sums by line, and names that are not in the file."""
-        lines = stacks.lines
-        if not len(lines):
-            return
-        named: dict[str, tuple[Sequence[Any], NDArray[np.integer]]] = {
-            "functions": (stacks.functions, lines.function[lines.function >= 0]),
-            "stack_prefixes": (stacks.prefixes, lines.prefix),
-            "stack_workers": (stacks.workers, lines.worker),
-        }
-        new: dict[str, list[Any]] = {}
-        for table, (values, used) in named.items():
-            known = self._places[table]
-            new[table] = [v for v in (values[n] for n in np.unique(used).tolist()) if v not in known]
-        nothing = np.empty(0, np.int32)
-        self.add_calls(new["functions"], nothing, nothing, new["stack_prefixes"], new["stack_workers"])
-        rows = {
-            table: np.array([self._places[table].get(value, -1) for value in values], np.int64)
-            for table, (values, _) in named.items()
-        }
-        function = np.full(len(lines), -1, np.int64)
-        function[lines.function >= 0] = rows["functions"][lines.function[lines.function >= 0]]
-        self.add(
-            "lines",
-            {
-                **lines.arrays(),
-                "prefix": rows["stack_prefixes"][lines.prefix],
-                "worker": rows["stack_workers"][lines.worker],
-                "function": function,
-            },
-        )
-
-    def add_stack_rows(self, rows: StackRows) -> None:
-        """Add samples whose numbers are rows of the file."""
-        if len(rows):
-            self.add("stacks", row_columns(rows))
-
-    def add_sampling(self, interval_s: float, cycle_s: float | None, n_dropped: int, first: int) -> None:
-        """Add how call stacks were sampled, and from which row of `stacks` on they count."""
-        cycle = np.nan if cycle_s is None else cycle_s
-        row = {"interval_s": [interval_s], "cycle_s": [cycle], "n_dropped": [n_dropped], "first": [first]}
+    def add_sampling(self, interval_s: float, cycle_s: float | None, n_dropped: int) -> None:
+        """Add how call stacks were sampled."""
+        row = {"interval_s": [interval_s], "cycle_s": [cycle_s], "n_dropped": [n_dropped]}
         self.replace("sampling", row)
 
     def add_stacks(self, stacks: StackColumns) -> None:
-        """Add samples instead of any that were added before; none where nothing sampled."""
-        if stacks.interval_s is None:
-            return
-        first = {
-            name: self._added[name] for name in ("functions", "calls", "stack_prefixes", "stack_workers")
-        }
-        self.add_sampling(stacks.interval_s, stacks.cycle_s, stacks.dropped, self._added["stacks"])
-        self.add_calls(
-            stacks.functions,
-            np.where(stacks.parent < 0, -1, stacks.parent + first["calls"]),
-            stacks.function + first["functions"],
-            stacks.prefixes,
-            stacks.workers,
-        )
-        rows = stacks.rows
-        self.add_stack_rows(
-            replace(
-                rows,
-                prefix=rows.prefix + np.uint32(first["stack_prefixes"]),
-                worker=rows.worker + np.uint32(first["stack_workers"]),
-                node=np.where(rows.node < 0, -1, rows.node + first["calls"]),
-            )
-        )
-        self.add_lines(stacks)
+        """Add all samples of a recording; none where nothing sampled."""
+        if stacks.interval_s is not None:
+            self.add_sampling(stacks.interval_s, stacks.cycle_s, stacks.dropped)
+            self.add_calls(stacks.functions, stacks.parent, stacks.function, stacks.prefixes, stacks.workers)
+            self.add_rows("stacks", stacks.rows)
+            self.add_rows("lines", stacks.lines)
 
 
 class _KeyRows:

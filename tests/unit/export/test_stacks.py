@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import taskscope
 from taskscope.errors import DamagedFileError
 from taskscope.model.tables.stacks import NO_STACKS, StackColumns
 from taskscope.recording import Recording
-from taskscope.wire.writer import FrameWriter
 from tests.support.files.cases import changed, tables_in, without
 from tests.support.recordings.spelled_out import recording_of
 from tests.support.recordings.stacks import Sample, stacks_of
@@ -105,17 +103,3 @@ def test_samples_that_contradict_themselves_are_refused(
 def test_samples_without_how_they_were_taken_are_refused() -> None:
     with pytest.raises(DamagedFileError, match="samples say how they were taken"):
         read_back(without(written(with_stacks()), "sampling"))
-
-
-def test_samples_that_are_told_anew_count_once(tmp_path: Path) -> None:
-    file = BytesIO()
-    recording = with_stacks()
-    writer = FrameWriter.of_file(
-        file, recording.started_at, recording.zero_s, now_s=recording.now_s, grows=True
-    )
-    writer.state["now_s"] = recording.now_s
-    writer.add_stacks(stacks_of([Sample(("h",), 9, 9.0)]))
-    writer.frame()
-    writer.add_stacks(SAMPLES)
-    writer.frame(is_last=True)
-    assert values(read_back(file.getvalue()).stacks) == values(SAMPLES.pruned())

@@ -144,8 +144,8 @@ def message_of(name: str, rows: list[Row]) -> bytes:
     page.add_progress([PrefixProgress(0, "sum", 9, 2, 1, 1, 0, 0.75, Scheduled(5999.5, 5, True, 1, 2, 1))])
     if name == "series":
         page.state |= {"n_cores": 2, "limit_bytes": 2**33}
-        page.add_resources(ResourceRows.of(SAMPLES), 7)
-        page.add_cache(HELD, 100)
+        page.add_rows("resources", ResourceRows.of(SAMPLES), 7)
+        page.add_rows("cache", HELD, 100)
     page.set_ends({0: Estimate(6001.5, 6000.75, 6004.0, 2)}, {})
     running = [RunningTask(0, 1, 0, "('sum-1a2b', 5)", 5.5), RunningTask(0, None, 2, "inc", 5.75)]
     page.set_running(running)

@@ -15,8 +15,7 @@ from taskscope.analysis.quantities import format_count
 from taskscope.analysis.totals import stop_of
 from taskscope.model.recording import RecordedData
 from taskscope.wire import wire_text
-from taskscope.wire.columns import Columns
-from taskscope.wire.writer import FrameWriter
+from taskscope.wire.writer import Columns, FrameWriter
 
 _MAX_SPANS = 100
 """Most waits of one finding: the longest ones."""

@@ -24,8 +24,7 @@ from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import RUNNING, Message, Run, flag_codes
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.wire import batch_message, wire_text
-from taskscope.wire.columns import Columns
-from taskscope.wire.writer import FrameWriter
+from taskscope.wire.writer import Columns, FrameWriter
 
 MAX_SAMPLES = 2_000
 """Samples sent of a recording, about 23 bytes each."""
@@ -266,7 +265,7 @@ def _write(recording: RecordedData, writer: FrameWriter) -> None:
         _add_graph(writer, run, graph)
     for block in ended:
         writer.add_tasks(block, recording.graphs[block.run].errors)
-    writer.add_resources(recording.resources)
+    writer.add_rows("resources", recording.resources)
     writer.add_stacks(recording.stacks)
     if len(recording.activities.rows):
         writer.add_sources(recording.activities.sources)
@@ -277,7 +276,7 @@ def _write(recording: RecordedData, writer: FrameWriter) -> None:
         writer.add_records(table, getattr(recording, table))
     writer.add_records("seconds", seconds_by_prefix(recording))
     writer.add_progress(prefix_progress(recording))
-    writer.add_cache(few_cache_rows(recording))
+    writer.add_rows("cache", few_cache_rows(recording))
     writer.standing["running"] = writer.running_columns(in_flight)
     writer.frame(is_last=True)
 

@@ -443,10 +443,9 @@ class _Tables:
         if not sampling:
             require(not self._ends["stacks"], "samples say how they were taken")
             return NO_STACKS
-        said = list(_rows(sampling, len(sampling["first"])))[-1]
-        first = int(said["first"])
+        (*_, said) = _rows(sampling, len(sampling["n_dropped"]))
         for name in (column.name for column in FILE["stacks"].columns):
-            parts = self._column("stacks", name)[first:], self._column("open_stacks", name)
+            parts = self._column("stacks", name), self._column("open_stacks", name)
             self._columns["stacks"][name] = np.concatenate(parts)
         parent = whole_numbers(self._column("calls", "parent"))
         require((parent < np.arange(len(parent))).all(), "calls stand after their caller")

@@ -2,17 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from taskscope.model.keys import split_key
-from taskscope.model.tables.records import ERRED, Group, GroupTotal, Lane
-from taskscope.record.writers.fold import GroupSums
+from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.records import ERRED, STATUSES, Group, GroupTotal, Lane, flag_codes
 from taskscope.record.writers.runlog import LaneKey
 
 MAX_GROUPS = 65_000
 MAX_LANES = 8_000
+
+
+@dataclass(slots=True)
+class GroupSums:
+    """Sums over the tasks of one group."""
+
+    counts: list[int]
+    duration_s: float = 0.0
+    cpu_s: float = 0.0
+    result_bytes: float = 0.0
+    first_s: float | None = None
+
+    @classmethod
+    def zero(cls) -> GroupSums:
+        return cls([0] * len(STATUSES))
+
+    def add(self, other: GroupSums) -> None:
+        self.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)]
+        self.duration_s += other.duration_s
+        self.cpu_s += other.cpu_s
+        self.result_bytes += other.result_bytes
+        self.first_s = min((s for s in (self.first_s, other.first_s) if s is not None), default=None)
+
+
+def sum_by_group(block: RowBlock, group: NDArray[np.uint32]) -> Iterator[tuple[int, GroupSums]]:
+    """Yield the sums over each group of a block's rows, by ascending group id."""
+    ids, place = np.unique(group, return_inverse=True)
+    status = flag_codes(block.flags, "status")
+    n_statuses = len(STATUSES)
+    counts = np.bincount(place * n_statuses + status, minlength=len(ids) * n_statuses)
+    first = np.full(len(ids), np.inf)
+    np.minimum.at(first, place, block.start)
+    columns = (
+        counts.reshape(-1, n_statuses),
+        np.bincount(place, block.duration),
+        np.bincount(place, np.nan_to_num(block.cpu_s)),
+        np.bincount(place, np.nan_to_num(block.sizes())),
+        first,
+    )
+    for group_id, *sums in zip(ids.tolist(), *(column.tolist() for column in columns), strict=True):
+        yield group_id, GroupSums(*sums)
 
 
 class GroupTable:
