@@ -28,6 +28,8 @@ export class Tables {
   estimates: readonly Estimate[] = [];
   /** How computes that run can be stopped, by their numbers. */
   stops: ReadonlyMap<number, StopWay> = new Map();
+  /** What keeps computes from going on, by their numbers. */
+  liveStates: ReadonlyMap<number, string> = new Map();
 
   readonly #prefixIds = new Map<string, number>();
   readonly #prefixOfGroup: number[] = [];
@@ -65,6 +67,7 @@ export class Tables {
     this.running = tableRows(tables, 'running').map(({ run, lane, group, startS, keyText }) => ({ run, lane, group, startS, keyText: keyText ?? '' }));
     this.estimates = tableRows(tables, 'estimates');
     this.stops = new Map(tableRows(tables, 'stops').map(({ run, way }) => [run, way]));
+    this.liveStates = new Map(tableRows(tables, 'live_states').map(({ run, text }) => [run, text]));
     const before = tables.messages.first === 0 ? [] : this.remarks;
     this.remarks = [...before, ...tableRows(tables, 'messages')].slice(-MAX_REMARKS);
     const oldest = [...this.runs.keys()].slice(0, Math.max(this.runs.size - MAX_RUNS, 0));
@@ -89,7 +92,7 @@ export class Tables {
     }
     // What was running stays: it reaches to where the clock stands still.
     this.estimates = [];
-    this.stops = new Map();
+    this.stops = this.liveStates = new Map();
   }
 
   prefixId(prefix: string): number {

@@ -158,6 +158,13 @@ export const TABLES = {
       way: 'int < 5'
     }
   },
+  live_states: {
+    mode: 'whole',
+    columns: {
+      run: 'int',
+      text: 'text'
+    }
+  },
   running: {
     mode: 'whole',
     columns: {

@@ -18,6 +18,7 @@ export interface SmallBatch {
   progress: readonly PrefixProgress[];
   estimates: readonly Estimate[];
   stops: readonly { run: number; way: StopWay }[];
+  liveStates: readonly { run: number; text: string }[];
   running: readonly RunningTask[];
   remarks: readonly Remark[];
   errors: readonly string[];
@@ -73,6 +74,7 @@ export function smallBatch(batch: Partial<SmallBatch> = {}): Batch {
     progress: sectionOf('progress', batch.progress),
     estimates: sectionOf('estimates', batch.estimates),
     stops: sectionOf('stops', batch.stops),
+    live_states: sectionOf('live_states', batch.liveStates),
     running: sectionOf('running', batch.running),
     messages: sectionOf('messages', batch.remarks, seq === 0 ? 0 : 1),
     errors: sectionOf('errors', batch.errors?.map(text => ({ text }))),

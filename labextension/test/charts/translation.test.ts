@@ -98,7 +98,8 @@ const RUNNING = {
   runs: [smallRun({ ...RUN, stopS: 5, status: 'erred', error: 'DATA-error' }), smallRun({ ...RUN, run: 1, startS: 6 })],
   running: [{ run: 1, lane: 0, group: 0, keyText: 'DATA-open', startS: 8 }],
   estimates: [{ run: 1, stopS: 15, earliestS: 12, latestS: 30, nUnseen: 2 }],
-  stops: [{ run: 1, way: 'cancel' as const }]
+  stops: [{ run: 1, way: 'cancel' as const }],
+  liveStates: [{ run: 1, text: 'DATA-state' }]
 };
 
 const MOMENTS: Record<string, Batch | null> = {

@@ -60,6 +60,7 @@ it('a message becomes its tables, whole and converted', () => {
       scheduledS: 1.5, asked: 5, isAll: 0, queued: 1, waiting: 2, noWorker: 1
     })],
     stops: [{ run: 0, way: 'cancel' }],
+    live_states: [{ run: 0, text: 'no workers yet, 3 s' }],
     running: [expect.objectContaining({ run: 0, lane: null, group: 1, keyText: 'x', startS: 5.5 })],
     estimates: [{ run: 0, stopS: 12.5, earliestS: 11, latestS: 15, nUnseen: 3 }],
     messages: [{ timeS: 0.5, level: 'info', text: 'hello', worker: null, event: null }]

@@ -56,6 +56,7 @@ export const TABLES: Record<string, Rows> = {
   progress: [PROGRESS],
   estimates: [{ run: 0, stop_s: 12.5 * SECOND, earliest_s: 11 * SECOND, latest_s: 15 * SECOND, n_unseen: 3 }],
   stops: [{ run: 0, way: 1 }],
+  live_states: [{ run: 0, text: 'no workers yet, 3 s' }],
   running: [{ run: 0, lane: null, group: 1, key_text: 'x', start_s: 5.5 * SECOND }],
   messages: [{ time_s: SECOND / 2, level: 0, text: 'hello', worker: null, event: null }]
 };

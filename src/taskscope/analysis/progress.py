@@ -17,7 +17,7 @@ from taskscope.analysis.quantities import counted, format_duration
 from taskscope.analysis.totals import State, elapsed_s, state_of
 from taskscope.model.tables.records import Estimate, PrefixProgress, Run, join_progress
 from taskscope.model.tables.workers import Scheduled, sum_scheduled
-from taskscope.record import Recorder
+from taskscope.record import Recorder, WorkerCounts
 from taskscope.record.writers.graph import GraphShape
 
 _MIN_ENDED = 3
@@ -304,6 +304,58 @@ class Estimates:
         return known
 
 
+_RECENT_S = 2.0
+_RECENT_SAMPLES = 250
+_BUSY_PERCENT = 10.0
+"""A process that gets less of a core may be without it for as long as a gap."""
+
+
+def live_states(recorder: Recorder, runs: Iterable[Run], now_s: float) -> Mapping[int, str]:
+    """Return in words what keeps running computes from going on, by compute; others are left out.
+
+    Every view of a compute shows these words.
+    """
+    logs, busy = {log.run: log for log in recorder.going()}, _busy_in_c(recorder, now_s)
+    found = {}
+    for run in runs:
+        if run.status == "running":
+            workers = logs[run.run].workers if run.run in logs else None
+            is_starting = run.is_starting and not any(
+                row.finished + row.erred for row in recorder.progress(run.run, run.run)
+            )
+            text = _pool_start(run, now_s) if is_starting else _lack_of_workers(recorder, run, workers, now_s)
+            found[run.run] = text or busy
+    return {run: text for run, text in found.items() if text}
+
+
+def _pool_start(run: Run, now_s: float) -> str:
+    processes = counted(run.n_workers, "process") if run.n_workers else "processes"
+    return f"starting {processes}, {_whole_s(now_s - run.start_s)}"
+
+
+def _lack_of_workers(recorder: Recorder, run: Run, workers: WorkerCounts | None, now_s: float) -> str:
+    if workers is None or workers.n > workers.n_paused:
+        return ""
+    if workers.n:
+        return f"waiting for memory: {counted(workers.n, 'worker')} paused"
+    since_s = max(run.start_s, recorder.seconds(workers.since))
+    return f"no workers {'left' if run.n_workers else 'yet'}, {_whole_s(now_s - since_s)}"
+
+
+def _busy_in_c(recorder: Recorder, now_s: float) -> str:
+    """Return for how long no thread of Python ran until just now although the process used a core."""
+    _, last = recorder.resources.since(recorder.resources.cursor - _RECENT_SAMPLES, _RECENT_SAMPLES)
+    took_s = np.diff(last.time)
+    is_busy = (
+        (last.gap[1:] != 0) & (last.cpu_percent[1:] >= _BUSY_PERCENT) & (last.time[1:] > now_s - _RECENT_S)
+    )
+    return f"kernel busy in C code, {_whole_s(took_s[is_busy].max())}" if is_busy.any() else ""
+
+
+def _whole_s(seconds: float) -> str:
+    return format_duration(math.floor(max(seconds, 0.0)))
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far the computes of a window are.
@@ -312,9 +364,8 @@ class Progress:
     which at least one compute ran; `left` is the estimate in seconds from now, None without evidence and when
     nothing runs. `prefixes` have the same counts, by first appearance. `scheduled` is the state of
     tasks without a worker as a cluster's scheduler reported it. `skipped` tasks do not have to run and are in
-    no other number. `starting` is the text for a pool of processes before its first task: "starting 2
-    processes, 3.3 s". With `is_on_cluster` running tasks were given to workers, which may not have begun
-    them.
+    no other number. `live_state` is what keeps all running computes from going on, in words: "no workers
+    yet, 3 s". With `is_on_cluster` running tasks were given to workers, which may not have begun them.
     """
 
     total: int
@@ -330,7 +381,7 @@ class Progress:
     scheduled: Scheduled | None = None
     skipped: int = 0
     is_on_cluster: bool = False
-    starting: str = ""
+    live_state: str = ""
 
     @property
     def is_counted(self) -> bool:
@@ -352,6 +403,7 @@ def measure_progress(
     runs: Sequence[Run],
     now_s: float,
     estimates: Mapping[int, Estimate] = MappingProxyType({}),
+    states: Mapping[int, str] = MappingProxyType({}),
 ) -> Progress:
     """Return how far these computes are; `now_s` is on the axis of their times."""
     planned = {run.run: run.n_tasks for run in runs}
@@ -363,7 +415,7 @@ def measure_progress(
     is_counted = all(run.n_tasks or run.status != "running" or run.run in skipped for run in runs)
     total = sum(max(counted[run], n) for run, n in planned.items())
     finished = sum(row.finished for row in rows)
-    running = [estimates.get(run.run) for run in runs if run.status == "running"]
+    going = [run.run for run in runs if run.status == "running"]
     return Progress(
         total=total,
         finished=finished,
@@ -372,24 +424,14 @@ def measure_progress(
         interrupted=sum(row.interrupted for row in rows),
         fraction=finished / total if total and is_counted else 0.0,
         elapsed_s=elapsed_s(runs, now_s),
-        left=time_left(running, now_s),
+        left=time_left(map(estimates.get, going), now_s),
         state=state_of(runs),
         prefixes=_by_prefix(rows),
         scheduled=_scheduled(rows),
         skipped=sum(row.skipped for row in rows),
         is_on_cluster=any(row.running and row.run in on_cluster for row in rows),
-        starting=_starting(rows, runs, now_s),
+        live_state=states[going[0]] if going and states.keys() >= set(going) else "",
     )
-
-
-def _starting(rows: Sequence[PrefixProgress], runs: Sequence[Run], now_s: float) -> str:
-    going = [run for run in runs if run.status == "running"]
-    begun = {row.run for row in rows if row.finished or row.erred}
-    if not going or not all(run.is_starting and run.run not in begun for run in going):
-        return ""
-    n = sum(run.n_workers or 0 for run in going)
-    processes = counted(n, "process") if n else "processes"
-    return f"starting {processes}, {format_duration(max(now_s - min(run.start_s for run in going), 0.0))}"
 
 
 def _by_prefix(rows: Sequence[PrefixProgress]) -> tuple[PrefixProgress, ...]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Self, TextIO
 
-from taskscope.analysis.progress import Estimates, measure_progress
+from taskscope.analysis.progress import Estimates, live_states, measure_progress
 from taskscope.analysis.quantities import printable
 from taskscope.errors import FileError, OptionError
 from taskscope.options import given_options
@@ -58,8 +58,8 @@ class TerminalProgress:
         self._shown_s = tick.now_s
         recorder, first = self._block.session.recorder, self._block.first_run
         runs = recorder.runs(first)
-        estimates = self._estimates.of(runs, tick.now_s)
-        progress = measure_progress(recorder.progress(first), runs, tick.now_s, estimates)
+        estimates, states = self._estimates.of(runs, tick.now_s), live_states(recorder, runs, tick.now_s)
+        progress = measure_progress(recorder.progress(first), runs, tick.now_s, estimates, states)
         pending = [p for p in progress.prefixes if p.finished + p.erred < p.total]
         parts = [f"{printable(p.prefix, 24)} {p.finished:,}/{p.total:,}" for p in pending]
         text = " · ".join([progress_text(progress).removeprefix("taskscope · running · "), *parts])

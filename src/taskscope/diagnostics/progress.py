@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import dask.diagnostics
 from dask.utils import format_time
 
+from taskscope.analysis.progress import live_states
 from taskscope.diagnostics.profilers import Callback
 from taskscope.errors import OptionError
 from taskscope.model.guard import Guard
@@ -165,18 +166,24 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
     def _redraw(self) -> None:
         over = self._over
         while not over.wait(self._dt):
-            self._draw(min(self._share(), 0.999), time.perf_counter() - self._began)
+            self._draw(min(self._share(), 0.999), time.perf_counter() - self._began, state=self._live_state())
+
+    def _live_state(self) -> str:
+        """Return what keeps the computes on clusters from going on, in words."""
+        recorder = current().recorder
+        runs = [found for run in self._on_clusters.shown for found in recorder.runs(run, run)]
+        return next(iter(live_states(recorder, runs, recorder.now_s()).values()), "") if runs else ""
 
     def _share(self) -> float:
         counts = [self._ended, *(count() for count in list(self._counts.values()))]
         done, total = (sum(part) for part in zip(*counts, strict=True))
         return done / total if total else 0.0
 
-    def _draw(self, frac: float, elapsed: float, end: str = "") -> None:
+    def _draw(self, frac: float, elapsed: float, end: str = "", *, state: str = "") -> None:
         if elapsed < self._minimum:
             return
         bar = f"{'#' * int(self._width * frac):<{self._width}}"
-        text = f"[{bar}] | {int(100 * frac)}% Completed | {format_time(elapsed)}"
+        text = f"[{bar}] | {int(100 * frac)}% Completed | {format_time(elapsed)}{state and f' | {state}'}"
         with Guard("the progress bar", self._stop_writing):
             if self._cell is not None:
                 self._cell.draw(text, is_over=bool(end))
@@ -248,6 +255,11 @@ class _ClusterComputes(Observer):
         """The runs that are shown, and the calls that wait for them."""
         self._notice = ImportNotice(CLIENTS, self._follow)
         self._forget: Callable[[], None] = lambda: None
+
+    @property
+    def shown(self) -> list[int]:
+        """The runs in the bar."""
+        return list(self._runs)
 
     def open(self) -> None:
         """Watch clients, or wait until there may be some."""

@@ -247,6 +247,13 @@ _DECLARED = (
         file=False,
     ),
     Table(
+        name="live_states",
+        meaning="What keeps computes that run from going on.",
+        mode="whole",
+        columns=(_RUN, derived("text", "text", "In words.")),
+        file=False,
+    ),
+    Table(
         name="running",
         meaning="Tasks in flight.",
         mode="whole",

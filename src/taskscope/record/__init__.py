@@ -4,7 +4,14 @@ from taskscope.record.recorder import Recorder
 from taskscope.record.tables.cache_usage import Holding
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
 from taskscope.record.writers.graph import GraphSource
-from taskscope.record.writers.runlog import LaneActivity, LaneBuffer, LaneKey, RunLog, UnseenTask
+from taskscope.record.writers.runlog import (
+    LaneActivity,
+    LaneBuffer,
+    LaneKey,
+    RunLog,
+    UnseenTask,
+    WorkerCounts,
+)
 
 __all__ = [
     "CountedCalls",
@@ -17,4 +24,5 @@ __all__ = [
     "RunLog",
     "StackLog",
     "UnseenTask",
+    "WorkerCounts",
 ]

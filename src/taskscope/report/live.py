@@ -48,7 +48,8 @@ def progress_text(progress: Progress) -> str:
     parts = [
         f"taskscope · {state_word(progress.state)}",
         finished if progress.is_counted else f"{progress.finished:,} finished, total not known yet",
-        progress.starting or f"{progress.running:,} {'on a worker' if progress.is_on_cluster else 'running'}",
+        f"{progress.running:,} {'on a worker' if progress.is_on_cluster else 'running'}",
+        *([progress.live_state] if progress.live_state else []),
         f"{format_duration(progress.elapsed_s)} elapsed",
     ]
     if progress.scheduled is not None and progress.scheduled.no_worker:
@@ -57,7 +58,7 @@ def progress_text(progress: Progress) -> str:
         parts.append(f"{progress.skipped:,} skipped (already computed)")
     if progress.erred:
         parts.append(f"{progress.erred:,} failed")
-    if progress.state == "running":
+    if progress.state == "running" and (progress.left is not None or not progress.live_state):
         parts.append(_left(progress))
     return " · ".join(parts)
 

@@ -502,12 +502,15 @@ class FrameWriter:
             columns = _record_columns("running", tasks, self._fit)
             self.standing["running"] = columns | {"key": np.arange(row, row + len(tasks))}
 
-    def set_ends(self, estimates: Mapping[int, Estimate], stops: Mapping[int, StopWay]) -> None:
-        """Set when computes will end, and how they can be stopped, by run."""
+    def set_live(
+        self, estimates: Mapping[int, Estimate], stops: Mapping[int, StopWay], states: Mapping[int, str]
+    ) -> None:
+        """Set when computes will end, how they can be stopped, and what keeps them from going on, by run."""
         columns = _record_columns("estimates", list(estimates.values()), self._fit)
         self.standing["estimates"] = {"run": list(estimates), **columns}
         ways = [STOP_WAYS.index(way) for way in stops.values()]
         self.standing["stops"] = {"run": list(stops), "way": ways}
+        self.standing["live_states"] = {"run": list(states), "text": list(states.values())}
 
     def add_activities(self, rows: ActivityRows, first: int | None = None) -> None:
         """Add activities; in a file their keys were added."""

@@ -11,7 +11,7 @@ from typing import Any
 import dask
 
 import taskscope
-from taskscope.analysis.progress import Progress, measure_progress
+from taskscope.analysis.progress import Progress, live_states, measure_progress
 from taskscope.jupyter.widgets.values import progress_values
 from taskscope.session import current
 from tests.support.waiting import PATIENCE_S, until
@@ -32,7 +32,8 @@ def _hold(_: int) -> None:
 def _progress(run: int) -> Progress:
     recorder = current().recorder
     recorder.pull_all()
-    return measure_progress(recorder.progress(run), recorder.runs(run), recorder.now_s())
+    runs, now_s = recorder.runs(run), recorder.now_s()
+    return measure_progress(recorder.progress(run), runs, now_s, states=live_states(recorder, runs, now_s))
 
 
 def test_a_pool_is_starting_until_the_first_process_has_begun_and_runs_no_more_tasks_than_processes() -> None:
@@ -54,7 +55,7 @@ def test_a_pool_is_starting_until_the_first_process_has_begun_and_runs_no_more_t
             until(lambda: any(log.submitted for log in current().recorder.going()))
             starting = _progress(number)
             may_start.set()
-            until(lambda: not _progress(number).starting)
+            until(lambda: not _progress(number).live_state)
             begun = _progress(number)
         finally:
             may_start.set()
@@ -62,8 +63,8 @@ def test_a_pool_is_starting_until_the_first_process_has_begun_and_runs_no_more_t
         computing.join()
     values = progress_values(starting)
     assert (starting.running, values["running"], begun.running, begun.finished) == (0, 0, 2, 0)
-    assert str(values["starting"]).startswith("starting 2 processes, ")
-    assert begun.starting == ""
+    assert str(values["live_state"]).startswith("starting 2 processes, ")
+    assert begun.live_state == ""
     (row,) = run.recording.to_pandas("runs").to_dict("records")
     first_s = run.recording.to_pandas("tasks").start_s.min() - row["start_s"]
     # Each of the two is rounded to a tick.

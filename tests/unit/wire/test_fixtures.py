@@ -146,7 +146,7 @@ def message_of(name: str, rows: list[Row]) -> bytes:
         page.state |= {"n_cores": 2, "limit_bytes": 2**33}
         page.add_rows("resources", ResourceRows.of(SAMPLES), 7)
         page.add_rows("cache", HELD, 100)
-    page.set_ends({0: Estimate(6001.5, 6000.75, 6004.0, 2)}, {})
+    page.set_live({0: Estimate(6001.5, 6000.75, 6004.0, 2)}, {}, {})
     running = [RunningTask(0, 1, 0, "('sum-1a2b', 5)", 5.5), RunningTask(0, None, 2, "inc", 5.75)]
     page.set_running(running)
     return page.message()

@@ -10,12 +10,14 @@ export interface ProgressInput {
   readonly runs: readonly RunTimes[];
   readonly estimates: readonly Estimate[];
   readonly failures: readonly FailureKind[];
+  /** What keeps computes from going on, by their numbers. */
+  readonly liveStates?: ReadonlyMap<number, string>;
   readonly nowS: number;
   /** How many tasks the workers of a cluster have said since then that they run; null: not all have. Left out: nobody knows. */
   readonly executingSince?: (sinceS: number) => number | null;
 }
 
-export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status' | 'error' | 'scheduler' | 'nWorkers' | 'poolStartS' | 'sendS'>;
+export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status' | 'error' | 'scheduler' | 'sendS'>;
 
 export type ProgressState = 'waiting' | 'running' | 'finished' | 'erred' | 'interrupted';
 
@@ -73,8 +75,8 @@ export interface ProgressLayout extends ShownCounts {
   readonly counting: boolean;
   /** How many of the running ones their workers have begun; null: that is not known. */
   readonly executing: number | null;
-  /** How many processes start that ran no task yet, and for how long; null where none do. */
-  readonly starting: { readonly n: number; readonly seconds: number } | null;
+  /** What keeps all running computes from going on, as the kernel words it: `no workers yet, 3 s`. */
+  readonly liveState: string;
   /** How many computes these are. */
   readonly nRuns: number;
   /** What the first failed compute failed with, where no task says so. */
@@ -115,7 +117,7 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
     state: stateOf(runs),
     counting: uncounted.size > 0,
     executing: countExecuting(input, onCluster, sums.running),
-    starting: startingOf(input),
+    liveState: liveStateOf(input),
     nRuns: runs.length,
     error: runs.find(run => run.error !== null && !errors.some(kind => kind.error === run.error))?.error ?? null,
     errors,
@@ -138,15 +140,9 @@ function countExecuting({ rows, runs, nowS, executingSince }: ProgressInput, onC
   return executing === null ? null : Math.min(executing, running);
 }
 
-/** A pool that starts has been handed tasks, but runs none. */
-function startingOf({ runs, rows, nowS }: ProgressInput): ProgressLayout['starting'] {
-  const going = runs.filter(({ status }) => status === 'running');
-  const begun = new Set(rows.filter(({ finished, erred }) => finished + erred > 0).map(({ run }) => run));
-  if (going.length === 0 || going.some(({ run, scheduler, poolStartS }) => scheduler !== 'processes' || poolStartS !== null || begun.has(run))) {
-    return null;
-  }
-  const startS = Math.min(...going.map(run => run.startS ?? nowS));
-  return { n: going.reduce((sum, { nWorkers }) => sum + (nWorkers ?? 0), 0), seconds: Math.max(nowS - startS, 0) };
+function liveStateOf({ runs, liveStates = new Map() }: ProgressInput): string {
+  const going = runs.filter(({ status }) => status === 'running').map(({ run }) => liveStates.get(run));
+  return going.every(text => text !== undefined) ? going[0] ?? '' : '';
 }
 
 function stateOf(runs: readonly RunTimes[]): ProgressState {
@@ -265,8 +261,10 @@ function timeLeft({ runs, estimates, nowS }: ProgressInput): Eta {
   };
 }
 
-export function layoutOf({ tables, clock }: TaskStore, shown: ReadonlySet<number>): ProgressLayout {
+/** @param silence what to say instead, where the kernel sends nothing */
+export function layoutOf({ tables, clock }: TaskStore, shown: ReadonlySet<number>, silence = ''): ProgressLayout {
   const runs = tables.runsIn(ALL_RUNS).filter(({ run }) => shown.has(run));
   const rows = tables.progressIn(ALL_RUNS).filter(({ run }) => shown.has(run));
-  return layoutProgress({ runs, rows, estimates: tables.estimates, failures: [], nowS: clock.nowS() });
+  const liveStates = silence === '' ? tables.liveStates : new Map(runs.map(({ run }) => [run, silence]));
+  return layoutProgress({ runs, rows, estimates: tables.estimates, liveStates, failures: [], nowS: clock.nowS() });
 }

@@ -23,7 +23,7 @@ import { describeProgress, progressTables } from './words';
 const TICK_MS = 200;
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
-const META = ['eta', 'stuck', 'erred', 'interrupted', 'lost', 'running', 'ahead', 'skipped'] as const;
+const META = ['live', 'eta', 'stuck', 'erred', 'interrupted', 'lost', 'running', 'ahead', 'skipped'] as const;
 const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
 
 export interface ProgressOptions {
@@ -325,6 +325,7 @@ function readTables(store: TaskStore, runRange: ShownRuns): Tables {
     runs,
     all,
     estimates: tables.estimates,
+    liveStates: tables.liveStates,
     failures: store.failures(wanted, except)
   };
 }

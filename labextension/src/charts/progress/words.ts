@@ -18,6 +18,8 @@ export interface ProgressWords {
   readonly percent: string;
   readonly elapsed: string;
   readonly eta: string;
+  /** `no workers yet, 3 s` */
+  readonly live: string;
   readonly running: string;
   /** `4 that no worker can run` */
   readonly stuck: string;
@@ -41,8 +43,9 @@ export function describeProgress(layout: ProgressLayout): ProgressWords {
     count: countText(layout),
     percent: total > 0 && !counting ? formatPercent(layout.fraction) : '',
     elapsed: nRuns > 0 ? elapsedText(layout) : '',
-    eta: etaText(layout.eta),
-    running: startingText(layout) || (layout.executing === null ? runningText(layout) : executingText(layout.running, layout.executing)),
+    eta: layout.liveState !== '' && layout.eta.kind === 'estimating' ? '' : etaText(layout.eta),
+    live: layout.liveState,
+    running: layout.executing === null ? runningText(layout) : executingText(layout.running, layout.executing),
     stuck: stuckText(layout.ahead),
     ahead: aheadText(layout.ahead),
     erred: erred > 0 ? trans.__('%1 failed', formatCount(erred)) : '',
@@ -53,7 +56,7 @@ export function describeProgress(layout: ProgressLayout): ProgressWords {
   };
   const { state, percent, eta } = words;
   const elapsed = words.elapsed === '' ? '' : trans.__('%1 elapsed', words.elapsed);
-  const said = [words.count, percent, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, words.skipped, elapsed, eta];
+  const said = [words.count, percent, words.live, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, words.skipped, elapsed, eta];
   const details = said.filter(text => text !== '').join(', ');
   return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
 }
@@ -64,11 +67,12 @@ export function shortText(layout: ProgressLayout): string {
     case 'waiting':
       return stateWord('waiting');
     case 'running': {
-      if (layout.starting !== null) {
-        return startingText(layout);
-      }
+      const { liveState, finished, eta } = layout;
       const { percent } = describeProgress(layout);
-      const left = layout.eta.kind === 'estimate' ? [trans.__('about %1 left', formatDuration(coarse(layout.eta.seconds)))] : [];
+      if (liveState !== '') {
+        return [...(finished > 0 ? [percent] : []), liveState].join(' · ');
+      }
+      const left = eta.kind === 'estimate' ? [trans.__('about %1 left', formatDuration(coarse(eta.seconds)))] : [];
       return percent === '' ? trans.__('running') : [percent, ...left].join(' · ');
     }
     case 'finished':
@@ -78,15 +82,6 @@ export function shortText(layout: ProgressLayout): string {
     case 'interrupted':
       return trans.__('interrupted');
   }
-}
-
-function startingText({ starting }: ProgressLayout): string {
-  if (starting === null) {
-    return '';
-  }
-  const { n, seconds } = starting;
-  const took = formatDuration(Math.round(seconds * 10) / 10);
-  return n === 0 ? trans.__('starting processes, %1', took) : trans._n('starting %2 process, %3', 'starting %2 processes, %3', n, formatCount(n), took);
 }
 
 function runningText({ running, atWorkers }: ShownCounts): string {

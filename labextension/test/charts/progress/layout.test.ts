@@ -8,7 +8,7 @@ import { headline } from '../../../src/charts/timeline/time';
 import type { PrefixProgress } from '../../../src/wire';
 import { smallRun } from '../small-batch';
 
-const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads', nWorkers: 4, poolStartS: null, sendS: null };
+const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads', sendS: null };
 
 const ROW: PrefixProgress = {
   run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 0, firstS: null,
@@ -22,7 +22,7 @@ describe('layoutProgress', () => {
   it('waits where there is no compute', () => {
     expect(layout({})).toEqual({
       total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
-      state: 'waiting', counting: false, executing: null, starting: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+      state: 'waiting', counting: false, executing: null, liveState: '', nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
     });
   });
 
@@ -38,7 +38,7 @@ describe('layoutProgress', () => {
     ];
     expect(layout({ rows, runs })).toEqual({
       total: 55, finished: 34, erred: 1, running: 2, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
-      state: 'running', counting: false, executing: null, starting: null, nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
+      state: 'running', counting: false, executing: null, liveState: '', nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
       eta: { kind: 'estimating' },
       prefixes: [
         { prefix: 'mul', seconds: 1, total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null },
@@ -48,13 +48,13 @@ describe('layoutProgress', () => {
     });
   });
 
-  it('says of processes that they start until the first of them has begun, and of nothing else', () => {
-    const pool: RunTimes = { ...RUN, scheduler: 'processes', nWorkers: 2 };
-    const of = (runs: RunTimes[], row: Partial<PrefixProgress> = {}): unknown => layout({ runs, rows: [{ ...ROW, ...row }] }).starting;
+  it('has what keeps computes from going on, unless one of them does', () => {
+    const of = (runs: RunTimes[], ...states: [number, string][]): string => layout({ runs, liveStates: new Map(states) }).liveState;
+    const none: [number, string] = [0, 'no workers yet, 3 s'];
     expect([
-      of([pool]), of([{ ...pool, poolStartS: 1.5 }]), of([pool], { finished: 1 }), of([{ ...pool, status: 'interrupted' }]),
-      of([pool, { ...RUN, run: 1 }]), of([RUN]), of([pool, { ...pool, run: 1, startS: 11 }])
-    ]).toEqual([{ n: 2, seconds: 2 }, null, null, null, null, null, { n: 4, seconds: 2 }]);
+      of([RUN], none), of([RUN]), of([], none), of([{ ...RUN, status: 'interrupted' }], none), of([RUN, { ...RUN, run: 1 }], none),
+      of([RUN, { ...RUN, run: 1 }], none, [1, 'no workers yet, 1 s'])
+    ]).toEqual(['no workers yet, 3 s', '', '', '', '', 'no workers yet, 3 s']);
   });
 
   it('counts what workers have begun apart from what they were given, where they have said it since it began, and of nothing else', () => {

@@ -7,13 +7,13 @@ import { sharedCases } from '../../shared-cases';
 
 const WAITING: ProgressLayout = {
   total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
-  state: 'waiting', counting: false, executing: null, starting: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+  state: 'waiting', counting: false, executing: null, liveState: '', nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
 };
 
 describe('describeProgress', () => {
   it('says what it waits for', () => {
     expect(describeProgress(WAITING)).toEqual({
-      state: 'Waiting for a Dask compute', count: '', percent: '', elapsed: '', eta: '',
+      state: 'Waiting for a Dask compute', count: '', percent: '', elapsed: '', eta: '', live: '',
       running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', skipped: '', error: '', sentence: 'Waiting for a Dask compute'
     });
   });
@@ -26,22 +26,19 @@ describe('describeProgress', () => {
     };
     expect(describeProgress(layout)).toEqual({
       state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s',
-      eta: 'about 4 s left (up to 25 s)', running: '4 running', stuck: '', ahead: '', erred: '1 failed', interrupted: '2 interrupted',
+      eta: 'about 4 s left (up to 25 s)', live: '', running: '4 running', stuck: '', ahead: '', erred: '1 failed', interrupted: '2 interrupted',
       lost: '', skipped: '', error: '',
       sentence:
         'Running: 742 of 1,000 tasks, 74%, 4 running, 1 failed, 2 interrupted, 12.3 s elapsed, about 4 s left (up to 25 s)'
     });
   });
 
-  it('says that processes start instead of what they were handed', () => {
-    const layout: ProgressLayout = {
-      ...WAITING, total: 53, state: 'running', nRuns: 1, elapsedS: 3.31, starting: { n: 2, seconds: 3.31 }, eta: { kind: 'estimating' }
-    };
-    const { running, sentence } = describeProgress(layout);
-    expect({ running, sentence, short: shortText(layout), one: shortText({ ...layout, starting: { n: 1, seconds: 0.04 } }) }).toEqual({
-      running: 'starting 2 processes, 3.3 s',
-      sentence: 'Running: 0 of 53 tasks, 0%, starting 2 processes, 3.3 s, 3.3 s elapsed, too early to estimate',
-      short: 'starting 2 processes, 3.3 s', one: 'starting 1 process, 0 s'
+  it('says what keeps it from going on, in the words of the kernel', () => {
+    const layout: ProgressLayout = { ...WAITING, total: 53, state: 'running', nRuns: 1, elapsedS: 3.31, liveState: 'no workers yet, 3 s', eta: { kind: 'estimating' } };
+    const { live, eta, sentence } = describeProgress(layout);
+    expect({ live, eta, sentence, short: shortText(layout), later: shortText({ ...layout, finished: 5, fraction: 0.1 }) }).toEqual({
+      live: 'no workers yet, 3 s', eta: '', sentence: 'Running: 0 of 53 tasks, 0%, no workers yet, 3 s, 3.3 s elapsed',
+      short: 'no workers yet, 3 s', later: '10% · no workers yet, 3 s'
     });
   });
 

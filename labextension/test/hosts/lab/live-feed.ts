@@ -24,7 +24,7 @@ export function reply(re: string, changes: object = {}): object {
 /** A batch of `count` tasks from row `first` on, named by their row. */
 export function batch(seq: number, first: number, count: number, changes: FixtureBatch = {}): [object, ArrayBuffer[]] {
   const rows = Array.from({ length: count }, (_, i) => ({ key: [first + i] }));
-  const none = { runs: [], progress: [], estimates: [], stops: [], running: [], messages: [] };
+  const none = { runs: [], progress: [], estimates: [], stops: [], live_states: [], running: [], messages: [] };
   const { message, buffers } = wireMessage(rows, {
     recorder: 'r', epoch: 'r-1', seq, first, ...changes,
     tables: { ...(seq === 0 ? { groups: [{ name: 'x-1', prefix: 'x' }] } : {}), ...none, ...changes.tables }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from taskscope.analysis.progress import Estimates
+from taskscope.analysis.progress import Estimates, live_states
 from taskscope.model.redaction import NOTHING
 from taskscope.model.streams import StopWay
 from taskscope.model.tables.records import RunningTask
@@ -81,6 +81,8 @@ class PageStream:
         self._rows.add()
         writer.state |= {"now_s": tick.now_s, "active": tick.active}
         self._stops = self._stop_ways()
-        writer.set_ends(self._estimates.of(self._rows.runs, tick.now_s), self._stops)
+        runs = self._rows.runs
+        states = live_states(recorder, runs, tick.now_s)
+        writer.set_live(self._estimates.of(runs, tick.now_s), self._stops, states)
         writer.set_running(self._running)
         writer.frame()

@@ -10,7 +10,7 @@ from typing import TypeVar
 import traitlets
 
 from taskscope.analysis.cache_usage import HeldTotals, cache_metrics, cache_rows, is_lower_bound
-from taskscope.analysis.progress import Estimates, Progress, headline, measure_progress
+from taskscope.analysis.progress import Estimates, Progress, headline, live_states, measure_progress
 from taskscope.analysis.totals import ResourceTotals, add_samples, prefix_progress
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.records import PrefixProgress, Run
@@ -31,7 +31,8 @@ def live_progress(
         runs = headline(runs)
     numbers = {run.run for run in runs}
     rows = [row for row in window.progress(recorder) if row.run in numbers]
-    return measure_progress(rows, runs, now_s, estimates.of(runs, now_s))
+    states = live_states(recorder, runs, now_s)
+    return measure_progress(rows, runs, now_s, estimates.of(runs, now_s), states)
 
 
 def still_progress(recording: RecordedData) -> Progress:
@@ -46,7 +47,7 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
         "total": progress.total,
         "finished": progress.finished,
         "running": progress.running,
-        "starting": progress.starting,
+        "live_state": progress.live_state,
         "erred": progress.erred,
         "skipped": progress.skipped,
         **_scheduled_values(progress.scheduled),
@@ -253,8 +254,8 @@ class ProgressTraits(traitlets.HasTraits):
     finished = traitlets.Int(0, help="Tasks that gave a result.").tag(sync=True)
     running = traitlets.Int(0, help="Tasks in flight.").tag(sync=True)
     erred = traitlets.Int(0, help="Tasks that raised.").tag(sync=True)
-    starting = traitlets.Unicode(
-        "", help="The state of a pool of processes before its first task: `starting 2 processes, 3.3 s`."
+    live_state = traitlets.Unicode(
+        "", help="What keeps the computes from going on: `no workers yet, 3 s`; empty: nothing does."
     ).tag(sync=True)
     skipped = traitlets.Int(
         0, help="Tasks that do not have to run: their results, or those of all dependents, exist."

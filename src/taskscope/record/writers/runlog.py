@@ -77,6 +77,15 @@ class Memory(Protocol):
         """Return what calls a function with two values, so that stacks name the task; None: nothing does."""
 
 
+@dataclass(slots=True)
+class WorkerCounts:
+    """How many workers a cluster has, and how many of them are paused, since a moment of the clock."""
+
+    n: int = 0
+    n_paused: int = 0
+    since: float = 0.0
+
+
 class RunLog:
     """One compute as it is being recorded.
 
@@ -104,6 +113,8 @@ class RunLog:
         """The id of the kernel's request that ran its cell."""
         self.scheduler: str | None = None
         self.n_workers: int | None = None
+        self.workers: WorkerCounts | None = None
+        """The workers of its cluster; None in this process, and before its scheduler was read."""
         self.n_tasks = 0
         self.start = clock.perf_counter()
         self.stop: float | None = None

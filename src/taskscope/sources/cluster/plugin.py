@@ -412,6 +412,8 @@ class SchedulerObserver(SchedulerPlugin):
         found = self.scheduler.workers[worker]
         names = [str(found.name)[:1_000], str(found.nanny or "")[:1_000]]
         self.live(worker, what, [*names, int(found.nthreads)])
+        if found.status.name == "paused":
+            self.live(worker, "status", ["running", "paused"])
 
     def live(self, worker: Any, what: str, details: Any, moment: float | None = None) -> None:
         self.add(["life", str(worker)[:1_000], time() if moment is None else moment, what, details])

@@ -400,6 +400,7 @@ class WatchedScheduler:
             arrived.append(self._incoming[0])
             if arrived[-1][0] not in self._runs:
                 self._runs.append(arrived[-1][0])
+                arrived[-1][0].log.workers = self.workers.counts
             # Only now, so that it is seen on every thread that there is a run.
             self._incoming.popleft()
         for run, submission in arrived:

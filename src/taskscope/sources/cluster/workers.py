@@ -33,7 +33,7 @@ from taskscope.model.errortext import describe
 from taskscope.model.guard import Guard
 from taskscope.model.tables.records import WorkerEvent
 from taskscope.model.tables.workers import WorkerSample
-from taskscope.record import LaneKey, Recorder
+from taskscope.record import LaneKey, Recorder, WorkerCounts
 from taskscope.sources.cluster.connection import Link
 
 _LATEST = 9
@@ -319,6 +319,8 @@ class Workers:
         """The clocks of the machines that they are on."""
         self._known: dict[str, Worker] = {}
         self._present: dict[str, Worker] = {}
+        self._paused: set[str] = set()
+        self.counts = WorkerCounts()
 
     @property
     def present(self) -> frozenset[str]:
@@ -330,14 +332,25 @@ class Workers:
         """How many tasks the workers that are there run at a time."""
         return sum(worker.n_threads for worker in self._present.values())
 
-    def come(self, address: str, name: str, n_threads: int, nanny: str = "") -> Worker:
+    def come(self, address: str, name: str, n_threads: int, nanny: str = "", moment: float = 0.0) -> Worker:
         """Return a worker that is there from now on."""
         worker = self._present[address] = self.get(address)
         worker.name, worker.n_threads, worker.nanny = name, n_threads, nanny
+        self._count(moment)
         return worker
 
-    def leave(self, address: str) -> None:
+    def leave(self, address: str, moment: float) -> None:
         self._present.pop(address, None)
+        self.pause(address, moment, is_paused=False)
+
+    def pause(self, address: str, moment: float, *, is_paused: bool) -> None:
+        (self._paused.add if is_paused else self._paused.discard)(address)
+        self._count(moment)
+
+    def _count(self, moment: float) -> None:
+        counts, n, n_paused = self.counts, len(self._present), len(self._paused)
+        if (counts.n, counts.n_paused) != (n, n_paused):
+            counts.n, counts.n_paused, counts.since = n, n_paused, moment
 
     def get(self, address: str) -> Worker:
         """Return a worker, which may have left."""
@@ -452,9 +465,9 @@ class WorkersLife:
         """Take an event, at a moment on the clock's axis."""
         match what, details:
             case "there", [str(name), str(nanny), int(n_threads)]:
-                self._workers.come(address, name, n_threads, nanny)
+                self._workers.come(address, name, n_threads, nanny, moment)
             case "came", [str(name), str(nanny), int(n_threads)]:
-                worker = self._workers.come(address, name, n_threads, nanny)
+                worker = self._workers.come(address, name, n_threads, nanny, moment)
                 self._come(address, moment, nanny)
                 self._samples.come(worker, moment, n_threads)
             case "status", [str(before), str(status)]:
@@ -470,7 +483,7 @@ class WorkersLife:
             case "closing", str(reason) if address not in self._why:
                 self._note(address, f"closed ({_MOMENT.sub('', reason)})")
             case "gone", bool(is_expected):
-                self._workers.leave(address)
+                self._workers.leave(address, moment)
                 self._samples.leave(self._workers.get(address), moment)
                 self._go(address, moment, is_expected=is_expected)
 
@@ -489,6 +502,7 @@ class WorkersLife:
         if before == "closing_gracefully":
             # Its data could not be moved to others: it stays.
             self._why.pop(address, None)
+        self._workers.pause(address, moment, is_paused=status == "paused")
         if status == "closing_gracefully":
             self._note(address, _RETIRED)
         elif status == "paused":

@@ -142,7 +142,7 @@ def test_looking_is_rarer_where_it_takes_longer(
     world = World(clock, link=link)  # type: ignore[arg-type]  # asks alone
     workers = world.workers
     for address in workers.present:
-        workers.leave(address)
+        workers.leave(address, 0.0)
     for number in range(2, 5):
         workers.come(f"tcp://a:{number}", str(number), 1).n_held = n_held
     holdings = Holdings(world.watched, world.tasks)

@@ -41,11 +41,11 @@ const CSS = `
 `;
 
 export function drawBadge(el: HTMLElement, mark: Mark, act: () => void): void {
-  const { execution, store, isOpen, busy } = mark;
+  const { execution, store, isOpen, busy, silence } = mark;
   adoptStyles(el, CSS);
   el.dataset.status = execution.status;
   const does = isOpen === null ? trans.__('Go to its charts') : isOpen ? trans.__('Hide its charts') : trans.__('Show its charts');
-  const said = shortText(layoutOf(store, new Set(execution.runs)));
+  const said = shortText(layoutOf(store, new Set(execution.runs), silence));
   const facts = busy === null ? countText(execution) : `${countText(execution)}, ${printable(busy)}`;
   render(
     <button type="button" title={trans.__('%1. %2', facts, does)} aria-expanded={isOpen ?? undefined} onClick={act}>

@@ -3,9 +3,12 @@ import type { TaskStore } from '../../../store';
 import type { Feed } from './feed';
 import type { IFeeds } from './feeds';
 import type { FeedState } from './state';
+import { describeState } from './state';
 
 /** A frame that has not come by then is not waited for. */
 const REFRESH_MS = 200;
+/** How often a kernel that sends nothing is looked at. */
+const SILENCE_MS = 1_000;
 
 /** @param _kernelId tells which kernel is shown now; @param _refresh is called when anything of it may have changed */
 export class FeedFollower {
@@ -27,8 +30,15 @@ export class FeedFollower {
     return this._feed?.store ?? null;
   }
 
+  /** What to say of a kernel that computes and sends nothing; empty while it does. */
+  get silence(): string {
+    const { _feed: feed } = this;
+    return feed?.state.kind === 'live' ? describeState(feed.state, feed.silentMs, feed.active) ?? '' : '';
+  }
+
   dispose(): void {
     this._isDisposed = true;
+    clearTimeout(this._timer);
     this._feeds.added.disconnect(this.follow);
     this._leave();
   }
@@ -55,6 +65,8 @@ export class FeedFollower {
         this._isDue = false;
         if (!this._isDisposed) {
           this._refresh();
+          clearTimeout(this._timer);
+          this._timer = this._feed?.active === true ? setTimeout(this.soon, SILENCE_MS) : undefined;
         }
       });
     }
@@ -75,6 +87,7 @@ export class FeedFollower {
 
   private _feed: Feed | undefined;
   private _watch: AbortController | undefined;
+  private _timer: ReturnType<typeof setTimeout> | undefined;
   private _isDue = false;
   private _isDisposed = false;
 }

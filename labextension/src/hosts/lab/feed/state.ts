@@ -1,4 +1,5 @@
 /** What a feed is doing, in words, and what a person may set for all feeds of a page. */
+import { formatDuration } from '../../../lib/format';
 import { trans } from '../../../lib/translate';
 
 export type FeedState =
@@ -46,10 +47,10 @@ export function describeState(
     case 'refused':
       return state.error;
     case 'live':
-      if (!active || silentMs < SILENT_AFTER_MS) {
-        return null;
-      }
-      return trans.__('last update %1 s ago', String(Math.round(silentMs / 1000)));
+      // A kernel that computes sends something each second, unless no thread of Python runs.
+      return !active || silentMs < SILENT_AFTER_MS
+        ? null
+        : trans.__('kernel busy in C code or out of reach, %1', formatDuration(Math.floor(silentMs / 1000)));
   }
 }
 

@@ -1,0 +1,105 @@
+"""What keeps a compute from going on is said in the same words by the page, a terminal and a picture."""
+
+from __future__ import annotations
+
+import io
+import threading
+from typing import Any
+
+import pytest
+from dask import delayed
+from distributed import Client, LocalCluster, Status
+
+import taskscope
+from taskscope.analysis import progress
+from taskscope.analysis.progress import Estimates, live_states
+from taskscope.diagnostics import ProgressBar
+from taskscope.jupyter.feed.stream import PageStream
+from taskscope.jupyter.widgets.values import RunRange, live_progress, progress_values
+from taskscope.record.pump import Tick
+from taskscope.report.live import progress_text
+from taskscope.session import current
+from tests.support.waiting import PATIENCE_S, until
+from tests.support.wire_decoder import PageReader
+
+
+def states() -> list[str]:
+    recorder = current().recorder
+    return list(live_states(recorder, recorder.runs(), recorder.now_s()).values())
+
+
+def said() -> list[str]:
+    """Return what a page, a widget and a line of text say of the compute that goes on."""
+    recorder = current().recorder
+    (run,) = (log.run for log in recorder.going())
+    estimates, now_s = Estimates(recorder), recorder.now_s()
+    _, buffers = PageStream(recorder, "e", 0, estimates).next(Tick(now_s, active=True, final=False))
+    page = {row["run"]: row["text"] for row in PageReader().read(buffers)["tables"]["live_states"]}
+    shown = live_progress(recorder, RunRange(run, run), estimates, now_s, of_now=False)
+    line = next((part for part in progress_text(shown).split(" · ") if part == shown.live_state), "")
+    return [page.get(run, ""), str(progress_values(shown)["live_state"]), line]
+
+
+def _set_status(status: str, dask_worker: Any = None) -> None:
+    """Run on a worker: have it do as it does when its memory is short, or is not any more."""
+    dask_worker.status = Status[status]
+
+
+def test_a_cluster_without_workers_is_said_to_have_none_until_one_comes() -> None:
+    out = io.StringIO()
+    with (
+        LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False),
+        ProgressBar(out=out, dt=0.02),
+    ):
+        future = client.submit(abs, -1)
+        until(lambda: any(text.startswith("no workers yet, ") for text in states()))
+        assert [text.rpartition(",")[0] for text in said()] == ["no workers yet"] * 3
+        until(lambda: "% Completed" in out.getvalue() and " | no workers yet, " in out.getvalue())
+        cluster.scale(1)
+        assert future.result(PATIENCE_S) == 1
+        until(lambda: not states())
+
+
+def test_workers_that_are_paused_are_counted_as_waiting_for_memory() -> None:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+    ):
+        # Before taskscope meets the scheduler, and after.
+        first, second = (cluster.workers[i].worker_address for i in range(2))
+        client.run(_set_status, "paused", workers=[first])
+        with taskscope.profile(display=False):
+            client.run(_set_status, "paused", workers=[second])
+            future = client.submit(abs, -1)
+            until(lambda: states() == ["waiting for memory: 2 workers paused"])
+            assert said() == ["waiting for memory: 2 workers paused"] * 3
+            client.run(_set_status, "running", workers=[first])
+            assert future.result(PATIENCE_S) == 1
+            until(lambda: not states())
+
+
+def _hold_interpreter(gate: Any) -> None:
+    """Hold the interpreter's lock in C, and let the test see it afterwards."""
+    sum(range(30_000_000))
+    gate.wait(PATIENCE_S)
+
+
+def test_a_c_call_that_keeps_all_threads_from_running_is_said_when_it_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(progress, "_RECENT_S", PATIENCE_S)
+
+    gate = threading.Event()
+    with taskscope.profile(display=False, dt=0.01):
+        task = delayed(_hold_interpreter)(gate)
+        computing = threading.Thread(target=task.compute, kwargs={"scheduler": "threads"})
+        computing.start()
+        try:
+            until(lambda: any(text.startswith("kernel busy in C code, ") for text in states()))
+            assert [text.rpartition(",")[0] for text in said()] == ["kernel busy in C code"] * 3
+        finally:
+            gate.set()
+            computing.join()
+        assert not states()
