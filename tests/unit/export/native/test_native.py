@@ -30,7 +30,6 @@ from taskscope.model.tables.stacks import LineRows
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.wire import writer
-from taskscope.wire import writer as parts
 from tests.support.computes.random_graphs import Plan, plans, record
 from tests.support.fakes.clock import FakeClock
 from tests.support.files.cases import PATH, cases
@@ -398,8 +397,7 @@ def test_a_file_of_another_kind_is_refused(content: bytes, load: Load) -> None:
 def test_loading_takes_little_more_memory_than_what_was_loaded(
     load: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "PART_ROWS", 1_000)
-    monkeypatch.setattr(parts, "_PART_ROWS", 1_000)
+    monkeypatch.setattr(writer, "_PART_ROWS", 1_000)
     n = 50_000
     content = whole(
         recording_of([Row(key=("f-1", i), start_s=i * 1e-4, stop_s=i * 1e-4 + 1.0) for i in range(n)])
