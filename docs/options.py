@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
-from taskscope.options import Argument, Option, declared, shown
+from taskscope.options import Argument, HistoryOptions, Option, declared, shown
 
 __all__ = ["PAGE", "page"]
 
@@ -24,6 +25,19 @@ first line of a cell after `%%profile` (or before a statement, after `%profile`)
 """
 
 
+_HISTORY = """
+## The history
+
+`%taskscope history on` keeps long computes as `.taskscope` files in one folder, `%taskscope history off`
+ends it, and `%taskscope history` and `taskscope.runs(history=True)` list them. In JupyterLab the setting
+*Keep long computes as files* turns it on with its defaults. Elsewhere put the lines `%load_ext taskscope` and
+`%taskscope history on` into `c.InteractiveShellApp.exec_lines` of `ipython_config.py`. The options are:
+
+| `%taskscope history on` | default | meaning |
+|---|---|---|
+"""
+
+
 def page() -> str:
     """Return the page as Markdown."""
     rows = (
@@ -31,7 +45,12 @@ def page() -> str:
         f" {_written(what, in_run=True)} | {_code(f'{what.meaning} {what.more}'.strip())} |\n"
         for one, what in declared()
     )
-    return _INTRODUCTION + "".join(rows)
+    history = (
+        f"| {_written(what, in_run=False)} | {_code(shown(one.default))} |"
+        f" {_code(f'{what.meaning} {what.more}'.strip())} |\n"
+        for one, what in ((one, one.metadata["option"]) for one in fields(HistoryOptions))
+    )
+    return "".join([_INTRODUCTION, *rows, _HISTORY, *history])
 
 
 def _code(text: str) -> str:

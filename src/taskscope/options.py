@@ -30,7 +30,7 @@ Named: TypeAlias = str | Callable[..., object]
 """A function, its name, or the end of its qualified name."""
 Panel: TypeAlias = Literal["inline", "dock"]
 """Where a block is live: under its cell, in JupyterLab's side panel, nowhere."""
-Surface: TypeAlias = Literal["%%profile", "taskscope run"]
+Surface: TypeAlias = Literal["%%profile", "taskscope run", "%taskscope history on"]
 
 _METRICS = ("nbytes", "count")
 _MOST_WRAPPED = 100
@@ -232,6 +232,39 @@ class ProfileOptions(Options):
         return functions_named(self.lines) is not None or is_text
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryOptions:
+    """The options of the history, which ``%taskscope history on`` turns on.
+
+    Raises
+    ------
+    OptionError
+        If a value cannot work.
+    """
+
+    folder: str | PathLike[str] | None = option(
+        None,
+        "The folder of the files, made with the first one.",
+        "By default ``taskscope-history`` beside the notebook.",
+        Argument(("--folder",), "PATH"),
+    )
+    longer_s: float = option(
+        10.0, "Computes of so many seconds or more are kept.", "", Argument(("--longer",), "SECONDS")
+    )
+    most_bytes: float = option(
+        1_000_000_000,
+        "The most bytes of the files together, such as ``2e9``: the oldest are deleted first.",
+        "A file that grows is not counted before its compute has ended.",
+        Argument(("--most",), "BYTES"),
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        checked_dt(self.longer_s, "longer_s")
+        if not self.most_bytes > 0:
+            raise OptionError(f"most_bytes must be a positive number of bytes, got {self.most_bytes!r}")
+
+
 def functions_named(given: object) -> tuple[Named, ...] | None:
     """Return the functions of the option `lines`, empty for the longest ones; None without it.
 
@@ -288,7 +321,8 @@ def declared() -> list[tuple[Field[Any], Option]]:
 
 def arguments(surface: Surface) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     """Yield what argparse's ``add_argument`` takes; options that were not given are None in the namespace."""
-    for one, what in declared():
+    history = [(one, one.metadata["option"]) for one in fields(HistoryOptions)]
+    for one, what in history if surface == "%taskscope history on" else declared():
         for argument in what.arguments:
             if surface == "taskscope run" and not argument.in_run:
                 continue

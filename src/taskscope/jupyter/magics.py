@@ -11,6 +11,7 @@ import re
 import shlex
 import sys
 import threading
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -25,7 +26,8 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import MagicArgumentParser, argument, magic_arguments
 
 from taskscope.errors import ExistingFileError, OptionError, TaskscopeError
-from taskscope.options import MetricOption, Named, arguments, given_options
+from taskscope.history import current as current_history
+from taskscope.options import HistoryOptions, MetricOption, Named, Surface, arguments, given_options
 from taskscope.session import current as current_session
 
 if TYPE_CHECKING:
@@ -159,11 +161,15 @@ def _is_future(statement: ast.stmt) -> bool:
 _F = TypeVar("_F")
 
 
-def _profile_options(function: _F) -> _F:
-    """Add the options that every surface has."""
-    for flags, settings in reversed(list(arguments("%%profile"))):
-        function = argument(*flags, **settings)(function)
-    return function
+def _options_of(surface: Surface) -> Callable[[_F], _F]:
+    """Add the declared options."""
+
+    def decorate(function: _F) -> _F:
+        for flags, settings in reversed(list(arguments(surface))):
+            function = argument(*flags, **settings)(function)
+        return function
+
+    return decorate
 
 
 @magics_class
@@ -179,7 +185,7 @@ class ProfileMagics(Magics):
     @no_var_expand
     @magic_arguments("profile")
     @argument("-o", "--output", metavar="NAME", help="bind the recording to this variable when the cell ends")
-    @_profile_options
+    @_options_of("%%profile")
     @line_cell_magic
     def profile(self, line: str, cell: str | None = None) -> object:
         """Record every Dask compute of a cell or a statement: live while it runs, then as a static result.
@@ -195,24 +201,37 @@ class ProfileMagics(Magics):
             raise UsageError("%profile needs a statement; to profile a whole cell, start it with %%profile")
         return self._run_statement(self._parse(given), statement)
 
+    @no_var_expand
+    @magic_arguments("taskscope")
+    @argument("words", nargs="*", metavar="NUMBER | history [on | off]", help="a compute, or the history")
+    @_options_of("%taskscope history on")
     @line_magic
     def taskscope(self, line: str) -> object:
-        """List the computes of this session, or return the recording of one.
+        """List the computes of this session, return the recording of one, or keep long ones as files.
 
         %taskscope
         %taskscope NUMBER
+        %taskscope history
+        %taskscope history on [options]
+        %taskscope history off
         """
         from taskscope.profiling import runs
 
+        given = vars(_parsed(self.taskscope.parser, line, "%taskscope"))
+        words = given.pop("words")
+        given = {name: value for name, value in given.items() if value is not None}
+        if words[:1] == ["history"]:
+            _set_history(words[1:], given)
+            return runs(history=True)
         computes = runs()
-        if not line.strip():
+        if not words and not given:
             return computes
         for compute in computes:
-            if line.strip() == str(compute.number):
+            if words == [str(compute.number)] and not given:
                 return compute.recording()
         numbers = f"{computes[0].number} to {computes[-1].number}" if computes else "there are none yet"
         raise UsageError(
-            f"%taskscope takes the number of a compute ({numbers}), or nothing; got {line.strip()!r}"
+            f"%taskscope takes the number of a compute ({numbers}), history, or nothing; got {line.strip()!r}"
         )
 
     def begin(self, line: str) -> None:
@@ -286,13 +305,7 @@ def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str
     """Return the options that `line` holds."""
     from taskscope.profiling import BlockOptions
 
-    try:
-        words = [word for word, _ in _words(line)]
-    except ValueError as error:
-        raise UsageError(f"%%profile: cannot read {line.strip()!r}: {error}") from None
-    given, unknown = parser.parse_known_args(words)
-    if unknown:
-        raise UsageError(_unknown(parser, unknown[0]))
+    given = _parsed(parser, line, "%%profile")
     try:
         return MagicOptions(
             block=BlockOptions(**_read(given_options(given), namespace)),
@@ -302,6 +315,30 @@ def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str
         raise UsageError(f"%%profile: {error.problem}; add --overwrite to replace it") from None
     except (TaskscopeError, OSError) as error:
         raise UsageError(f"%%profile: {error}") from None
+
+
+def _parsed(parser: MagicArgumentParser, line: str, magic: str) -> Namespace:
+    try:
+        words = [word for word, _ in _words(line)]
+    except ValueError as error:
+        raise UsageError(f"{magic}: cannot read {line.strip()!r}: {error}") from None
+    given, unknown = parser.parse_known_args(words)
+    if unknown:
+        raise UsageError(_unknown(parser, unknown[0], magic))
+    return given
+
+
+def _set_history(words: list[str], given: dict[str, Any]) -> None:
+    if words == ["on"]:
+        try:
+            numbers = {name: _number(given[name], name) for name in given if name != "folder"}
+            current_history().turn_on(HistoryOptions(**given | numbers))
+        except TaskscopeError as error:
+            raise UsageError(f"%taskscope history: {error}") from None
+    elif words == ["off"] and not given:
+        current_history().turn_off()
+    elif words or given:
+        raise UsageError("write %taskscope history, or %taskscope history on, or %taskscope history off")
 
 
 def split_statement(parser: MagicArgumentParser, line: str) -> tuple[str, str]:
@@ -344,16 +381,16 @@ def _takes_value(parser: MagicArgumentParser, word: str) -> bool:
     return action is not None and action.nargs not in (0, "*")
 
 
-def _unknown(parser: MagicArgumentParser, word: str) -> str:
+def _unknown(parser: MagicArgumentParser, word: str, magic: str) -> str:
     known = [name for name in parser._option_string_actions if name != "-h"]
     near = get_close_matches(word.partition("=")[0], known, n=1)
     hint = f" did you mean {near[0]!r}?" if near else ""
-    return f"%%profile: unknown option {word!r};{hint} Known: {', '.join(known)}"
+    return f"{magic}: unknown option {word!r};{hint} Known: {', '.join(known)}"
 
 
 def _read(given: dict[str, Any], namespace: Mapping[str, object]) -> dict[str, Any]:
     if "dt" in given:
-        given["dt"] = _number(given["dt"])
+        given["dt"] = _number(given["dt"], "dt")
     if isinstance(given.get("lines"), list):
         given["lines"] = [_function(name, namespace) for name in given["lines"]]
     if "metric" in given:
@@ -361,11 +398,12 @@ def _read(given: dict[str, Any], namespace: Mapping[str, object]) -> dict[str, A
     return given
 
 
-def _number(text: str) -> float:
+def _number(text: str, name: str) -> float:
     try:
         return int(text) if text.lstrip("+-").isdigit() else float(text)
     except ValueError:
-        raise OptionError(f"dt must be a positive number of seconds, got {text!r}") from None
+        unit = "bytes" if name == "most_bytes" else "seconds"
+        raise OptionError(f"{name} must be a positive number of {unit}, got {text!r}") from None
 
 
 def _function(name: str, namespace: Mapping[str, object]) -> Named:
@@ -452,6 +490,7 @@ class Extension:
                 if isinstance(holder, RecorderWidget):
                     holder.close()
             current_feed().close()
+        current_history().turn_off()
         current_session().release(self)
 
 

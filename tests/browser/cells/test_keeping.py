@@ -86,3 +86,30 @@ def test_a_cell_is_compared_with_its_run_before_in_a_tab(lab: LabPage, shots: Pa
     use_theme(lab.page, "dark")
     lab.page.screenshot(path=shots / "compared-dark.png")
     use_theme(lab.page, "light")
+
+
+KEPT = """
+import time
+while [c.status for c in taskscope.runs(history=True) if {name!r} in c.path] != ["finished"]:
+    time.sleep(0.1)
+"""
+
+
+def test_a_cell_is_compared_with_its_run_in_an_earlier_kernel(lab: LabPage, server: Server) -> None:
+    name = lab.workspace
+    lab.open(f"{LOAD}\n%taskscope history on --longer 1e-9", "_ = computed(slow, 7)", KEPT.format(name=name))
+    for index in range(3):
+        lab.run_cell(index)
+    kept = [each["name"] for each in server.request("GET", "contents/taskscope-history")["content"]]
+    assert (
+        len([each for each in kept if re.fullmatch(rf"{name}-In-2-[\d-]+-[0-9a-f]{{12}}\.taskscope", each)])
+        == 1
+    )
+    lab.restart_kernel()
+    lab.run_cell(0)
+    lab.run_cell(1)
+    badge(lab, 1).click()
+    choose(charts(lab, 1).locator(".tsk-progress"), "Compare with the previous run of this cell")
+    compared = lab.page.locator("[id^='taskscope-comparison']").frame_locator("iframe")
+    row = compared.get_by_role("row").filter(has=compared.get_by_role("rowheader", name="tasks", exact=True))
+    expect(row).to_contain_text(re.compile("7.*7"))

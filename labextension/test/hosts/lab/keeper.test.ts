@@ -1,6 +1,7 @@
 // @vitest-environment node
 import { expect, it, vi } from 'vitest';
 
+import { FEED_DEFAULTS } from '../../../src/hosts/lab/feed/state';
 import { FakeKernel } from './fake-kernel';
 import { CONTROL, DATA, batch, computing, live, reply, useFakeTime } from './live-feed';
 
@@ -61,5 +62,18 @@ it('is told where no answer will come', async () => {
   const closed = feed.keeper.compare({ firstRun: 0, lastRun: null }).catch((error: unknown) => String(error));
   expect([await lost, await closed]).toEqual([
     'Error: the connection to the kernel was lost meanwhile', 'Error: the kernel does not answer'
+  ]);
+});
+
+it('has the kernel keep long computes as files while the setting is on', async () => {
+  const kernel = new FakeKernel();
+  const feed = await computing(kernel);
+  const settings = { ...FEED_DEFAULTS, keepHistory: true };
+  feed.configure(settings);
+  feed.configure(settings);
+  feed.configure(FEED_DEFAULTS);
+  expect(kernel.verbs().slice(1)).toEqual([
+    { verb: 'history', is_on: true },
+    { verb: 'history', is_on: false }
   ]);
 });

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import BinaryIO
 
 from taskscope.analysis.quantities import format_duration
 from taskscope.model.forklock import ForkLock
+from taskscope.model.guard import Guard
 from taskscope.model.redaction import Redact, Redaction
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
@@ -44,8 +46,13 @@ class FileStream:
         metadata: Mapping[str, object],
         overwrite: bool = False,
         redact: Redact = False,
+        fault: Callable[[str, BaseException], None] | None = None,
+        most_bytes: float = math.inf,
     ) -> None:
         self._recorder = recorder
+        self._fault = fault or recorder.fault
+        self._most_bytes = most_bytes
+        """The file grows no further once it is larger."""
         self.path = path
         self._metadata = metadata
         self._overwrite = overwrite
@@ -85,7 +92,7 @@ class FileStream:
 
     def _run(self) -> None:
         name = repr(str(self.path))
-        with self._recorder.guard(f"writing {name} while recording"):
+        with Guard(f"writing {name} while recording", self._fault):
             if self._overwrite:
                 self.path.unlink(missing_ok=True)
             file = self.path.open("xb")
@@ -109,7 +116,7 @@ class FileStream:
             redact=self._redact,
         )
         with closing(rows), file:
-            while not self._stop.is_set():
+            while not self._stop.is_set() and file.tell() <= self._most_bytes:
                 self._wake.clear()
                 start_s = time.monotonic()
                 rows.last_run = self.last_run

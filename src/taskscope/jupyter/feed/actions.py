@@ -6,8 +6,7 @@ send the page's next requests to that thread's shell: a comm is received where i
 
 from __future__ import annotations
 
-import os
-import re
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from taskscope.analysis.quantities import format_count
 from taskscope.errors import ExistingFileError
+from taskscope.history import History, as_file_name, notebook_folder, notebook_name
 from taskscope.jupyter.feed.pages import Page
 from taskscope.jupyter.feed.requests import BadRequestError, FileFormat
 from taskscope.model.errortext import describe
@@ -119,10 +119,12 @@ class Keeping:
         self,
         session: Session,
         *,
+        history: History | None = None,
         folder: Callable[[], Path] | None = None,
         clock: Callable[[], datetime] = datetime.now,
     ) -> None:
         self._session = session
+        self._history = history or History(session)
         self._folder = folder or notebook_folder
         self._clock = clock
 
@@ -134,7 +136,7 @@ class Keeping:
             write = {"html": recording.to_html, "trace": recording.to_chrome_trace}.get(
                 format_, recording.save
             )
-            stem = f"{_notebook_name()}-{_name(runs)}-{self._clock():%Y%m%d-%H%M%S}"
+            stem = f"{notebook_name()}-{_name(runs)}-{self._clock():%Y%m%d-%H%M%S}"
             for number in range(1, _MAX_SAME_NAME):
                 path = self._folder() / f"{stem}{f'-{number}' if number > 1 else ''}{_EXTENSIONS[format_]}"
                 with suppress(ExistingFileError):
@@ -143,15 +145,15 @@ class Keeping:
             raise ExistingFileError(f"cannot write {stem!r}: {_MAX_SAME_NAME - 1} files of that name exist")
 
     def compare(self, first_run: int, last_run: int | None) -> str:
-        """Return a page that compares the computes of a cell with its execution before."""
+        """Return a page that compares the computes of a cell with its execution before.
+
+        Where the session has none, the longest compute is compared with the last one of the history.
+        """
         from taskscope.recording import compare
         from taskscope.report.comparison import comparison_page
 
         with _errors_for_page(self._session):
-            before, after = self._executions(self._runs(first_run, last_run))
-            page = comparison_page(
-                compare(_recording(self._session, before), _recording(self._session, after))
-            )
+            page = comparison_page(compare(*self._executions(self._runs(first_run, last_run))))
         if len(page) > MAX_PAGE_CHARS:
             raise BadRequestError(
                 f"the comparison is too long for the page ({len(page):,} characters);"
@@ -165,41 +167,31 @@ class Keeping:
             raise BadRequestError("none of these computes is still kept: max_tasks was reached")
         return runs
 
-    def _executions(self, shown: list[Run]) -> tuple[list[Run], list[Run]]:
-        """Return the computes of a cell's execution before, and all computes of the shown one."""
+    def _executions(self, shown: list[Run]) -> tuple[Recording, Recording]:
+        """Return the recording of a cell's execution before, and of all computes of the shown one."""
         of_cells = {(run.cell, run.execution_count) for run in shown}
         cell, count = next(iter(of_cells))
         if len(of_cells) > 1 or cell is None or count is None:
             raise BadRequestError("these computes are not of one cell: show one of them, then compare")
         all_runs = [run for run in self._session.recorder.runs() if run.cell == cell]
         earlier = [run for run in all_runs if run.run < shown[0].run and run.execution_count != count]
+        after = [run for run in all_runs if run.execution_count == count]
         if not earlier:
+            longest = max(after, key=lambda run: math.inf if run.stop_s is None else run.stop_s - run.start_s)
+            if (kept := self._history.before(longest)) is not None:
+                return kept, _recording(self._session, [longest])
             raise BadRequestError("this cell has computed only once, as far as is recorded: run it again")
         before = [run for run in earlier if run.execution_count == earlier[-1].execution_count]
-        return before, [run for run in all_runs if run.execution_count == count]
-
-
-def notebook_folder() -> Path:
-    """Return the folder of the notebook if the server sets it, else the kernel's."""
-    folder = Path(os.environ.get("JPY_SESSION_NAME", "")).parent
-    return folder if folder.is_absolute() and folder.is_dir() else Path.cwd()
-
-
-def _notebook_name() -> str:
-    return _as_name(Path(os.environ.get("JPY_SESSION_NAME", "")).stem) or "dask"
+        return _recording(self._session, before), _recording(self._session, after)
 
 
 def _name(runs: list[Run]) -> str:
     """Return the name of computes: their label, their cell's prompt, or "computes"."""
     labels, counts = {run.label for run in runs}, {run.execution_count for run in runs}
     label, count = next(iter(labels)), next(iter(counts))
-    if len(labels) == 1 and label and _as_name(label):
-        return _as_name(label)
+    if len(labels) == 1 and label and as_file_name(label):
+        return as_file_name(label)
     return f"In-{count}" if len(counts) == 1 and count is not None else "computes"
-
-
-def _as_name(text: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", text)[:60].strip("-.")
 
 
 REST = 100.0

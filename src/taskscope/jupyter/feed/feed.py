@@ -9,6 +9,8 @@ from functools import partial
 from typing import Literal
 
 from taskscope.analysis.progress import Estimates
+from taskscope.history import History
+from taskscope.history import current as current_history
 from taskscope.jupyter.adapter.channels import Channel, Channels, KernelChannels
 from taskscope.jupyter.adapter.kernel import (
     IdleClock,
@@ -51,8 +53,10 @@ class Feed:
         clock: Callable[[], float] = time.monotonic,
         interrupt: Callable[[], None] = interrupt_main,
         is_waiting: Callable[[], bool] = main_waits_for_dask,
+        history: History | None = None,
     ) -> None:
         self.session = session
+        self._history = history or History(session)
         self.idle_clock = IdleClock(clock)
         self.estimates = Estimates(session.recorder)
         self.trait_changes = PendingTraitChanges()
@@ -67,12 +71,13 @@ class Feed:
             interrupt=interrupt,
             is_waiting=is_waiting,
         )
-        keeping, answers = Keeping(session), Answers(session, clock=clock)
+        keeping, answers = Keeping(session, history=self._history), Answers(session, clock=clock)
         self._handlers: dict[str, Callable[..., Mapping[str, object] | None]] = {
             "hello": self._hello,
             "resync": self._start,
             "rate": self._rate,
             "renew": self._renew,
+            "history": self._keep_history,
             "stop": self._stop,
             "dependencies": self._dependencies,
             "save": lambda _page, **fields: {"path": str(keeping.save(*fields.values()))},
@@ -206,6 +211,12 @@ class Feed:
     def _rate(self, page: Page, per_second: float) -> None:
         page.interval_s = 1 / per_second
 
+    def _keep_history(self, _page: Page, is_on: bool) -> None:  # noqa: FBT001 - a field of the request
+        if is_on:
+            self._history.turn_on()
+        else:
+            self._history.turn_off()
+
     def _stop(self, page: Page, run: int, way: StopWay) -> None:
         self._stopping.stop(run, way, is_heard=page.on_subshell)
         self.session.pump.wake()
@@ -220,7 +231,7 @@ class Feed:
         self.session.pump.wake()
 
 
-_current = Single(lambda: Feed(current_session()))
+_current = Single(lambda: Feed(current_session(), history=current_history()))
 
 
 def current() -> Feed:

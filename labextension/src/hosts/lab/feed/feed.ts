@@ -84,6 +84,9 @@ export class Feed implements IDisposable {
     if (settings.updatesPerSecond !== before.updatesPerSecond) {
       this._askForRate();
     }
+    if (settings.keepHistory !== before.keepHistory) {
+      this._askForHistory();
+    }
     this._stores.configure(settings);
   }
 
@@ -95,6 +98,9 @@ export class Feed implements IDisposable {
         this._step.hello(this._epoch);
         if (this._settings.updatesPerSecond !== FEED_DEFAULTS.updatesPerSecond) {
           this._askForRate();
+        }
+        if (this._settings.keepHistory) {
+          this._askForHistory();
         }
       }
     });
@@ -233,6 +239,10 @@ export class Feed implements IDisposable {
 
   private _askForRate(): void {
     this._comms.ask({ verb: 'rate', per_second: this._settings.updatesPerSecond });
+  }
+
+  private _askForHistory(): void {
+    this._comms.ask({ verb: 'history', is_on: this._settings.keepHistory });
   }
 
   private readonly _onHappened = (_: KernelComms, event: CommsEvent): void => {

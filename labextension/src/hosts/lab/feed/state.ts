@@ -59,6 +59,8 @@ export interface FeedSettings {
   readonly updatesPerSecond: number;
   /** How many tasks a store holds at most. */
   readonly maxTasks: number;
+  /** Whether kernels keep long computes as files. */
+  readonly keepHistory: boolean;
 }
 
-export const FEED_DEFAULTS: FeedSettings = { updatesPerSecond: 10, maxTasks: 5_000_000 };
+export const FEED_DEFAULTS: FeedSettings = { updatesPerSecond: 10, maxTasks: 5_000_000, keepHistory: false };

@@ -39,7 +39,8 @@ function settingsOf(get: (name: keyof Settings) => unknown): Settings {
     followMode: get('followMode') as Settings['followMode'],
     autoOpen: get('autoOpen') as Settings['autoOpen'],
     loadWithDask: get('loadWithDask') as boolean,
-    maxTasks: get('maxTasks') as number
+    maxTasks: get('maxTasks') as number,
+    keepHistory: get('keepHistory') as boolean
   };
 }
 

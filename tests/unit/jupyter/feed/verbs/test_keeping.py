@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from taskscope.jupyter.feed.actions import Keeping, notebook_folder
+from taskscope.history import notebook_folder
+from taskscope.jupyter.feed.actions import Keeping
 from taskscope.jupyter.feed.requests import BadRequestError, FileFormat
 from taskscope.session import Session
 from tests.support.recordings.run_writing import begin_run, end_run, write_task

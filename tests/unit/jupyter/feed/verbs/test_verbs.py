@@ -20,6 +20,7 @@ from taskscope.jupyter.feed.requests import BadRequestError, parse_page, parse_r
         ({"verb": "hello", "cursor": 7, "epoch": "e"}, {}),
         ({"verb": "resync", "cursor": 3}, {}),
         ({"verb": "rate", "per_second": 2}, {}),
+        ({"verb": "history", "is_on": True}, {}),
         ({"verb": "renew"}, {}),
         ({"verb": "stop", "run": 3, "way": "cancel"}, {}),
         ({"verb": "dependencies", "row": 12}, {}),

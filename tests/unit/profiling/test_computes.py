@@ -109,6 +109,6 @@ def test_the_magic_lists_computes_and_gives_one(capsys: pytest.CaptureFixture[st
         shell.run_cell("%taskscope one")
         assert capsys.readouterr().err.strip() == (
             f"UsageError: %taskscope takes the number of a compute ({found.number} to {found.number}), "
-            "or nothing; got 'one'"
+            "history, or nothing; got 'one'"
         )
     assert "taskscope" not in shell.magics_manager.magics["line"]

@@ -1,23 +1,30 @@
-"""The computes of this session, each as a recording afterwards."""
+"""The computes of this session and of the history, each as a recording afterwards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
+from os import PathLike
+from pathlib import Path
 
 from taskscope.analysis.quantities import format_count, format_duration, printable
 from taskscope.analysis.result import Result, Section, columns_of, plain
 from taskscope.errors import OptionError, TaskscopeError
-from taskscope.recording import Recording, recorded
+from taskscope.history import current as current_history
+from taskscope.history import history_files
+from taskscope.model.tables.records import Run
+from taskscope.recording import Recording, load, recorded
 from taskscope.session import current
 
-_HEADER = ("", "when", "took", "tasks", "ended", "label", "cell")
+_HEADER = ("", "when", "took", "tasks", "ended", "label", "cell", "file")
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """One compute of this session, by its number in the order in which they began."""
+    """One compute of a session, by its number in the order in which they began."""
 
     number: int
     label: str | None
@@ -30,6 +37,8 @@ class Compute:
     """None while it runs."""
     n_tasks: int
     status: str
+    path: str | None = None
+    """The file of the history; None of computes of this session."""
 
     def recording(self) -> Recording:
         """Return its recording; while it runs, of the rows there are.
@@ -39,13 +48,15 @@ class Compute:
         TaskscopeError
             If it is no longer kept.
         """
-        return _recording(self.number)
+        return _recording(self.number) if self.path is None else load(self.path)
 
 
 class ComputeList(Result, tuple[Compute, ...]):
-    """The computes of this session, oldest first; it prints as a table."""
+    """Computes, oldest first; it prints as a table."""
 
     __slots__ = ()
+
+    _none = "no Dask computation was recorded in this session"
 
     def table(self) -> dict[str, list[object]]:
         """Return a row for each compute, with the fields of `Compute`."""
@@ -57,16 +68,29 @@ class ComputeList(Result, tuple[Compute, ...]):
 
     def sections(self) -> Iterator[Section]:
         """Yield the table."""
-        rows = [_row(compute) for compute in self]
-        none = "" if rows else "no Dask computation was recorded in this session"
-        yield Section(none, _HEADER if rows else (), rows, left=len(_HEADER))
+        n = len(_HEADER) - all(compute.path is None for compute in self)
+        rows = [_row(compute)[:n] for compute in self]
+        yield Section("" if rows else self._none, _HEADER[:n] if rows else (), rows, left=n)
 
 
-def runs() -> ComputeList:
-    """Return the computes of this session that are recorded, oldest first.
+class KeptList(ComputeList):
+    """The computes of a history, oldest first."""
+
+    _none = "no compute is kept; %taskscope history on keeps long ones"
+
+
+def runs(*, history: bool | str | PathLike[str] = False) -> ComputeList:
+    """Return the computes of this session that are recorded, or of the history, oldest first.
 
     After ``%load_ext taskscope`` these are all of the kernel, until their tasks are no longer kept
     (`max_tasks`); else the computes of the blocks and widgets that record now.
+
+    Parameters
+    ----------
+    history
+        Return the long computes that ``%taskscope history on`` has kept as files, of any kernel: True for
+        the folder beside the notebook, or the one that was set; else the path of a folder. Files that cannot
+        be read are left out.
 
     Examples
     --------
@@ -76,24 +100,41 @@ def runs() -> ComputeList:
     ...     [(c.label, c.n_tasks, c.status) for c in taskscope.runs()]
     [('sum', 1, 'finished')]
     """
+    if history is not False:
+        return _kept(current_history().folder if history is True else Path(history).expanduser())
     session = current()
     session.cluster.catch_up()
     started_at = session.recorder.started_at
-    return ComputeList(
-        [
-            Compute(
-                run.run,
-                run.label,
-                run.cell if run.execution_count is None else f"In [{run.execution_count}]",
-                run.scheduler,
-                started_at + timedelta(seconds=run.start_s),
-                None if run.stop_s is None else run.stop_s - run.start_s,
-                run.n_tasks,
-                run.status,
-            )
-            for run in session.recorder.runs()
-        ]
+    return ComputeList([_compute(run, started_at) for run in session.recorder.runs()])
+
+
+def _compute(run: Run, zero: datetime, path: str | None = None) -> Compute:
+    return Compute(
+        run.run,
+        run.label,
+        run.cell if run.execution_count is None else f"In [{run.execution_count}]",
+        run.scheduler,
+        zero + timedelta(seconds=run.start_s),
+        None if run.stop_s is None else run.stop_s - run.start_s,
+        run.n_tasks,
+        run.status,
+        path,
     )
+
+
+def _kept(folder: Path) -> KeptList:
+    found: list[Compute] = []
+    for path in history_files(folder):
+        # Another kernel may delete it.
+        with suppress(TaskscopeError, OSError):
+            found += _read(path, path.stat().st_mtime_ns)
+    return KeptList(found)
+
+
+@lru_cache(maxsize=10_000)
+def _read(path: Path, _changed_ns: int) -> tuple[Compute, ...]:
+    recording = load(path)
+    return tuple(_compute(run, recording.started_at, str(path)) for run in recording.runs)
 
 
 def last(n: int = 1) -> Recording:
@@ -138,12 +179,14 @@ def _recording(number: int) -> Recording:
 
 
 def _row(compute: Compute) -> tuple[str, ...]:
+    when = compute.started_at.astimezone()
     return (
-        str(compute.number),
-        f"{compute.started_at.astimezone():%H:%M:%S}",
+        str(compute.number) if compute.path is None else "",
+        f"{when:%H:%M:%S}" if compute.path is None else f"{when:%Y-%m-%d %H:%M:%S}",
         format_duration(compute.duration_s),
         format_count(compute.n_tasks),
         compute.status,
         printable(compute.label or "", 40),
         printable(compute.cell or "", 40),
+        "" if compute.path is None else printable(compute.path, 200),
     )

@@ -1,0 +1,175 @@
+"""The history of long computes: files that are kept, listed, bounded, and compared."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import taskscope
+from taskscope.history import History
+from taskscope.jupyter.feed.actions import Keeping
+from taskscope.jupyter.feed.requests import BadRequestError
+from taskscope.options import HistoryOptions
+from taskscope.session import Session, current
+from tests.support.recordings.run_writing import begin_run, end_run, write_task
+from tests.support.shell import Shell, shell_with_taskscope
+from tests.support.waiting import until
+
+ON = "%taskscope history on --longer 1e-9 --folder"
+COMPUTE = "total = dask.delayed(abs)(-1).compute(scheduler='synchronous')"
+
+
+@pytest.fixture
+def shell() -> Iterator[Shell]:
+    with shell_with_taskscope() as made:
+        shell = Shell(made)
+        run(shell, "import dask, time, taskscope")
+        yield shell
+
+
+def run(shell: Shell, cell: str) -> object:
+    result = shell.run(cell)
+    result.raise_error()
+    return result.result
+
+
+def statuses(folder: Path) -> list[str]:
+    return [compute.status for compute in taskscope.runs(history=folder)]
+
+
+def warnings() -> list[str]:
+    return [message.text for message in current().recorder.messages if message.level == "warning"]
+
+
+def test_computes_are_kept_from_when_it_is_on_until_it_is_off_and_listed(
+    shell: Shell, tmp_path: Path
+) -> None:
+    folder = tmp_path / "kept"
+    run(shell, COMPUTE)
+    assert run(shell, f"{ON} {folder}") == ()
+    run(shell, COMPUTE)
+    until(lambda: statuses(folder) == ["finished"])
+    run(shell, "%taskscope history off")
+    run(shell, COMPUTE)
+    (kept,) = taskscope.runs(history=folder)
+    assert (kept.cell, kept.n_tasks, kept.path) == ("In [4]", 1, str(next(folder.iterdir())))
+    assert [run.execution_count for run in kept.recording().runs] == [4]
+    name = r"dask-In-4-\d{8}-\d{6}-[0-9a-f]{12}\.taskscope"
+    assert re.fullmatch(name, Path(str(kept.path)).name)
+    head, row = repr(taskscope.runs(history=folder)).splitlines()
+    assert head.split() == ["when", "took", "tasks", "ended", "label", "cell", "file"]
+    assert row.endswith(f"In [4]  {kept.path}")
+
+
+def test_only_long_computes_are_kept(shell: Shell, tmp_path: Path) -> None:
+    run(shell, f"%taskscope history on --folder {tmp_path} --longer 0.5")
+    run(shell, COMPUTE)
+    run(shell, "_ = dask.delayed(time.sleep)(0.5).compute(scheduler='synchronous')")
+    until(lambda: statuses(tmp_path)[-1:] == ["finished"])
+    assert [compute.cell for compute in taskscope.runs(history=tmp_path)] == ["In [4]"]
+
+
+def test_the_oldest_files_of_the_history_go_first_and_no_others(shell: Shell, tmp_path: Path) -> None:
+    others = [tmp_path / "mine.taskscope", tmp_path / "dask-In-4-20261127-233912.taskscope"]
+    for path in others:
+        path.write_bytes(b"x" * 100_000)
+    old = [tmp_path / f"a-In-{n}-2020010{n}-000000-0123456789ab.taskscope" for n in (1, 2, 3)]
+    for path in old:
+        path.write_bytes(b"x" * 20_000)
+    run(shell, f"{ON} {tmp_path} --most 30e3")
+    run(shell, COMPUTE)
+    until(lambda: not old[1].exists())
+    until(lambda: statuses(tmp_path) == ["finished"])
+    assert [path.exists() for path in (*others, *old)] == [True, True, False, False, True]
+
+
+def test_a_folder_that_cannot_be_written_is_one_warning_until_it_can(shell: Shell, tmp_path: Path) -> None:
+    obstacle = tmp_path / "file"
+    obstacle.write_text("")
+    folder = obstacle / "kept"
+    run(shell, f"{ON} {folder}")
+    run(shell, COMPUTE)
+    run(shell, COMPUTE)
+    until(lambda: warnings() != [])
+    obstacle.unlink()
+    run(shell, COMPUTE)
+    until(lambda: statuses(folder)[-1:] == ["finished"])
+    until(lambda: not [thread for thread in threading.enumerate() if thread.name == "taskscope-history"])
+    (warning,) = warnings()
+    assert warning.startswith("long computes are not kept: ")
+    assert str(folder) in warning
+    assert shell["total"] == 1
+
+
+KILLED = """
+import os, signal, sys, time
+import dask, taskscope
+from tests.support.shell import Shell, shell_with_taskscope
+
+def kill(*_):
+    while not [r for c in taskscope.runs(history=sys.argv[1]) if (r := c.recording()).blocks]:
+        time.sleep(0.02)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+with shell_with_taskscope() as shell:
+    shell.run_line_magic("taskscope", f"history on --longer 0.2 --folder {sys.argv[1]}")
+    dask.delayed(kill)([dask.delayed(abs)(-n) for n in range(5)]).compute(scheduler="threads")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_a_killed_kernel_leaves_what_it_has_written(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    (kept,) = taskscope.runs(history=tmp_path)
+    assert (kept.n_tasks, kept.status) == (6, "interrupted")
+    assert sorted(kept.recording().table("tasks")["prefix"])[:5] == ["abs"] * 5
+
+
+class World:
+    """A session of another kernel, whose history is the same folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.session = Session()
+        self.history = History(self.session)
+        self.history.turn_on(HistoryOptions(folder=folder, longer_s=1e-9))
+        self.keeping = Keeping(self.session, history=self.history)
+
+    def compute(self, cell: str, *keys: str) -> int:
+        log = begin_run(self.session.recorder, dict.fromkeys(keys, ()))
+        log.cell, log.execution_count = cell, 1
+        origin = self.session.recorder.origin
+        for place, key in enumerate(keys):
+            write_task(log, key, origin + place, origin + place + 1)
+        end_run(log, stop=origin + len(keys))
+        n = len(statuses(self.history.folder))
+        self.session.pump.wake()
+        until(lambda: statuses(self.history.folder) == ["finished"] * (n + 1))
+        return log.run
+
+    def end(self) -> None:
+        self.history.turn_off()
+        self.session.pump.stop()
+
+
+def test_a_cell_is_compared_with_its_last_run_that_another_kernel_kept(tmp_path: Path) -> None:
+    first, second = World(tmp_path), World(tmp_path)
+    for cell, key in (("a", "old-1"), ("a", "last-1"), ("b", "other-1")):
+        first.compute(cell, key)
+    for hour, path in enumerate(sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime_ns)):
+        path.rename(re.sub(r"-\d{8}-\d{6}-", f"-20260101-0{hour}0000-", str(path)))
+    run, other = second.compute("a", "x-1"), second.compute("c", "x-1")
+    page = second.keeping.compare(run, run)
+    found = [f'<th scope="row">{name}</th>' in page for name in ("last", "x", "old", "other")]
+    assert found == [True, True, False, False]
+    with pytest.raises(BadRequestError, match="this cell has computed only once"):
+        second.keeping.compare(other, other)
+    first.end()
+    second.end()
