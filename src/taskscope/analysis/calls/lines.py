@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from taskscope.analysis.calls.profile import NO_SAMPLE, profile
+from taskscope.analysis.calls.profile import NO_SAMPLE, functions_of, profile, tree
 from taskscope.analysis.quantities import counted, format_count, plural
 from taskscope.analysis.result import Result, Section, plain, typed_columns
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, unknown_name
@@ -257,17 +257,16 @@ def lines(
         places = [place for place, each in seen if _is_named(function, each.name, each.file)]
         if not places and (len(rows) or recording.measured_lines):
             raise UnknownNameError(_not_seen(recording, rows, function))
-    sampled = samples_of(stacks, rows)
     known = {(each.function.name, each.function.file) for each in counted}
     others = [
         each
-        for each in sampled_functions(stacks, rows, sampled, places, started_at)
+        for each in sampled_functions(stacks, rows, places, started_at)
         if (each.function.name, each.function.file) not in known
     ]
     return Lines(
         functions=(*counted, *others),
         seconds=float(rows.self_seconds.sum()),
-        n_samples=int(sampled.count.sum()),
+        n_samples=int(samples_of(stacks, rows).count.sum()),
         unattributed_seconds=float(rows.self_seconds[rows.function < 0].sum()),
         note=None if counted else _note(recording, rows) or profiled.note,
         task_seconds=task_s,
@@ -328,16 +327,14 @@ def samples_of(stacks: StackColumns, rows: LineRows) -> StackRows:
 
 
 def sampled_functions(
-    stacks: StackColumns,
-    rows: LineRows,
-    sampled: StackRows,
-    places: Sequence[int] | None,
-    started_at: datetime,
+    stacks: StackColumns, rows: LineRows, places: Sequence[int] | None, started_at: datetime
 ) -> list[FunctionLines]:
     """Return the sampled lines of these functions, or of all; the longest function first."""
     wanted = rows.part(rows.function >= 0 if places is None else np.isin(rows.function, places))
     errors = _errors(rows, wanted)
-    known = _seconds_in(stacks, sampled)
+    known = {
+        (c.name, c.file, c.line): c.seconds for c in functions_of(tree(stacks, samples_of(stacks, rows)))
+    }
     source_in = cache(lambda place: source_of(stacks.functions[place].file, started_at))
     pairs, which = np.unique(np.stack([wanted.function, wanted.line], axis=1), axis=0, return_inverse=True)
     names = ("count", "seconds", "self_seconds", "cpu_s", "cpu_known_s")
@@ -347,11 +344,12 @@ def sampled_functions(
         source, error = source_text(source_in(place), number), errors[place, number]
         share = cpu_s / known_s if known_s else math.nan
         found[place].append(Line(number, source, int(n), seconds, error, own_s, share))
-    made = [
+    made = []
+    for place, of in found.items():
+        each = stacks.functions[place]
         # The tree of calls does not go as deep as lines do.
-        FunctionLines(stacks.functions[n], known.get(n) or math.fsum(line.seconds for line in of), tuple(of))
-        for n, of in found.items()
-    ]
+        seconds = known.get((each.name, each.file, each.line)) or math.fsum(line.seconds for line in of)
+        made.append(FunctionLines(each, seconds, tuple(of)))
     return sorted(made, key=lambda each: (-each.seconds, each.function.name))
 
 
@@ -408,25 +406,6 @@ def _errors(rows: LineRows, wanted: LineRows) -> dict[tuple[int, int], float]:
         share = min(seconds / total_s[prefix], 1.0) if total_s[prefix] else 0.0
         variances[function, line] += share * (1 - share) * float(squares[prefix])
     return {line: math.sqrt(variance) for line, variance in variances.items()}
-
-
-def _seconds_in(stacks: StackColumns, sampled: StackRows) -> dict[int, float]:
-    """Return how long each function was on a stack: once for each sample, though it called itself.
-
-    The lines of a recursion count more than that, each for itself.
-    """
-    n = len(stacks.parent)
-    seconds = np.bincount(sampled.node % (n + 1), sampled.seconds, n + 1)
-    parents, functions = stacks.parent.tolist(), stacks.function.tolist()
-    found: defaultdict[int, float] = defaultdict(float)
-    for call in np.flatnonzero(seconds[:n]).tolist():
-        on_stack, node = set(), call
-        while node >= 0:
-            on_stack.add(functions[node])
-            node = parents[node]
-        for function in on_stack:
-            found[function] += float(seconds[call])
-    return found
 
 
 def source_block(each: FunctionLines) -> list[tuple[int, str | None, Line | None]]:
@@ -496,7 +475,7 @@ def function_source(
         for place, each in enumerate(stacks.functions)
         if (wire_text(each.name), wire_text(each.file), each.line) == (name, file, line)
     ]
-    found = sampled_functions(stacks, stacks.lines, samples_of(stacks, stacks.lines), places, started_at)
+    found = sampled_functions(stacks, stacks.lines, places, started_at)
     if not found:
         return {"function": [name, file, line], "seconds": 0.0, "lines": [], "note": _NO_LINES}
     block = source_block(found[0])[:_MAX_LINES]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
@@ -146,26 +146,27 @@ class Profile(Result):
         )
 
     def functions(self) -> list[CallNode]:
-        """Return a call without children for each function with time of its own, the most of it first.
+        """Return a call without children for each function with time of its own, the most of it first."""
+        own = [call for call in functions_of(self.root) if call.self_samples]
+        return sorted(own, key=lambda call: -call.self_seconds)
 
-        Its time with calls is that of its longest call: those of a recursion contain each other.
-        """
-        same: defaultdict[tuple[str, str, str, int], list[CallNode]] = defaultdict(list)
-        for _, node in self.root.walk():
-            if node.self_samples:
-                same[node.kind, node.name, node.file, node.line].append(node)
-        return sorted(
-            (
-                replace(
-                    max(nodes, key=lambda node: node.seconds),
-                    self_samples=sum(node.self_samples for node in nodes),
-                    self_seconds=math.fsum(node.self_seconds for node in nodes),
-                    children=(),
-                )
-                for nodes in same.values()
-            ),
-            key=lambda node: -node.self_seconds,
-        )
+
+def functions_of(root: CallNode) -> list[CallNode]:
+    """Return a call without children for each function; a sample counts once, though it calls itself."""
+    sums: defaultdict[tuple[Any, ...], NDArray[np.float64]] = defaultdict(lambda: np.zeros(4))
+    stack: list[tuple[Any, ...]] = []
+    on_stack: Counter[tuple[Any, ...]] = Counter()
+    for depth, node in root.walk():
+        on_stack.subtract(stack[depth:])
+        function = node.kind, node.name, node.file, node.line
+        with_calls = (0, 0.0) if on_stack[function] else (node.n_samples, node.seconds)
+        sums[function] += (*with_calls, node.self_samples, node.self_seconds)
+        stack[depth:] = [function]
+        on_stack[function] += 1
+    return [
+        CallNode(*function, int(n), seconds, int(n_own), own_s)
+        for function, (n, seconds, n_own, own_s) in ((of, sums[of].tolist()) for of in sums)
+    ]
 
 
 def profile(
@@ -198,7 +199,7 @@ def profile(
             stacks.rows.worker, stacks.workers, worker, [n.worker for n in recording.lanes], "worker"
         )
     rows = stacks.rows.part(chosen)
-    return Profile(_tree(stacks, rows), stacks.interval_s, _note(recording, rows))
+    return Profile(tree(stacks, rows), stacks.interval_s, _note(recording, rows))
 
 
 def _is(
@@ -213,7 +214,8 @@ def _is(
     return np.zeros(len(column), bool)
 
 
-def _tree(stacks: StackColumns, rows: StackRows) -> CallNode:
+def tree(stacks: StackColumns, rows: StackRows) -> CallNode:
+    """Return the calls of samples by prefix."""
     children = [
         _prefix_tree(stacks, rows.part(rows.prefix == place), stacks.prefixes[place])
         for place in np.unique(rows.prefix).tolist()

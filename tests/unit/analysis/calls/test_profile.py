@@ -89,6 +89,13 @@ def test_the_table_has_a_row_per_call_and_can_be_put_together_again() -> None:
     assert table["share"].round(4).tolist() == [1.0, 0.7333, 0.3333, 0.2667, 0.2, 0.2667, 0.2667, 0.2667]
 
 
+def test_a_function_that_several_tasks_and_calls_call_has_all_their_time_and_a_recursion_once() -> None:
+    by_task = Sample(("f",), 3, 0.3), Sample(("f",), 2, 0.2, prefix="y")
+    by_call = Sample(("g", "f"), 1, 0.1), Sample(("f", "g", "f"), 4, 0.4)
+    found = recorded(*by_task, *by_call).profile().functions()
+    assert [outline(call) for call in found] == [("f", 10, 1.0, 10, 1.0)]
+
+
 def test_a_profile_cannot_be_changed() -> None:
     profile = recorded(*SAMPLES).profile()
     with pytest.raises(FrozenInstanceError):
