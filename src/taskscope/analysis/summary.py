@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -22,7 +22,7 @@ from taskscope.analysis.quantities import (
     format_shares,
     printable,
 )
-from taskscope.analysis.result import Section
+from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.analysis.totals import (
     Outcome,
     PrefixTotal,
@@ -51,8 +51,8 @@ _TASKS_OF_COMPUTE = 200
 """To explain one more compute takes about as long as so many tasks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+@dataclass(frozen=True, slots=True, repr=False)
+class Summary(Result):
     """The findings and totals of a recording that text, page and result show.
 
     `facts` are the measured totals as pairs of a name and a text, `why` is the answer of `explain`, `remarks`
@@ -79,15 +79,18 @@ class Summary:
             cpu_by_prefix(recording),
         )
 
-    def text(self) -> str:
-        """Return the summary as text."""
-        lines = [self.title]
+    def table(self) -> dict[str, list[object]]:
+        """Return a row for each prefix, with the fields of `PrefixTotal`."""
+        return columns_of(self.totals.prefixes, *PrefixTotal.__slots__)
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the totals, the prefixes, and the remarks."""
         facts = [*self.facts, *([("why", self.why)] if self.why else [])]
-        if facts:
-            lines += ["", *(f"  {name:<13}  {value}" for name, value in facts)]
+        yield Section(self.title, rows=[(f"{name:<13}", value) for name, value in facts], left=2)
         if self.totals.n_runs:
-            lines += ["", self.by_prefix(_MAX_PREFIXES).text()]
-        return "\n".join([*lines, *([""] if self.remarks else []), *(f"  {note}" for note in self.remarks)])
+            yield self.by_prefix(_MAX_PREFIXES)
+        if self.remarks:
+            yield Section("", notes=self.remarks)
 
     def by_prefix(self, most: int) -> Section:
         """Return a table with a row for each of `most` prefixes, and one for all others."""
@@ -124,7 +127,7 @@ class Summary:
 
 def summary_text(recording: RecordedData) -> str:
     """Return the text face of the recording."""
-    return Summary.of(recording).text()
+    return str(Summary.of(recording))
 
 
 def title(recording: RecordedData, totals: Totals) -> str:

@@ -62,7 +62,7 @@ def still_bundle(recording: RecordedData) -> dict[str, str]:
 
 def _bundle(recording: RecordedData, *, interactive: bool = True) -> dict[str, str]:
     summary = Summary.of(recording)
-    return {"text/plain": summary.text(), "text/html": _html(recording, summary, interactive=interactive)}
+    return {"text/plain": str(summary), "text/html": _html(recording, summary, interactive=interactive)}
 
 
 def result_html(recording: RecordedData) -> str:
