@@ -7,14 +7,12 @@ import zlib
 from collections.abc import Iterator
 from html import escape
 
-import numpy as np
-
 from taskscope.analysis.calls.profile import Profile, flame_message
 from taskscope.analysis.calls.profile import profile as calls_of
 from taskscope.analysis.cluster import bandwidth
 from taskscope.analysis.display.page_tables import few_samples, thinned_note
 from taskscope.analysis.display.pictures import DARK, LIGHT
-from taskscope.analysis.quantities import format_bytes, format_count, format_duration, printable
+from taskscope.analysis.quantities import format_count, format_duration, printable
 from taskscope.analysis.result import Section
 from taskscope.analysis.summary import Summary
 from taskscope.model.recording import RecordedData
@@ -141,18 +139,7 @@ def performance_html(recording: RecordedData, code: str | None) -> str:
 def _transfers(recording: RecordedData) -> str:
     if not recording.is_on_cluster:
         return ""
-    activities = recording.table("activities")
-    chosen = np.array([activity == "transfer" for activity in activities["activity"]], bool)
-    measured = bandwidth(recording)
-    pairs = f"<pre>{escape(str(measured))}</pre>" if measured.reason is None else ""
-    if not chosen.any():
-        return section("Transfers", pairs or "<p>no transfer between workers was recorded</p>")
-    start, stop, sizes = (
-        np.asarray(activities[c], np.float64)[chosen] for c in ("start_s", "stop_s", "nbytes")
-    )
-    known = "unknown bytes" if np.isnan(sizes).all() else format_bytes(float(np.nansum(sizes)))
-    said = f"{format_count(len(sizes))} transfers, {format_duration(float((stop - start).sum()))}, {known}"
-    return section("Transfers", f"<p>{escape(said)}</p>{pairs}")
+    return section("Transfers", "".join(each.html() for each in bandwidth(recording).sections()))
 
 
 def _facts(recording: RecordedData) -> Iterator[tuple[str, str]]:
