@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ from taskscope.wire import wire_text
 NO_SAMPLE = "no sample was taken: without the option `lines`, sampling begins 0.1 s after the first compute"
 
 _MAX_SHOWN = 20
+_Kind: TypeAlias = Literal["all", "prefix", "function"]
+_Named: TypeAlias = tuple[_Kind, str, str, int]
 _ALL = Function("all tasks", "", 0)
 _COLUMNS = {
     "parent": int,
@@ -57,7 +59,7 @@ class CallNode:
     are the calls made from it, the longest first.
     """
 
-    kind: Literal["all", "prefix", "function"]
+    kind: _Kind
     name: str
     file: str
     line: int
@@ -153,9 +155,9 @@ class Profile(Result):
 
 def functions_of(root: CallNode) -> list[CallNode]:
     """Return a call without children for each function; a sample counts once, though it calls itself."""
-    sums: defaultdict[tuple[Any, ...], NDArray[np.float64]] = defaultdict(lambda: np.zeros(4))
-    stack: list[tuple[Any, ...]] = []
-    on_stack: Counter[tuple[Any, ...]] = Counter()
+    sums: defaultdict[_Named, NDArray[np.float64]] = defaultdict(lambda: np.zeros(4))
+    stack: list[_Named] = []
+    on_stack: Counter[_Named] = Counter()
     for depth, node in root.walk():
         on_stack.subtract(stack[depth:])
         function = node.kind, node.name, node.file, node.line
@@ -164,8 +166,10 @@ def functions_of(root: CallNode) -> list[CallNode]:
         stack[depth:] = [function]
         on_stack[function] += 1
     return [
-        CallNode(*function, int(n), seconds, int(n_own), own_s)
-        for function, (n, seconds, n_own, own_s) in ((of, sums[of].tolist()) for of in sums)
+        CallNode(*of, int(n), seconds, int(n_own), own_s)
+        for of, (n, seconds, n_own, own_s) in zip(
+            sums, (each.tolist() for each in sums.values()), strict=True
+        )
     ]
 
 
@@ -239,7 +243,7 @@ def _prefix_tree(stacks: StackColumns, rows: StackRows, prefix: str) -> CallNode
 
 
 def _node(
-    kind: Literal["all", "prefix", "function"],
+    kind: _Kind,
     function: Function,
     count: int,
     seconds: float,

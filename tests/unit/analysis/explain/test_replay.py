@@ -3,13 +3,15 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope.analysis.explain.schedule import schedules_of
+from taskscope.analysis.explain import schedule as schedule_module
+from taskscope.analysis.explain.schedule import Schedule, schedules_of
 from taskscope.analysis.explain.what_if import replayed_s
 from taskscope.errors import OptionError, UnknownNameError
 from taskscope.model.keys import key_block
@@ -34,6 +36,24 @@ def chain_s(plan: Plan) -> int:
 def lazy(plan: Plan) -> Plan:
     """Return the plan without waits."""
     return replace(plan, lags=(0,) * len(plan.lags))
+
+
+def test_computes_are_prepared_once_for_all_analyses_of_a_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: list[list[int]] = []
+
+    class Counted(Schedule):
+        def __init__(self, **columns: Any) -> None:
+            super().__init__(**columns)
+            prepared.append([run.run for run in self.runs])
+
+    monkeypatch.setattr(schedule_module, "Schedule", Counted)
+    rows = [Row(key="a-1", stop_s=1.0), Row(key="b-1", run=1, start_s=2.0, stop_s=3.0)]
+    runs = [run_of(n_tasks=1, stop_s=1.0), run_of(1, n_tasks=1, start_s=2.0, stop_s=3.0)]
+    recording = recording_of(rows, runs)
+    assert "task type" in recording.summary()
+    assert (recording.critical_path().n_tasks, recording.what_if(workers=1).reason) == (2, None)
+    assert recording.explain().reason is None
+    assert prepared == [[0], [1]]
 
 
 @given(GRAPHS)
