@@ -9,7 +9,7 @@ from bokeh.models import ColumnDataSource, FixedTicker, Range1d
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
-from taskscope.analysis.display.pictures import FAILED_COLOUR, lane_names, prefix_colours
+from taskscope.analysis.display.pictures import FAILED_COLOUR, prefix_colours
 from taskscope.analysis.quantities import format_count
 from taskscope.charts.canvas import (
     PaletteOption,
@@ -67,8 +67,7 @@ def plot_tasks(
     plot.xaxis.axis_label = "Time (s)"
     # The first lane is on top, where Bokeh has the last row.
     row = n_rows - 1 - row
-    names = lane_names(recording.lanes)
-    _name_rows(plot, [names[lane] for lane in lanes.tolist()][::-1])
+    _name_rows(plot, [recording.lanes[lane].label for lane in lanes.tolist()][::-1])
     bad = bool(np.isin(tasks.status, BAD_ENDS).any())
     if len(tasks) > MAX_GLYPHS:
         n_columns = draw_density(plot, recording, lanes, scheme, recording.zero_s - zero_s)
@@ -105,7 +104,7 @@ def _draw_bars(
     texts: list[str] | None,
     label_size: int | None,
 ) -> None:
-    groups, names = [recording.groups[i] for i in tasks.group.tolist()], lane_names(recording.lanes)
+    groups = [recording.groups[i] for i in tasks.group.tolist()]
     bad = np.isin(tasks.status, BAD_ENDS)
     colours = [
         FAILED_COLOUR if is_bad else scheme.colour(group.prefix)
@@ -124,7 +123,7 @@ def _draw_bars(
             "key": [cut(key, label_size) for key in keys],
             "task": [cut(text, label_size) for text in what],
             "status": [STATUSES[code] for code in tasks.status.tolist()],
-            "worker": [cut(names[lane], label_size) for lane in tasks.lane.tolist()],
+            "worker": [cut(recording.lanes[lane].label, label_size) for lane in tasks.lane.tolist()],
         }
     )
     plot.hbar(

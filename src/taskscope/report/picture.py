@@ -18,7 +18,6 @@ from taskscope.analysis.display.pictures import (
     LIGHT,
     PALETTE,
     Coverage,
-    lane_names,
     measure_coverage,
     prefix_colours,
 )
@@ -119,10 +118,9 @@ def _style() -> str:
 
 
 def _lanes(recording: RecordedData, coverage: Coverage, shown: Coverage) -> list[str]:
-    labels = lane_names(recording.lanes)
     parts = [
-        _text(_LEFT_PX - 6, _TOP_PX + i * (LANE_PX + 1) + 11, labels[lane], 18, anchor="end", css="faint")
-        for i, lane in enumerate(shown.lanes.tolist())
+        _text(_LEFT_PX - 6, _TOP_PX + i * (LANE_PX + 1) + 11, label, 18, anchor="end", css="faint")
+        for i, label in enumerate(recording.lanes[lane].label for lane in shown.lanes.tolist())
     ]
     bottom = _TOP_PX + len(shown.lanes) * (LANE_PX + 1)
     if len(shown.lanes):

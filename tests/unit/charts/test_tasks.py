@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,13 +68,6 @@ def test_each_task_is_a_bar_of_its_own_times_and_colour(recording: Recording) ->
     assert plot.yaxis.major_label_overrides == {0: "thread 1", 1: "thread 0"}
     assert notes(plot) == ["3 tasks"]
     assert [name for name, _ in legend(plot)] == ["inc", "/script><img", "failed or interrupted"]
-
-
-def test_threads_without_a_name_of_their_own_are_called_as_on_the_page(recording: Recording) -> None:
-    lanes = tuple(replace(lane, label=f"ThreadPoolExecutor-0_{lane.id}") for lane in recording.lanes)
-    plot: Any = plot_tasks(replace(recording, lanes=lanes), ZERO_S, ZERO_S + 1)
-    assert data(plot, "HBar")["worker"] == ["thread 1", "thread 2", "thread 1"]
-    assert plot.yaxis.major_label_overrides == {0: "thread 2", 1: "thread 1"}
 
 
 def test_the_hover_text_is_escaped_by_bokeh_and_never_html(recording: Recording) -> None:

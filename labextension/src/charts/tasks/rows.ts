@@ -73,13 +73,15 @@ export function rowsOf(lanes: readonly LaneLabel[], folding: Folding): Row[] {
   const rows: Row[] = [];
   for (const [worker, ofWorker] of workers) {
     if (!grouped || ofWorker.length === 1) {
-      rows.push(...ofWorker.map(lane => laneRow(lane, false)));
+      const isAlone = workers.size > 1 && ofWorker.length === 1;
+      rows.push(...ofWorker.map(({ id, label }): LaneRow => ({ kind: 'lane', id, label: isAlone ? label.replace(/, thread \d+$/, '') : label, inset: false })));
       continue;
     }
     const collapsed = folding.isCollapsed(worker, lanes.length, workers.size);
     rows.push({ kind: 'worker', worker, label: workerLabel(worker, ofWorker), lanes: ofWorker.map(lane => lane.id), collapsed });
     if (!collapsed) {
-      rows.push(...ofWorker.map(lane => laneRow(lane, true)));
+      // The row above them names the worker.
+      rows.push(...ofWorker.map(({ id, label }): LaneRow => ({ kind: 'lane', id, label: label.replace(/^.+, (?=thread \d+$)/, ''), inset: true })));
     }
   }
   return rows;
@@ -94,11 +96,6 @@ export function isFolded(rows: readonly Row[]): boolean {
 export function rowOfLane(rows: readonly Row[], lane: number): number {
   const own = rows.findIndex(row => row.kind === 'lane' && row.id === lane);
   return own >= 0 ? own : rows.findIndex(row => row.kind === 'worker' && row.lanes.includes(lane));
-}
-
-function laneRow({ id, label }: LaneLabel, inset: boolean): LaneRow {
-  // The row above it names the worker.
-  return { kind: 'lane', id, label: inset ? label.replace(/^.+, (?=thread \d+$)/, '') : label, inset };
 }
 
 /** Local workers are known by the number of their process, those of a cluster by what their lanes begin with. */
@@ -140,33 +137,15 @@ export class LaneList {
         }
       }
     }
-    return named(inOrder(
+    return inOrder(
       [...ids]
         .sort((a, b) => a - b)
         .map(id => {
           const lane = this.store.tables.lanes[id];
           return { id, label: printable(lane?.label ?? `lane ${id}`, 40), worker: printable(lane?.worker ?? '', 80) };
         })
-    ));
+    );
   }
-}
-
-/**
- * Threads that have no name but Python's are thread 1, 2, …, and say of which pool where there are several. The only
- * thread of one of several workers goes by the worker's name.
- */
-export function named(lanes: readonly LaneLabel[]): LaneLabel[] {
-  const nThreads = new Map<string, number>();
-  lanes.forEach(({ worker }) => nThreads.set(worker, (nThreads.get(worker) ?? 0) + 1));
-  const places = lanes.map(({ label }) => /^ThreadPoolExecutor-(\d+)_(\d+)$/.exec(label)?.slice(1).map(place => Number(place) + 1) ?? []);
-  const pools = new Set(places.flatMap(([pool]) => pool ?? []));
-  return lanes.map((lane, i) => {
-    const [pool, thread] = places[i] ?? [];
-    if (thread === undefined) {
-      return nThreads.size > 1 && nThreads.get(lane.worker) === 1 ? { ...lane, label: lane.label.replace(/, thread \d+$/, '') } : lane;
-    }
-    return { ...lane, label: pools.size === 1 ? `thread ${thread}` : `thread ${thread} of pool ${String(pool)}` };
-  });
 }
 
 /** Lanes whose names differ in their numbers only by these, 2 before 10; others as they appeared. */

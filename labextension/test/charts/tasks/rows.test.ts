@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest';
 
 import type { LaneLabel, Row } from '../../../src/charts/tasks/rows';
-import { Folding, inOrder, isFolded, named, rowOfLane, rowsOf } from '../../../src/charts/tasks/rows';
-import { sharedCases } from '../../shared-cases';
+import { Folding, inOrder, isFolded, rowOfLane, rowsOf } from '../../../src/charts/tasks/rows';
 
 function lanes(...perWorker: number[]): LaneLabel[] {
   let id = 0;
@@ -56,13 +55,7 @@ it('names that differ in numbers only stand in the order of these, others as the
   ]);
 });
 
-it('threads without a name of their own are numbered, with their pool where there are several', () => {
-  const { names } = sharedCases('lanes') as { names: [labels: string[], names: string[]][] };
-  const namesOf = (labels: readonly string[]): string[] => named(labels.map((label, id) => ({ id, label, worker: '' }))).map(lane => lane.label);
-  expect(names.map(([labels]) => namesOf(labels))).toEqual(names.map(([, said]) => said));
-});
-
 it('a lane below the row of its worker does not name the worker again, and the only one of a worker is called as it is', () => {
   const lanes = ['worker 0, thread 1', 'worker 0, thread 2', 'worker 1, thread 1'].map((label, id) => ({ id, label, worker: label.slice(0, 8) }));
-  expect(rowsOf(named(lanes), new Folding()).map(row => row.label)).toEqual(['worker 0', 'thread 1', 'thread 2', 'worker 1']);
+  expect(rowsOf(lanes, new Folding()).map(row => row.label)).toEqual(['worker 0', 'thread 1', 'thread 2', 'worker 1']);
 });

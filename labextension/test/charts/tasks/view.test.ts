@@ -122,10 +122,10 @@ describe('the person', () => {
     ]);
   });
 
-  it('finds a thread by the same name in the tip, the card and the table', () => {
+  it('finds a thread by the same name in the tip, the card and the table, which the kernel has given it', () => {
     const store = new TaskStore({ clockMs: () => performance.now() });
     store.append(batchOf([{ start: 0, stop: 5, key: 'a' }], {
-      nowS: 10, active: false, runs: FINISHED, lanes: [{ id: 0, worker: '1', thread: 1, label: 'ThreadPoolExecutor-0_0' }], progress: [smallProgress({ prefix: 'inc', finished: 1, durationS: 5 })]
+      nowS: 10, active: false, runs: FINISHED, lanes: [{ id: 0, worker: '1', thread: 1, label: 'thread 1 of pool 2' }], progress: [smallProgress({ prefix: 'inc', finished: 1, durationS: 5 })]
     }));
     const { el } = mounted(store);
     vi.runAllTimers();
@@ -138,7 +138,7 @@ describe('the person', () => {
       el.querySelector('canvas')?.dispatchEvent(at(name));
     }
     vi.runAllTimers();
-    expect([hovered, threads(), el.querySelector('.tsk-gantt-tables')?.textContent.includes('thread 1'), el.textContent.includes('ThreadPoolExecutor')]).toEqual([['thread 1'], ['thread 1'], true, false]);
+    expect([hovered, threads(), el.querySelector('.tsk-gantt-tables')?.textContent.includes('thread 1 of pool 2')]).toEqual([['thread 1 of pool 2'], ['thread 1 of pool 2'], true]);
   });
 
   it('follows, fits and zooms by button, and the host hears of it', () => {

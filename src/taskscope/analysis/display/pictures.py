@@ -5,7 +5,6 @@ Prefixes get colours by first appearance. Busy shares are exact at any number of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.totals import prefix_progress
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import BAD_ENDS, Group, Lane, TaskBlock, number_prefixes
+from taskscope.model.tables.records import BAD_ENDS, Group, TaskBlock, number_prefixes
 
 PALETTE: tuple[str, ...] = (
     *("#6887ff", "#4cd676", "#a67f38", "#006d91", "#dca0d6", "#3ca694", "#9b54c8", "#94ab39", "#ccb93e"),
@@ -61,29 +60,6 @@ def colours_of(groups: Sequence[Group]) -> dict[str, int]:
     places = {prefix: i for i, prefix in enumerate(number_prefixes(groups)[0])}
     known = {group.prefix: group.colour for group in groups if group.colour is not None}
     return {prefix: number % N_COLOURS for prefix, number in {**places, **known}.items()}
-
-
-_UNNAMED = re.compile(r"ThreadPoolExecutor-(\d+)_(\d+)")
-
-
-def lane_names(lanes: Sequence[Lane]) -> dict[int, str]:
-    """Return names by the lane's number, as in the page: threads without one are thread 1 and on.
-
-    Examples
-    --------
-    >>> lane_names([Lane(0, "7", 1, "ThreadPoolExecutor-0_0"), Lane(1, "7", 2, "main")])
-    {0: 'thread 1', 1: 'main'}
-    """
-    found = {lane.id: _UNNAMED.fullmatch(lane.label) for lane in lanes}
-    pools = {match[1] for match in found.values() if match}
-    return {lane.id: _name(lane.label, found[lane.id], len(pools)) for lane in lanes}
-
-
-def _name(label: str, match: re.Match[str] | None, n_pools: int) -> str:
-    if match is None:
-        return label
-    pool, thread = (int(number) + 1 for number in match.groups())
-    return f"thread {thread}" if n_pools == 1 else f"thread {thread} of pool {pool}"
 
 
 ENDED_BADLY = N_COLOURS

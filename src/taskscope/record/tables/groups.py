@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -160,11 +161,15 @@ class GroupTable:
         ]
 
 
+_UNNAMED = re.compile(r"ThreadPoolExecutor-(\d+)_(\d+)")
+
+
 class LaneTable:
-    """Lanes by first appearance."""
+    """Lanes by first appearance, under the names that all views show."""
 
     def __init__(self, own_pid: int) -> None:
         self.lanes: list[Lane] = []
+        self._pools: dict[str, int] = {}
         self._own_pid = own_pid
         self._ids: dict[LaneKey, int] = {}
 
@@ -176,7 +181,7 @@ class LaneTable:
         if len(self.lanes) >= MAX_LANES:
             return MAX_LANES - 1
         named = bool(key.worker) or key.pid == self._own_pid
-        label = key.label if named else f"process {key.pid}"
+        label = self._name(key.label) if named else f"process {key.pid}"
         if key.depth:
             label = f"{label} (nested {key.depth})"
         if len(self.lanes) == MAX_LANES - 1:
@@ -185,3 +190,11 @@ class LaneTable:
         self.lanes.append(Lane(len(self.lanes), worker, key.thread, label))
         self._ids[key] = len(self.lanes) - 1
         return len(self.lanes) - 1
+
+    def _name(self, label: str) -> str:
+        """Return a name of its own for a thread that has none but Python's: thread 1, thread 1 of pool 2."""
+        match = _UNNAMED.fullmatch(label)
+        if match is None:
+            return label
+        pool = self._pools.setdefault(match[1], len(self._pools) + 1)
+        return f"thread {int(match[2]) + 1}" + (f" of pool {pool}" if pool > 1 else "")

@@ -1,0 +1,41 @@
+"""A thread, and how a task or a compute ended, have one name in every face of a recording."""
+
+from __future__ import annotations
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import dask
+
+import taskscope
+from taskscope.charts import plot_tasks
+from taskscope.report import result_html
+from taskscope.report.picture import picture_svg
+
+
+def test_threads_without_a_name_have_the_same_one_in_charts_pictures_and_exports(tmp_path: Path) -> None:
+    with (
+        ThreadPoolExecutor(1) as first,
+        ThreadPoolExecutor(1) as second,
+        taskscope.profile(display=False) as run,
+    ):
+        for pool in (first, second):
+            dask.compute(dask.delayed(abs)(-1), pool=pool, scheduler="threads")
+    recording: Any = run.recording
+    names = [recording.lanes[int(block.lane[0])].label for block in recording.blocks]
+    # Which number a pool has depends on what ran before in this process.
+    assert [re.sub(r" of pool \d+$", "", name) for name in names] == ["thread 1"] * 2
+    assert len(set(names)) == 2
+    recording.to_chrome_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
+    svg, totals = picture_svg(recording, ()), result_html(recording)
+    figure: Any = plot_tasks(recording, recording.zero_s, recording.zero_s + 60)
+    assert {
+        "exported": {e["args"]["name"] for e in events if e["name"] == "thread_name"} & set(names),
+        "drawn": {name for name in names if f">{name[:17]}" in svg},
+        "plotted": set(figure.yaxis.major_label_overrides.values()),
+        "Python's own": "ThreadPoolExecutor" in svg + totals,
+    } == {"exported": set(names), "drawn": set(names), "plotted": set(names), "Python's own": False}
