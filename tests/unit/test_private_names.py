@@ -26,6 +26,8 @@ import traitlets
 from ipykernel.kernelbase import Kernel
 
 import taskscope
+from taskscope.sources.local.adapter.scheduler import GRAPH_SLOTS
+from taskscope.sources.local.timing import TimedTask
 
 ROOT = Path(taskscope.__file__).parent
 OTHERS = {
@@ -642,7 +644,8 @@ def test_our_classes_override_no_private_name_of_others_that_is_not_listed() -> 
         f"{kind.__module__}.{kind.__qualname__}.{name}"
         for kind in kinds
         if kind.__module__.startswith("taskscope")
-        for name in inherited(kind) - LISTED
+        # A timed task passes on whatever attributes the tasks of this release of Dask have.
+        for name in inherited(kind) - LISTED - (GRAPH_SLOTS if kind is TimedTask else set())
     }
     assert unlisted == set()
 

@@ -13,7 +13,7 @@ from taskscope.session import current
 from tests.support.recordings.spelled_out import recording_of
 from tests.support.recordings.stacks import Sample, stacks_of
 from tests.support.recordings.task_blocks import Row
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import until
 
 COLUMNS = ("parent", "function", "bin", "prefix", "node", "count", "seconds")
 
@@ -60,15 +60,19 @@ def test_samples_are_taken_as_long_as_a_widget_follows(widget: FlameWidget) -> N
 
 
 def test_traits_follow_the_samples_and_are_sent_again_only_with_news(widget: FlameWidget) -> None:
-    recorder, wait = current().recorder, threading.Event()
+    recorder, enough = current().recorder, threading.Event()
 
     def sampled() -> None:
-        for _ in range(int(PATIENCE_S / 0.01)):
-            if recorder.stacks.between(0, None).rows.count.sum() >= 3:
-                return
-            wait.wait(0.01)
+        enough.wait()
 
+    def look() -> None:
+        until(lambda: recorder.stacks.between(0, None).rows.count.sum() >= 3)
+        enough.set()
+
+    looking = threading.Thread(target=look)
+    looking.start()
     delayed(sampled)().compute(scheduler="threads")
+    looking.join()
     told: list[int] = []
     widget.observe(lambda change: told.append(change.new), "n_samples")
     now_s = recorder.now_s() + 10.0
@@ -81,4 +85,4 @@ def test_traits_follow_the_samples_and_are_sent_again_only_with_news(widget: Fla
     assert "sampled" in next(name for name, _, _ in widget.data["functions"])
     assert widget.source == {}
     widget.function = next(each for each in widget.data["functions"] if "sampled" in each[0])
-    assert [text for _, text, seconds in widget.source["lines"] if seconds] == ["            wait.wait(0.01)"]
+    assert [text for _, text, seconds in widget.source["lines"] if seconds] == ["        enough.wait()"]
