@@ -16,7 +16,7 @@ from taskscope.analysis.explain.finding import (
     listed,
     measured,
 )
-from taskscope.analysis.explain.schedule import COUNTED_S, busy_ns, on_core_s
+from taskscope.analysis.explain.schedule import COUNTED_S, Schedule, busy_ns, on_core_s
 from taskscope.analysis.explain.waits import WAIT_WORDS
 from taskscope.analysis.explain.what_if import longest_chain_s, replayed_s
 from taskscope.analysis.quantities import counted, format_bytes, format_count, format_duration, format_percent
@@ -174,23 +174,31 @@ def waiting(part: Part) -> Iterator[Finding]:
     what = f"for {WAIT_WORDS[kind]}" if kind else "for files, the network or other threads"
     worth_s = part.saved_s(schedule.seconds - off_s)
     more_s = part.base_s - replayed_s(schedule, n_workers=2 * schedule.n_threads)
-    is_chain = longest_chain_s(schedule, off_s) > off_s.max() and more_s < _NO_MORE * worth_s
+    one_by_one = more_s < _NO_MORE * worth_s and _one_by_one(schedule, off_s, worth_s)
     yield measured(
         "waiting",
         worth_s,
         f"tasks of {listed(names)} had a core for {format_percent(cpu_s / whole_s)} of their time and "
         f"waited {what}{f'. {place}' if place else ''}",
-        _more_at_a_time(part, kind, int(waits.sum()), is_chain=is_chain),
+        (kind not in _FOR_OTHERS and one_by_one) or _more_at_a_time(part, kind, int(waits.sum())),
         {"runs": part.runs, "seconds": whole_s, "cpu_s": cpu_s, "waits_for": kind, "prefixes": names},
     )
 
 
-def _more_at_a_time(part: Part, kind: Wait | None, n_tasks: int, *, is_chain: bool) -> str:
-    if is_chain and kind not in _FOR_OTHERS:
+def _one_by_one(schedule: Schedule, off_s: NDArray[np.float64], worth_s: float) -> str | None:
+    """Return the advice for waits that no more workers can shorten: a chain, or a long one."""
+    if longest_chain_s(schedule, off_s) > off_s.max():
         return (
             "each needs the result of the one before, so more workers do not help: wait for less in each, or "
             "make them independent"
         )
+    if off_s.max() < _MOSTLY * worth_s or np.count_nonzero(off_s) <= schedule.n_threads:
+        return None
+    longest = format_duration(float(off_s.max()))
+    return f"one of them waited {longest}, so more workers do not help: wait for less in it, or split it"
+
+
+def _more_at_a_time(part: Part, kind: Wait | None, n_tasks: int) -> str:
     if n_tasks <= part.schedule.n_threads and kind not in _FOR_OTHERS:
         return (
             f"split the {counted(n_tasks, 'task')} that wait: there are "

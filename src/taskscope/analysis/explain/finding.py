@@ -161,6 +161,7 @@ _FEW = 0.1
 _LEAST_S = 1e-3
 _MIN_LIKE = 8
 _BESIDE = 0.5
+_SEEN = 0.3
 _LATE_SHARE = 0.03
 
 
@@ -219,8 +220,10 @@ class Part:
             usual_s[mine] = float(np.median(schedule.seconds[mine]))
             # Tasks that only waited longer for a core are not late.
             is_late[mine] = _few_late(schedule.seconds[mine]) & _few_late(schedule.takes_s[mine])
-            # Nor are tasks that waited for threads of their own, which lacked a core.
-            if schedule.load.is_crowded or schedule.load.beside_share >= _BESIDE:
+            # Nor are tasks that waited for threads of their own, which lacked a core; samples show waits.
+            waits = schedule.load.waiting.get(schedule.names[schedule.prefix[mine[0]]], {})
+            is_seen = sum(waits.values()) >= _SEEN
+            if not is_seen and (schedule.load.is_crowded or schedule.load.beside_share >= _BESIDE):
                 own_s = np.nan_to_num(schedule.cpu_s[mine])
                 later_s = schedule.seconds[mine] - usual_s[mine]
                 is_late[mine] &= _few_late(own_s) & (own_s - np.median(own_s) >= 0.5 * later_s)

@@ -660,6 +660,16 @@ def test_more_workers_are_no_cure_for_a_chain_of_waits() -> None:
     assert found.advice.startswith("each needs the result of the one before, so more workers do not help")
 
 
+def test_a_task_that_was_seen_to_wait_is_a_straggler_on_a_busy_machine_too() -> None:
+    seen = seen_in(str(socket.__file__), "readinto")
+    late = filled([0.25] * 15 + [8.0], 4, cpu=0.0, percent=25.0, ready=2.0)
+    found = {f.cause: f for f in replace(late, stacks=seen.stacks).explain()}
+    assert found["stragglers"].evidence["tasks"] == {0: [15]}
+    assert found["waiting"].advice == (
+        "one of them waited 8 s, so more workers do not help: wait for less in it, or split it"
+    )
+
+
 REPACK = "path.write_bytes(gzip.compress(path.read_bytes()))"
 ROWS = "frame.apply(lambda row: row.x, axis=1).sum().compute()"
 
