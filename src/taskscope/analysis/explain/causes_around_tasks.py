@@ -42,6 +42,8 @@ _LONG_FOR_FEW_S = 0.25
 _LARGE_ARGUMENT = 1e6
 _MOST_DISPATCH_S = 20e-3
 """The longest that a scheduler takes to dispatch a task."""
+_SENT_BPS = 50e6
+"""How many bytes a second are packed, sent and unpacked at least."""
 
 
 def client_gaps(whole: Whole) -> Iterator[Finding]:
@@ -137,8 +139,9 @@ def _large_argument(whole: Whole, run: Run, graph_s: float, evidence: dict[str, 
     """Find that arguments in the graph were sent, before tasks and between tasks of `submit`."""
     lags = [schedule.lag_s[schedule.lag_s > _MOST_DISPATCH_S] for schedule in whole.schedules]
     is_slow = any(len(of) for of in lags)
-    seconds = graph_s + (whole.waited_s("dispatch") if is_slow else 0.0)
-    carried = run.graph_bytes or run.largest_argument_bytes
+    carried = run.graph_bytes or run.largest_argument_bytes or 0.0
+    # Tasks may be late for other reasons, too.
+    seconds = graph_s + (min(whole.waited_s("dispatch"), carried / _SENT_BPS) if is_slow else 0.0)
     key = printable(run.largest_argument or "a task", 60)
     yield measured(
         "large-graph",

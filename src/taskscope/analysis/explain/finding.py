@@ -162,6 +162,7 @@ _LEAST_S = 1e-3
 _MIN_LIKE = 8
 _BESIDE = 0.5
 _SEEN = 0.3
+_NO_QUEUE = 0.1
 _LATE_SHARE = 0.03
 
 
@@ -223,10 +224,14 @@ class Part:
             # Nor are tasks that waited for threads of their own, which lacked a core; samples show waits.
             waits = schedule.load.waiting.get(schedule.names[schedule.prefix[mine[0]]], {})
             is_seen = sum(waits.values()) >= _SEEN
-            if not is_seen and (schedule.load.is_crowded or schedule.load.beside_share >= _BESIDE):
+            has_own_threads = schedule.load.beside_share >= _BESIDE
+            if not is_seen and (schedule.load.is_crowded or has_own_threads):
                 own_s = np.nan_to_num(schedule.cpu_s[mine])
                 later_s = schedule.seconds[mine] - usual_s[mine]
-                is_late[mine] &= _few_late(own_s) & (own_s - np.median(own_s) >= 0.5 * later_s)
+                computed = _few_late(own_s) & (own_s - np.median(own_s) >= 0.5 * later_s)
+                # Next to no CPU time is no queue for a core.
+                waited = schedule.cpu_s[mine] * schedule.load.stretch <= _NO_QUEUE * schedule.seconds[mine]
+                is_late[mine] &= computed | (waited & (not has_own_threads))
         is_late &= schedule.seconds >= _LATE_SHARE * whole.makespan_s
         is_late &= ~np.array([is_of_shuffle(name) for name in schedule.names], bool)[schedule.prefix]
         return cls(whole, schedule, replayed_s(schedule), kind, usual_s, is_late)

@@ -310,16 +310,19 @@ class Schedule:
         np.maximum.at(last, place, self.stop)
         first.sort()
         at_once = np.arange(1, len(first) + 1) - np.searchsorted(np.sort(last), first, side="right")
-        started_with = n_workers_of(self.recording, self.runs) or 0
-        return min(sum(self.threads), max(started_with, min(int(at_once.max()), self._own_threads)))
+        started_with = n_workers_of(self.recording, self.runs)
+        n_own = self._own_threads(started_with)
+        return min(sum(self.threads), max(started_with or 0, min(int(at_once.max()), n_own)))
 
-    @property
-    def _own_threads(self) -> int:
-        """How many threads the workers had; tasks that seceded, as in a `worker_client`, ran in others."""
+    def _own_threads(self, started_with: int | None) -> int:
+        """Return how many threads the workers had, without those of tasks that seceded (`worker_client`)."""
         lives = lives_of(self.recording)
         lanes = Counter(self.recording.lanes[lane].worker for lane in np.unique(self.lane).tolist())
         known = {name: lives[name].n_threads for name in lanes if name in lives and lives[name].n_threads}
-        return sum(min(n, known.get(name, n)) for name, n in lanes.items())
+        # A worker that was not seen to come was there at the start.
+        n_there = sum(n for name, n in lanes.items() if name not in known)
+        n_there = n_there if started_with is None else min(n_there, started_with)
+        return n_there + sum(min(n, known[name]) for name, n in lanes.items() if name in known)
 
     @cached_property
     def load(self) -> Load:

@@ -144,7 +144,7 @@ class Stacks:
             kind = call.kind
             if kind is None and call.is_own:
                 kind = self._wait_of_line(function.wait, self._cpu_shares.get(prefix), function)
-            yield kind, code_place(function, function.line if function.name == "<lambda>" else 0), 1.0
+            yield kind, code_place(function, function.line if function.name.endswith("<lambda>") else 0), 1.0
             return
         # The lines of a caller have all that it called: the longest one is taken to have this call.
         places = np.flatnonzero(weights) if call.is_own else [np.argmax(weights)]

@@ -323,7 +323,7 @@ class StackLog:
         place = self._places.get(function)
         if place is None:
             named = replace(function, file=file_of(function.file))
-            if named.name == "<lambda>":
+            if named.name.endswith("<lambda>"):
                 source = source_of(named.file, datetime.now(UTC))
                 named = replace(named, wait=wait_of_line(source, named.line))
             place = self._places.setdefault(named, len(self._functions))

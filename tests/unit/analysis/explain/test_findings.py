@@ -665,9 +665,40 @@ def test_a_task_that_was_seen_to_wait_is_a_straggler_on_a_busy_machine_too() -> 
     late = filled([0.25] * 15 + [8.0], 4, cpu=0.0, percent=25.0, ready=2.0)
     found = {f.cause: f for f in replace(late, stacks=seen.stacks).explain()}
     assert found["stragglers"].evidence["tasks"] == {0: [15]}
+    assert "stragglers" in {f.cause for f in late.explain()}
     assert found["waiting"].advice == (
         "one of them waited 8 s, so more workers do not help: wait for less in it, or split it"
     )
+
+
+def test_tasks_that_are_late_are_not_all_late_for_a_small_argument() -> None:
+    def worth_s(nbytes: float) -> list[float]:
+        late = filled(
+            [0.5] * 16,
+            2,
+            lag_s=0.25,
+            scheduler=CLUSTER,
+            largest_argument="load",
+            largest_argument_bytes=nbytes,
+        )
+        return [round(f.worth_s, 6) for f in late.explain() if f.cause == "large-graph"]
+
+    assert worth_s(2e6) == []
+    assert worth_s(50e6) == [1.0]
+    assert worth_s(500e6) == [1.75]
+
+
+def test_tasks_that_seceded_are_no_more_workers() -> None:
+    """Two tasks of each of two workers wait in threads of their own for tasks that they submitted."""
+    rows = [Row(key=("outer", i), lane=i, start_s=0.0, stop_s=4.0, cpu_s=4.0) for i in range(4)]
+    rows += [
+        Row(key=("inner", i), lane=4 + i % 2, start_s=i // 2, stop_s=i // 2 + 1.0, cpu_s=1.0)
+        for i in range(8)
+    ]
+    run = run_of(n_tasks=12, n_workers=2, scheduler=CLUSTER, stop_s=4.0)
+    lanes = tuple(Lane(i, f"tcp://{i % 2}", 50 + i, f"worker {i % 2}, thread {i}") for i in range(6))
+    found = replace(recording_of(rows, [run]), lanes=lanes).explain()
+    assert found.answer.endswith(": 2 workers ran tasks 100% of the time")
 
 
 REPACK = "path.write_bytes(gzip.compress(path.read_bytes()))"
