@@ -1,9 +1,7 @@
 """The tables of a recording as columns: `taskscope.Recording.to_pandas` returns them.
 
 Tables of records are declared in `streams`, those that join several tables here; ``docs/tables.md`` is made
-of `TABLES`. Times are seconds after `Recording.started_at`;
-unknown values are ``NaN`` or ``None``, never 0. A key that is a string stays as it is, any other is its
-``repr``.
+of `TABLES`. Times are seconds after `Recording.started_at`; unknown values are ``NaN`` or ``None``, never 0.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from taskscope.model.streams import ALL, RECORDS
+from taskscope.model.streams import ALL, RECORDS, STREAMED
 from taskscope.model.tables.activities import ACTIVITIES, ActivityRows
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import Measured, RowBlock
@@ -22,48 +20,42 @@ from taskscope.model.tables.workers import WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
 
-def _public(declared: type, *but: str) -> tuple[Column, ...]:
-    return tuple(column for column in columns_of(declared) if not column.internal and column.name not in but)
+def _of(declared: type, *names: str) -> tuple[Column, ...]:
+    """Return these declared columns under the names that users and streams have; without names, all."""
+    names = names or tuple(c.name for c in columns_of(declared) if not c.internal)
+    return tuple(shown(declared, name, name=STREAMED.get(name, name)) for name in names)
 
 
-def _sampled(declared: type, *but: str) -> tuple[Column, ...]:
+def _sampled(declared: type) -> tuple[Column, ...]:
     """Return columns as numbers where values may be unknown: NaN."""
-    return tuple(replace(c, kind="number") if c.optional else c for c in _public(declared, *but))
+    return tuple(replace(c, kind="number") if c.optional else c for c in _of(declared))
 
 
-_KEY = derived("key", "text", "The task's key.")
+def _time(name: str, meaning: str, *, optional: bool = False) -> Column:
+    return derived(name, "number", meaning, unit="s", is_time=True, optional=optional)
+
+
+def _text(name: str, meaning: str) -> Column:
+    return derived(name, "text", meaning, optional=True)
+
+
+_RUN, _KEY = shown(Run, "run"), derived("key", "text", "The task's key.")
 _PREFIX = shown(Group, "prefix")
 _GROUP = shown(Group, "name", name="group", meaning="The task group.")
-_RUN = shown(Run, "run")
-_MEASURED = {column.name: column for column in columns_of(Measured)}
-_MEASURED["nbytes"] = replace(
-    _MEASURED["nbytes"], name="result_bytes", kind="number", meaning="How large its result is."
-)
-_FIRST = ("cpu_s", "status", "observed_by", "nbytes")
-_OF_TASKS = tuple(
-    column
-    for _, column in sorted(
-        {**_MEASURED, **FLAGS}.items(), key=lambda named: (*_FIRST, named[0]).index(named[0])
-    )
-)
-"""Columns of a task besides its times; later declarations are later columns."""
+_STOP = _time("stop_s", "When it ended.", optional=True)
+_CPU, _SIZE, *_LATER = columns_of(Measured)
+_STATUS, _OBSERVED, *_LATER_FLAGS = FLAGS.values()
+_SIZE = replace(_SIZE, name="result_bytes", kind="number", meaning="How large its result is.")
+_TIME, _PERCENT, _BYTES, *_OTHERS = _sampled(ResourceRows)
+_WORKER = _text("worker", "The number of the process.")
 
 _DECLARED = (
     Table(
         name="tasks",
         meaning="One row each time that a task ended, or was in flight when the recording was taken.",
         columns=(
-            _RUN,
-            _KEY,
-            _PREFIX,
-            _GROUP,
-            shown(Group, "span"),
-            shown(Group, "function"),
-            shown(RowBlock, "lane"),
-            shown(Lane, "worker"),
-            shown(Lane, "thread"),
-            shown(RowBlock, "start", name="start_s"),
-            derived("stop_s", "number", "When it ended.", unit="s", optional=True, is_time=True),
+            *(_RUN, _KEY, _PREFIX, _GROUP, *_of(Group, "span", "function")),
+            *(*_of(RowBlock, "lane"), *_of(Lane, "worker", "thread"), *_of(RowBlock, "start"), _STOP),
             derived(
                 "queued_s",
                 "number",
@@ -72,8 +64,8 @@ _DECLARED = (
                 unit="s",
                 optional=True,
             ),
-            *_OF_TASKS,
-            derived("error", "text", "What it raised, type and message.", optional=True),
+            *(_CPU, _STATUS, _OBSERVED, _SIZE, *_LATER, *_LATER_FLAGS),
+            _text("error", "What it raised, type and message."),
         ),
     ),
     Table(
@@ -81,27 +73,20 @@ _DECLARED = (
         meaning="One row for the computing of each task; on a cluster others for what workers did for it "
         "besides, and for attempts that failed and were followed by another.",
         columns=(
-            _RUN,
-            _KEY,
-            shown(ActivityRows, "lane"),
+            *(_RUN, _KEY, *_of(ActivityRows, "lane")),
             derived("activity", "text", "What was done.", choices=("compute", *ACTIVITIES)),
-            shown(ActivityRows, "start", name="start_s"),
-            derived("stop_s", "number", "When it ended.", unit="s", optional=True, is_time=True),
-            derived("source", "text", "The worker that data came from.", optional=True),
-            shown(ActivityRows, "nbytes", meaning="How much came from there.", optional=True),
-            derived("error", "text", "What the task, or the attempt, raised.", optional=True),
+            *(*_of(ActivityRows, "start"), _STOP, _text("source", "The worker that data came from.")),
+            *_of(ActivityRows, "nbytes"),
+            _text("error", "What the task, or the attempt, raised."),
         ),
     ),
     Table(
         name="resources",
         meaning="One row for each sample of this process and its children.",
         columns=(
-            shown(ResourceRows, "time", name="time_s"),
-            derived("worker", "text", "The number of the process.", optional=True),
-            shown(ResourceRows, "cpu_percent"),
-            shown(ResourceRows, "rss_bytes", optional=True),
+            *(_TIME, _WORKER, _PERCENT, replace(_BYTES, optional=True)),
             derived("limit_bytes", "number", "How much it may use.", unit="bytes", optional=True),
-            *_sampled(ResourceRows, "time", "cpu_percent", "rss_bytes"),
+            *_OTHERS,
         ),
     ),
     Table(
@@ -113,34 +98,20 @@ _DECLARED = (
         name="cache",
         meaning="One row for each result that the scheduler kept in memory.",
         columns=(
-            _RUN,
-            _KEY,
-            _PREFIX,
+            *(_RUN, _KEY, _PREFIX),
             derived(
                 "metric", "number", "Its size, in bytes or the metric that was asked for.", optional=True
             ),
-            derived("enter_s", "number", "When it came.", unit="s", is_time=True),
-            derived(
-                "exit_s",
-                "number",
-                "When it left; unknown on a cluster (see `holdings`).",
-                unit="s",
-                optional=True,
-                is_time=True,
-            ),
+            _time("enter_s", "When it came."),
+            _time("exit_s", "When it left; unknown on a cluster (see `holdings`).", optional=True),
         ),
     ),
     Table(
         name="holdings",
         meaning="What workers of a cluster were seen to hold of each group, from a moment on.",
         columns=(
-            shown(CacheRows, "time", name="time_s"),
-            shown(CacheRows, "run"),
-            _PREFIX,
-            _GROUP,
-            shown(CacheRows, "n_keys"),
-            shown(CacheRows, "nbytes"),
-            shown(CacheRows, "n_unsized"),
+            *(*_of(CacheRows, "time", "run"), _PREFIX, _GROUP),
+            *_of(CacheRows, "n_keys", "nbytes", "n_unsized"),
         ),
     ),
     Table(
@@ -150,18 +121,10 @@ _DECLARED = (
         "within a function, not over all rows; `self_seconds` add up over all of them. "
         "`recording.lines()` has them with source text and errors.",
         columns=(
-            shown(LineRows, "run"),
-            _PREFIX,
-            derived("worker", "text", "The number of the process."),
-            derived("file", "text", "The file.", optional=True),
-            derived(
-                "function",
-                "text",
-                "The function that the line is in; none where Dask called C code itself.",
-                optional=True,
-            ),
-            *(shown(LineRows, name) for name in ("line", "count", "seconds", "self_seconds")),
-            *(shown(LineRows, name) for name in ("cpu_s", "cpu_known_s", "squares", "self_squares")),
+            *(*_of(LineRows, "run"), _PREFIX, replace(_WORKER, optional=False), _text("file", "The file.")),
+            _text("function", "The function that the line is in; none where Dask called C code itself."),
+            *_of(LineRows, "line", "count", "seconds", "self_seconds"),
+            *_of(LineRows, "cpu_s", "cpu_known_s", "squares", "self_squares"),
         ),
     ),
     Table(
@@ -172,7 +135,7 @@ _DECLARED = (
 )
 
 _OF_RECORDS = {
-    name: replace(table, columns=_public(RECORDS[name])) for name, table in ALL.items() if table.public
+    name: replace(table, columns=_of(RECORDS[name])) for name, table in ALL.items() if table.public
 }
 
 TABLES: Mapping[str, Table] = {

@@ -40,7 +40,7 @@ class ActivityRows(Rows):
     nbytes: Annotated[
         NDArray[np.float64],
         About(
-            "How much came from there; NaN: unknown.",
+            "How much came from there.",
             unit="bytes",
             optional=True,
         ),
