@@ -340,7 +340,9 @@ class Decoder:
             return repeated(self._meant(column, np.array([base])), n)
         padded = np.zeros((n, 8), np.uint8)
         padded[:, :kind] = np.frombuffer(data, np.uint8).reshape(kind, n).T
-        return self._meant(column, padded.view("<i8").reshape(n).astype(np.int64, copy=False) + base)
+        whole = padded.view("<i8").reshape(n).astype(np.int64, copy=False)
+        whole += base
+        return self._meant(column, whole)
 
     def _meant(self, column: Column, whole: NDArray[np.int64]) -> NDArray[Any]:
         kind, _, bound = column.wire.partition(" ")
