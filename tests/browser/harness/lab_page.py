@@ -51,7 +51,7 @@ _FEED = f"""(() => {{
     nListeners: stores.reduce((n, store) => n + store.listenerCount, 0)
   }};
 }})()"""
-_ASK_FOR_FEED = f"{_FEEDS}.ready().then(() => void {_FEEDS}.lease({_KERNEL}.model))"
+_ASK_FOR_FEED = f"{_FEEDS}.ready().then(() => void {_FEEDS}.use({_KERNEL}.model))"
 _DROP = f"{_FEEDS}.get({_KERNEL}.id)._link._connection._ws.close()"
 # The page asks on its own, too: of the answers, the one to this verb.
 _RECORD = f"""(() => {{
