@@ -49,7 +49,7 @@ END = "client.close(); cluster.close()"
 WATCH = f"""() => {{
   window.arrivals = [];
   const now = () => (performance.timeOrigin + performance.now()) / 1000;
-  {FEED}._link.arrived.connect((_, {{ channel, data }}) => {{
+  {FEED}._comms.arrived.connect((_, {{ channel, data }}) => {{
     if (channel !== 'data' || !data.count) return;
     const arrival = [data.first, data.count, now()];
     window.arrivals.push(arrival);

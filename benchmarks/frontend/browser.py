@@ -41,7 +41,7 @@ RECORD = """() => {
   const feeds = window.jupyterapp.pluginRegistry._plugins.get('taskscope:plugin').service;
   const kernel = window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel;
   const now = () => (performance.timeOrigin + performance.now()) / 1000;
-  feeds.get(kernel.id)._link.arrived.connect((_, a) => {
+  feeds.get(kernel.id)._comms.arrived.connect((_, a) => {
     if (a.channel === 'data') window.arrivals.push([now(), a.data.now_s, a.data.count]);
   });
   new MutationObserver(() => {

@@ -68,7 +68,7 @@ WATCH = f"""() => {{
   window.gaps = [];
   const now = () => (performance.timeOrigin + performance.now()) / 1000;
   const feed = {FEED};
-  feed._link.arrived.connect((_, a) => {{
+  feed._comms.arrived.connect((_, a) => {{
     if (a.channel === 'data') window.arrivals.push([now(), a.data.now_s, a.data.count]);
   }});
   let last = performance.now();

@@ -52,7 +52,7 @@ _FEED = f"""(() => {{
   }};
 }})()"""
 _ASK_FOR_FEED = f"{_FEEDS}.ready().then(() => void {_FEEDS}.use({_KERNEL}.model))"
-_DROP = f"{_FEEDS}.get({_KERNEL}.id)._link._connection._ws.close()"
+_DROP = f"{_FEEDS}.get({_KERNEL}.id)._comms._connection._ws.close()"
 # The page asks on its own, too: of the answers, the one to this verb.
 _RECORD = f"""(() => {{
   const stream = {_FEEDS}.get({_KERNEL}.id)._stream;
