@@ -11,7 +11,15 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.explain.schedule import Load, Schedule, makespan_of, own_runs, schedules_of
+from taskscope.analysis.explain.schedule import (
+    BY_NOTHING,
+    NONE,
+    Load,
+    Schedule,
+    makespan_of,
+    own_runs,
+    schedules_of,
+)
 from taskscope.analysis.quantities import counted, format_duration, format_percent, plural
 from taskscope.analysis.result import Result, Section
 from taskscope.errors import OptionError, UnknownNameError, unknown_name
@@ -312,7 +320,8 @@ class _Case:
         if self.is_other:
             bound_s = max(self.cpu_bound_s(), self.load.lock_s) + self.schedule.outside_s
         if drawn is not None:
-            seconds, lag_s = seconds[drawn], lag_s[drawn]
+            is_first = self.schedule.bound_by == BY_NOTHING
+            seconds, lag_s = seconds[drawn], np.where(is_first | is_first[drawn], lag_s, lag_s[drawn])
         return max(self._replayed_s(seconds, lag_s), bound_s)
 
     def guess_s(self, seconds: NDArray[np.float64]) -> float:
@@ -379,9 +388,17 @@ def replayed_s(
     pool, threads = schedule.pool, schedule.threads
     if n_workers is not None:
         pool, threads = np.zeros(len(schedule), np.int64), (n_workers,)
+    lag_s = schedule.lag_s if lag_s is None else lag_s
+    # A thread that began late did so at a time, and not so long after an earlier task of the replay.
+    is_first = schedule.bound_by == BY_NOTHING
+    starts_s = np.where(is_first, lag_s, 0.0)
+    for at_s, tasks in schedule.arrivals:
+        starts_s[tasks] += at_s * (starts_s[tasks] > 0)
+    opens = np.flatnonzero(schedule.before == NONE)
+    begin_s = [np.sort(starts_s[opens[pool[opens] == place]]) for place in range(len(threads))]
     return schedule.outside_s + run_again_s(
         schedule.seconds if seconds is None else seconds,
-        schedule.lag_s if lag_s is None else lag_s,
+        np.where(is_first, 0.0, lag_s),
         schedule.dependents,
         schedule.n_needed,
         pool=pool,
@@ -389,6 +406,7 @@ def replayed_s(
         # With Dask's own schedulers the task that became ready last runs first.
         is_stack=not schedule.is_on_cluster,
         arrivals=schedule.arrivals,
+        begin_s=[of.tolist() for of in begin_s],
     )
 
 
@@ -410,13 +428,21 @@ def run_again_s(  # noqa: C901, PLR0912, PLR0915 - one loop over all tasks: each
     threads: Sequence[int],
     is_stack: bool,
     arrivals: Sequence[tuple[float, Sequence[int]]] = (),
+    begin_s: Sequence[list[float]] = (),
 ) -> float:
-    """Return when the last task of a graph ends; tasks of a pool run in its threads."""
+    """Return when the last task of a graph ends; tasks of a pool run in its threads.
+
+    `begin_s` is from when on the threads of each pool run tasks, ascending; further ones from the last of it.
+    """
     ready: list[list[int]] = [[] for _ in threads]
     takes, lag, place_of, left = seconds.tolist(), lag_s.tolist(), pool.tolist(), n_needed.tolist()
     free = list(threads)
-    # A negative number is an arrival, which frees no worker.
+    # A negative number is an arrival, of tasks or, after those, of a thread in a pool.
     running: list[tuple[float, int]] = [(at_s, -1 - i) for i, (at_s, _) in enumerate(arrivals)]
+    for place, times in enumerate(begin_s):
+        late = [at_s for at_s in [*times, *times[-1:] * threads[place]][: threads[place]] if at_s > 0]
+        free[place] -= len(late)
+        running += [(at_s, -1 - len(arrivals) - place) for at_s in late]
     heapify(running)
     for _, tasks in arrivals:
         for task in tasks:
@@ -427,6 +453,7 @@ def run_again_s(  # noqa: C901, PLR0912, PLR0915 - one loop over all tasks: each
         ready[place_of[task]].append(task)
     now = ended_s = 0.0
     touched: Collection[int] = range(len(free))
+    woken: Sequence[int]
     while True:
         for place in touched:
             waiting = ready[place]
@@ -437,7 +464,11 @@ def run_again_s(  # noqa: C901, PLR0912, PLR0915 - one loop over all tasks: each
         if not running:
             return ended_s
         now, ended = heappop(running)
-        if ended < 0:
+        if ended < -len(arrivals):
+            place = -1 - len(arrivals) - ended
+            free[place] += 1
+            touched, woken = (place,), ()
+        elif ended < 0:
             woken = arrivals[-1 - ended][1]
             touched = range(len(free))
         else:

@@ -38,6 +38,13 @@ def lazy(plan: Plan) -> Plan:
     return replace(plan, lags=(0,) * len(plan.lags))
 
 
+def test_a_thread_that_began_late_does_so_in_a_replay_whichever_task_it_runs() -> None:
+    rows = [Row(key=("x", i), start_s=float(i), stop_s=i + 1.0 + (i == 2)) for i in range(3)]
+    rows.append(Row(key=("x", 3), lane=1, start_s=3.0, stop_s=4.0))
+    case = recording_of(rows, [run_of(n_tasks=4, stop_s=4.0, n_workers=2)]).what_if()
+    assert (case.low_s, case.makespan_s, case.high_s) == (4.0, 4.0, 4.0)
+
+
 def test_computes_are_prepared_once_for_all_analyses_of_a_recording(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared: list[list[int]] = []
 
