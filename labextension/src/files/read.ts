@@ -2,9 +2,7 @@
 import { PageStream, WireError } from '../wire';
 import type { Batch } from '../wire';
 import { readHeader } from '../wire/codec';
-import { crc32 } from '../wire/crc';
 import { Budget, type Frame, HEAD_BYTES, readFrame, unpack } from '../wire/frames';
-import { FORMAT, LIMITS } from '../wire/tables';
 
 /** A file that cannot be read: damaged, of another tool, of a newer version, or larger than it may be; completes "cannot show it: ". */
 export class DamagedFileError extends Error {
@@ -65,11 +63,11 @@ export async function readRecording(file: Uint8Array, { partial = false, maxByte
 }
 
 /** Have what a decoder complains about be damage of the file. */
-export function inFile<T>(read: () => T): T {
+export function inFile<T>(read: () => T, problem = 'it contradicts itself'): T {
   try {
     return read();
   } catch (error) {
-    throw error instanceof WireError ? new DamagedFileError(`it contradicts itself: ${error.message}`) : error;
+    throw damage(error, problem);
   }
 }
 
@@ -104,7 +102,7 @@ async function* contents(file: Uint8Array, budget: Budget): AsyncGenerator<[Fram
     if (frame.number !== number || (number > 0 && frame.stream !== stream) || (frame.kind === 'header') !== (number === 0)) {
       throw new DamagedFileError(`part ${number + 1} is out of place`);
     }
-    yield [frame, await unpacked(frame, budget)];
+    yield [frame, await unpack(frame, budget).catch((error: unknown) => { throw damage(error, `part ${number + 1} cannot be read`); })];
     [at, stream, isLast] = [frame.end, frame.stream, frame.kind === 'end'];
   }
   if (at < file.length) {
@@ -114,36 +112,15 @@ async function* contents(file: Uint8Array, budget: Budget): AsyncGenerator<[Fram
 
 function frameAt(file: Uint8Array, at: number, number: number): Frame {
   const part = `part ${number + 1}`;
-  try {
-    const frame = readFrame(file, at);
-    if (frame !== null) {
-      return frame;
-    }
-  } catch (error) {
-    throw error instanceof WireError ? new DamagedFileError(damage(file.subarray(at), part)) : error;
+  const frame = inFile(() => readFrame(file, at), `${part} cannot be read`);
+  if (frame === null) {
+    throw new CutOffError(file.length - at < HEAD_BYTES ? `it ends before ${part} is complete` : `it ends within ${part}`);
   }
-  throw new CutOffError(file.length - at < HEAD_BYTES ? `it ends before ${part} is complete` : `it ends within ${part}`);
+  return frame;
 }
 
-/** What is wrong with a frame that was refused. */
-function damage(file: Uint8Array, part: string): string {
-  const head = new DataView(file.buffer, file.byteOffset, HEAD_BYTES);
-  const [version, nBytes, most] = [head.getUint8(4), head.getUint32(20, true), LIMITS.frame];
-  if (head.getUint32(28, true) !== crc32(file.subarray(0, HEAD_BYTES - 4)) || MAGIC.some((byte, i) => file[i] !== byte)) {
-    return `the header of ${part} is damaged`;
-  }
-  if (version > FORMAT) {
-    return `it has version ${version} of the format and this taskscope reads ${FORMAT}; a newer taskscope may read it`;
-  }
-  return nBytes > most ? `${part} claims ${nBytes.toLocaleString('en')} bytes, of at most ${most.toLocaleString('en')}` : `${part} is damaged`;
-}
-
-async function unpacked(frame: Frame, budget: Budget): Promise<Uint8Array> {
-  try {
-    return await unpack(frame, budget);
-  } catch (error) {
-    throw error instanceof WireError ? new DamagedFileError(`part ${frame.number + 1} is damaged: ${error.message}`) : error;
-  }
+function damage(error: unknown, problem: string): unknown {
+  return error instanceof WireError ? new DamagedFileError(`${problem}: ${error.message}`) : error;
 }
 
 /** Python writes numbers that are none where it may; strings are matched only to be left alone. */

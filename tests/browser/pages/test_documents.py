@@ -87,9 +87,9 @@ def bomb() -> bytes:
 
 
 FAULTS = {
-    "bomb": (bomb(), "claims 134,217,728 bytes, of at most 16,777,216"),
-    "flipped": (flipped(WHOLE, len(WHOLE) // 2), "is damaged"),
-    "newer": (header_of(0, version=2) + WHOLE[32:], "it has version 2 of the format"),
+    "bomb": (bomb(), "a frame of at most 16777216 bytes, got 134217728"),
+    "flipped": (flipped(WHOLE, len(WHOLE) // 2), "cannot be read"),
+    "newer": (header_of(0, version=2) + WHOLE[32:], "a newer taskscope may read it"),
     "foreign": (b"<!DOCTYPE html><script>window.pwned=1</script>", "it is not a recording of taskscope"),
     "empty": (b"", "it is not a recording of taskscope"),
 }
