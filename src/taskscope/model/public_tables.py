@@ -108,7 +108,8 @@ _DECLARED = (
     ),
     Table(
         name="holdings",
-        meaning="What workers of a cluster were seen to hold of each group, from a moment on.",
+        meaning="How many results of each group a cluster had in memory, from a moment on; each counts once, "
+        "however many workers have a copy of it.",
         columns=(
             *(*_of(CacheRows, "time", "run"), _PREFIX, _GROUP),
             *_of(CacheRows, "n_keys", "nbytes", "n_unsized"),

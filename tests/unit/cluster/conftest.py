@@ -23,6 +23,7 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_CONNECT_S", PATIENCE_S)
     monkeypatch.setattr(connection, "_JOIN_S", PATIENCE_S)
     monkeypatch.setattr(scheduler, "_FLUSH_S", PATIENCE_S)
+    monkeypatch.setattr(scheduler, "_ARRIVES_S", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")

@@ -428,6 +428,7 @@ class Observer:
         joined: Collection[str] = (),
         *,
         may_rest: bool = False,
+        keeps_few: bool = False,
     ) -> News:
         """Return events from number `cursor` on; the observer forgets those before.
 
@@ -441,7 +442,7 @@ class Observer:
             options=options,
             clients=list(clients),
             joined=list(joined),
-            most=_MOST_AT_REST if may_rest else _MOST_EVENTS,
+            most=_MOST_AT_REST if keeps_few else _MOST_EVENTS,
             may_rest=may_rest,
         )
         if details["failed"] > self._n_failed:

@@ -15,9 +15,9 @@ event, its end. Events are
 - ``built``: of the graph before it, when the scheduler began with it, and how many seconds it took to make
   its tasks, to put them in order and to add them;
 - ``state``: key, state, worker and moment where that is processing, and whether it was to run since;
-- ``end``: key, worker, thread, bytes of the result, error, steps, what the worker's plugin measured, packed,
-  and the task's state since, where it is not in memory any more; ``attempt``: the same of a failure that is
-  tried again;
+- ``end``: key, worker, thread, bytes of the result, error, steps (of a task that only computed start and
+  stop), what the worker's plugin measured, packed, and the task's state since, where it is not in memory any
+  more; ``attempt``: the same of a failure that is tried again;
 - ``lost``: key, worker, moment, whether that was expected;
 - ``log``: moment, level and text of a line in the scheduler's log;
 - ``steal``: key, moment, outcome, victim, thief, and where known its cost and the occupancy of both
@@ -314,7 +314,11 @@ class SchedulerObserver(SchedulerPlugin):
         measured = steps[-1].pop(self.name, None)
         error = str(details.get("exception_text", "unknown error"))[:10_000] if is_failed else None
         get = details.get
-        steps = steps if len(steps) <= 1_001 else bounded(steps)
+        # Nearly all have one step: a pair of numbers gives the garbage collector nothing to walk.
+        if len(steps) == 1 and steps[0]["action"] == "compute":
+            steps = steps[0]["start"], steps[0]["stop"]
+        elif len(steps) > 1_001:
+            steps = bounded(steps)
         return [kind, key, get("worker"), get("thread"), get("nbytes"), error, steps, measured, None]
 
     def update_graph(self, scheduler: Any, *, client: Any, keys: Any, tasks: Any, **_: Any) -> None:
@@ -802,14 +806,13 @@ class WorkerObserver(WorkerPlugin):
         return news and {"at": time(), **news}
 
     def metrics(self) -> dict[str, Any]:
-        """Return the worker's own measurements of itself, and what it has in memory."""
+        """Return the worker's own measurements of itself."""
         worker, state = self.worker, self.worker.state
         counts = state.task_counter.current_count(by_prefix=False)
         return {
             **{name: value for name, value in worker.monitor.recent().items() if name in MONITORED},
             "name": plain(worker.name, 1_000),
             "n_threads": state.nthreads,
-            "n_held": counts.get("memory", 0),
             # Tasks that left the pool of threads (`secede`) run as well.
             "n_executing": sum(counts.get(state, 0) for state in RUNNING),
             "managed": state.nbytes,

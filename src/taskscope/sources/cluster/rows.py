@@ -210,8 +210,11 @@ def _read_steps(all_steps: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Steps
     return steps, np.flatnonzero(stop < start)
 
 
-def _bounded(steps: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Return the first steps of a task, and the computing that was last."""
+def _bounded(steps: Sequence[Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the first steps of a task, and the computing that was last; start and stop are computing."""
+    if steps and type(steps[0]) is not dict:
+        start, stop = steps
+        return ({"action": "compute", "start": start, "stop": stop},)
     if len(steps) <= _MAX_STEPS:
         return steps
     computed = [step for step in steps[_MAX_STEPS - 1 :] if step["action"] == "compute"]

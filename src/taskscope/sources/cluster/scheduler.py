@@ -27,7 +27,6 @@ from taskscope.sources.cluster.connection import (
     packed,
     try_ask,
 )
-from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
 from taskscope.sources.cluster.tasks import TO_RUN, Tasks
@@ -45,6 +44,11 @@ _AT_ONCE = 200
 """How many released tasks are checked together: one that is needed keeps its run going."""
 _COMING_S = 0.5
 """For how long after the end of a compute its scheduler is polled for a graph that is missing."""
+_ARRIVES_S = 5.0
+"""How long the graph of released futures may be on its way, before they count as cancelled."""
+_HELD_S = 0.5
+"""How often events are read while nothing runs and results are in memory."""
+_MOST_KEYS = 20_000
 _HEARD_S = 0.05
 """Longer than a client buffers messages before it sends them."""
 
@@ -117,7 +121,6 @@ class WatchedScheduler:
         self._tasks = Tasks(watched, Rows(watched), samples, client_refs.have)
         self._observer = Observer(link, recorder)
         self._clock = SchedulerClock(link, self.workers.clocks, recorder, self._observer.clock_op)
-        self._holdings = Holdings(watched, self._tasks)
         self._wanted = wanted
         self.owes_news = False
         """Whether workers may have unsent records of runs that are over."""
@@ -241,12 +244,11 @@ class WatchedScheduler:
         self._tasks.opened = self._recorder.clock.perf_counter()
         await self._observe()
         self._fold()
-        await self._holdings.open()
         if self._wanted.sought is not None:
             await self._flush()
 
     def _close(self) -> None:
-        self._holdings.close()
+        self._tasks.holdings.clear()
         self._clock.close()
         self._observer.close()
 
@@ -263,12 +265,10 @@ class WatchedScheduler:
         self.owes_news = False
 
     async def _rest(self) -> None:
-        """Wait for work, and poll results of earlier work that are still in memory."""
-        if not self._holdings.has_left:
-            await self._event.wait(None)
-        elif not await self._event.wait(self._holdings.pause_s()):
-            async with self._stepping:
-                await self._holdings.ask(at_end=False)
+        """Wait for work, and now and then while results of earlier work are in memory."""
+        are_left = self._tasks.holdings.are_left
+        await self._event.wait(max(_HELD_S, self._limiter.pause_s()) if are_left else None)
+        if are_left:
             self._on_change()
 
     async def _step(self, *, at_end: bool = False) -> None:
@@ -286,20 +286,16 @@ class WatchedScheduler:
             self.owes_news &= not at_end
 
     async def _poll_once(self, over: Sequence[TrackedRun], *, at_end: bool) -> None:
-        """Read events, the last ones of workers where runs are over, and what workers have in memory."""
+        """Read events, and the last ones of workers where runs are over."""
         if not self.client_refs.have_left:
             await self._clock.look()
         with self._limiter:
-            at_once = bool(over)
             if at_end or any(self._is_long(run) for run in over):
                 await self._flush()
             await self._read()
             while at_end and any(map(self._is_coming, over)):
                 await asyncio.sleep(_HEARD_S)
                 await self._read()
-            # They go with the last client.
-            if not self.client_refs.have_left:
-                await self._holdings.ask(at_end=at_once)
 
     def _is_long(self, run: TrackedRun) -> bool:
         return (
@@ -332,13 +328,23 @@ class WatchedScheduler:
     async def _observe(self, *, may_rest: bool = False) -> None:
         """Read all events that there are."""
         wanted, joined = (self._options(), self.client_refs.ids), self._tasks.joined
-        news = await self._observer.read(self._tasks.cursor, *wanted, joined, may_rest=may_rest)
+        few = may_rest and not self._tasks.holdings.are_left
+        news = await self._observer.read(
+            self._tasks.cursor, *wanted, joined, may_rest=may_rest, keeps_few=few
+        )
         self._tasks.noted |= joined
         n = news.n
         self._tasks.take(news)
         while self._tasks.cursor < n and news.events:
-            news = await self._observer.read(self._tasks.cursor, *wanted, may_rest=may_rest)
+            news = await self._observer.read(self._tasks.cursor, *wanted, may_rest=may_rest, keeps_few=few)
             self._tasks.take(news)
+        unsure, self._tasks.unsure = self._tasks.unsure, []
+        if unsure:
+            self._fold()
+        for first in range(0, len(unsure), _MOST_KEYS):
+            keys = unsure[first : first + _MOST_KEYS]
+            states, _ = await try_ask(self._link, "get_task_status", keys=keys)
+            self._tasks.correct({key: (states or {}).get(key) for key in keys})
 
     def _fold(self) -> None:
         retried = (submission.keys for _, submission in self._incoming if submission.is_retry)
@@ -369,6 +375,8 @@ class WatchedScheduler:
             await asyncio.sleep(max(since + _HEARD_S - now(), 0.0))
             await self._read()
         for run in runs:
+            if run.n_expected and now() - (run.answered or 0.0) < _ARRIVES_S:
+                continue
             while run.given_up and await self._drop_released(run):
                 pass
             if not run.given_up:
@@ -410,7 +418,6 @@ class WatchedScheduler:
         # Of a graph that never arrived only the requested keys are known.
         announce(run, dict.fromkeys(run.coming, ()), set(run.coming))
         self._tasks.end(run)
-        self._holdings.end(run)
         if not self._is_abandoned:
             # A later block would take it for a warning of its own computes.
             self._tasks.warn_of(run)

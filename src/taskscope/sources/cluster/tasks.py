@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -14,6 +14,7 @@ from taskscope.model.tables.activities import Steal
 from taskscope.model.tables.workers import Scheduled
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.connection import Event, News
+from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.news import WorkerNews
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
@@ -80,6 +81,7 @@ class Tasks:
         self._workers = watched.workers
         self._rows = rows
         self.news = WorkerNews(watched, samples, self.run_of, lambda: list(self._runs))
+        self.holdings = Holdings(watched.recorder)
         self._is_ours = is_ours
         self._tasks: dict[Hashable, _Task] = {}
         self._runs: dict[TrackedRun, None] = {}
@@ -101,6 +103,8 @@ class Tasks:
         self._counted: set[TrackedRun] = set()
         self.opened = -math.inf
         """From when on nothing is missing, on the clock's axis."""
+        self.unsure: list[Hashable] = []
+        """Tasks that were in memory before events were lost."""
         self.cursor = 0
         """How many events were read."""
         self._early: dict[str, _Graph] = {}
@@ -229,6 +233,7 @@ class Tasks:
         if lost > 0:
             self._graph = self._built = None
             self._forget_ended()
+            self.unsure = [key for key, task in self._tasks.items() if task.state == "memory"]
         new = news.events[max(-lost, 0) :]
         self.cursor = max(self.cursor, news.first + len(news.events))
         self._held.extend(new)
@@ -255,6 +260,7 @@ class Tasks:
         if not self._held and self._graph is None:
             self._settle()
         self._record_waiting()
+        self.holdings.record()
 
     def drop_forgotten(self, older_s: float = 0.0) -> None:
         """Drop the tasks that the scheduler forgot so many seconds ago or earlier."""
@@ -570,14 +576,25 @@ class Tasks:
                 run.skip(keys)
 
     def _forget_ended(self) -> None:
-        """Forget tasks of runs that have ended: events of them were lost."""
-        self._tasks = {key: task for key, task in self._tasks.items() if task.run in self._runs}
+        """Forget tasks of runs that have ended and have no result in memory: events of them were lost."""
+        self._tasks = {
+            key: task for key, task in self._tasks.items() if task.run in self._runs or task.state == "memory"
+        }
+
+    def correct(self, states: Mapping[Hashable, str | None]) -> None:
+        """Set the states of tasks that were in memory before events were lost."""
+        for key, state in states.items():
+            if state != "memory":
+                self._change(["state", key, state or "forgotten", None, 0.0, False])
+        self.holdings.record()
 
     # What waits ---------------------------------------------------------------------------------------------
 
     def _count(self, task: _Task, key: Hashable, state: str | None) -> None:
         """Set the state of a task, and count the waiting tasks."""
         before, task.state = task.state, state
+        if before != state and "memory" in (before, state):
+            self.holdings.move(task.run, key, is_in=state == "memory")
         if before in _WAITING or state in _WAITING:
             counts = task.run.waiting_for.setdefault(split_key(key)[1], Counter())
             if before in _WAITING:

@@ -276,8 +276,6 @@ class Worker:
     """When the last task of each thread ended."""
     coroutines_until: list[float] = field(default_factory=list)
     """When the last coroutine of each of their lanes ended."""
-    n_held: int = 0
-    """How many results it had at its last report."""
     nanny: str = ""
     """Where the nanny listens that restarts it; empty where there is none."""
 
@@ -372,7 +370,7 @@ class WorkerSampler:
         """Record a worker's measurements, unless they were recorded before."""
         found = {name: _number(value) for name, value in metrics.items()}
         worker.name = str(metrics["name"])
-        worker.n_threads, worker.n_held = int(found["n_threads"] or 0), int(found["n_held"] or 0)
+        worker.n_threads = int(found["n_threads"] or 0)
         measured = found.get("time")
         if measured is None or measured <= self._last_heard.get(worker.address, float("-inf")):
             return

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from threading import Semaphore
 from typing import Any
 
 import pytest
-from distributed import Client, Event, LocalCluster, fire_and_forget
+from distributed import Client, Event, Future, LocalCluster, fire_and_forget
 
 import taskscope
 from taskscope.session import current
@@ -32,6 +33,13 @@ def clients_and_options(dask_scheduler: Any) -> list[tuple[list[str], bytes]]:
 
 def n_plugins(dask_scheduler: Any) -> int:
     return len(plugins_of(dask_scheduler))
+
+
+def release(cluster: LocalCluster, future: Future[Any]) -> None:
+    scheduler: Any = cluster.scheduler
+    # A scheduler still reading a graph drops the wish to keep its keys.
+    until(lambda: future.key in scheduler.tasks)
+    fire_and_forget(future)
 
 
 def break_feeds(dask_scheduler: Any) -> None:
@@ -100,8 +108,7 @@ def test_what_goes_on_of_a_client_that_has_left_is_ended_though_another_client_h
 ) -> None:
     with taskscope.profile(display=False) as run:
         with Client(cluster, set_as_default=False) as first:
-            fire_and_forget(first.submit(wait_for, "left-behind", key="left"))
-            current().cluster.settle()
+            release(cluster, first.submit(wait_for, "left-behind", key="left"))
             plain.close()
         until(lambda: [known.client_refs.have_left for known in current().cluster.schedulers.all()] == [True])
         with Client(cluster, set_as_default=False) as second:
@@ -113,6 +120,35 @@ def test_what_goes_on_of_a_client_that_has_left_is_ended_though_another_client_h
         ("left", "finished"),
         ("second", "finished"),
     ]
+
+
+def test_work_that_is_released_before_its_graph_was_read_is_not_taken_for_cancelled(
+    cluster: LocalCluster, plain: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_reads, is_there = Semaphore(0), threading.Event()
+    reads, asks = connection.Observer.read, connection.Link.ask
+
+    async def read(self: connection.Observer, cursor: int, *arguments: Any, **options: Any) -> Any:
+        news = await reads(self, cursor, *arguments, **options)
+        n_reads.release()
+        return news if is_there.is_set() else connection.News(cursor, cursor, ())
+
+    async def ask(self: connection.Link, op: str, **arguments: Any) -> Any:
+        return {} if op == "get_task_status" and not is_there.is_set() else await asks(self, op, **arguments)
+
+    monkeypatch.setattr(connection.Observer, "read", read)
+    monkeypatch.setattr(connection.Link, "ask", ask)
+    with taskscope.profile(display=False) as run:
+        until(each_scheduler_keeps_records)
+        release(cluster, plain.submit(wait_for, "late-graph", key="late"))
+        while n_reads.acquire(blocking=False):
+            pass
+        for _ in range(4):
+            assert n_reads.acquire(timeout=PATIENCE_S)
+        is_there.set()
+        Event("late-graph", client=plain).set()
+        until(lambda: rows(run.recording, "runs", "status") == [("finished",)])
+    assert rows(run.recording, "tasks", "key", "status") == [("late", "finished")]
 
 
 def test_a_client_that_joins_while_nothing_runs_is_known_to_the_plugin_before_its_first_task(
@@ -131,8 +167,8 @@ def test_options_that_change_while_the_earlier_ones_are_sent_are_sent_next(
     is_reading, may_go_on = threading.Event(), threading.Event()
     reads = connection.Observer.read
 
-    async def read(self: connection.Observer, *arguments: Any, may_rest: bool = False) -> Any:
-        answer = await reads(self, *arguments, may_rest=may_rest)
+    async def read(self: connection.Observer, *arguments: Any, may_rest: bool, **options: Any) -> Any:
+        answer = await reads(self, *arguments, may_rest=may_rest, **options)
         if may_rest and not is_reading.is_set():
             is_reading.set()
             await asyncio.to_thread(may_go_on.wait, PATIENCE_S)

@@ -23,7 +23,7 @@ def is_sampled(profile: dict[str, Any]) -> bool:
 def profiled(page: str) -> dict[str, str]:
     """Return the functions of the page's profile, with the time spent in each."""
     section = page.partition("<h2>Profile</h2>")[2].partition("<h2>")[0]
-    return dict(re.findall(r"<tr><td>([^<]*)</td><td>(\d[^<]*)</td>", section))
+    return dict(re.findall(r"<tr><td[^>]*>([^<]*)</td><td>(\d[^<]*)</td>", section))
 
 
 def test_the_page_has_the_computes_of_the_cluster_and_what_its_workers_did(
