@@ -15,6 +15,7 @@ from typing import Self
 from taskscope.model.tables.stacks import Wait
 
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_TASKSCOPE = str(Path(__file__).parents[1])
 _CELL = re.compile(r"In \[\d+\]")
 _COMPILED_CELLS = ("ipykernel_", "<ipython-input-")
 _LIBRARY = re.compile(r"-packages|[/\\]lib[/\\]python3\.\d+[/\\]")
@@ -123,7 +124,7 @@ def is_of_library(file: str) -> bool:
     """Return whether a file is Python's or a package's, and not the user's own."""
     # What NumPy dispatches to is compiled under a name of its own.
     is_python = file.startswith(("<frozen", "<__array_function__", *_LIBRARIES))
-    return is_python or _LIBRARY.search(file) is not None
+    return is_python or file.startswith(_TASKSCOPE) or _LIBRARY.search(file) is not None
 
 
 def wait_of_line(lines: Sequence[str], number: int) -> Wait | None:

@@ -42,7 +42,7 @@ _LONG_FOR_FEW_S = 0.25
 _LARGE_ARGUMENT = 1e6
 _MOST_DISPATCH_S = 20e-3
 """The longest that a scheduler takes to dispatch a task."""
-_SENT_BPS = 50e6
+_SENT_BPS = 100e6
 """How many bytes a second are packed, sent and unpacked at least."""
 
 
@@ -106,9 +106,12 @@ def large_graph(whole: Whole) -> Iterator[Finding]:
     if before is not None:
         evidence["phases_s"] = before.phases_s
     phases = "" if before is None else f", mostly {before.longest()}"
+    # Building a graph and waiting for a worker do not depend on the size of its data.
+    sent = ("send", "travel", "materialize")
+    own_s = 0.0 if before is None else sum(before.phases_s.get(phase, 0.0) for phase in sent)
     large = max(runs, key=lambda run: run.largest_argument_bytes or 0.0, default=None)
     if large is not None and (large.largest_argument_bytes or 0.0) >= _LARGE_ARGUMENT:
-        yield from _large_argument(whole, large, graph_s, evidence)
+        yield from _large_argument(whole, large, min(own_s or graph_s, graph_s), evidence)
     elif runs and n_tasks >= _MANY_TASKS and graph_s:
         n, share = format_count(n_tasks), whole.share(graph_s)
         text = f"ordering and sending graphs of {n} tasks took {share} of the time{phases}"
@@ -118,9 +121,6 @@ def large_graph(whole: Whole) -> Iterator[Finding]:
         fewer += f": {call}" if call else ""
         yield measured("large-graph", graph_s, text, fewer, evidence)
     elif before is not None and graph_s >= _LONG_FOR_FEW_S:
-        # Building a graph and waiting for a worker do not depend on the size of its data.
-        sent_s = {phase: before.phases_s.get(phase, 0.0) for phase in ("send", "travel", "materialize")}
-        own_s = sum(sent_s.values())
         carried = sum(run.graph_bytes or 0.0 for run in runs)
         if own_s >= 0.5 * graph_s:
             yield measured(
@@ -135,13 +135,13 @@ def large_graph(whole: Whole) -> Iterator[Finding]:
             )
 
 
-def _large_argument(whole: Whole, run: Run, graph_s: float, evidence: dict[str, object]) -> Iterator[Finding]:
+def _large_argument(whole: Whole, run: Run, sent_s: float, evidence: dict[str, object]) -> Iterator[Finding]:
     """Find that arguments in the graph were sent, before tasks and between tasks of `submit`."""
     lags = [schedule.lag_s[schedule.lag_s > _MOST_DISPATCH_S] for schedule in whole.schedules]
     is_slow = any(len(of) for of in lags)
     carried = run.graph_bytes or run.largest_argument_bytes or 0.0
     # Tasks may be late for other reasons, too.
-    seconds = graph_s + (min(whole.waited_s("dispatch"), carried / _SENT_BPS) if is_slow else 0.0)
+    seconds = sent_s + (min(whole.waited_s("dispatch"), carried / _SENT_BPS) if is_slow else 0.0)
     key = printable(run.largest_argument or "a task", 60)
     yield measured(
         "large-graph",

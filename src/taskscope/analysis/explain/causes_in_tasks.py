@@ -173,6 +173,11 @@ def waiting(part: Part) -> Iterator[Finding]:
     place = part.stacks.words(names, [kind])
     what = f"for {WAIT_WORDS[kind]}" if kind else "for files, the network or other threads"
     worth_s = part.saved_s(schedule.seconds - off_s)
+    if schedule.is_on_cluster:
+        # Tasks that wait for these, as in a `worker_client`, end sooner, too.
+        shares = np.array([load.waiting.get(name, {}).get("result", 0.0) for name in schedule.names])
+        left_s = schedule.seconds * (1 - np.minimum(shares[schedule.prefix], 1.0)) - off_s
+        worth_s = part.saved_s(np.maximum(left_s, 0.0))
     more_s = part.base_s - replayed_s(schedule, n_workers=2 * schedule.n_threads)
     one_by_one = more_s < _NO_MORE * worth_s and _one_by_one(schedule, off_s, worth_s)
     yield measured(
@@ -204,7 +209,7 @@ def _more_at_a_time(part: Part, kind: Wait | None, n_tasks: int) -> str:
             f"split the {counted(n_tasks, 'task')} that wait: there are "
             f"{format_count(part.schedule.n_threads)} workers, so more can wait at the same time"
         )
-    twice = 2 * max(part.schedule.threads)
+    twice = 2 * -(-part.schedule.n_threads // len(part.schedule.threads))
     if kind in _FOR_OTHERS:
         return (
             "do not wait in a task for what others compute: pass it as an argument, and Dask starts the task "

@@ -28,15 +28,16 @@ WAIT_WORDS: dict[Wait, str] = {
 
 _OF_FILE: tuple[tuple[Wait, str], ...] = (
     ("process", "subprocess.py multiprocessing/popen_fork.py multiprocessing/pool.py"),
-    ("queue", "queue.py multiprocessing/queues.py"),
-    ("result", "concurrent/futures/_base.py distributed/client.py distributed/utils.py"),
+    ("queue", "queue.py multiprocessing/queues.py distributed/queues.py"),
+    ("result", "concurrent/futures/_base.py distributed/client.py"),
     ("file", "pathlib.py pathlib/ fsspec/implementations/local.py"),
     ("network", "socket.py ssl.py http/client.py urllib3/ requests/ botocore/ aiohttp/ httpcore/"),
     ("lock", "filelock/ xarray/backends/locks.py dask/utils.py portalocker/"),
+    ("lock", "distributed/lock.py distributed/semaphore.py"),
     ("event", "threading.py"),
 )
 _LOCKED = {"acquire", "__enter__"}
-_MOST_CALLERS = 8
+_MOST_CALLERS = 32
 _ON_CPU = 0.5
 _NEXT_TO_NONE = 0.1
 """A line that reads like a wait is one only with less CPU time than this part of its time."""

@@ -683,9 +683,23 @@ def test_tasks_that_are_late_are_not_all_late_for_a_small_argument() -> None:
         )
         return [round(f.worth_s, 6) for f in late.explain() if f.cause == "large-graph"]
 
-    assert worth_s(2e6) == []
-    assert worth_s(50e6) == [1.0]
+    assert worth_s(4e6) == []
+    assert worth_s(100e6) == [1.0]
     assert worth_s(500e6) == [1.75]
+
+
+def test_only_the_phases_that_send_a_graph_are_its_arguments_price() -> None:
+    sent = filled(
+        [1.0] * 8,
+        4,
+        late_s=1.0,
+        scheduler=CLUSTER,
+        send_s=0.25,
+        order_s=0.5,
+        largest_argument="load",
+        largest_argument_bytes=8e6,
+    )
+    assert [(f.cause, f.worth_s) for f in sent.explain()] == [("large-graph", 0.25)]
 
 
 def test_tasks_that_seceded_are_no_more_workers() -> None:
@@ -697,8 +711,19 @@ def test_tasks_that_seceded_are_no_more_workers() -> None:
     ]
     run = run_of(n_tasks=12, n_workers=2, scheduler=CLUSTER, stop_s=4.0)
     lanes = tuple(Lane(i, f"tcp://{i % 2}", 50 + i, f"worker {i % 2}, thread {i}") for i in range(6))
-    found = replace(recording_of(rows, [run]), lanes=lanes).explain()
-    assert found.answer.endswith(": 2 workers ran tasks 100% of the time")
+    recording = replace(recording_of(rows, [run]), lanes=lanes)
+    assert recording.explain().answer.endswith(": 2 workers ran tasks 100% of the time")
+
+    # Where the tasks that they wait for sleep themselves, all end sooner without that.
+    samples = [Sample(("work", name), prefix=prefix) for name, prefix in (("get", "outer"), ("nap", "inner"))]
+    stacks = stacks_of(samples)
+    files = {"get": str(concurrent.futures._base.__file__), "nap": str(socket.__file__)}
+    functions = tuple(replace(f, file=files.get(f.name, f.file)) for f in stacks.functions)
+    blocks = tuple(replace(block, cpu_s=np.zeros(len(block), np.float32)) for block in recording.blocks)
+    asleep = replace(recording, blocks=blocks, stacks=replace(stacks, functions=functions))
+    (found,) = asleep.explain()
+    assert (found.cause, found.worth_s, found.named("prefixes")) == ("waiting", 4.0, ["inner"])
+    assert found.advice == "run more of them at a time: LocalCluster(threads_per_worker=2)"
 
 
 REPACK = "path.write_bytes(gzip.compress(path.read_bytes()))"
