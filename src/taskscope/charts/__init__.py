@@ -6,9 +6,7 @@ with required("a figure", "bokeh", "'bokeh>=3.4'"):
     import bokeh  # noqa: F401 - only whether it is there
 
 from taskscope.charts.canvas import Scheme, html_document, stacked
-from taskscope.charts.overview import plot
-from taskscope.charts.series import plot_cache, plot_resources
-from taskscope.charts.tasks import MAX_GLYPHS, plot_tasks
+from taskscope.charts.figures import MAX_GLYPHS, plot, plot_cache, plot_resources, plot_tasks
 
 __all__ = [
     "MAX_GLYPHS",
