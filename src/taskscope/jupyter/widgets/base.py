@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from inspect import cleandoc
 from typing import Any
 
 import traitlets
@@ -77,8 +78,22 @@ VIEW = "application/vnd.taskscope.view+json"
 _FOLD_S = 0.1
 
 
+_PARAMETERS = """Parameters
+----------
+recording
+    Show this, still; without it the widget follows the kernel's recorder until it is closed.
+window
+    Computes to show together; by default the one that runs, else the last one."""
+
+
 class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     """A view of a window of the kernel's recorder, or of a recording."""
+
+    def __init_subclass__(cls) -> None:
+        """Document the parameters that all widgets have."""
+        super().__init_subclass__()
+        # Python 3.13 takes the indentation out of docstrings, older ones do not.
+        cls.__doc__ = cleandoc(cls.__doc__ or "").replace("{parameters}", _PARAMETERS)
 
     _model_module = traitlets.Unicode("taskscope").tag(sync=True)
     _view_module = traitlets.Unicode("taskscope").tag(sync=True)

@@ -41,12 +41,7 @@ class ProgressWidget(RecorderWidget, ProgressTraits):
 
     It lists the computes before that, and shows the one that a person selects.
 
-    Parameters
-    ----------
-    recording
-        Show this, still; without it the widget follows the kernel's recorder until it is closed.
-    window
-        Computes to show together; by default the one that runs, else the last one.
+    {parameters}
 
     Notes
     -----
@@ -69,12 +64,7 @@ class ProgressWidget(RecorderWidget, ProgressTraits):
 class GanttWidget(RecorderWidget, GanttTraits):
     """A chart of the tasks of this kernel: a lane per worker thread, a colour per prefix.
 
-    Parameters
-    ----------
-    recording
-        Show this, still; without it the widget follows the kernel's recorder until it is closed.
-    window
-        Computes to show together; by default the one that runs, else the last one.
+    {parameters}
 
     Notes
     -----
@@ -99,12 +89,7 @@ class GanttWidget(RecorderWidget, GanttTraits):
 class ResourceWidget(RecorderWidget, ResourceTraits):
     """CPU and memory of this process and its children while computes run: now, at their peak, and over time.
 
-    Parameters
-    ----------
-    recording
-        Show this, still; without it the widget follows the kernel's recorder until it is closed.
-    window
-        Computes to show together; by default the one that runs, else the last one.
+    {parameters}
 
     Notes
     -----
@@ -132,12 +117,7 @@ class ResourceWidget(RecorderWidget, ResourceTraits):
 class CacheWidget(RecorderWidget, CacheTraits):
     """The results that the scheduler holds while computes run: how much of each group, and the most it was.
 
-    Parameters
-    ----------
-    recording
-        Show this, still; without it the widget follows the kernel's recorder until it is closed.
-    window
-        Computes to show together; by default the one that runs, else the last one.
+    {parameters}
 
     Notes
     -----
@@ -256,12 +236,7 @@ def _flame_values(stacks: StackColumns) -> Mapping[str, object]:
 class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, CacheTraits):
     """Progress, Gantt chart, resources and cache on one time axis, with the traits of all four.
 
-    Parameters
-    ----------
-    recording
-        Show this, still; without it the widget follows the kernel's recorder until it is closed.
-    window
-        Computes to show together; by default the one that runs, else the last one.
+    {parameters}
 
     Notes
     -----
