@@ -37,9 +37,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from taskscope.diagnostics.performance_report import performance_report
-from taskscope.diagnostics.profilers import CacheProfiler, Callback, Profiler, ResourceProfiler
+from taskscope.diagnostics.profilers import (
+    CacheProfiler,
+    Callback,
+    Profiler,
+    ResourceProfiler,
+    visualize,
+)
 from taskscope.diagnostics.progress import ProgressBar
-from taskscope.diagnostics.visualize import visualize
 
 if TYPE_CHECKING:
     from taskscope.diagnostics.memory_sampler import MemorySampler
