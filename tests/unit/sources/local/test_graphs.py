@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import time
 from typing import Any
 
 import dask
@@ -136,3 +137,20 @@ def test_of_a_graph_of_many_thousand_tasks_each_is_there_once_with_its_dependenc
     assert statuses(run) == dict.fromkeys([*map(repr, parts), "sum"], "finished")
     needed = run.recording.table("dependencies")
     assert (set(needed["key"]), set(needed["dependency"])) == ({"sum"}, set(map(repr, parts)))
+
+
+@pytest.mark.skipif(
+    Version(dask.__version__) < Version("2025.4"),
+    reason="older releases of Dask name fused steps after the last one",
+)
+def test_a_step_that_dask_fuses_into_others_is_found_again_in_the_next_compute() -> None:
+    def slow(block: Any) -> Any:
+        time.sleep(0.02)
+        return block
+
+    values = da.from_array(np.ones((40, 40)), chunks=10).map_blocks(slow, dtype=float)
+    with taskscope.profile(display=False) as run:
+        values.mean().compute(scheduler="sync")
+        values.std().compute(scheduler="sync")
+    found = {finding.cause: finding for finding in run.recording.explain()}
+    assert found["recomputed"].evidence["n_tasks"] == 16

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -139,6 +140,7 @@ def _name(executor: object) -> str | None:
 _FILES = frozenset(str(module.__file__) for module in (_task_spec, core, optimization))
 _CODE = (dask.utils.apply.__code__, dask.utils.methodcaller.__call__.__code__)
 _SUBGRAPH = "_execute_subgraph"
+_NAMED = re.compile("\\S*-[0-9a-f]{32}")
 _LOOKED_AT = 16
 
 
@@ -152,17 +154,38 @@ def fused_groups(graph: Mapping[Any, Any], ready: Sequence[object]) -> dict[str,
     """Return the groups of the tasks that are ready first, by name, each with those fused into it.
 
     A few tasks from either end are read, as the tasks of one group are alike. A fused group counts if its
-    keys differ from the task's key in the name only: each task contains one task of it.
+    keys, or those of all that it needs, differ from the task's key in the name only: each task contains one
+    task of it.
     """
     found: dict[str, str] = {}
     for key in (*ready[:_LOOKED_AT], *ready[-_LOOKED_AT:]):
         node = graph[key]
         name = split_key(key)[0]
         if name not in found and type(key) is tuple:
-            nodes = node.args[0] if funcname(getattr(node, "func", None)) == _SUBGRAPH else {}
-            inner = (k for k, v in nodes.items() if type(v) is Task and type(k) is tuple)
-            found[name] = " ".join(str(k[0]) for k in inner if k[1:] == key[1:])
+            found[name] = " ".join(dict.fromkeys(_steps(node, key[1:])))
     return found
+
+
+def _steps(node: Any, place: tuple[object, ...]) -> Iterator[str]:  # noqa: ANN401 - anything that is in a graph
+    """Yield the names of steps that are fused into a task, without the numbers of those of `blockwise`."""
+    nodes = _fused(node) if funcname(getattr(node, "func", None)) == _SUBGRAPH else {}
+    is_alike = all(type(needed) is tuple and needed[1:] == place for needed in (nodes and node.dependencies))
+    for key, inner in nodes.items():
+        if type(inner) is Task:
+            named = _NAMED.match(key) if type(key) is str and is_alike else None
+            if named is not None:
+                yield named[0]
+            elif type(key) is tuple and key[1:] == place:
+                yield str(key[0])
+            yield from _steps(inner, place)
+
+
+def _fused(node: Any) -> dict[Any, Any]:  # noqa: ANN401 - anything that is in a graph
+    """Return the tasks that are fused into a task, by their keys."""
+    first = next(iter(getattr(node, "args", ())), None)
+    # Releases of 2024 have the dictionary in a node.
+    first = getattr(first, "value", first)
+    return first if type(first) is dict else {}
 
 
 def is_plumbing(code: CodeType) -> bool:
@@ -257,8 +280,7 @@ def _user_code(node: Any, depth: int = 0) -> Iterator[CodeType]:  # noqa: ANN401
             yield code
         elif depth < _MAX_DEPTH and issubclass(type(value), GraphNode):
             yield from _user_code(value, depth + 1)
-    inner = arguments[0] if arguments and type(arguments[0]) is dict else {}
-    for task in inner.values() if depth < _MAX_DEPTH else ():
+    for task in _fused(node).values() if depth < _MAX_DEPTH else ():
         yield from _user_code(task, depth + 1)
 
 
