@@ -9,8 +9,6 @@ import type { Feed } from './lab/feed/feed';
 import { describeState } from './lab/feed/state';
 import { closeIcon, popOutIcon } from './lab/panels/charts';
 
-const LOOK_MS = 1_000;
-
 const CSS = `
 .tsk-widget { min-width: 0; width: 100%; }
 .tsk-frame-head { display: flex; justify-content: flex-end; }
@@ -63,11 +61,7 @@ export function mountFrame(el: HTMLElement, source: Source, signal: AbortSignal)
   if (source.kind === 'live') {
     const { feed } = source;
     feed.stateChanged.connect(show);
-    const timer = setInterval(show, LOOK_MS);
-    signal.addEventListener('abort', () => {
-      clearInterval(timer);
-      feed.stateChanged.disconnect(show);
-    });
+    signal.addEventListener('abort', () => { feed.stateChanged.disconnect(show); });
   }
   signal.addEventListener('abort', () => {
     render(null, el);
@@ -101,7 +95,7 @@ function describeSource(source: Source): string | null {
       if (isFormer(source)) {
         return trans.__('kernel restarted: this is what was there before');
       }
-      return describeState(source.feed.state, source.feed.silentMs, source.feed.active);
+      return describeState(source.feed.state);
     case 'recorded':
       return null;
     case 'saved':

@@ -258,6 +258,7 @@ const JUMP_S = 2;
 export class KernelClock {
   #offsetS: number | null = null;
   #frozenS = 0;
+  #heardS = 0;
   #active = false;
 
   /** @param localS seconds of any steady clock */
@@ -273,6 +274,12 @@ export class KernelClock {
     }
     this.#frozenS = nowS;
     this.#active = active;
+    this.#heardS = this.localS();
+  }
+
+  /** For how long no message has come while there should be some. */
+  get silentS(): number {
+    return this.#active ? this.localS() - this.#heardS : 0;
   }
 
   /** Stand still, because nobody knows whether anything still runs. */

@@ -26,13 +26,12 @@ from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.analysis.totals import (
     Outcome,
     PrefixTotal,
-    ResourceTotals,
     State,
     Totals,
     WorkersTotals,
-    add_samples,
     elapsed_s,
     measure_before_tasks,
+    measure_resources,
     measure_totals,
 )
 from taskscope.model.recording import RecordedData, count_tasks
@@ -55,14 +54,14 @@ _TASKS_OF_COMPUTE = 200
 class Summary(Result):
     """The findings and totals of a recording that text, page and result show.
 
-    `facts` are the measured totals as pairs of a name and a text, `why` is the answer of `explain`, `remarks`
+    `facts` are the measured totals as pairs of a name and a text, `why` is what `explain` answers, `remarks`
     are errors and messages; `cpu_s` is the CPU time by prefix that workers of a cluster metered.
     """
 
     title: str
     totals: Totals
     facts: tuple[tuple[str, str], ...]
-    why: str | None
+    why: tuple[str, ...]
     remarks: tuple[str, ...]
     cpu_s: Mapping[str, float]
 
@@ -85,7 +84,7 @@ class Summary(Result):
 
     def sections(self) -> Iterator[Section]:
         """Yield the totals, the prefixes, and the remarks."""
-        facts = [*self.facts, *([("why", self.why)] if self.why else [])]
+        facts = [*self.facts, *zip(("why", "and"), self.why, strict=False)]
         yield Section(self.title, rows=[(f"{name:<13}", value) for name, value in facts], left=2)
         if self.totals.n_runs:
             yield self.by_prefix(_MAX_PREFIXES)
@@ -173,7 +172,7 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     facts = [
         ("wall time", wall),
         ("busy", busy),
-        ("CPU time", _cpu(recording, totals) + _cpu_share(recording, totals)),
+        ("CPU", ", ".join(filter(None, (_cpu_share(recording, totals), _cpu(recording, totals))))),
         memory,
         ("allocated", most_allocated(recording)),
         ("on workers", _on_workers(totals.workers)),
@@ -184,23 +183,22 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
 def _cpu(recording: RecordedData, totals: Totals) -> str:
     """Return the CPU time of tasks; on a cluster the metered time where that of some tasks is unknown."""
     if not totals.n_cpu_unknown:
-        return format_duration(totals.cpu_s)
+        return f"{format_duration(totals.cpu_s)} in tasks"
     metered = cpu_by_prefix(recording)
     if metered and totals.schedulers == (CLUSTER,):
         return f"{format_duration(sum(metered.values()))} in tasks that finished"
     unknown = f" ({counted(totals.n_cpu_unknown, 'task')} unknown)"
-    return format_duration(totals.cpu_s) + ("" if totals.cpu_s is None else unknown)
+    return f"{format_duration(totals.cpu_s)} in tasks" + ("" if totals.cpu_s is None else unknown)
 
 
 def _cpu_share(recording: RecordedData, totals: Totals) -> str:
     """Return how much of the cores this process used on average, where it ran the tasks."""
-    n_cores = recording.metadata.get("n_cores")
-    percent = add_samples(ResourceTotals(), recording.resources).cpu_mean_percent
+    n_cores, percent = recording.metadata.get("n_cores"), measure_resources(recording).cpu_mean_percent
     if CLUSTER in totals.schedulers or percent is None or not isinstance(n_cores, int):
         return ""
     share = percent / 100 / n_cores
     text = format_percent(share) if share <= 1 else f"{100 * share:.0f}%"
-    return f"; the whole process used {text} of {counted(n_cores, 'core')}"
+    return f"{text} of {counted(n_cores, 'core')}"
 
 
 def _peak_memory(recording: RecordedData, totals: Totals) -> str:
@@ -268,14 +266,20 @@ def _said(messages: Sequence[Message]) -> list[str]:
     return notes + ([f"info: workers: {counts}"] if counts else [])
 
 
-def _why(recording: RecordedData) -> str | None:
-    """Return the answer of `explain`, where it is quick to find and a person would have felt the cause."""
+def _why(recording: RecordedData) -> tuple[str, ...]:
+    """Return the answer of `explain`, where it is quick to find and a person would have felt the cause.
+
+    Where the machine was busy as well, that is the second sentence.
+    """
     n_tasks = count_tasks(recording) + _TASKS_OF_COMPUTE * len(recording.runs)
     if not recording.runs or n_tasks > MAX_EXPLAINED:
-        return None
+        return ()
     explained = explain(recording)
     is_felt = not explained.findings or explained.findings[0].worth_s >= _FELT_S
-    return explained.answer if explained.reason is None and is_felt else None
+    if explained.reason is not None or not is_felt:
+        return ()
+    busy = explained.busy if explained.findings else None
+    return (explained.answer,) if busy is None else (explained.answer, busy)
 
 
 _UNFINISHED: Mapping[Outcome, str] = {

@@ -264,6 +264,13 @@ def add_samples(totals: ResourceTotals, samples: ResourceRows) -> ResourceTotals
     )
 
 
+def measure_resources(recording: RecordedData) -> ResourceTotals:
+    """Return the totals of the samples from the start of the first compute on."""
+    samples = recording.resources
+    start_s = min((run.start_s for run in recording.runs), default=-math.inf)
+    return add_samples(ResourceTotals(), samples.part(samples.time >= start_s))
+
+
 def _some(value: float | None) -> list[float]:
     return [] if value is None else [value]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import zlib
 from collections.abc import Iterator
 from html import escape
@@ -158,19 +159,24 @@ def _code(code: str | None) -> str:
     return f"<pre>{escape(text.encode('utf-8', 'backslashreplace').decode())}</pre>"
 
 
+_MAX_NUMBERS = 5
+_FIRST = re.compile(r", |: | \(")
 _MAX_ROWS = 100
 
 
 def facts_html(summary: Summary) -> str:
-    """Return the measured totals as one line."""
-    parts = [f"{escape(name)}&nbsp;<b>{escape(value)}</b>" for name, value in summary.facts]
+    """Return the first number of the measured totals as one line; the rest is behind a pointer."""
+    parts = [
+        f'<span title="{escape(value)}">{escape(name)}&nbsp;{escape(_FIRST.split(value)[0])}</span>'
+        for name, value in summary.facts[:_MAX_NUMBERS]
+    ]
     return f"<div>{' &nbsp; '.join(parts)}</div>"
 
 
 def remarks_html(recording: RecordedData, summary: Summary) -> str:
     """Return errors and messages as a list; nothing where there are none."""
     thinned = thinned_note(recording, len(few_samples(recording.workers)))
-    said = [summary.why, *summary.remarks, thinned]
+    said = [*summary.why, *summary.remarks, thinned]
     notes = [f"<li>{escape(note)}</li>" for note in said if note]
     return f"<ul>{''.join(notes)}</ul>" if notes else ""
 

@@ -38,9 +38,9 @@ _LEGEND_WIDTH_PX = 900
 # Notebooks have a theme of their own; without this, frames and pictures would follow the operating system's.
 # The extension (labextension/src/hosts/lab/results.ts) sets the theme and the height of frames.
 _THEME = (
-    "<style>.taskscope-result{padding:8px 12px 0;"
+    "<style>.taskscope-result{padding:12px 12px 0;"
     "font:12px/1.45 var(--jp-ui-font-family,system-ui,sans-serif)}"
-    ".taskscope-chart{position:relative;margin-inline:-12px;min-height:var(--taskscope-brief)}"
+    ".taskscope-chart{position:relative;margin:6px -12px 0;min-height:var(--taskscope-brief)}"
     ".taskscope-result:has(.taskscope-more[open]) .taskscope-chart{min-height:var(--taskscope-all)}"
     ".taskscope-chart>img{max-height:var(--taskscope-brief)}"
     ".taskscope-chart iframe{position:absolute;inset:0;width:100%;height:100%;border:0}"

@@ -195,5 +195,5 @@ def test_the_page_of_a_recording_shows_the_digits_of_its_summary(chromium: Brows
         assert said == []
     facts = recording.summary()
     assert "  wall time      4 s\n" in facts
-    assert "the whole process used 25% of 2 cores\n" in facts
+    assert "  CPU            25% of 2 cores, " in facts
     assert "  peak memory    605 MB" in facts

@@ -62,3 +62,31 @@ def test_a_card_and_the_critical_path_light_up_their_tasks(lab: LabPage, shots: 
     lanes.get_by_role("button", name="Light up the critical path (C)").click()
     expect(path).to_be_hidden()
     lab.page.wait_for_function(f"({COUNT})({OTHERS}) === 0")
+
+
+def test_why_of_a_selected_time_is_answered_for_that_time_alone(lab: LabPage, shots: Path) -> None:
+    lab.page.set_viewport_size({"width": 1400, "height": 1400})
+    lab.open(LOAD, "display(Dashboard(more_charts=True))", CHAIN)
+    for cell in range(3):
+        lab.run_cell(cell)
+    lanes = lab.page.locator(".tsk-dashboard > .tsk-gantt")
+    canvas = lanes.locator("canvas")
+    expect(lanes.get_by_role("group", name="Findings").get_by_role("listitem").first).to_be_visible()
+    canvas.press("Home")
+    canvas.press("+")
+    canvas.press("+")
+    canvas.press("x")
+    selected = lanes.get_by_role("region", name="Selected time range")
+    expect(selected).to_be_visible()
+    selected.get_by_role("button", name="Why? What slowed the selected time").click()
+    # A part of the chain, so it may save less than all of it: the answer's whole is the part's length.
+    answer = selected.locator(".tsk-findings-words").first
+    expect(answer).to_contain_text(re.compile(r"(up to|about) [\d.]+ m?s .*of [\d.]+ m?s"))
+    whole = re.compile(r"of ([\d.]+) (m?s)")
+    part = whole.search(answer.inner_text())
+    everything = whole.search(lanes.locator(".tsk-findings li").first.inner_text())
+    assert part is not None
+    assert everything is not None
+    seconds = [float(found[1]) / (1000 if found[2] == "ms" else 1) for found in (part, everything)]
+    assert seconds[0] < seconds[1], seconds
+    shoot(lab, lanes, shots, "why-of-a-range")

@@ -114,9 +114,7 @@ def _see_tasks(live: Locator, shots: Path) -> None:
 def _see_what_hangs(live: Locator, shots: Path) -> None:
     progress = live.locator(":scope > .tsk-progress")
     expect(progress.locator(".tsk-progress-stuck")).to_have_text("1 that no worker can run")
-    expect(progress.locator(".tsk-stuck .tsk-progress-number")).to_have_text(
-        "0 / 1 · 1 that no worker can run"
-    )
+    expect(progress.locator(".tsk-stuck .tsk-progress-number")).to_have_text("0 / 1")
     progress.screenshot(path=shots / "cluster-progress.png")
 
 

@@ -21,7 +21,8 @@ def test_a_quantity_of_one_compute_has_the_same_digits_in_every_view() -> None:
     runs = [run_of(n_tasks=12, stop_s=4.0)]
     recording = recording_of(rows, runs, resources=samples, metadata=metadata)
     page = recording._repr_mimebundle_()["text/html"]
-    facts = dict(re.findall(r"(\w[\w ]*)&nbsp;<b>([^<]*)</b>", page))
+    shown = re.findall(r'<span title="([^"]*)">(\w[\w ]*)&nbsp;([^<]*)</span>', page)
+    facts = {name: whole for whole, name, _ in shown}
     change = taskscope.compare(recording, recording)
     peak_bytes, wall_s, task_s = (
         recording.memory_peak().peak_bytes,
@@ -38,10 +39,14 @@ def test_a_quantity_of_one_compute_has_the_same_digits_in_every_view() -> None:
     assert recording.explain().makespan_s == recording.critical_path().makespan_s == progress.elapsed_s == 4.0
     assert facts["busy"].endswith(f"{format_duration(task_s)} in tasks")
     assert recording.group_graph().to_pandas().seconds.sum() == task_s
-    assert (
-        facts["CPU time"] == f"{format_duration(change.cpu_s.after)}; the whole process used 13% of 2 cores"
-    )
+    assert facts["CPU"] == f"13% of 2 cores, {format_duration(change.cpu_s.after)} in tasks"
     assert resources["cpu_mean_percent"] == (20.0 + 3 * 27.0) / 4
+    assert [(name, first) for _, name, first in shown] == [
+        ("wall time", "4.5 s"),
+        ("busy", "50% of 2 threads"),
+        ("CPU", "13% of 2 cores"),
+        ("peak memory", "605 MB"),
+    ]
     assert progress.total == change.n_tasks.after == 12
     for name, text in facts.items():
         assert re.search(rf"{name} +{re.escape(text)}\n", recording.summary())

@@ -1,4 +1,6 @@
 /** What the progress chart shows, from counts and times alone; no DOM. */
+import { formatDuration } from '../../lib/format';
+import { trans } from '../../lib/translate';
 import type { FailureKind, TaskStore } from '../../store';
 import { ALL_RUNS } from '../../store';
 import type { Estimate, PrefixProgress, Run } from '../../wire';
@@ -13,6 +15,8 @@ export interface ProgressInput {
   /** What keeps computes from going on, by their numbers. */
   readonly liveStates?: ReadonlyMap<number, string>;
   readonly nowS: number;
+  /** For how long the kernel has sent nothing. */
+  readonly silentS?: number;
   /** How many tasks the workers of a cluster have said since then that they run; null: not all have. Left out: nobody knows. */
   readonly executingSince?: (sinceS: number) => number | null;
 }
@@ -140,8 +144,14 @@ function countExecuting({ rows, runs, nowS, executingSince }: ProgressInput, onC
   return executing === null ? null : Math.min(executing, running);
 }
 
-function liveStateOf({ runs, liveStates = new Map() }: ProgressInput): string {
+/** A kernel that computes sends something each second, unless no thread of Python runs. */
+const SILENT_S = 3;
+
+function liveStateOf({ runs, liveStates = new Map(), silentS = 0 }: ProgressInput): string {
   const going = runs.filter(({ status }) => status === 'running').map(({ run }) => liveStates.get(run));
+  if (going.length > 0 && silentS >= SILENT_S) {
+    return trans.__('kernel busy in C code or out of reach, %1', formatDuration(Math.floor(silentS)));
+  }
   return going.every(text => text !== undefined) ? going[0] ?? '' : '';
 }
 
@@ -261,10 +271,8 @@ function timeLeft({ runs, estimates, nowS }: ProgressInput): Eta {
   };
 }
 
-/** @param silence what to say instead, where the kernel sends nothing */
-export function layoutOf({ tables, clock }: TaskStore, shown: ReadonlySet<number>, silence = ''): ProgressLayout {
+export function layoutOf({ tables, clock }: TaskStore, shown: ReadonlySet<number>): ProgressLayout {
   const runs = tables.runsIn(ALL_RUNS).filter(({ run }) => shown.has(run));
   const rows = tables.progressIn(ALL_RUNS).filter(({ run }) => shown.has(run));
-  const liveStates = silence === '' ? tables.liveStates : new Map(runs.map(({ run }) => [run, silence]));
-  return layoutProgress({ runs, rows, estimates: tables.estimates, liveStates, failures: [], nowS: clock.nowS() });
+  return layoutProgress({ runs, rows, estimates: tables.estimates, liveStates: tables.liveStates, failures: [], nowS: clock.nowS(), silentS: clock.silentS });
 }

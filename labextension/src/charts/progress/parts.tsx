@@ -68,17 +68,16 @@ interface FoldedListProps<Row> {
   readonly label: string;
   readonly row: (row: Row) => ComponentChildren;
   readonly more: (rows: readonly Row[]) => string;
-  /** @param n how many are not listed either */
-  readonly fewer: (n: number) => string;
 }
 
 class FoldedList<Row> extends Component<FoldedListProps<Row>, { readonly open: boolean }> {
   override state = { open: false };
 
-  override render({ rows, folded, most, must = () => false, classes: [box, list], label, row, more, fewer }: FoldedListProps<Row>): ComponentChildren {
+  override render({ rows, folded, most, must = () => false, classes: [box, list], label, row, more }: FoldedListProps<Row>): ComponentChildren {
     const { open } = this.state;
     const { shown, rest } = fold(rows, folded, must);
-    const text = open ? fewer(Math.max(rows.length - most, 0)) : more(rest);
+    const unlisted = rows.length - most;
+    const fewer = unlisted > 0 ? trans.__('Show fewer (%1 more are not listed)', formatCount(unlisted)) : trans.__('Show fewer');
     return (
       <div class={box} hidden={rows.length === 0}>
         <ul class={list} aria-label={label}>{(open ? rows.slice(0, most) : shown.slice(0, most)).map(row)}</ul>
@@ -86,7 +85,7 @@ class FoldedList<Row> extends Component<FoldedListProps<Row>, { readonly open: b
           type="button" class="tsk-button tsk-progress-more" aria-expanded={open} hidden={rest.length === 0}
           onClick={() => { this.setState({ open: !open }); }}
         >
-          {rest.length > 0 && text}
+          {rest.length > 0 && (open ? fewer : more(rest))}
         </button>
       </div>
     );
@@ -121,13 +120,10 @@ export function PrefixRows({ prefixes, colourOf, isOver, folded }: PrefixRowsPro
     const text = trans._n('Show %2 more task type', 'Show %2 more task types', hidden.length, formatCount(hidden.length));
     return doing === '' ? text : `${text} (${doing})`;
   };
-  const fewer = (n: number): string => n > 0
-    ? trans._n('Show fewer (%2 more task type is not listed)', 'Show fewer (%2 more task types are not listed)', n, formatCount(n))
-    : trans.__('Show fewer');
   return (
     <FoldedList
       rows={prefixes} folded={folded} most={200} must={({ running }) => running > 0} classes={['tsk-progress-prefixes', 'tsk-progress-rows']}
-      label={trans.__('By task type')} row={row} more={more} fewer={fewer}
+      label={trans.__('By task type')} row={row} more={more}
     />
   );
 }
@@ -135,13 +131,10 @@ export function PrefixRows({ prefixes, colourOf, isOver, folded }: PrefixRowsPro
 /** What went wrong: for each prefix and message how often, and which task was the first. */
 export function Errors({ errors }: { readonly errors: readonly FailureKind[]; }): ComponentChildren {
   const more = ({ length: n }: readonly FailureKind[]): string => trans._n('Show %2 more error', 'Show %2 more errors', n, formatCount(n));
-  const fewer = (n: number): string => n > 0
-    ? trans._n('Show fewer (%2 more error is not listed)', 'Show fewer (%2 more errors are not listed)', n, formatCount(n))
-    : trans.__('Show fewer');
   return (
     <FoldedList
       rows={errors} folded={3} most={100} classes={['tsk-progress-errors', '']} label={trans.__('Errors')}
-      row={error => <li>{errorText(error)}</li>} more={more} fewer={fewer}
+      row={error => <li>{errorText(error)}</li>} more={more}
     />
   );
 }
@@ -288,7 +281,7 @@ export const PROGRESS_CSS = `
 .tsk-segment.tsk-erred { background: repeating-linear-gradient(135deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
 .tsk-segment.tsk-interrupted { background: repeating-linear-gradient(0deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
 .tsk-progress-meta .tsk-key { display: inline-block; width: 10px; height: 10px; margin-inline-end: 5px; border-radius: 1px; }
-.tsk-progress-stuck, .tsk-progress-row.tsk-stuck .tsk-progress-number { color: var(--tsk-warn); font-weight: 600; }
+.tsk-progress-live, .tsk-progress-stuck, .tsk-progress-row.tsk-stuck .tsk-progress-number { color: var(--tsk-warn); font-weight: 600; }
 .tsk-progress-error { color: var(--tsk-ink); border-inline-start: 3px solid var(--tsk-error); padding-inline-start: 8px; margin-top: 4px; }
 .tsk-progress-errors { border-inline-start: 3px solid var(--tsk-error); padding-inline-start: 8px; margin-top: 4px; }
 .tsk-progress-errors ul { margin: 0; padding: 0; list-style: none; max-height: 240px; overflow: auto; }
@@ -347,7 +340,7 @@ export const PROGRESS_CSS = `
   .tsk-progress .tsk-progress-run, .tsk-progress .tsk-progress-stop { padding-inline: 4px; }
   .tsk-progress-lines { height: 60px; }
   .tsk-progress-meta { max-height: 40px; }
-  .tsk-progress[data-dense] .tsk-progress-answer { height: 112px; }
+  .tsk-progress[data-dense] .tsk-progress-answer { height: 118px; }
 }
 @media (max-width: 480px) {
   .tsk-progress { padding-inline: 8px; }

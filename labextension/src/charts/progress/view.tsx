@@ -142,7 +142,7 @@ class ProgressView implements ProgressChart {
   layout(): ProgressLayout {
     const { clock, cluster } = this.store;
     const executing = cluster === null ? {} : { executingSince: (sinceS: number) => cluster.workers.executingSince(sinceS) };
-    return layoutProgress({ ...this.#read(), ...executing, nowS: clock.nowS() });
+    return layoutProgress({ ...this.#read(), ...executing, nowS: clock.nowS(), silentS: clock.silentS });
   }
 
   setRunRange(runRange: RunRange): void {

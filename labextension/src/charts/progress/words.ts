@@ -46,7 +46,7 @@ export function describeProgress(layout: ProgressLayout): ProgressWords {
     eta: layout.liveState !== '' && layout.eta.kind === 'estimating' ? '' : etaText(layout.eta),
     live: layout.liveState,
     running: layout.executing === null ? runningText(layout) : executingText(layout.running, layout.executing),
-    stuck: stuckText(layout.ahead),
+    stuck: layout.liveState === '' ? stuckText(layout.ahead) : '',
     ahead: aheadText(layout.ahead),
     erred: erred > 0 ? trans.__('%1 failed', formatCount(erred)) : '',
     interrupted: interrupted > lost ? trans.__('%1 interrupted', formatCount(interrupted - lost)) : '',
@@ -113,12 +113,12 @@ function countText({ total, finished, skipped, nRuns, counting }: ProgressLayout
   return skipped > 0 ? trans.__('no task had to run') : nRuns > 0 ? trans.__('no tasks') : '';
 }
 
-/** The counts of one prefix, and what hangs: `40 / 100 · 4 that no worker can run`; after the end for how long its tasks ran. */
+/** The counts of one prefix: `40 / 100`; after the end for how long its tasks ran. */
 export function rowNumber(row: PrefixRow, isOver = false): string {
   if (isOver && row.seconds !== null && row.finished === row.total) {
     return formatDuration(row.seconds);
   }
-  return [`${formatCount(row.finished)} / ${formatCount(row.total)}`, stuckText(row.ahead)].filter(text => text !== '').join(' · ');
+  return `${formatCount(row.finished)} / ${formatCount(row.total)}`;
 }
 
 /** What a row's bar shows, in words. */

@@ -55,6 +55,8 @@ describe('layoutProgress', () => {
       of([RUN], none), of([RUN]), of([], none), of([{ ...RUN, status: 'interrupted' }], none), of([RUN, { ...RUN, run: 1 }], none),
       of([RUN, { ...RUN, run: 1 }], none, [1, 'no workers yet, 1 s'])
     ]).toEqual(['no workers yet, 3 s', '', '', '', '', 'no workers yet, 3 s']);
+    const silent = (silentS: number, run = RUN): string => layout({ runs: [run], silentS }).liveState;
+    expect([silent(2.9), silent(4.9), silent(9, { ...RUN, status: 'finished' })]).toEqual(['', 'kernel busy in C code or out of reach, 4 s', '']);
   });
 
   it('counts what workers have begun apart from what they were given, where they have said it since it began, and of nothing else', () => {

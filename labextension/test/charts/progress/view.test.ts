@@ -147,7 +147,7 @@ describe('the progress chart', () => {
     ]);
     more?.click();
     expect([names(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([
-      all.slice(0, 200), 'Show fewer (10 more task types are not listed)', 'true'
+      all.slice(0, 200), 'Show fewer (10 more are not listed)', 'true'
     ]);
     more?.click();
     expect(names()).toEqual(all.slice(0, 8));

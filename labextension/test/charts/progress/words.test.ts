@@ -121,7 +121,7 @@ describe('describeProgress', () => {
     ]);
     const row = { prefix: 'add', total: 400, finished: 54, erred: 0, running: 12, interrupted: 0, skipped: 0, seconds: null, atWorkers: true, ahead };
     expect([rowNumber(row), rowSentence(row)]).toEqual([
-      '54 / 400 · 4 that no worker can run', '54 of 400 finished, 12 on a worker, 4 that no worker can run, 30 ready (no free thread), 300 waiting for inputs'
+      '54 / 400', '54 of 400 finished, 12 on a worker, 4 that no worker can run, 30 ready (no free thread), 300 waiting for inputs'
     ]);
   });
 

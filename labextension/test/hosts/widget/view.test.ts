@@ -31,7 +31,6 @@ function surroundings(): Surroundings {
     kernelId: 'k',
     recorder: 'r',
     state: { kind: 'live', subshell: true },
-    silentMs: 0,
     active: false,
     stateChanged: new Signal({}),
     keeper: {},

@@ -11,7 +11,7 @@ import traitlets
 
 from taskscope.analysis.cache_usage import HeldTotals, cache_metrics, cache_rows, is_lower_bound
 from taskscope.analysis.progress import Estimates, Progress, headline, live_states, measure_progress
-from taskscope.analysis.totals import ResourceTotals, add_samples, prefix_progress
+from taskscope.analysis.totals import ResourceTotals, add_samples, measure_resources, prefix_progress
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.records import PrefixProgress, Run
 from taskscope.model.tables.workers import Scheduled
@@ -207,7 +207,7 @@ def still_resource_values(recording: RecordedData) -> Mapping[str, object]:
     """Return the same for a recording."""
     n_cores, limit = (recording.metadata.get(name) for name in ("n_cores", "memory_limit_bytes"))
     return resource_values(
-        add_samples(ResourceTotals(), recording.resources),
+        measure_resources(recording),
         n_cores if isinstance(n_cores, int) else None,
         limit if isinstance(limit, int) else None,
     )

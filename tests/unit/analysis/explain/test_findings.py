@@ -310,8 +310,10 @@ def test_of_two_prefixes_on_a_busy_machine_that_one_waits_which_has_next_to_no_c
 
 def test_a_long_chain_is_one_where_others_have_the_cores_and_that_is_said() -> None:
     rows = [Row(key=("x", i), start_s=1.25 * i, stop_s=1.25 * i + 1, cpu_s=0.125) for i in range(8)]
-    found = crowded(rows, {i: [i - 1] for i in range(1, 8)}, 2).explain()
+    recording = crowded(rows, {i: [i - 1] for i in range(1, 8)}, 2)
+    found = recording.explain()
     assert [f.cause for f in found.findings] == ["long-chain"]
+    assert f"  why            {found.answer}\n  and            {found.busy}\n" in recording.summary()
     busy = (
         "the machine was busy: tasks waited 88% of their time for cores that other programs used. On a "
         "quiet one it would take about "

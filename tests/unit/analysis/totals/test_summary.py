@@ -36,7 +36,7 @@ def test_the_summary_of_a_compute_that_failed() -> None:
             "",
             "  wall time      1 s",
             "  busy           75% of 2 threads, 1.5 s in tasks",
-            "  CPU time       750 ms",
+            "  CPU            750 ms in tasks",
             "  peak memory    7 MB (largest sample)",
             "",
             "  task type  tasks    time  share  median  longest  failed",

@@ -422,12 +422,16 @@ const FINDINGS_CSS = `
 .tsk-progress-answer .tsk-findings { margin: 0; line-height: 18px; }
 .tsk-progress-answer .tsk-findings ul { margin: 0; }
 .tsk-progress-answer .tsk-findings-answer { margin: 2px 0 0; }
-.tsk-findings[data-folded='true'] { display: flex; gap: 0 12px; align-items: baseline; flex-wrap: wrap; }
-.tsk-findings[data-folded='true'] ul { flex: 1 1 0; grid-template-columns: minmax(0, 1fr); min-width: 0; }
+.tsk-findings-worth { white-space: nowrap; }
+.tsk-findings[data-folded='true'] { display: grid; grid-template-columns: 1fr auto auto; gap: 0 12px; }
+.tsk-findings[data-folded='true'] :is(ul, .tsk-findings-answer) { grid-area: 1 / 1 / 2 / -1; grid-template-columns: minmax(0, 1fr); min-width: 0; }
+.tsk-findings[data-folded='true'] .tsk-findings-fold { grid-area: 1 / 2; align-self: start; }
+.tsk-findings[data-folded='true'] .tsk-findings-busy { grid-area: 1 / 3; align-self: start; }
 .tsk-findings[data-folded='true'] li { padding: 2px 8px; border-width: 0 0 0 3px; border-radius: 0; }
 .tsk-findings[data-folded='true'] .tsk-findings-advice { display: -webkit-box; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 1; }
 @container (max-width: 340px) {
-  .tsk-findings[data-folded='true'] ul { flex-basis: 100%; }
+  .tsk-findings[data-folded='true'] { grid-template-columns: auto 1fr; }
+  .tsk-findings[data-folded='true'] :is(.tsk-findings-fold, .tsk-findings-busy) { grid-row: 2; grid-column: auto; }
   .tsk-findings[data-folded='true'] .tsk-findings-advice { -webkit-line-clamp: 3; }
 }
 `;

@@ -9,14 +9,14 @@ import { adoptStyles } from '../../../charts/ui/theme';
 import { formatCount, printable } from '../../../lib/format';
 import type { Execution, Mark } from './executions';
 
-// It takes no room, or the output would move whenever it comes and goes; it stands above the border of the next cell,
-// which JupyterLab gives a z-index of 1 while it has the focus.
+// It takes no room, or the output would move whenever it comes and goes, and ends where its cell does, above the border of
+// the next one, which JupyterLab gives a z-index of 1 while it has the focus.
 const CSS = `
 .tsk-cell-badge { position: relative; z-index: 2; align-self: flex-end; width: 0; height: 0; }
 .tsk-cell-badge > button {
   position: absolute;
   inset-inline-end: 12px;
-  bottom: -10px;
+  bottom: -5px;
   display: flex;
   align-items: center;
   gap: 4px;
@@ -41,11 +41,11 @@ const CSS = `
 `;
 
 export function drawBadge(el: HTMLElement, mark: Mark, act: () => void): void {
-  const { execution, store, isOpen, busy, silence } = mark;
+  const { execution, store, isOpen, busy } = mark;
   adoptStyles(el, CSS);
   el.dataset.status = execution.status;
   const does = isOpen === null ? trans.__('Go to its charts') : isOpen ? trans.__('Hide its charts') : trans.__('Show its charts');
-  const said = shortText(layoutOf(store, new Set(execution.runs), silence));
+  const said = shortText(layoutOf(store, new Set(execution.runs)));
   const facts = busy === null ? countText(execution) : `${countText(execution)}, ${printable(busy)}`;
   render(
     <button type="button" title={trans.__('%1. %2', facts, does)} aria-expanded={isOpen ?? undefined} onClick={act}>

@@ -20,8 +20,6 @@ export interface Mark {
   readonly store: TaskStore;
   /** That other programs used the cores while it ran, in a sentence; null: they did not, or it is not known. */
   readonly busy: string | null;
-  /** What to say of a kernel that computes and sends nothing; empty while it does. */
-  readonly silence: string;
   /** Whether the cell's charts are unfolded; null: the cell has charts of its own, to which the badge leads. */
   readonly isOpen: boolean | null;
 }

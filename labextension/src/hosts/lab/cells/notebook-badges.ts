@@ -54,7 +54,7 @@ export class NotebookBadges {
         continue;
       }
       const isOpen = chartsOf(code) === null ? cell.isOpen : null;
-      cell.badge.show(widget.node, isCurrent(execution, facts) ? { execution, store, isOpen, busy: this._busy(cell, execution, store), silence: this._follower.silence } : null);
+      cell.badge.show(widget.node, isCurrent(execution, facts) ? { execution, store, isOpen, busy: this._busy(cell, execution, store) } : null);
       // Who edits a cell still looks at what it computed.
       if (isOpen === true && isCurrent(execution, { ...facts, sourceCrc: execution.sourceCrc ?? 0 })) {
         this._unfold(cell, execution, facts);

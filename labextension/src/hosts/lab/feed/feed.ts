@@ -58,11 +58,6 @@ export class Feed implements IDisposable {
     return this._stores.get(this.recorder) ?? null;
   }
 
-  /** Milliseconds since something last came; views show it. */
-  get silentMs(): number {
-    return performance.now() - this._lastMs;
-  }
-
   /** Whether the kernel said last that a compute runs. */
   get active(): boolean {
     return this.store?.clock.active ?? false;
@@ -280,7 +275,6 @@ export class Feed implements IDisposable {
 
   private readonly _onArrived = (_: KernelComms, arrival: Arrival): void => {
     if (arrival.channel === 'data') {
-      this._lastMs = performance.now();
       const heard = this._decoded(() => ({ batches: this._stream.take(arrival.data, arrival.buffers) }));
       if (heard?.batches === null && this._step.takes(null)) {
         this._step.resync(this._nRows());
@@ -326,7 +320,6 @@ export class Feed implements IDisposable {
     this._heardKept(reply);
     this._subshell = reply.subshell;
     this._told = reply.epoch;
-    this._lastMs = performance.now();
     this._setState({ kind: 'live', subshell: reply.subshell });
     this._step.follow(reply);
   }
@@ -389,5 +382,4 @@ export class Feed implements IDisposable {
   private readonly _onStopReply = new Map<number, (reply: Reply) => void>();
   private readonly _onKept = new Map<number, { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void }>();
   private _nKept = 0;
-  private _lastMs = performance.now();
 }

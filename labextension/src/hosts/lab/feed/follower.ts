@@ -3,7 +3,6 @@ import type { TaskStore } from '../../../store';
 import type { Feed } from './feed';
 import type { IFeeds } from './feeds';
 import type { FeedState } from './state';
-import { describeState } from './state';
 
 /** A frame that has not come by then is not waited for. */
 const REFRESH_MS = 200;
@@ -28,12 +27,6 @@ export class FeedFollower {
 
   get store(): TaskStore | null {
     return this._feed?.store ?? null;
-  }
-
-  /** What to say of a kernel that computes and sends nothing; empty while it does. */
-  get silence(): string {
-    const { _feed: feed } = this;
-    return feed?.state.kind === 'live' ? describeState(feed.state, feed.silentMs, feed.active) ?? '' : '';
   }
 
   dispose(): void {

@@ -1,5 +1,4 @@
 /** What a feed is doing, in words, and what a person may set for all feeds of a page. */
-import { formatDuration } from '../../../lib/format';
 import { trans } from '../../../lib/translate';
 
 export type FeedState =
@@ -18,19 +17,13 @@ export type FeedState =
   /** The kernel speaks another protocol, or refused this page. */
   | { kind: 'refused'; error: string };
 
-const SILENT_AFTER_MS = 3_000;
-
 /** Whether a kernel that has not loaded taskscope could. */
 export function isPython({ language }: { readonly language: string | null }): boolean {
   return language === null || language === 'python';
 }
 
 /** Say in words what is not as it should be; null when all is well. */
-export function describeState(
-  state: FeedState,
-  silentMs: number,
-  active: boolean
-): string | null {
+export function describeState(state: FeedState): string | null {
   switch (state.kind) {
     case 'connecting':
       return trans.__('waiting for the kernel');
@@ -47,10 +40,7 @@ export function describeState(
     case 'refused':
       return state.error;
     case 'live':
-      // A kernel that computes sends something each second, unless no thread of Python runs.
-      return !active || silentMs < SILENT_AFTER_MS
-        ? null
-        : trans.__('kernel busy in C code or out of reach, %1', formatDuration(Math.floor(silentMs / 1000)));
+      return null;
   }
 }
 

@@ -48,7 +48,7 @@ export function statusOf(target: TargetState, feed: Feed | null): Status {
       if (feed === null) {
         return said(trans.__('waiting for a kernel'));
       }
-      const text = describeState(feed.state, feed.silentMs, feed.active);
+      const text = describeState(feed.state);
       const closed = target.open ? null : trans.__('the notebook is closed, its kernel runs on');
       const { kind } = feed.state;
       return { text: text ?? closed, mayLoad: mayLoad(feed.state), former: kind === 'restarted' || kind === 'dead' };

@@ -14,8 +14,6 @@ import { type Memory, type PanelMemory, Views } from './memory';
 import type { Owners } from './owners';
 import { PanelTarget, type Pin } from './target';
 
-const LOOK_MS = 1_000;
-
 export interface PanelContext {
   readonly owners: Owners;
   readonly sessions: Session.IManager;
@@ -155,15 +153,11 @@ export class ChartPanel extends Widget {
     shown.signal.addEventListener('abort', release);
     this._live = { feed, shown };
     feed.stateChanged.connect(this._say);
-    this._looking = setInterval(() => {
-      this._say();
-    }, LOOK_MS);
     this._say();
   }
 
   private _release(): void {
     this._wish = null;
-    clearInterval(this._looking);
     this._live?.feed.stateChanged.disconnect(this._say);
     this._live?.shown.abort();
     this._live = null;
@@ -206,7 +200,6 @@ export class ChartPanel extends Widget {
   private _live: { readonly feed: Feed; readonly shown: AbortController } | null = null;
   /** The kernel that is held as soon as feeds are ready. */
   private _wish: string | null = null;
-  private _looking: ReturnType<typeof setInterval> | undefined;
   private _loading = false;
   private _error: string | null = null;
 }

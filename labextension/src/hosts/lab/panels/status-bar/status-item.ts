@@ -46,7 +46,7 @@ export class StatusItem extends Widget {
     if (isActive) {
       void import('./status-text').then(({ drawStatus }) => {
         if (store === this._store()) {
-          drawStatus(this.node, store, this._act, this._follower.silence);
+          drawStatus(this.node, store, this._act);
         }
       });
     }

@@ -18,10 +18,10 @@ const CSS = `
 .tsk-status svg { width: 12px; height: 12px; flex: none; fill: none; stroke: currentColor; stroke-width: 2; }
 `;
 
-export function drawStatus(el: HTMLElement, store: TaskStore, act: () => void, silence: string): void {
+export function drawStatus(el: HTMLElement, store: TaskStore, act: () => void): void {
   adoptStyles(el, CSS);
   const runs = headline(store.tables.runsIn(ALL_RUNS));
-  const layout = layoutOf(store, new Set(runs.map(({ run }) => run)), silence);
+  const layout = layoutOf(store, new Set(runs.map(({ run }) => run)));
   const title = trans.__('%1. Open the Dask side panel', describeProgress(layout).sentence);
   render(
     <button type="button" title={title} onClick={act}>
