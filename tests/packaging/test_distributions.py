@@ -87,7 +87,7 @@ def test_links_and_pictures_of_the_description_need_no_files_beside_it(built: Di
     page = "https://github.com/taskscope/taskscope"
     raw = "https://raw.githubusercontent.com/taskscope/taskscope"
     assert f"]({page}/blob/main/docs/how-it-works.md)" in description
-    assert f'src="{raw}/main/docs/pictures/dashboard-wide-light.png"' in description
+    assert f'src="{raw}/main/docs/pictures/slow-cell-light.png"' in description
     targets = re.findall(r"\]\(([^)]+)\)|(?:src|srcset)=\"([^\"]+)\"", description)
     assert [target for pair in targets for target in pair if target and "://" not in target] == []
 
