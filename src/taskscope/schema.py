@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from functools import cache
 from typing import Any, Literal, Self, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -39,13 +39,14 @@ address, left without its credentials; or public.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Column:
     """One column of a table."""
 
     name: str
     kind: Kind
     meaning: str
+    _: KW_ONLY
     unit: str = ""
     optional: bool = False
     refers: str = ""
@@ -135,32 +136,6 @@ class About:
     page: bool = True
     file: bool = True
     holds: Holds = "name"
-
-
-def derived(
-    name: str,
-    kind: Kind,
-    meaning: str,
-    *,
-    unit: str = "",
-    optional: bool = False,
-    refers: str = "",
-    choices: Sequence[str] = (),
-    is_time: bool = False,
-    page: bool = True,
-) -> Column:
-    """Declare a column of a user's table that is made of several stored ones."""
-    return Column(
-        name=name,
-        kind=kind,
-        meaning=meaning,
-        unit=unit,
-        optional=optional,
-        refers=refers,
-        choices=tuple(choices),
-        is_time=is_time,
-        page=page,
-    )
 
 
 def shown(declared: type, column: str, **changes: object) -> Column:

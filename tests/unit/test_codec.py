@@ -23,7 +23,7 @@ from taskscope.codec import (
 )
 from taskscope.errors import DamagedFileError
 from taskscope.model.streams import PAGE
-from taskscope.schema import Column, Table, derived
+from taskscope.schema import Column, Table
 from tests.support.golden_stream import (
     HEADER,
     PATH,
@@ -46,7 +46,7 @@ def written(*batches: Mapping[str, Section], tables: Mapping[str, Table] = PAGE,
 
 
 def whole(name: str, *, optional: bool = False) -> Column:
-    return derived(name, "whole number", "", optional=optional)
+    return Column(name, "whole number", "", optional=optional)
 
 
 WHOLE = {"t": Table(name="t", meaning="", columns=(whole("v"),))}
@@ -118,7 +118,7 @@ _TEXT = st.one_of(st.none(), st.text(max_size=20), st.just("\ud800"))
 
 @given(st.lists(_TEXT, min_size=1, max_size=40))
 def test_texts_come_back_as_they_were_but_for_half_characters(texts: list[str | None]) -> None:
-    tables = {"t": Table(name="t", meaning="", columns=(derived("v", "text", "", optional=True),))}
+    tables = {"t": Table(name="t", meaning="", columns=(Column("v", "text", "", optional=True),))}
     (batch,) = read(written({"t": Section(0, {"v": texts})}, tables=tables), tables)
     assert batch["t"].columns["v"] == [
         None if t is None else t.encode("utf-8", "replace").decode() for t in texts
@@ -128,8 +128,8 @@ def test_texts_come_back_as_they_were_but_for_half_characters(texts: list[str | 
 @given(arrays.arrays("f8", st.integers(1, 40), elements=st.floats(allow_infinity=False, width=32)))
 def test_numbers_come_back_as_they_were(values: np.ndarray[Any, np.dtype[np.float64]]) -> None:
     columns = (
-        derived("v", "number", "", optional=True),
-        derived("p", "number", "", unit="percent", optional=True),
+        Column("v", "number", "", optional=True),
+        Column("p", "number", "", unit="percent", optional=True),
     )
     tables = {"t": Table(name="t", meaning="", columns=columns)}
     (batch,) = read(written({"t": Section(0, {"v": values, "p": values})}, tables=tables), tables)

@@ -17,7 +17,7 @@ from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import FLAGS, Group, Lane, Run
 from taskscope.model.tables.stacks import LineRows
 from taskscope.model.tables.workers import WorkerSample
-from taskscope.schema import Column, Table, columns_of, derived, shown
+from taskscope.schema import Column, Table, columns_of, shown
 
 
 def _of(declared: type, *names: str) -> tuple[Column, ...]:
@@ -32,14 +32,14 @@ def _sampled(declared: type) -> tuple[Column, ...]:
 
 
 def _time(name: str, meaning: str, *, optional: bool = False) -> Column:
-    return derived(name, "number", meaning, unit="s", is_time=True, optional=optional)
+    return Column(name, "number", meaning, unit="s", is_time=True, optional=optional)
 
 
 def _text(name: str, meaning: str) -> Column:
-    return derived(name, "text", meaning, optional=True)
+    return Column(name, "text", meaning, optional=True)
 
 
-_RUN, _KEY = shown(Run, "run"), derived("key", "text", "The task's key.")
+_RUN, _KEY = shown(Run, "run"), Column("key", "text", "The task's key.")
 _PREFIX = shown(Group, "prefix")
 _GROUP = shown(Group, "name", name="group", meaning="The task group.")
 _STOP = _time("stop_s", "When it ended.", optional=True)
@@ -56,7 +56,7 @@ _DECLARED = (
         columns=(
             *(_RUN, _KEY, _PREFIX, _GROUP, *_of(Group, "span", "function")),
             *(*_of(RowBlock, "lane"), *_of(Lane, "worker", "thread"), *_of(RowBlock, "start"), _STOP),
-            derived(
+            Column(
                 "queued_s",
                 "number",
                 "How long the results that it needs were in memory before it began; without any, how long "
@@ -74,7 +74,7 @@ _DECLARED = (
         "besides, and for attempts that failed and were followed by another.",
         columns=(
             *(_RUN, _KEY, *_of(ActivityRows, "lane")),
-            derived("activity", "text", "What was done.", choices=("compute", *ACTIVITIES)),
+            Column("activity", "text", "What was done.", choices=("compute", *ACTIVITIES)),
             *(*_of(ActivityRows, "start"), _STOP, _text("source", "The worker that data came from.")),
             *_of(ActivityRows, "nbytes"),
             _text("error", "What the task, or the attempt, raised."),
@@ -85,7 +85,7 @@ _DECLARED = (
         meaning="One row for each sample of this process and its children.",
         columns=(
             *(_TIME, _WORKER, _PERCENT, replace(_BYTES, optional=True)),
-            derived("limit_bytes", "number", "How much it may use.", unit="bytes", optional=True),
+            Column("limit_bytes", "number", "How much it may use.", unit="bytes", optional=True),
             *_OTHERS,
         ),
     ),
@@ -99,9 +99,7 @@ _DECLARED = (
         meaning="One row for each result that the scheduler kept in memory.",
         columns=(
             *(_RUN, _KEY, _PREFIX),
-            derived(
-                "metric", "number", "Its size, in bytes or the metric that was asked for.", optional=True
-            ),
+            Column("metric", "number", "Its size, in bytes or the metric that was asked for.", optional=True),
             _time("enter_s", "When it came."),
             _time("exit_s", "When it left; unknown on a cluster (see `holdings`).", optional=True),
         ),
@@ -131,7 +129,7 @@ _DECLARED = (
     Table(
         name="dependencies",
         meaning="One row for each result that a task needs.",
-        columns=(_RUN, _KEY, derived("dependency", "text", "The key of what it needs.")),
+        columns=(_RUN, _KEY, Column("dependency", "text", "The key of what it needs.")),
     ),
 )
 

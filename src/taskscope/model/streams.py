@@ -28,7 +28,7 @@ from taskscope.model.tables.records import (
 )
 from taskscope.model.tables.stacks import WAITS, Function, LineRows, MeasuredLine, StackRows
 from taskscope.model.tables.workers import LogLine, Metric, WorkerSample
-from taskscope.schema import Column, Mode, Table, columns_of, derived, marked, shown
+from taskscope.schema import Column, Mode, Table, columns_of, marked, shown
 
 StopWay: TypeAlias = Literal["interrupt", "cancel", "thread", "asked", "either"]
 """How a compute can be stopped: its cell is interrupted, which ends it; its futures are cancelled, as
@@ -57,7 +57,7 @@ def _all(declared: type, *but: str) -> tuple[Column, ...]:
 
 
 def _whole(name: str, meaning: str, *, optional: bool = False, refers: str = "", page: bool = True) -> Column:
-    return derived(name, "whole number", meaning, optional=optional, refers=refers, page=page)
+    return Column(name, "whole number", meaning, optional=optional, refers=refers, page=page)
 
 
 def _optional(*columns: Column) -> tuple[Column, ...]:
@@ -106,7 +106,7 @@ _RUN, _LANE = shown(Run, "run"), shown(RowBlock, "lane")
 _GROUP = shown(ActivityRows, "group")
 _KEY = _whole("key", "The row of the key.", refers="keys.id")
 _WORKER_NUMBER = _whole("worker", "The number of the worker.")
-_TEXT, _NAME = derived("text", "text", "The text."), derived("name", "text", "The name.")
+_TEXT, _NAME = Column("text", "text", "The text."), Column("name", "text", "The name.")
 _STACK = (
     shown(StackRows, "start", name="start_s"),
     shown(StackRows, "run"),
@@ -123,15 +123,15 @@ _DECLARED = (
         meaning="One row: the recorder and its limits.",
         mode="whole",
         columns=(
-            derived("now_s", "number", "The recorder's clock.", unit="s", optional=True, is_time=True),
-            derived("active", "yes or no", "Whether a compute runs."),
-            derived("final", "yes or no", "Whether this repeats the state after the end."),
+            Column("now_s", "number", "The recorder's clock.", unit="s", optional=True, is_time=True),
+            Column("active", "yes or no", "Whether a compute runs."),
+            Column("final", "yes or no", "Whether this repeats the state after the end."),
             _whole("n_tasks", "How many rows of tasks were ever recorded."),
             _whole("n_dropped", "How many of them are no longer kept."),
             _whole("n_activities_dropped", "How many activities are no longer kept."),
             _whole("n_cores", "How many cores this process may use.", optional=True),
             _whole("limit_bytes", "How much memory it may use.", optional=True),
-            derived("cache_unknown", "yes or no", "Whether the cache usage of some compute is not known."),
+            Column("cache_unknown", "yes or no", "Whether the cache usage of some compute is not known."),
         ),
     ),
     _of_file("unknown", "Tables of which the file has not all rows.", _NAME, mode="whole"),
@@ -157,7 +157,7 @@ _DECLARED = (
         Run,
         "One row for each compute.",
         *_optional(shown(Run, "start_s")),
-        derived("metric", "text", "The name of the user's cache metric.", optional=True),
+        Column("metric", "text", "The name of the user's cache metric.", optional=True),
         mode="by key",
         key=("run",),
         page=True,
@@ -169,9 +169,9 @@ _DECLARED = (
         key=("run",),
         columns=(
             _RUN,
-            derived("start_s", "number", "From when on data is in memory.", unit="s", is_time=True),
-            derived("is_known", "yes or no", "Whether all of its keys and dependencies are in the file."),
-            derived("is_valued", "yes or no", "Whether the user has a cache metric."),
+            Column("start_s", "number", "From when on data is in memory.", unit="s", is_time=True),
+            Column("is_known", "yes or no", "Whether all of its keys and dependencies are in the file."),
+            Column("is_valued", "yes or no", "Whether the user has a cache metric."),
         ),
     ),
     Table(
@@ -183,7 +183,7 @@ _DECLARED = (
             _GROUP,
             _whole("dims", "How many whole numbers follow the group's name in the key; 255: it is text."),
             *(_whole(f"i{i}", "One of these; 0 behind the last.") for i in range(MAX_KEY_INTS)),
-            derived("key_text", "text", "The text of a key that is text.", optional=True),
+            Column("key_text", "text", "The text of a key that is text.", optional=True),
         ),
     ),
     _of_keys(
@@ -197,17 +197,17 @@ _DECLARED = (
     _of_keys(
         "landed",
         "When results entered the scheduler's cache; the last row of a key counts.",
-        derived("time_s", "number", "When it was.", unit="s", is_time=True),
+        Column("time_s", "number", "When it was.", unit="s", is_time=True),
     ),
     _of_keys(
         "valued",
         "Values of results in the user's metric; the last row of a key counts.",
-        derived("value", "number", "The value.", optional=True),
+        Column("value", "number", "The value.", optional=True),
     ),
     _of_keys(
         "skipped",
         "Whether tasks do not have to run; the last row of a key counts.",
-        derived("is_skipped", "yes or no", "Whether it does not have to."),
+        Column("is_skipped", "yes or no", "Whether it does not have to."),
     ),
     Table(
         name="progress",
@@ -217,7 +217,7 @@ _DECLARED = (
         columns=(
             *_all(PrefixProgress, "duration_s"),
             *_optional(shown(PrefixProgress, "duration_s")),
-            derived(
+            Column(
                 "scheduled_s",
                 "number",
                 "When the scheduler counted the tasks ahead.",
@@ -226,7 +226,7 @@ _DECLARED = (
                 is_time=True,
             ),
             _whole("asked", "About how many tasks it was asked for.", optional=True),
-            derived("is_all", "yes or no", "Whether these were all tasks without a worker.", optional=True),
+            Column("is_all", "yes or no", "Whether these were all tasks without a worker.", optional=True),
             _whole("queued", "Tasks that could run as soon as a worker has a free thread.", optional=True),
             _whole("waiting", "Tasks that wait for other tasks.", optional=True),
             _whole("no_worker", "Tasks for which no worker fits.", optional=True),
@@ -243,14 +243,14 @@ _DECLARED = (
         name="stops",
         meaning="How computes that run can be stopped.",
         mode="whole",
-        columns=(_RUN, derived("way", "text", "How.", choices=STOP_WAYS)),
+        columns=(_RUN, Column("way", "text", "How.", choices=STOP_WAYS)),
         file=False,
     ),
     Table(
         name="live_states",
         meaning="What keeps computes that run from going on.",
         mode="whole",
-        columns=(_RUN, derived("text", "text", "In words.")),
+        columns=(_RUN, Column("text", "text", "In words.")),
         file=False,
     ),
     Table(
@@ -273,7 +273,7 @@ _DECLARED = (
             _LANE,
             *({**FLAGS, "status": replace(FLAGS["status"], choices=STATUSES[:RUNNING])}.values()),
             shown(RowBlock, "duration", name="duration_s"),
-            derived("stop_s", "number", "When it ended.", unit="s", is_time=True),
+            Column("stop_s", "number", "When it ended.", unit="s", is_time=True),
             *(replace(c, kind="number") if c.name == "nbytes" else c for c in columns_of(Measured)),
             _whole("error", "The error that it raised.", optional=True, refers="errors.id"),
         ),
@@ -310,7 +310,7 @@ _DECLARED = (
             _LANE,
             _GROUP,
             replace(_KEY, page=False),
-            derived("activity", "text", "The activity.", choices=ACTIVITIES),
+            Column("activity", "text", "The activity.", choices=ACTIVITIES),
             _whole(
                 "source",
                 "The worker that data came from, or the error.",
@@ -360,9 +360,9 @@ _DECLARED = (
         name="path",
         meaning="Steps of the critical path, each from the end of the one before; the first is its start.",
         columns=(
-            derived("stop_s", "number", "When it ended.", unit="s", is_time=True),
+            Column("stop_s", "number", "When it ended.", unit="s", is_time=True),
             _whole("name", "The prefix of its task or its cause.", optional=True, refers="path_names.id"),
-            derived("is_wait", "yes or no", "Whether none of its tasks ran."),
+            Column("is_wait", "yes or no", "Whether none of its tasks ran."),
             _whole("row", "The row of its task; unknown where that is no longer kept.", optional=True),
         ),
         file=False,
@@ -412,8 +412,8 @@ _DECLARED = (
     _of_file(
         "sampling",
         "One row: how call stacks were sampled.",
-        derived("interval_s", "number", "From one sample to the next."),
-        derived("cycle_s", "number", "How long samples are counted together.", optional=True),
+        Column("interval_s", "number", "From one sample to the next."),
+        Column("cycle_s", "number", "How long samples are counted together.", optional=True),
         _whole("n_dropped", "How many samples are no longer kept."),
         mode="restart",
     ),

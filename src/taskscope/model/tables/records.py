@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from taskscope.model.keys import KeyBlock
 from taskscope.model.tables.columns import Measured
 from taskscope.model.tables.workers import Scheduled
-from taskscope.schema import About, Column, derived
+from taskscope.schema import About, Column
 
 STATUSES = ("finished", "erred", "interrupted", "lost", "running")
 """Task statuses, by their code in `TaskBlock.status`; ``running`` only occurs in a snapshot of a live run."""
@@ -28,8 +28,8 @@ OBSERVED_BY = ("worker", "scheduler")
 FLAGS: Mapping[str, Column] = {
     column.name: column
     for column in (
-        derived("status", "text", "How it ended.", choices=STATUSES),
-        derived("observed_by", "text", "Who took the times.", choices=OBSERVED_BY),
+        Column("status", "text", "How it ended.", choices=STATUSES),
+        Column("observed_by", "text", "Who took the times.", choices=OBSERVED_BY),
     )
 }
 """The meaning of a task's flags, the lowest bits first; each takes as many as its choices need."""
