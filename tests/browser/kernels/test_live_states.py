@@ -75,7 +75,7 @@ def test_a_kernel_that_sends_nothing_is_said_to_be_busy_or_out_of_reach(lab: Lab
     for face in (
         badge,
         lab.page.locator(".tsk-status"),
-        lab.page.locator("#taskscope-side-panel .tsk-panel-note"),
+        lab.page.locator("#taskscope-side-panel .tsk-progress-live"),
     ):
         expect(face).to_have_text(words)
     lab.page.screenshot(path=shots / "live-busy-in-c.png")

@@ -9,14 +9,14 @@ import { adoptStyles } from '../../../charts/ui/theme';
 import { formatCount, printable } from '../../../lib/format';
 import type { Execution, Mark } from './executions';
 
-// It takes no room, or the output would move whenever it comes and goes, and ends where its cell does, above the border of
-// the next one, which JupyterLab gives a z-index of 1 while it has the focus.
+// It takes no room, or the output would move whenever it comes and goes; it stands below the last line of code and above the
+// border of the next cell, which JupyterLab gives a z-index of 1 while it has the focus.
 const CSS = `
 .tsk-cell-badge { position: relative; z-index: 2; align-self: flex-end; width: 0; height: 0; }
 .tsk-cell-badge > button {
   position: absolute;
   inset-inline-end: 12px;
-  bottom: -5px;
+  bottom: -9px;
   display: flex;
   align-items: center;
   gap: 4px;
