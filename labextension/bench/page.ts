@@ -1,5 +1,5 @@
 /** What `benchmarks/frontend` drives in a headless page: a store, a chart, and a clock on its frames. */
-import { CLUSTER_CHARTS } from '../src/charts/cluster';
+import { CLUSTER_CHARTS } from '../src/charts/cluster/layer';
 import type { TimelineChart } from '../src/charts/timeline/timeline';
 import type { TrackName } from '../src/charts/tracks';
 import { mountTracks } from '../src/charts/tracks';

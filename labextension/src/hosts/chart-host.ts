@@ -1,5 +1,5 @@
 /** The charts of JupyterLab's panels, widgets, cells and documents: what they are made of, and how each is mounted; loaded with the first of them. */
-import { CLUSTER_CHARTS } from '../charts/cluster';
+import { CLUSTER_CHARTS } from '../charts/cluster/layer';
 import type { Dashboard, DashboardOptions } from '../charts/dashboard';
 import { mount as mountDashboard } from '../charts/dashboard';
 import { decodeFlame } from '../charts/flame/data';

@@ -1,8 +1,8 @@
 /** Keys and errors of one stream, and the tasks that refer to them. */
+import { HIDDEN, escapeCharacter } from '../lib/format';
 import { firstPlace } from '../lib/search';
 import { WireError } from './check';
 import type { Columns, Numbers, Section, Sections } from './codec';
-import { tupleKey } from './key';
 import type { PageTables } from './schema';
 import { TEXT_KEY } from './schema';
 
@@ -142,4 +142,22 @@ function upTo<T extends 'groups' | 'lanes' | 'sources'>(section: Section<T>, las
   const n = Math.max(Math.min(section.n, last + 1 - section.first), 0);
   const columns = Object.fromEntries(Object.entries<Cells>(section.columns as Record<string, Cells>).map(([name, cells]) => [name, cells.slice(0, n)]));
   return n === section.n ? section : { ...section, n, columns: columns as unknown as Columns<T> };
+}
+
+/** Python's `repr` of the tuple of a group's name and some integers. */
+export function tupleKey(name: string, ints: readonly number[]): string {
+  const rest = ints.length === 0 ? ',' : `, ${ints.join(', ')}`;
+  return `(${pythonRepr(name)}${rest})`;
+}
+
+const UNPRINTABLE = new RegExp(`[${HIDDEN}]|(?! )\\p{Zs}`, 'gu');
+
+/** Python's `repr` of a string. */
+export function pythonRepr(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const inner = text
+    .replace(/\\/g, '\\\\')
+    .replaceAll(quote, `\\${quote}`)
+    .replace(UNPRINTABLE, escapeCharacter);
+  return quote + inner + quote;
 }

@@ -16,9 +16,11 @@ import { isIn, isOf, secondsIn } from '../tasks/range';
 import type { LaneLayer, LaneLayerContext, LaneLayout, Painting, PrefixFilter, Scene } from '../tasks/scene';
 import { coverageQuery, rowAt } from '../tasks/scene';
 import type { Facts, Tip } from '../timeline/track';
+import type { ClusterCharts } from '../tracks';
 import type { CanvasPoint } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/text-table';
+import { WorkersTrack } from '../values/workers';
 import { ActivityLegend, KIND_STYLES, activityTable, cssColour, nameOf, paintStrip, stripTop } from './kinds';
 import { hitLife, paintLife } from './life';
 
@@ -286,3 +288,9 @@ export class ShownActivities {
     return shown;
   }
 }
+
+/** What a timeline has more of where there is a cluster; only the pages of clusters have it. */
+export const CLUSTER_CHARTS: ClusterCharts = {
+  layer: context => (context.store.cluster === null ? null : new ActivityLayer(context, context.store.cluster)),
+  workers: context => new WorkersTrack(context)
+};

@@ -1,5 +1,5 @@
 /** The one script of a page of a cluster; see `profile`. */
-import { CLUSTER_CHARTS } from '../../charts/cluster';
+import { CLUSTER_CHARTS } from '../../charts/cluster/layer';
 import { savePicture } from '../../charts/ui/picture';
 import { ClusterStore } from '../../store';
 import { showReports } from './show';

@@ -1,5 +1,5 @@
 /** The one script of a static result of a cluster; see `index`. */
-import { CLUSTER_CHARTS } from '../../charts/cluster';
+import { CLUSTER_CHARTS } from '../../charts/cluster/layer';
 import { ClusterStore } from '../../store';
 import { showReports } from './show';
 

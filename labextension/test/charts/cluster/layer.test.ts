@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
+import { CLUSTER_CHARTS } from '../../../src/charts/cluster/layer';
 import { KIND_STYLES, paintStrip } from '../../../src/charts/cluster/kinds';
 import { mountTracks } from '../../../src/charts/tracks';
 import type { Painting, Scene } from '../../../src/charts/tasks/scene';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
+import { CLUSTER_CHARTS } from '../../../src/charts/cluster/layer';
 import { mountTracks } from '../../../src/charts/tracks';
 import type { PrefixSeconds } from '../../../src/wire';
 import { documentStore } from '../../files/documents';
