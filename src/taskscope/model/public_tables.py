@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from taskscope.model.streams import ALL, RECORDS, STREAMED
+from taskscope.model.streams import ALL, RECORDS, named
 from taskscope.model.tables.activities import ACTIVITIES, ActivityRows
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import Measured, RowBlock
@@ -17,18 +17,12 @@ from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import FLAGS, Group, Lane, Run
 from taskscope.model.tables.stacks import LineRows
 from taskscope.model.tables.workers import WorkerSample
-from taskscope.schema import Column, Table, columns_of, shown
-
-
-def _of(declared: type, *names: str) -> tuple[Column, ...]:
-    """Return these declared columns under the names that users and streams have; without names, all."""
-    names = names or tuple(c.name for c in columns_of(declared) if not c.internal)
-    return tuple(shown(declared, name, name=STREAMED.get(name, name)) for name in names)
+from taskscope.schema import Column, Table, shown
 
 
 def _sampled(declared: type) -> tuple[Column, ...]:
     """Return columns as numbers where values may be unknown: NaN."""
-    return tuple(replace(c, kind="number") if c.optional else c for c in _of(declared))
+    return tuple(replace(c, kind="number") if c.optional else c for c in named(declared))
 
 
 def _time(name: str, meaning: str, *, optional: bool = False) -> Column:
@@ -43,7 +37,7 @@ _RUN, _KEY = shown(Run, "run"), Column("key", "text", "The task's key.")
 _PREFIX = shown(Group, "prefix")
 _GROUP = shown(Group, "name", name="group", meaning="The task group.")
 _STOP = _time("stop_s", "When it ended.", optional=True)
-_CPU, _SIZE, *_LATER = columns_of(Measured)
+_CPU, _SIZE, *_LATER = named(Measured)
 _STATUS, _OBSERVED, *_LATER_FLAGS = FLAGS.values()
 _SIZE = replace(_SIZE, name="result_bytes", kind="number", meaning="How large its result is.")
 _TIME, _PERCENT, _BYTES, *_OTHERS = _sampled(ResourceRows)
@@ -54,8 +48,8 @@ _DECLARED = (
         name="tasks",
         meaning="One row each time that a task ended, or was in flight when the recording was taken.",
         columns=(
-            *(_RUN, _KEY, _PREFIX, _GROUP, *_of(Group, "span", "function")),
-            *(*_of(RowBlock, "lane"), *_of(Lane, "worker", "thread"), *_of(RowBlock, "start"), _STOP),
+            *(_RUN, _KEY, _PREFIX, _GROUP, *named(Group, "span", "function")),
+            *(*named(RowBlock, "lane"), *named(Lane, "worker", "thread"), *named(RowBlock, "start"), _STOP),
             Column(
                 "queued_s",
                 "number",
@@ -73,10 +67,10 @@ _DECLARED = (
         meaning="One row for the computing of each task; on a cluster others for what workers did for it "
         "besides, and for attempts that failed and were followed by another.",
         columns=(
-            *(_RUN, _KEY, *_of(ActivityRows, "lane")),
+            *(_RUN, _KEY, *named(ActivityRows, "lane")),
             Column("activity", "text", "What was done.", choices=("compute", *ACTIVITIES)),
-            *(*_of(ActivityRows, "start"), _STOP, _text("source", "The worker that data came from.")),
-            *_of(ActivityRows, "nbytes"),
+            *(*named(ActivityRows, "start"), _STOP, _text("source", "The worker that data came from.")),
+            *named(ActivityRows, "nbytes"),
             _text("error", "What the task, or the attempt, raised."),
         ),
     ),
@@ -109,8 +103,8 @@ _DECLARED = (
         meaning="How many results of each group a cluster had in memory, from a moment on; each counts once, "
         "however many workers have a copy of it.",
         columns=(
-            *(*_of(CacheRows, "time", "run"), _PREFIX, _GROUP),
-            *_of(CacheRows, "n_keys", "nbytes", "n_unsized"),
+            *(*named(CacheRows, "time", "run"), _PREFIX, _GROUP),
+            *named(CacheRows, "n_keys", "nbytes", "n_unsized"),
         ),
     ),
     Table(
@@ -120,10 +114,10 @@ _DECLARED = (
         "within a function, not over all rows; `self_seconds` add up over all of them. "
         "`recording.lines()` has them with source text and errors.",
         columns=(
-            *(*_of(LineRows, "run"), _PREFIX, replace(_WORKER, optional=False), _text("file", "The file.")),
+            *(*named(LineRows, "run"), _PREFIX, replace(_WORKER, optional=False), _text("file", "The file.")),
             _text("function", "The function that the line is in; none where Dask called C code itself."),
-            *_of(LineRows, "line", "count", "seconds", "self_seconds"),
-            *_of(LineRows, "cpu_s", "cpu_known_s", "squares", "self_squares"),
+            *named(LineRows, "line", "count", "seconds", "self_seconds"),
+            *named(LineRows, "cpu_s", "cpu_known_s", "squares", "self_squares"),
         ),
     ),
     Table(
@@ -134,7 +128,7 @@ _DECLARED = (
 )
 
 _OF_RECORDS = {
-    name: replace(table, columns=_of(RECORDS[name])) for name, table in ALL.items() if table.public
+    name: replace(table, columns=named(RECORDS[name])) for name, table in ALL.items() if table.public
 }
 
 TABLES: Mapping[str, Table] = {

@@ -51,6 +51,12 @@ MAX_KEY_INTS = 8
 """Keys with more whole numbers than this after their name are sent as text."""
 
 
+def named(declared: type, *names: str) -> tuple[Column, ...]:
+    """Return these declared columns under the names that streams and users have; without names, all."""
+    names = names or tuple(c.name for c in columns_of(declared) if not c.internal)
+    return tuple(shown(declared, name, name=STREAMED.get(name, name)) for name in names)
+
+
 def _all(declared: type, *but: str) -> tuple[Column, ...]:
     """Return the columns of a class of records besides these; a row's place is its id."""
     return tuple(c for c in columns_of(declared) if c.name not in {"id", *but})
@@ -108,8 +114,7 @@ _KEY = _whole("key", "The row of the key.", refers="keys.id")
 _WORKER_NUMBER = _whole("worker", "The number of the worker.")
 _TEXT, _NAME = Column("text", "text", "The text."), Column("name", "text", "The name.")
 _STACK = (
-    shown(StackRows, "start", name="start_s"),
-    shown(StackRows, "run"),
+    *named(StackRows, "start", "run"),
     _whole("prefix", "The prefix of the task.", refers="stack_prefixes.id"),
     _whole("worker", "The worker.", refers="stack_workers.id"),
     _whole("call", "The innermost call; none where Dask called C code.", optional=True, refers="calls.id"),
@@ -284,10 +289,7 @@ _DECLARED = (
         columns=(
             _RUN,
             _GROUP,
-            shown(CacheRows, "time", name="time_s"),
-            shown(CacheRows, "n_keys"),
-            shown(CacheRows, "nbytes"),
-            shown(CacheRows, "n_unsized"),
+            *named(CacheRows, "time", "n_keys", "nbytes", "n_unsized"),
             *_optional(shown(CacheRows, "value")),
             shown(CacheRows, "n_unvalued"),
         ),
@@ -295,7 +297,7 @@ _DECLARED = (
     Table(
         name="resources",
         meaning="Samples of this process and its children.",
-        columns=(shown(ResourceRows, "time", name="time_s"), *_all(ResourceRows, "time")),
+        columns=named(ResourceRows),
     ),
     Table(
         name="sources",
@@ -317,9 +319,7 @@ _DECLARED = (
                 optional=True,
                 refers="sources.id",
             ),
-            shown(ActivityRows, "start", name="start_s"),
-            shown(ActivityRows, "duration", name="duration_s"),
-            shown(ActivityRows, "nbytes"),
+            *named(ActivityRows, "start", "duration", "nbytes"),
         ),
     ),
     Table(
@@ -330,8 +330,7 @@ _DECLARED = (
         columns=(
             _WORKER_NUMBER,
             shown(WorkerSample, "worker", name="address"),
-            shown(WorkerSample, "name"),
-            shown(WorkerSample, "n_threads"),
+            *named(WorkerSample, "name", "n_threads"),
         ),
     ),
     Table(
@@ -348,7 +347,7 @@ _DECLARED = (
         meaning="How long all workers together spent on one activity in executing tasks of one prefix.",
         mode="by key",
         key=("run", "prefix", "activity"),
-        columns=tuple(shown(Metric, name) for name in ("run", "prefix", "activity", "seconds")),
+        columns=named(Metric, "run", "prefix", "activity", "seconds"),
     ),
     Table(
         name="path_names",
