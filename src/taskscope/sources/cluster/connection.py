@@ -14,6 +14,7 @@ import contextlib
 import functools
 import importlib.util
 import marshal
+import math
 import pickle
 import pkgutil
 import threading
@@ -358,6 +359,8 @@ class News(NamedTuple):
     first: int
     n: int
     events: Sequence[Event]
+    times: tuple[float, float, float] = (math.nan, math.nan, math.nan)
+    """When the request was sent, the scheduler's time, and when the answer came."""
 
 
 class _Made:
@@ -402,8 +405,6 @@ class Observer:
         self._link = link
         self._recorder = recorder
         self._name = f"taskscope-{uuid.uuid4().hex}"
-        self.clock_op = f"{self._name}-clock"
-        """The message that the scheduler answers with its time."""
         self._comm: Any = None
         self._listening: asyncio.Task[None] | None = None
         self._n_failed = 0
@@ -435,6 +436,9 @@ class Observer:
         Workers record what the packed options contain; where the observer may rest, nothing but tasks until
         the next graph of these clients. Clients that joined had work before.
         """
+        clock = self._recorder.clock
+        # In this order, so that a lost time slice in between makes it longer, never earlier.
+        began, at = clock.perf_counter(), clock.time()
         details = await self._ask(
             self._name,
             cursor=cursor,
@@ -445,10 +449,11 @@ class Observer:
             most=_MOST_AT_REST if keeps_few else _MOST_EVENTS,
             may_rest=may_rest,
         )
+        times = at, float(details["time"]), at + clock.perf_counter() - began
         if details["failed"] > self._n_failed:
             self._n_failed = details["failed"]
             self._recorder.warn(f"{self._n_failed:,} tasks are missing: the observer could not read them")
-        return News(int(details["first"]), int(details["n"]), details["events"])
+        return News(int(details["first"]), int(details["n"]), details["events"], times)
 
     async def flush(self, options: bytes, within_s: float) -> list[str]:
         """Have all workers send what they have recorded; return the workers that do not in time."""

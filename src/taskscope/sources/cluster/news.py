@@ -20,7 +20,6 @@ from taskscope.sources.cluster.workers import (
     Worker,
     WorkerSampler,
     amount,
-    host_of,
     is_possible,
     thread_id,
 )
@@ -119,15 +118,9 @@ class WorkerNews:
             )
 
     def _compare(self, worker: Worker, exchanges: Iterable[Sequence[float]]) -> None:
-        clock = self._workers.clocks.host(worker.address)
         found = [Exchange(*map(float, times)) for times in exchanges if all(map(math.isfinite, times))]
-        if clock is not None and found:
-            set_s = clock.note(found, self._recorder.clock.perf_counter())
-            if set_s is not None and not self._workers.clocks.was_just_set:
-                self._recorder.warn(
-                    f"the clock of {host_of(worker.address)} was set by {-set_s:+.3f} s: "
-                    "times around that are uncertain"
-                )
+        if found:
+            self._workers.clocks.note_host(worker.address, found, self._recorder)
 
     def _take_looks(self, _worker: Worker, looks: Iterable[Sequence[Any]]) -> None:
         now = self._recorder.clock.perf_counter()

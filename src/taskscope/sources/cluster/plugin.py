@@ -507,7 +507,8 @@ class SchedulerObserver(SchedulerPlugin):
                 break
             events.append(event)
             limit -= len(event[1]) if event[0] == "tasks" else 1
-        return {"first": self.n_gone, "n": n, "failed": self.n_failed, "events": events}
+        found = {"first": self.n_gone, "n": n, "failed": self.n_failed, "events": events}
+        return found | {"time": time()}
 
     # Workers' plugins ---------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ from taskscope.sources.cluster.connection import (
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
 from taskscope.sources.cluster.tasks import TO_RUN, Tasks
-from taskscope.sources.cluster.workers import SchedulerClock, Watched, Workers, WorkerSampler
+from taskscope.sources.cluster.workers import Watched, Workers, WorkerSampler
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS, Sought
 
 READY_S = 2.0
@@ -120,7 +120,6 @@ class WatchedScheduler:
         watched = Watched(link, self.workers, recorder)
         self._tasks = Tasks(watched, Rows(watched), samples, client_refs.have)
         self._observer = Observer(link, recorder)
-        self._clock = SchedulerClock(link, self.workers.clocks, recorder, self._observer.clock_op)
         self._wanted = wanted
         self.owes_news = False
         """Whether workers may have unsent records of runs that are over."""
@@ -249,7 +248,6 @@ class WatchedScheduler:
 
     def _close(self) -> None:
         self._tasks.holdings.clear()
-        self._clock.close()
         self._observer.close()
 
     def _has_work(self) -> bool:
@@ -287,8 +285,6 @@ class WatchedScheduler:
 
     async def _poll_once(self, over: Sequence[TrackedRun], *, at_end: bool) -> None:
         """Read events, and the last ones of workers where runs are over."""
-        if not self.client_refs.have_left:
-            await self._clock.look()
         with self._limiter:
             if at_end or any(self._is_long(run) for run in over):
                 await self._flush()

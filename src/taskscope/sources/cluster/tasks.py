@@ -18,7 +18,14 @@ from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.news import WorkerNews
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.workers import DAY_S, Watched, WorkerSampler, WorkersLife, is_possible
+from taskscope.sources.cluster.workers import (
+    DAY_S,
+    Exchange,
+    Watched,
+    WorkerSampler,
+    WorkersLife,
+    is_possible,
+)
 
 _WAITING = ("queued", "waiting", "no-worker")
 TO_RUN = frozenset((*_WAITING, "processing"))
@@ -221,6 +228,8 @@ class Tasks:
 
     def take(self, news: News) -> None:
         """Queue events for `fold`, without those that were read before."""
+        if all(map(math.isfinite, news.times)):
+            self._workers.clocks.note(Exchange(*news.times), self._recorder)
         lost = news.first - self.cursor
         if lost > 0 and any(run.keys or run.n_expected for run in self._runs):
             # Work submitted since has its own graph among later events.

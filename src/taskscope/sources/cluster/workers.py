@@ -17,26 +17,27 @@ The events of ``life`` and their details are
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from math import isnan
 from statistics import median
 from typing import Any, Literal, TypeVar
 
-from taskscope.model.errortext import describe
-from taskscope.model.guard import Guard
 from taskscope.model.tables.records import WorkerEvent
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneKey, Recorder, WorkerCounts
 from taskscope.sources.cluster.connection import Link
 
 _LATEST = 9
+
+
+_STEP_S = 0.1
+_EVERY_S = 30.0
+"""How often workers compare their clocks at most."""
 
 
 class HostClocks:
@@ -47,10 +48,10 @@ class HostClocks:
         self.may_differ = not _is_loopback(self._scheduler)
         """Whether the scheduler's address is one of another machine."""
         self._hosts: dict[str, ClockFilter] = {}
-        self.was_just_set = False
-        """Whether the scheduler's clock was found to be set at its last comparison."""
         self.scheduler = ClockFilter()
         """The scheduler's clock as seen from this machine."""
+        self._set_at = -math.inf
+        self._shift_s = math.nan
 
     @property
     def scheduler_ahead_s(self) -> float:
@@ -60,6 +61,31 @@ class HostClocks:
         if best is None or (not self.may_differ and abs(best.ahead_s) <= best.bound_s):
             return 0.0
         return best.ahead_s
+
+    def note(self, exchange: Exchange, recorder: Recorder) -> None:
+        """Take in when a request was sent to the scheduler, its time when it answered, and the arrival."""
+        shift_s, now = recorder.clock.shift_s(), recorder.clock.perf_counter()
+        if abs(shift_s - self._shift_s) > _STEP_S:
+            # This machine's clock was set.
+            self.scheduler.forget()
+        self._shift_s = shift_s
+        set_s = self.scheduler.note([exchange], now)
+        if set_s is not None:
+            self._set_at = now
+            recorder.warn(
+                f"the clock of the scheduler's machine was set by {set_s:+.3f} s: "
+                "times around that are uncertain"
+            )
+
+    def note_host(self, address: str, exchanges: Sequence[Exchange], recorder: Recorder) -> None:
+        """Take in the exchanges of a worker with the scheduler."""
+        clock, now = self.host(address), recorder.clock.perf_counter()
+        set_s = None if clock is None else clock.note(exchanges, now)
+        # Where the scheduler's clock was set, that of each worker seems to have been.
+        if set_s is not None and now - self._set_at > 2 * _EVERY_S:
+            recorder.warn(
+                f"the clock of {host_of(address)} was set by {-set_s:+.3f} s: times around that are uncertain"
+            )
 
     def host(self, address: str) -> ClockFilter | None:
         """Return a worker's machine's clock against the scheduler's; None on the scheduler's own machine."""
@@ -167,76 +193,6 @@ class ClockFilter:
     def forget(self) -> None:
         """Start over, because the requesting clock was set."""
         self.best = None
-
-
-_N_EXCHANGES = 8
-_SOON_S = 1.0
-_EVERY_S = 30.0
-_FIRST_S = 1.0
-_STEP_S = 0.1
-
-
-class SchedulerClock:
-    """Compares the scheduler's clock with this machine's now and then; `op` is answered with its time."""
-
-    def __init__(self, link: Link, clocks: HostClocks, recorder: Recorder, op: str) -> None:
-        self._link = link
-        self._op = op
-        self._clocks = clocks
-        self._recorder = recorder
-        self._due = 0.0
-        self._pause_s = _SOON_S
-        self._comparing: asyncio.Task[None] | None = None
-        self._shift_s = recorder.clock.shift_s()
-        self._is_refused = False
-
-    async def look(self) -> None:
-        """Compare if that is due; wait for the first time, a second at most."""
-        if self._is_refused or (self._comparing is not None and not self._comparing.done()):
-            return
-        before, self._shift_s = self._shift_s, self._recorder.clock.shift_s()
-        was_set = abs(self._shift_s - before) > _STEP_S
-        if was_set:
-            self._clocks.scheduler.forget()
-        if not (self._recorder.clock.perf_counter() >= self._due or was_set):
-            return
-        # Often at first, for more exchanges have shorter ones among them.
-        self._due = self._recorder.clock.perf_counter() + self._pause_s
-        self._pause_s = min(2 * self._pause_s, _EVERY_S)
-        self._comparing = asyncio.get_running_loop().create_task(self._compare())
-        if self._clocks.scheduler.best is None:
-            await asyncio.wait({self._comparing}, timeout=_FIRST_S)
-
-    def close(self) -> None:
-        if self._comparing is not None:
-            self._comparing.cancel()
-
-    async def _compare(self) -> None:
-        # Where the scheduler is gone, the next request for events fails, too.
-        with Guard("clocks", lambda _where, error: self._refuse(describe(error))), suppress(OSError):
-            clock, found = self._recorder.clock, list[Exchange]()
-            for _ in range(_N_EXCHANGES):
-                # In this order, so that a lost time slice in between makes it longer, never earlier.
-                began, at = clock.perf_counter(), clock.time()
-                there: Any = await self._link.ask(self._op)
-                exchange = Exchange(at, float(there), at + clock.perf_counter() - began)
-                if not math.isfinite(exchange.ahead_s):
-                    raise ValueError(f"a moment must be finite, got {there}")
-                found.append(exchange)
-            set_s = self._clocks.scheduler.note(found, clock.perf_counter())
-            self._clocks.was_just_set = set_s is not None
-            if set_s is not None:
-                self._recorder.warn(
-                    f"the clock of the scheduler's machine was set by {set_s:+.3f} s: "
-                    "times around that are uncertain"
-                )
-
-    def _refuse(self, why: str) -> None:
-        self._is_refused = True
-        if self._clocks.may_differ:
-            self._recorder.warn(
-                f"clocks cannot be compared ({why}): times are as the workers' own correction has them"
-            )
 
 
 DAY_S = 86_400.0
