@@ -5,16 +5,24 @@ from __future__ import annotations
 from html import escape
 
 from taskscope.analysis.compare import ComparedData, compared
-from taskscope.analysis.display.pictures import DARK, LIGHT, N_COLOURS, extent_s, prefix_colours
+from taskscope.analysis.display.pictures import N_COLOURS, extent_s, prefix_colours
 from taskscope.analysis.quantities import format_count, printable
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import RecordedData
 from taskscope.model.redaction import redacted
-from taskscope.report.page import document
+from taskscope.report.page import BODY_COLOURS, document
 from taskscope.report.picture import img_html, picture_svg
 
 _MAX_ROWS = 100
+_STYLE = (
+    f"{BODY_COLOURS}"
+    "body{max-width:860px;margin:16px auto;padding:0 12px;font:14px system-ui,sans-serif}"
+    "h1{font-size:18px}h2{font-size:15px}img{max-width:100%}figure{margin:12px 0}"
+    "td,th{padding:2px 10px 2px 0;text-align:right}"
+    "th[scope=row],th:first-child{text-align:left;font-weight:400}"
+    "figcaption{overflow-wrap:anywhere;margin-bottom:4px}"
+)
 _ROW = 'th scope="row"'
 
 
@@ -28,7 +36,7 @@ def comparison_bundle(comparison: ComparedData) -> dict[str, str]:
 def comparison_page(comparison: ComparedData) -> str:
     """Return a whole document without scripts."""
     name = "taskscope · comparison"
-    return document(name, _style(), f"<h1>{name}</h1>{_content(comparison)}", None)
+    return document(name, _STYLE, f"<h1>{name}</h1>{_content(comparison)}", None)
 
 
 def _content(comparison: ComparedData) -> str:
@@ -73,16 +81,3 @@ def _prefixes(comparison: ComparedData) -> str:
         " They know nothing of what differs from run to run.</p>"
     )
     return f"<h2>By task type</h2>{comparison.by_prefix(_MAX_ROWS).table_html(_ROW)}{note}{explained}"
-
-
-def _style() -> str:
-    rules = (
-        "body{max-width:860px;margin:16px auto;padding:0 12px;font:14px system-ui,sans-serif;%s}"
-        "h1{font-size:18px}h2{font-size:15px}img{max-width:100%%}figure{margin:12px 0}"
-        "td,th{padding:2px 10px 2px 0;text-align:right}"
-        "th[scope=row],th:first-child{text-align:left;font-weight:400}"
-        "figcaption{overflow-wrap:anywhere;margin-bottom:4px}"
-    )
-    light = f"background:{LIGHT['paper']};color:{LIGHT['ink']}"
-    dark = f"background:{DARK['paper']};color:{DARK['ink']}"
-    return f"{rules % light}@media(prefers-color-scheme:dark){{body{{{dark}}}}}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from taskscope.analysis.display.pictures import DARK, LIGHT, PALETTE, colours_of
+from taskscope.analysis.display.pictures import LIGHT, PALETTE, colours_of
 from taskscope.analysis.progress import Progress
 from taskscope.analysis.quantities import format_duration, format_left, format_percent, printable
 from taskscope.analysis.summary import state_word
 from taskscope.model.tables.records import Group, PrefixProgress, RunningTask
-from taskscope.report.picture import img_html
+from taskscope.report.picture import img_html, svg_document
 
 _WIDTH_PX = 640
 _ROW_PX = 20
@@ -76,19 +76,7 @@ def _svg(progress: Progress, colours: Mapping[str, int]) -> str:
     rows = [("all tasks", LIGHT["faint"], progress.finished, progress.running, progress.total)]
     rows += [_row(prefix, PALETTE[colours[prefix.prefix]]) for prefix in progress.prefixes[-_MAX_ROWS:]]
     height = len(rows) * _ROW_PX + 8
-    bars = "".join(_bar(i, *row) for i, row in enumerate(rows))
-    style = "".join(
-        f"{before}.paper{{fill:{c['paper']};stroke:{c['line']}}}text{{fill:{c['ink']}}}"
-        f".rest{{fill:{c['line']}}}{after}"
-        for before, c, after in (("", LIGHT, ""), ("@media(prefers-color-scheme:dark){", DARK, "}"))
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH_PX}" height="{height}"'
-        f' viewBox="0 0 {_WIDTH_PX} {height}" font-family="system-ui,sans-serif" font-size="12">'
-        f"<style>{style}</style>"
-        f'<rect class="paper" x="0.5" y="0.5" width="{_WIDTH_PX - 1}" height="{height - 1}" rx="4"/>'
-        f"{bars}</svg>"
-    )
+    return svg_document((_bar(i, *row) for i, row in enumerate(rows)), _WIDTH_PX, height, 12)
 
 
 def _row(prefix: PrefixProgress, colour: str) -> tuple[str, str, int, int, int]:

@@ -34,6 +34,18 @@ from taskscope.report.embed import (
 )
 from taskscope.report.picture import img_html, picture_svg
 
+BODY_COLOURS = (
+    f"body{{color:{LIGHT['ink']};background:{LIGHT['paper']}}}"
+    f"@media(prefers-color-scheme:dark){{body{{color:{DARK['ink']};background:{DARK['paper']}}}}}"
+)
+_PAGE_STYLE = (
+    ":root{color-scheme:light dark}"
+    "body{margin:1rem;font:14px/1.5 system-ui,sans-serif}"
+    f"{BODY_COLOURS}"
+    "h1{font-size:1.1rem}h2{font-size:1rem}ul{padding-inline-start:1.2rem}pre{overflow:auto}img{max-width:100%}table{border-collapse:collapse}"
+    "th,td{padding:0 .8em 0 0;text-align:right}th:first-child,td:first-child{text-align:left}"
+)
+
 
 def chart_page(recording: RecordedData, *, has_links: bool) -> str:
     """Return a document that is nothing but the interactive chart; see-through until its script has run."""
@@ -64,7 +76,7 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
         f'{remarks_html(recording, summary)}<div class="taskscope-place"></div>{_picture(recording, summary)}'
         f"{_rounding(recording)}{left_out}{computes_html(recording)}{prefix_table_html(summary)}{flames}{sections}{chart}"
     )
-    return document(name, _page_style(), body, script)
+    return document(name, _PAGE_STYLE, body, script)
 
 
 def _picture(recording: RecordedData, summary: Summary) -> str:
@@ -106,17 +118,6 @@ def document(name: str, style: str, body: str, script: PageScript | None) -> str
         # Without it, a frame in a dark notebook would get a white ground instead of none.
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escape(name)}</title><style>{style}</style></head><body>{body}</body></html>"
-    )
-
-
-def _page_style() -> str:
-    return (
-        ":root{color-scheme:light dark}"
-        "body{margin:1rem;font:14px/1.5 system-ui,sans-serif}"
-        f"body{{color:{LIGHT['ink']};background:{LIGHT['paper']}}}"
-        f"@media(prefers-color-scheme:dark){{body{{color:{DARK['ink']};background:{DARK['paper']}}}}}"
-        "h1{font-size:1.1rem}h2{font-size:1rem}ul{padding-inline-start:1.2rem}pre{overflow:auto}img{max-width:100%}table{border-collapse:collapse}"
-        "th,td{padding:0 .8em 0 0;text-align:right}th:first-child,td:first-child{text-align:left}"
     )
 
 

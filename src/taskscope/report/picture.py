@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import pairwise
@@ -66,11 +66,23 @@ def picture_svg(
         *_legend(colours, prefixes, bottom + _AXIS_PX + _more_px(coverage), ended_badly=_any_bad(recording)),
     ]
     height = picture_height_px(len(coverage.lanes), len(prefixes), ended_badly=_any_bad(recording))
+    return svg_document(parts, WIDTH_PX, height, 11)
+
+
+def svg_document(parts: Iterable[str], width: int, height: int, font_px: int) -> str:
+    """Return an SVG document on a sheet of paper, in the colours of a light or a dark page."""
+
+    def rules(colours: dict[str, str]) -> str:
+        return (
+            f".paper{{fill:{colours['paper']};stroke:{colours['line']}}}.rest{{fill:{colours['line']}}}"
+            f"text{{fill:{colours['ink']}}}.faint{{fill:{colours['faint']}}}line{{stroke:{colours['line']}}}"
+        )
+
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH_PX}" height="{height}"'
-        f' viewBox="0 0 {WIDTH_PX} {height}" font-family="system-ui,sans-serif" font-size="11">'
-        f"<style>{_style()}</style>"
-        f'<rect class="paper" x="0.5" y="0.5" width="{WIDTH_PX - 1}" height="{height - 1}" rx="4"/>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
+        f' viewBox="0 0 {width} {height}" font-family="system-ui,sans-serif" font-size="{font_px}">'
+        f"<style>{rules(LIGHT)}@media(prefers-color-scheme:dark){{{rules(DARK)}}}</style>"
+        f'<rect class="paper" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="4"/>'
         f"{''.join(parts)}</svg>"
     )
 
@@ -105,16 +117,6 @@ def _more_px(coverage: Coverage) -> int:
 
 def _any_bad(recording: RecordedData) -> bool:
     return any(bool(np.isin(flag_codes(block.flags, "status"), BAD_ENDS).any()) for block in recording.blocks)
-
-
-def _style() -> str:
-    def rules(colours: dict[str, str]) -> str:
-        return (
-            f".paper{{fill:{colours['paper']};stroke:{colours['line']}}}"
-            f"text{{fill:{colours['ink']}}}.faint{{fill:{colours['faint']}}}line{{stroke:{colours['line']}}}"
-        )
-
-    return f"{rules(LIGHT)}@media(prefers-color-scheme:dark){{{rules(DARK)}}}"
 
 
 def _lanes(recording: RecordedData, coverage: Coverage, shown: Coverage) -> list[str]:
