@@ -26,7 +26,7 @@ import taskscope
 from benchmarks.harness import Table, main, spread
 from benchmarks.local.truth import spin, steps_per_second, threads
 from benchmarks.workloads import Workload, getter, tree
-from taskscope.analysis.calls.profile import Profile
+from taskscope.analysis.calls import Profile
 from taskscope.sources.stacks import SamplingThread
 
 _DEEP = 60

@@ -7,10 +7,8 @@ from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Protocol, Self
 
-from taskscope.analysis import cluster, memory, task_groups
+from taskscope.analysis import calls, cluster, memory, task_groups
 from taskscope.analysis import summary as summaries
-from taskscope.analysis.calls import lines as source_lines
-from taskscope.analysis.calls import profile as calls
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.explain import critical_path as paths
 from taskscope.analysis.explain import findings
@@ -112,7 +110,7 @@ class Recording(RecordedData):
         return self if self.completion is None else self.completion.wait(timeout)
 
     profile = calls.profile
-    lines = source_lines.lines
+    lines = calls.lines
     memory_peak = memory.memory_peak
     bandwidth = cluster.bandwidth
     spans = cluster.spans

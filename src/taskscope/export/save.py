@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from taskscope.analysis.calls.lines import lines
+from taskscope.analysis.calls import lines
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.display import page_tables
 from taskscope.analysis.summary import summary_text

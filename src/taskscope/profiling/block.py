@@ -22,8 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
-from taskscope.analysis.calls.lines import lines_text
-from taskscope.analysis.calls.profile import in_proportion
+from taskscope.analysis.calls import in_proportion, lines_text
 from taskscope.analysis.clip import clipped
 from taskscope.analysis.quantities import counted
 from taskscope.errors import OptionError, StillRunningError, TaskscopeError

@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Iterator
 from html import escape
 
-from taskscope.analysis.calls.profile import Profile, flame_message
-from taskscope.analysis.calls.profile import profile as calls_of
+from taskscope.analysis.calls import Profile, flame_message
+from taskscope.analysis.calls import profile as calls_of
 from taskscope.analysis.cluster import bandwidth
 from taskscope.analysis.display.page_tables import few_samples, thinned_note
 from taskscope.analysis.display.pictures import DARK, LIGHT

@@ -14,7 +14,7 @@ from dask import delayed
 from dask.utils import apply, methodcaller
 
 import taskscope
-from taskscope.analysis.calls.profile import CallNode
+from taskscope.analysis.calls import CallNode
 from taskscope.sources.local.timing import TimedTask
 from taskscope.sources.stacks import task_stack
 from tests.support.computes.local_computes import messages, watching

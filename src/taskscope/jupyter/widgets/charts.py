@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 
 import traitlets
 
-from taskscope.analysis.calls.lines import function_source
-from taskscope.analysis.calls.profile import flame_message, profile
+from taskscope.analysis.calls import flame_message, function_source, profile
 from taskscope.jupyter.widgets.base import RecorderWidget
 from taskscope.jupyter.widgets.values import (
     CacheFollower,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope.analysis.calls.profile import CallNode, Profile
+from taskscope.analysis.calls import CallNode, Profile
 from taskscope.errors import UnknownNameError
 from taskscope.recording import Recording
 from tests.support.recordings.spelled_out import recording_of, run_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from taskscope.analysis.calls.profile import in_proportion
+from taskscope.analysis.calls import in_proportion
 from taskscope.model.tables.records import Lane
 from taskscope.model.tables.stacks import LineRows
 from tests.support.recordings.spelled_out import recording_of, run_of
