@@ -14,9 +14,8 @@ from bokeh.models.annotations import Span
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
-from taskscope.analysis.cache_usage import Held, cache_metrics
 from taskscope.analysis.display.pictures import FAILED_COLOUR, LIGHT, prefix_colours
-from taskscope.analysis.memory import memory_peak
+from taskscope.analysis.memory import Held, cache_metrics, memory_peak
 from taskscope.analysis.quantities import format_bytes, format_count
 from taskscope.charts.canvas import (
     PaletteOption,

@@ -23,7 +23,7 @@ from taskscope.errors import FileError, OptionError
 from taskscope.options import given_options
 from taskscope.profiling import Block, BlockOptions
 from taskscope.record.pump import Tick
-from taskscope.report.live import progress_text
+from taskscope.report.picture import progress_text
 
 _INTERVAL_S = 0.25
 _CLEAR = "\r\x1b[K"

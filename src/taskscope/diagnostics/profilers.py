@@ -22,8 +22,8 @@ import dask.diagnostics
 import numpy as np
 from dask.diagnostics.profile import CacheData, ResourceData, TaskData
 
-from taskscope.analysis.cache_usage import Held
 from taskscope.analysis.display.pictures import prefix_colours
+from taskscope.analysis.memory import Held
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.errortext import describe

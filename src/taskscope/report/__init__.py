@@ -1,7 +1,7 @@
 """A recording as a static result: plain text, and HTML that needs neither kernel nor network."""
 
-from taskscope.report.live import live_bundle
 from taskscope.report.page import page_html, performance_html
+from taskscope.report.picture import live_bundle
 from taskscope.report.result import MAX_EMBEDDED_TASKS, result_bundle, result_html, still_bundle
 
 __all__ = [

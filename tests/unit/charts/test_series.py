@@ -8,7 +8,7 @@ from bokeh.models import Range1d
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope.analysis.cache_usage import Held
+from taskscope.analysis.memory import Held
 from taskscope.charts import plot_cache, plot_resources
 from taskscope.charts.canvas import running_sum, thinned
 

@@ -11,8 +11,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.cache_usage import cache_metrics, cache_rows
 from taskscope.analysis.cluster import seconds_by_prefix
+from taskscope.analysis.memory import cache_metrics, cache_rows
 from taskscope.analysis.totals import prefix_progress
 from taskscope.codec import TICK_S, Encoder
 from taskscope.model.recording import RecordedData

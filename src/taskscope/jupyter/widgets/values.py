@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import traitlets
 
-from taskscope.analysis.cache_usage import HeldTotals, cache_metrics, cache_rows, is_lower_bound
+from taskscope.analysis.memory import HeldTotals, cache_metrics, cache_rows, is_lower_bound
 from taskscope.analysis.progress import Estimates, Progress, headline, live_states, measure_progress
 from taskscope.analysis.totals import ResourceTotals, add_samples, measure_resources, prefix_progress
 from taskscope.model.recording import RecordedData, count_tasks

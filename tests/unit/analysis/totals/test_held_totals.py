@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from taskscope.analysis.cache_usage import HeldSums, HeldTotals, is_lower_bound
+from taskscope.analysis.memory import HeldSums, HeldTotals, is_lower_bound
 from taskscope.model.tables.cache_usage import CacheRows
 from tests.support.recordings.spelled_out import run_of
 

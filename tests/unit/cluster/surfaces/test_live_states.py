@@ -17,7 +17,7 @@ from taskscope.diagnostics import ProgressBar
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.jupyter.widgets.values import RunRange, live_progress, progress_values
 from taskscope.record.pump import Tick
-from taskscope.report.live import progress_text
+from taskscope.report.picture import progress_text
 from taskscope.session import current
 from tests.support.waiting import PATIENCE_S, until
 from tests.support.wire_decoder import PageReader
