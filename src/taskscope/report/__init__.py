@@ -2,7 +2,7 @@
 
 from taskscope.report.page import page_html, performance_html
 from taskscope.report.picture import live_bundle
-from taskscope.report.result import MAX_EMBEDDED_TASKS, result_bundle, result_html, still_bundle
+from taskscope.report.result import MAX_EMBEDDED_TASKS, result_bundle, still_bundle
 
 __all__ = [
     "MAX_EMBEDDED_TASKS",
@@ -10,6 +10,5 @@ __all__ = [
     "page_html",
     "performance_html",
     "result_bundle",
-    "result_html",
     "still_bundle",
 ]

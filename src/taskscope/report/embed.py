@@ -11,7 +11,6 @@ from functools import lru_cache, partial
 from importlib.resources import files
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taskscope.analysis.display.page_explanation import PathTables, path_tables
 from taskscope.analysis.display.page_tables import recorded_frames, rows_of
@@ -104,25 +103,16 @@ def escaped_json(value: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-MAX_PAGE_LINK_BYTES = 1_000_000
-"""Most bytes of dependencies in a page, deflated."""
+MAX_PAGE_LINKS = 500_000
+"""Most dependencies in a page, about two bytes each."""
 
-MAX_FRAME_LINK_BYTES = 100_000
+MAX_FRAME_LINKS = 100_000
 """The same in the static result of a notebook."""
 
-_MAX_RATIO = 40
-_LINKS_LEVEL = 6
 
-
-def links_fit(recording: RecordedData, max_bytes: int) -> bool:
-    """Return whether the dependencies of a recording take at most so many bytes."""
-    edges = [graph.edges for graph in recording.graphs.values()]
-    # What does not shrink to a fortieth would be too much, whatever it is.
-    if 4 * sum(map(len, edges)) > _MAX_RATIO * max_bytes:
-        return False
-    counts = [graph.n_dependencies.astype(np.uint8) for graph in recording.graphs.values()]
-    content = b"".join([*map(_column, edges), *(of.tobytes() for of in counts)])
-    return len(zlib.compress(content, _LINKS_LEVEL)) <= max_bytes
+def links_fit(recording: RecordedData, most: int) -> bool:
+    """Return whether a recording has at most so many dependencies."""
+    return sum(len(graph.edges) for graph in recording.graphs.values()) <= most
 
 
 def page_path(recording: RecordedData) -> PathTables | str:
@@ -138,13 +128,9 @@ def page_path(recording: RecordedData) -> PathTables | str:
     return path_tables(critical_path(recording), partial(rows_of, recording), recording.zero_s)
 
 
-def links_note(max_bytes: int) -> str:
+def links_note(most: int) -> str:
     """Return a note in HTML on dependencies that are left out."""
     return (
-        f"<p>Dependencies of tasks are left out here: they would take more than {max_bytes / 1e6:.3g} MB."
+        f"<p>Dependencies of tasks are left out here: they are more than {format_count(most)}."
         " Widgets of the recording and its <code>.taskscope</code> file in JupyterLab show them.</p>"
     )
-
-
-def _column(values: NDArray[np.int32]) -> bytes:
-    return values.astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes()

@@ -21,7 +21,7 @@ from taskscope.model.redaction import redacted, without_credentials
 from taskscope.model.tables.records import Run
 from taskscope.model.tables.stacks import StackColumns
 from taskscope.report.embed import (
-    MAX_PAGE_LINK_BYTES,
+    MAX_PAGE_LINKS,
     TICK_S,
     PageScript,
     data_json,
@@ -64,8 +64,8 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
     # picture's place.
     summary = Summary.of(recording)
     name = summary.title
-    has_links = links_fit(recording, MAX_PAGE_LINK_BYTES)
-    left_out = "" if has_links else links_note(MAX_PAGE_LINK_BYTES)
+    has_links = links_fit(recording, MAX_PAGE_LINKS)
+    left_out = "" if has_links else links_note(MAX_PAGE_LINKS)
     profile = calls_of(recording) if profile is None else profile
     has_profile = profile.n_samples > 0
     script = report_script(recording, is_page=True) if recording.runs or has_profile else None

@@ -9,7 +9,7 @@ from taskscope.analysis.totals import Totals
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.redaction import redacted
 from taskscope.report.embed import (
-    MAX_FRAME_LINK_BYTES,
+    MAX_FRAME_LINKS,
     links_fit,
     links_note,
     report_script,
@@ -65,18 +65,6 @@ def _bundle(recording: RecordedData, *, interactive: bool = True) -> dict[str, s
     return {"text/plain": str(summary), "text/html": _html(recording, summary, interactive=interactive)}
 
 
-def result_html(recording: RecordedData) -> str:
-    """Return the static result as self-contained HTML.
-
-    Notes
-    -----
-    A viewer that strips frames, styles and scripts still shows title, picture, totals and table. Credentials
-    in URLs are hidden.
-    """
-    leaving = redacted(recording)
-    return _html(leaving, Summary.of(leaving), interactive=True)
-
-
 def _html(recording: RecordedData, summary: Summary, *, interactive: bool) -> str:
     parts = [f"<div><b>{escape(summary.title)}</b></div>"]
     if recording.runs:
@@ -101,10 +89,10 @@ def _chart(recording: RecordedData, summary: Summary, *, interactive: bool) -> s
         return f"<div>{picture}</div><div>{note}</div>"
     brief_px, all_px = _chart_px(recording, totals)
     style = f"--taskscope-brief:{brief_px}px;--taskscope-all:{all_px}px"
-    has_links = links_fit(recording, MAX_FRAME_LINK_BYTES)
+    has_links = links_fit(recording, MAX_FRAME_LINKS)
     frame = _frame(recording, has_links=has_links)
     chart = f'<div class="taskscope-chart" style="{style}">{picture}{frame}</div>'
-    return chart if has_links else chart + links_note(MAX_FRAME_LINK_BYTES)
+    return chart if has_links else chart + links_note(MAX_FRAME_LINKS)
 
 
 def _has_frame(recording: RecordedData, *, interactive: bool) -> bool:

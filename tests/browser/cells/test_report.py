@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Frame, Locator, Page, expect
 
 import taskscope
 from taskscope.recording import Recording
-from taskscope.report import result_html
+from taskscope.report import result_bundle
 from tests.browser.harness.axe import violations_of_document
 from tests.browser.harness.painted import PAINTED
 from tests.support.files.hostile import ELEMENTS, hostile
@@ -110,9 +110,8 @@ def write(kind: str, recording: Recording, path: Path) -> Path:
     elif kind == "comparison":
         taskscope.compare(recording, recording).to_html(path)
     else:
-        path.write_text(
-            f"<!DOCTYPE html><meta charset=utf-8><title>x</title>{result_html(recording)}", "utf-8"
-        )
+        html = result_bundle(recording)["text/html"]
+        path.write_text(f"<!DOCTYPE html><meta charset=utf-8><title>x</title>{html}", "utf-8")
     return path
 
 

@@ -18,7 +18,7 @@ from taskscope.model.redaction import without_credentials
 from taskscope.model.tables.activities import FAILED_ATTEMPT, ActivityColumns, ActivityRows
 from taskscope.model.tables.records import Message
 from taskscope.recording import Recording
-from taskscope.report import result_html
+from taskscope.report import result_bundle
 from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
 from tests.support.recordings.task_blocks import Row
 
@@ -64,7 +64,7 @@ def save_all(recording: Recording, folder: Path, *, redact: bool) -> dict[str, s
 def test_credentials_in_urls_reach_no_file(secret: Recording, tmp_path: Path) -> None:
     for name, text in save_all(replace(secret, metadata={"label": URL}), tmp_path, redact=False).items():
         assert "hunter2" not in text, name
-    assert "hunter2" not in result_html(secret).replace("hunter2.example.org", "")
+    assert "hunter2" not in result_bundle(secret)["text/html"].replace("hunter2.example.org", "")
     loaded = taskscope.load(tmp_path / "a.taskscope")
     assert list(loaded.table("tasks")["key"]) == [f"('read-{SAFE_URL}', 0)", SAFE_URL]
     assert loaded.runs[0].error == f"OSError: {SAFE_URL}"

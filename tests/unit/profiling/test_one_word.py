@@ -12,7 +12,7 @@ import dask
 
 import taskscope
 from taskscope.charts import plot_tasks
-from taskscope.report import result_html
+from taskscope.report import result_bundle
 from taskscope.report.picture import picture_svg
 
 
@@ -31,7 +31,7 @@ def test_threads_without_a_name_have_the_same_one_in_charts_pictures_and_exports
     assert len(set(names)) == 2
     recording.to_chrome_trace(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
-    svg, totals = picture_svg(recording, ()), result_html(recording)
+    svg, totals = picture_svg(recording, ()), result_bundle(recording)["text/html"]
     figure: Any = plot_tasks(recording, recording.zero_s, recording.zero_s + 60)
     assert {
         "exported": {e["args"]["name"] for e in events if e["name"] == "thread_name"} & set(names),

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from taskscope.recording import Recording
-from taskscope.report.embed import data_json, links_fit, links_note
+from taskscope.report import result_bundle
+from taskscope.report.embed import data_json, links_note
 from taskscope.report.page import page_html
-from taskscope.report.result import result_html
 from tests.support.files.report_fixture import content_of
 from tests.support.recordings.spelled_out import recording_of
 from tests.support.recordings.task_blocks import Row
 
-NOTE = "Dependencies of tasks are left out here: they would take more than"
+NOTE = "Dependencies of tasks are left out here: they are more than"
 
 
 def scattered(n_edges: int) -> Recording:
@@ -38,15 +38,10 @@ def test_a_page_has_all_dependencies_by_rows_of_its_keys_or_none() -> None:
 
 
 def test_too_many_dependencies_are_left_out_and_the_page_says_so() -> None:
-    few, many = scattered(1000), scattered(100_000)
-    assert [links_fit(few, 100_000), links_fit(few, 1000)] == [True, False]
+    few, many = scattered(1000), scattered(101_000)
     assert links_note(100_000) == (
-        "<p>Dependencies of tasks are left out here: they would take more than 0.1 MB. Widgets of the"
+        "<p>Dependencies of tasks are left out here: they are more than 100,000. Widgets of the"
         " recording and its <code>.taskscope</code> file in JupyterLab show them.</p>"
     )
-    assert [NOTE in result_html(few), NOTE in result_html(many)] == [False, True]
-    assert [NOTE in page_html(few), NOTE in page_html(many)] == [False, False]
-
-
-def test_dependencies_that_could_not_shrink_enough_are_not_tried() -> None:
-    assert not links_fit(scattered(100_000), 9000)
+    assert [NOTE in result_bundle(each)["text/html"] for each in (few, many)] == [False, True]
+    assert [NOTE in page_html(each) for each in (few, many)] == [False, False]

@@ -3,7 +3,6 @@
 from taskscope.sources.cluster.adapter import (
     Call,
     Submission,
-    is_client,
     may_have_clients,
     release,
     watch,
@@ -17,7 +16,6 @@ __all__ = [
     "ClusterSource",
     "Submission",
     "clear_clients",
-    "is_client",
     "may_have_clients",
     "release",
     "watch",

@@ -102,12 +102,6 @@ def may_have_clients() -> bool:
     return "distributed.client" in sys.modules
 
 
-def is_client(thing: object) -> bool:
-    """Return whether this is a ``distributed.Client``."""
-    client = getattr(sys.modules.get("distributed.client"), "Client", None)
-    return client is not None and isinstance(thing, client)
-
-
 def default_client() -> Any:
     """Return the client that is Dask's default scheduler, None if there is none."""
     find = getattr(sys.modules.get("distributed"), "default_client", None)
