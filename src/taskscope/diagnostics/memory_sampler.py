@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from taskscope.errors import MissingDependencyError, OptionError, unknown_name
+from taskscope.errors import MissingDependencyError, OptionError
 from taskscope.options import Options, checked_dt
 from taskscope.session import current
 
@@ -26,12 +26,6 @@ else:
 
             def __getattr__(self, name: str) -> object:
                 raise MissingDependencyError(f"{name} is distributed's: pip install distributed")
-
-
-_MEASURES = (
-    *("process", "managed", "managed_spilled", "unmanaged", "unmanaged_old", "unmanaged_recent"),
-    "optimistic",
-)
 
 
 class MemorySampler(_Sampler):
@@ -83,8 +77,6 @@ class MemorySampler(_Sampler):
         OptionError
             If a value cannot work.
         """
-        if measure not in _MEASURES:
-            raise OptionError(unknown_name("measure", measure, _MEASURES))
         seconds = checked_dt(interval, "interval")
         client = client or _current_client()
         if client is not None:

@@ -110,7 +110,6 @@ def test_samples_are_on_the_way_to_the_live_views_too() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"measure": "proces"}, "unknown measure 'proces'; did you mean 'process'[?]"),
         ({"measure": "managed"}, "measure must be 'process' without a cluster, got 'managed'; pass client="),
         ({"interval": 0}, "interval must be a positive number of seconds, got 0"),
         ({"interval": "fast"}, "interval must be a positive number of seconds, got 'fast'"),
