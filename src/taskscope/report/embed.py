@@ -12,8 +12,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from taskscope.analysis.display.page_explanation import PathTables, path_tables
-from taskscope.analysis.display.page_tables import recorded_frames, rows_of
+from taskscope.analysis.display.page_tables import PathTables, path_tables, recorded_frames, rows_of
 from taskscope.analysis.explain.critical_path import critical_path
 from taskscope.analysis.quantities import format_count
 from taskscope.analysis.summary import MAX_EXPLAINED

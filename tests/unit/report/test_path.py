@@ -46,7 +46,7 @@ def test_where_it_is_left_out_it_says_why(monkeypatch: pytest.MonkeyPatch) -> No
         page_path(recording_of(ROWS, runs=(run_of(0, n_tasks=3, stop_s=None, status="running"),))),
     ]
     with monkeypatch.context() as few:
-        few.setattr("taskscope.analysis.display.page_explanation.MAX_STEPS", 2)
+        few.setattr("taskscope.analysis.display.page_tables.MAX_STEPS", 2)
         found.append(page_path(recording))
     monkeypatch.setattr("taskscope.report.embed.MAX_EXPLAINED", 2)
     found.append(page_path(recording))

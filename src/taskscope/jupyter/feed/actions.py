@@ -237,7 +237,7 @@ class Answers:
         self, runs: list[Run], start_s: float | None, stop_s: float | None
     ) -> Mapping[str, object]:
         from taskscope.analysis.clip import within
-        from taskscope.analysis.display.page_explanation import explanation_for_page
+        from taskscope.analysis.display.page_tables import explanation_for_page
         from taskscope.analysis.explain.findings import explain
 
         begun_s = self._clock()
