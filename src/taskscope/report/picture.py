@@ -61,15 +61,18 @@ def picture_svg(
     """Return the Gantt chart of a recording as an SVG document, with these prefixes in its legend."""
     colours = prefix_colours(recording) if colours is None else colours
     coverage = measure_coverage(recording, _N_COLUMNS, span_s=span_s, colours=colours)
-    shown = _first_lanes(coverage)
-    bottom = _TOP_PX + len(shown.lanes) * (LANE_PX + 1)
-    parts = [
-        *_lanes(recording, coverage, shown),
-        *_axis(shown, bottom),
-        *_legend(colours, prefixes, bottom + _AXIS_PX + _more_px(coverage), ended_badly=_any_bad(recording)),
-    ]
-    height = picture_height_px(len(coverage.lanes), len(prefixes), ended_badly=_any_bad(recording))
-    return svg_document(parts, WIDTH_PX, height, 11)
+    n = min(len(coverage.lanes), MAX_LANES)
+    shown = replace(coverage, lanes=coverage.lanes[:n], busy=coverage.busy[:n], colour=coverage.colour[:n])
+    bottom, n_hidden = _TOP_PX + n * (LANE_PX + 1), len(coverage.lanes) - n
+    parts = [*_lanes(recording, shown), *_axis(shown, bottom)]
+    bottom += _AXIS_PX
+    if n_hidden:
+        parts.append(_text(_LEFT_PX, bottom + 8, f"{n_hidden:,} more threads are not drawn", 80))
+        bottom += 16
+    entries = _entries(recording, colours, prefixes)
+    rows = -(-len(entries) // _LEGEND_COLUMNS)
+    parts += _legend(entries, bottom)
+    return svg_document(parts, WIDTH_PX, bottom + rows * _LEGEND_ROW_PX + 8, 11)
 
 
 def svg_document(parts: Iterable[str], width: int, height: int, font_px: int) -> str:
@@ -97,43 +100,12 @@ def img_html(svg: str, alt: str, style: str = "max-width:100%") -> str:
     return f'<img alt="{alt}" style="{style}" src="data:image/svg+xml;base64,{data}">'
 
 
-def picture_height_px(n_lanes: int, n_prefixes: int, *, ended_badly: bool) -> int:
-    """Return the height of the picture."""
-    lanes = min(n_lanes, MAX_LANES) * (LANE_PX + 1) + (16 if n_lanes > MAX_LANES else 0)
-    entries = min(n_prefixes, _MAX_LEGEND) + (n_prefixes > _MAX_LEGEND) + ended_badly
-    rows = -(-entries // _LEGEND_COLUMNS)
-    return _TOP_PX + lanes + _AXIS_PX + rows * _LEGEND_ROW_PX + 8
-
-
-def _first_lanes(coverage: Coverage) -> Coverage:
-    return replace(
-        coverage,
-        lanes=coverage.lanes[:MAX_LANES],
-        busy=coverage.busy[:MAX_LANES],
-        colour=coverage.colour[:MAX_LANES],
-    )
-
-
-def _more_px(coverage: Coverage) -> int:
-    return 16 if len(coverage.lanes) > MAX_LANES else 0
-
-
-def _any_bad(recording: RecordedData) -> bool:
-    return any(bool(np.isin(flag_codes(block.flags, "status"), BAD_ENDS).any()) for block in recording.blocks)
-
-
-def _lanes(recording: RecordedData, coverage: Coverage, shown: Coverage) -> list[str]:
-    parts = [
+def _lanes(recording: RecordedData, shown: Coverage) -> list[str]:
+    labels = [
         _text(_LEFT_PX - 6, _TOP_PX + i * (LANE_PX + 1) + 11, label, 18, anchor="end", css="faint")
         for i, label in enumerate(recording.lanes[lane].label for lane in shown.lanes.tolist())
     ]
-    bottom = _TOP_PX + len(shown.lanes) * (LANE_PX + 1)
-    if len(shown.lanes):
-        parts += [_HATCHING, *_bars(shown)]
-    hidden = len(coverage.lanes) - len(shown.lanes)
-    if hidden:
-        parts.append(_text(_LEFT_PX, bottom + _AXIS_PX + 8, f"{hidden:,} more threads are not drawn", 80))
-    return parts
+    return [*labels, _HATCHING, *_bars(shown)] if labels else []
 
 
 def _axis(coverage: Coverage, bottom: int) -> list[str]:
@@ -156,14 +128,19 @@ def _tick_s(span_s: float) -> float:
     return float(next(f * power for f in (1, 2, 5, 10) if f * power >= rough))
 
 
-def _legend(
-    places: Mapping[str, int], prefixes: Sequence[PrefixTotal], top: int, *, ended_badly: bool
-) -> list[str]:
+def _entries(
+    recording: RecordedData, places: Mapping[str, int], prefixes: Sequence[PrefixTotal]
+) -> list[tuple[str, str]]:
+    """Return the colours of the legend, with their names."""
     entries = [(PALETTE[places[p.prefix]], p.prefix) for p in prefixes[:_MAX_LEGEND]]
     if len(prefixes) > _MAX_LEGEND:
         entries.append(("none", f"{len(prefixes) - _MAX_LEGEND:,} more task types"))
-    if ended_badly:
+    if any(np.isin(flag_codes(block.flags, "status"), BAD_ENDS).any() for block in recording.blocks):
         entries.append((FAILED_COLOUR, "failed or interrupted"))
+    return entries
+
+
+def _legend(entries: Sequence[tuple[str, str]], top: int) -> list[str]:
     width = (WIDTH_PX - 2 * _RIGHT_PX) // _LEGEND_COLUMNS
     parts = []
     for i, (fill, name) in enumerate(entries):
