@@ -12,8 +12,12 @@ const OUT = join(import.meta.dirname, '../src/taskscope/static');
 const SCRIPTS = { report: 'index', 'report-cluster': 'cluster', 'report-profile': 'profile', 'report-cluster-profile': 'cluster-profile' };
 /** Names of lengths in pixels are ours alone: nothing outside of a script reads them. */
 const OWN = /Px$/;
-/** Calls of `h` pack better than those of the automatic runtime, whose children are a property. */
-const JSX = { jsx: 'transform', jsxFactory: 'h', jsxFragment: 'Fragment', inject: [join(import.meta.dirname, 'jsx-in-reports.mjs')] };
+/** Calls of `h` pack better than those of the automatic runtime, whose children are a property. esbuild takes tsconfig.json's choice before its own options. */
+const { compilerOptions } = JSON.parse(await readFile(join(import.meta.dirname, 'tsconfig.json'), 'utf8'));
+const JSX = {
+  tsconfigRaw: { compilerOptions: { ...compilerOptions, jsx: 'react', jsxFactory: 'h', jsxFragmentFactory: 'Fragment' } },
+  inject: [join(import.meta.dirname, 'jsx-in-reports.mjs')]
+};
 const SHARED = { bundle: true, format: 'iife', minify: true, charset: 'ascii', legalComments: 'none' };
 
 const styles = {
