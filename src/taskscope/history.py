@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taskscope.analysis.quantities import format_bytes
-from taskscope.model.forklock import Single
+from taskscope.model.forklock import ForkLock, Single
 from taskscope.model.guard import Guard
 from taskscope.model.tables.records import Run
 from taskscope.options import HistoryOptions
@@ -52,6 +52,8 @@ class History:
         """The growing files of the long ones of these."""
         self._has_warned = False
         self._completing = threading.Lock()
+        self._changing = ForkLock()
+        """What keeps a tick from beginning a file while the history is turned off."""
 
     @property
     def folder(self) -> Path:
@@ -76,10 +78,13 @@ class History:
 
     def turn_off(self) -> None:
         """Keep no more computes; the files of unfinished ones are left as far as they were written."""
-        self._unsubscribe()
-        self._folder = None
-        while self._streams:
-            self._streams.popitem()[1].stop()
+        with self._changing:
+            self._unsubscribe()
+            self._folder = None
+            streams = list(self._streams.values())
+            self._streams.clear()
+        for stream in streams:
+            stream.stop()
 
     def before(self, run: Run) -> Recording | None:
         """Return the last kept recording of a compute's cell from before this compute."""
@@ -95,6 +100,11 @@ class History:
         return None
 
     def _tick(self, tick: Tick) -> None:
+        with self._changing:
+            if self._folder is not None:
+                self._follow(tick)
+
+    def _follow(self, tick: Tick) -> None:
         self._version, changed = self._session.recorder.runs_since(self._version)
         self._going |= {r.run: r for r in changed if r.run >= self._next_run or r.run in self._going}
         self._next_run = max([self._next_run, *(run.run + 1 for run in changed)])

@@ -68,14 +68,6 @@ def test_computes_are_kept_from_when_it_is_on_until_it_is_off_and_listed(
     assert row.endswith(f"In [4]  {kept.path}")
 
 
-def test_only_long_computes_are_kept(shell: Shell, tmp_path: Path) -> None:
-    run(shell, f"%taskscope history on --folder {tmp_path} --longer 0.5")
-    run(shell, COMPUTE)
-    run(shell, "_ = dask.delayed(time.sleep)(0.5).compute(scheduler='synchronous')")
-    until(lambda: statuses(tmp_path)[-1:] == ["finished"])
-    assert [compute.cell for compute in taskscope.runs(history=tmp_path)] == ["In [4]"]
-
-
 def test_the_oldest_files_of_the_history_go_first_and_no_others(shell: Shell, tmp_path: Path) -> None:
     others = [tmp_path / "mine.taskscope", tmp_path / "dask-In-4-20261127-233912.taskscope"]
     for path in others:
@@ -113,8 +105,11 @@ import os, signal, sys, time
 import dask, taskscope
 from tests.support.shell import Shell, shell_with_taskscope
 
+def kept():
+    return taskscope.runs(history=sys.argv[1])
+
 def kill(*_):
-    while not [r for c in taskscope.runs(history=sys.argv[1]) if (r := c.recording()).blocks]:
+    while [list(c.recording().table("tasks")["prefix"]).count("abs") for c in kept()] != [5]:
         time.sleep(0.02)
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -130,19 +125,20 @@ def test_a_killed_kernel_leaves_what_it_has_written(tmp_path: Path) -> None:
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     (kept,) = taskscope.runs(history=tmp_path)
     assert (kept.n_tasks, kept.status) == (6, "interrupted")
-    assert sorted(kept.recording().table("tasks")["prefix"])[:5] == ["abs"] * 5
+    assert sorted(kept.recording().table("tasks")["prefix"]) == ["abs"] * 5 + ["kill"]
 
 
 class World:
     """A session of another kernel, whose history is the same folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, longer_s: float = 1e-9) -> None:
         self.session = Session()
         self.history = History(self.session)
-        self.history.turn_on(HistoryOptions(folder=folder, longer_s=1e-9))
+        self.history.turn_on(HistoryOptions(folder=folder, longer_s=longer_s))
         self.keeping = Keeping(self.session, history=self.history)
 
-    def compute(self, cell: str, *keys: str) -> int:
+    def compute(self, cell: str, *keys: str, is_kept: bool = True) -> int:
+        """Add a compute of one second for each key."""
         log = begin_run(self.session.recorder, dict.fromkeys(keys, ()))
         log.cell, log.execution_count = cell, 1
         origin = self.session.recorder.origin
@@ -151,12 +147,20 @@ class World:
         end_run(log, stop=origin + len(keys))
         n = len(statuses(self.history.folder))
         self.session.pump.wake()
-        until(lambda: statuses(self.history.folder) == ["finished"] * (n + 1))
+        until(lambda: statuses(self.history.folder) == ["finished"] * (n + is_kept))
         return log.run
 
     def end(self) -> None:
         self.history.turn_off()
         self.session.pump.stop()
+
+
+def test_only_long_computes_are_kept(tmp_path: Path) -> None:
+    world = World(tmp_path, longer_s=50.0)
+    world.compute("a", "short-1", is_kept=False)
+    world.compute("a", *(f"long-{n}" for n in range(100)))
+    world.end()
+    assert [compute.n_tasks for compute in taskscope.runs(history=tmp_path)] == [100]
 
 
 def test_a_cell_is_compared_with_its_last_run_that_another_kernel_kept(tmp_path: Path) -> None:
