@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import dask.array as da
@@ -10,6 +11,8 @@ import pytest
 
 import taskscope
 from taskscope.analysis.explain.finding import UserArray
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 SMALL = da.random.default_rng(1).random((500, 500), chunks=(10, 10))
 
@@ -37,8 +40,11 @@ def test_chunks_are_halved_along_their_longest_axis() -> None:
 def test_advice_for_short_tasks_names_the_array_of_the_program() -> None:
     with taskscope.profile(display=False) as run:
         (SMALL + 1).sum().compute(scheduler="threads", num_workers=2)
-    # On a busy machine ordering the graph may cost more.
-    (finding,) = (found for found in run.recording.explain() if found.cause == "short-tasks")
+    # How long its tasks took on a busy machine is not known: these are late by three times as long.
+    rows = [Row(key=("x", i), start_s=i / 256, stop_s=i / 256 + 2.0**-10) for i in range(512)]
+    short = replace(run_of(n_tasks=512, stop_s=2.0, n_workers=1), array=run.recording.runs[0].array)
+    (finding,) = recording_of(rows, [short]).explain()
+    assert finding.cause == "short-tasks"
     assert finding.advice.startswith(
         "use larger chunks, so that each task does more: SMALL = SMALL.rechunk(("
     )
