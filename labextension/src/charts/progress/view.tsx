@@ -232,7 +232,11 @@ class ProgressView implements ProgressChart {
           <Errors errors={layout.errors} />
           {isAnswered && answer}
           <PrefixRows prefixes={layout.prefixes} colourOf={colourOf} isOver={isOver(state)} folded={isDense ? 4 : 8} />
-          <p class="tsk-progress-empty" hidden={state !== 'waiting' || !isDense}>{trans.__('Run a cell that computes with Dask: its tasks, their time and what slows them appear here.')}</p>
+          <p class="tsk-progress-empty" hidden={state !== 'waiting' || !isDense}>
+            {this.#choose === null
+              ? trans.__('This cell has not computed with Dask yet.')
+              : trans.__('Run a cell that computes with Dask: its tasks appear here.')}
+          </p>
         </div>
         <div class="tsk-hidden" role="status" aria-live="polite">{this.#announcer.text}</div>
       </>,
@@ -282,9 +286,9 @@ function bar(layout: ProgressLayout, { sentence }: ProgressWords, segments: Comp
 
 function meta(words: ProgressWords, isToldByWorkers: boolean): ComponentChildren {
   const titles: Partial<Record<(typeof META)[number], string>> = {
-    stuck: trans.__('No worker has the resources or the address that they ask for, or there is no worker: they wait until one comes.'),
-    ...(isToldByWorkers ? { running: trans.__('Running: as the workers counted last. The others were given to a worker that has not begun them.') } : {}),
-    skipped: trans.__('Already computed, or what needs them is. They are in no other count.')
+    stuck: trans.__('No worker has the resources or the address that they need.'),
+    ...(isToldByWorkers ? { running: trans.__('As the workers counted last; the others wait on a worker.') } : {}),
+    skipped: trans.__('Already computed, or not needed.')
   };
   return META.map(name => (
     <span class={`tsk-progress-${name}`} title={titles[name]} hidden={words[name] === ''}>

@@ -67,7 +67,7 @@ export function emptyText(store: TaskStore, scene: Scene | null, cleared: boolea
     return trans.__('cleared: waiting for the next compute');
   }
   if (scene === null) {
-    return trans.__('run something with Dask, and its tasks appear here');
+    return trans.__('no tasks yet');
   }
   if (scene.growing) {
     return layer?.waitsFor(scene.nowS) ?? trans.__('waiting for the first task');

@@ -42,7 +42,7 @@ describe('mounting', () => {
   it('shows what it waits for, then the tasks', () => {
     const store = new TaskStore();
     const { el } = mounted(store);
-    expect([text(el, '.tsk-gantt-empty'), el.querySelector<HTMLElement>('.tsk-gantt-scroll')?.hidden]).toEqual(['run something with Dask, and its tasks appear here', true]);
+    expect([text(el, '.tsk-gantt-empty'), el.querySelector<HTMLElement>('.tsk-gantt-scroll')?.hidden]).toEqual(['no tasks yet', true]);
     store.append(batchOf([{ start: 0, stop: 1 }], { runs: FINISHED, progress: [smallProgress({ finished: 1 })] }));
     vi.runOnlyPendingTimers();
     expect([text(el, '.tsk-gantt-state'), el.querySelector<HTMLElement>('.tsk-gantt-empty')?.hidden]).toEqual(['1 task · 1 thread', true]);

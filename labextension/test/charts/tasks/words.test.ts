@@ -228,7 +228,7 @@ describe('state line', () => {
     store.append(batchOf([], { seq: 0, first: 5, dropped: 5, ...ended }));
     said.push(say());
     expect(said).toEqual([
-      'run something with Dask, and its tasks appear here', 'waiting for the first task', 'the scheduler builds the graph', 'no tasks',
+      'no tasks yet', 'waiting for the first task', 'the scheduler builds the graph', 'no tasks',
       'all tasks of this compute were dropped'
     ]);
   });
