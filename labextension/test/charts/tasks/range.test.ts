@@ -250,6 +250,21 @@ describe('a person', () => {
     ]);
   });
 
+  it('is explained on demand, and again when the kernel rests, as late as it says', async () => {
+    const answers: Explained[] = [
+      { kind: 'later', waitS: 2 }, { kind: 'explained', explanation: { makespanS: 10, answer: 'long-chain: up to 5 s', busy: null, findings: [], path: { path: PATH } } }
+    ];
+    const findings = findingsOf({ explain: (_, span) => (span === undefined ? new Promise(() => undefined) : Promise.resolve(answers.shift() ?? { kind: 'none', reason: 'too often' })) });
+    const { el, press } = mounted(['tasks'], { findings });
+    const said = (): (string | null | undefined)[] => [...el.querySelectorAll('.tsk-gantt-range [role=status], [role=region] [role=status]')].map(status => status.textContent).filter(text => text !== '');
+    press('x');
+    el.querySelector<HTMLElement>('[aria-label^="Why?"]')?.click();
+    await vi.advanceTimersByTimeAsync(50);
+    const first = said();
+    await vi.advanceTimersByTimeAsync(2000);
+    expect([first, said()]).toEqual([['the kernel rests: it is asked again in 2 s'], ['long-chain: up to 5 s']]);
+  });
+
   it('zooms by the same drag where no track tells what ran', () => {
     const { drag, range } = mounted(['resources']);
     const before = range();

@@ -49,9 +49,11 @@ export class Findings {
   readonly #found = new Seen();
   #asked: Span | null = null;
   #why: ComponentChildren = null;
+  #again: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly host: FindingsHost, private readonly ask: Keeper['explain'], signal: AbortSignal) {
     this.#explainer = new Explainer({ ...host, ask, changed: () => { this.#changed(); } }, signal);
+    signal.addEventListener('abort', () => { clearTimeout(this.#again); }, { once: true });
   }
 
   /** The critical path of what is shown, or why it is not known. */
@@ -206,9 +208,17 @@ export class Findings {
     };
     this.#asked = span;
     say(trans.__('asking the kernel…'));
-    const why = await this.ask(this.#runRange, span).then(inWords, (error: unknown) => printable(error instanceof Error ? error.message : String(error), MAX_TEXT));
-    if (this.#asked === span) {
-      say(why);
+    const explained = await this.ask(this.#runRange, span).catch((error: unknown): Explained => ({ kind: 'none', reason: error instanceof Error ? error.message : String(error) }));
+    if (this.#asked !== span) {
+      return;
+    }
+    say(inWords(explained));
+    if (explained.kind === 'later') {
+      this.#again = setTimeout(() => {
+        if (this.#asked === span) {
+          void this.#explain(span);
+        }
+      }, Math.min(explained.waitS, MAX_WAIT_S) * 1000);
     }
   }
 
