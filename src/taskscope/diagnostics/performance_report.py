@@ -62,9 +62,6 @@ class performance_report(Block):  # noqa: N801 - its name in distributed
     True
     """
 
-    _noun = "report"
-    _usage = "with performance_report(): ..."
-
     def __init__(
         self,
         filename: str | PathLike[str] = "dask-report.html",

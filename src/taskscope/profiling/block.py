@@ -69,9 +69,6 @@ class Block:
     ``async with`` waits for clusters' schedulers while the caller's event loop goes on, where one may live.
     """
 
-    _noun = "profile"
-    _usage = "with taskscope.profile() as run: ..."
-
     def __init__(self, options: BlockOptions) -> None:  # noqa: PLR0915 - one line for each attribute
         self.session = current()
         self.options = options
@@ -111,7 +108,7 @@ class Block:
     def start(self) -> None:
         """Open the window and show it; even if that fails, the caller calls `leave`, `stop` or `close`."""
         if self._has_begun:
-            raise TaskscopeError(f"this {self._noun} was used before; make a new one for each block")
+            raise TaskscopeError(f"this {type(self).__name__} was used before; make a new one for each block")
         # Before it is held: futures that a client waits for already become a compute of this block.
         self.first_run = self.session.recorder.next_run
         self._start_s = self.session.recorder.now_s()
@@ -447,7 +444,7 @@ class Block:
         if self.result is not None:
             return self.result
         if not self._has_begun:
-            raise TaskscopeError(f"nothing is recorded yet: use it as `{self._usage}`")
+            raise TaskscopeError(f"nothing is recorded yet: write `with {type(self).__name__}() as run: ...`")
         if self._left is not None and self._stage not in {"going", "ending"}:
             return self._left
         self.session.cluster.settle()

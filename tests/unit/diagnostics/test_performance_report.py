@@ -165,7 +165,7 @@ def test_a_report_is_used_once_and_has_no_recording_before(tmp_path: Path) -> No
         _ = report.recording
     with report:
         pass
-    with pytest.raises(TaskscopeError, match="this report was used before"):
+    with pytest.raises(TaskscopeError, match="this performance_report was used before"):
         report.__enter__()
 
 
