@@ -248,6 +248,7 @@ export const PROGRESS_CSS = `
 .tsk-progress-counts > .tsk-progress-count, .tsk-progress-meta > span { overflow: hidden; text-overflow: ellipsis; }
 .tsk-progress-meta { display: flex; flex: 1 1 0; flex-wrap: wrap; gap: 0 16px; min-width: 0; max-height: 100%; overflow: hidden; color: var(--tsk-faint); }
 .tsk-progress-meta > span { max-width: 100%; white-space: nowrap; }
+.tsk-progress-meta > .tsk-progress-live { white-space: normal; }
 .tsk-progress-time .tsk-swatch { display: inline-block; margin-inline-end: 5px; width: 10px; height: 10px; border-radius: 1px; forced-color-adjust: none; }
 .tsk-progress:not([data-answered]) .tsk-progress-time { display: none; }
 .tsk-progress-state { display: flex; flex: none; align-items: center; gap: 6px; font-weight: 600; white-space: nowrap; }
