@@ -72,12 +72,15 @@ export function storeOf({ batches, stream, problem }: FileRecording): TaskStore 
   return store;
 }
 
+/** Problems before which parts of a file may stand. */
+const AFTER_SOMETHING = /part (?!1 )\d+ cannot be read|contradicts/;
+
 /** @param readPart is null where that has been tried */
 function Wrong({ error, readPart }: { readonly error: DamagedFileError; readonly readPart: (() => void) | null }): ComponentChildren {
   return (
     <>
       <Note role="alert" text={trans.__('This file cannot be shown: %1.', error.message)} />
-      {readPart !== null && /damaged|contradicts/.test(error.message) && (
+      {readPart !== null && AFTER_SOMETHING.test(error.message) && (
         <button type="button" class="jp-mod-styled" onClick={readPart}>{trans.__('Show what stands before the damage')}</button>
       )}
     </>
