@@ -14,7 +14,6 @@ from taskscope.analysis.explain.finding import (
     BAND,
     Finding,
     Part,
-    UserArray,
     Whole,
     at_most,
     listed,
@@ -115,10 +114,8 @@ def large_graph(whole: Whole) -> Iterator[Finding]:
     elif runs and n_tasks >= _MANY_TASKS and graph_s:
         n, share = format_count(n_tasks), whole.share(graph_s)
         text = f"ordering and sending graphs of {n} tasks took {share} of the time{phases}"
+        # How large they should be is said of tasks that are too short: two findings would differ.
         fewer = "use larger chunks or partitions, so that there are fewer tasks"
-        array = UserArray.of(runs)
-        call = array and array.larger(n_tasks / _MANY_TASKS, 2)
-        fewer += f": {call}" if call else ""
         yield measured("large-graph", graph_s, text, fewer, evidence)
     elif before is not None and graph_s >= _LONG_FOR_FEW_S:
         carried = sum(run.graph_bytes or 0.0 for run in runs)
