@@ -116,7 +116,7 @@ def _row(line: _Line, *, bursts: int) -> Sequence[str]:
                 time.sleep(0.6)
         bounds = [
             best.bound_s
-            for scheduler in taskscope.session.current().cluster.schedulers.all()
+            for scheduler in taskscope.session.current().cluster.schedulers
             for host in scheduler.workers.clocks._hosts.values()
             if (best := host.best) is not None
         ]

@@ -13,7 +13,7 @@ from benchmarks.harness import Table
 from taskscope.jupyter.feed.feed import CONTROL, DATA, Feed
 from taskscope.session import Session
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.connection import Link, News
+from taskscope.sources.cluster.connection import News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Tasks
@@ -138,11 +138,10 @@ class _Feeding:
         self._feed = Feed(self.session, channels=self.page)
         self._feed.announce()
         self.page.open()
-        link, recorder = Link("tcp://10.0.0.1:8786", {}), self.session.recorder
-        workers = Workers(link.address)
+        recorder, workers = self.session.recorder, Workers("tcp://10.0.0.1:8786")
         for number, address in enumerate(_ADDRESSES):
             workers.come(address, str(number), _N_THREADS)
-        watched = Watched(link, workers, recorder)
+        watched = Watched(workers, recorder)
         self._tasks = Tasks(watched, Rows(watched), WorkerSampler(recorder), lambda _client: False)
         self._tasks.noted = frozenset(("",))
 

@@ -70,7 +70,7 @@ class Session:
             self._holders[id(owner)] = (owner, options or Options())
             self._apply()
             if self._is_attached:
-                self.cluster.schedulers.forget_refused()
+                self.cluster.forget_refused()
             else:
                 self.source.attach()
                 self.cluster.attach()

@@ -24,7 +24,7 @@ def until(happened: Callable[[], bool], seen: Callable[[], object] = lambda: "")
 
 def each_scheduler_keeps_records() -> bool:
     """Return whether all schedulers that are watched keep records by now."""
-    return all(scheduler.ready.is_set() for scheduler in current().cluster.schedulers.all())
+    return all(scheduler.ready.is_set() for scheduler in current().cluster.schedulers)
 
 
 async def records_are_kept() -> None:

@@ -279,7 +279,7 @@ class Block:
         if not can_wait or self.options.files or cluster.owes_answers:
             return can_wait and not self.options.files
         # Reading runs starts a thread; a block without a scheduler needs none.
-        runs = self.session.recorder.runs(self.first_run) if cluster.schedulers.all() else []
+        runs = self.session.recorder.runs(self.first_run) if cluster.schedulers else []
         return any(run.is_on_cluster for run in runs)
 
     def _keep(self, last_run: int) -> None:
@@ -407,7 +407,7 @@ class Block:
         if self._left is None:
             # It is complete, or still open: no other thread completes it.
             return self.recording
-        if not self._is_over.is_set() and self.session.cluster.schedulers.run_here:
+        if not self._is_over.is_set() and self.session.cluster.run_here:
             raise StillRunningError(
                 "the scheduler runs in this thread's event loop, which cannot go on while it is waited for; "
                 "write: await asyncio.to_thread(recording.wait)"

@@ -9,7 +9,7 @@ from typing import Any
 from taskscope.model.clock import Clock
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.connection import Event, Link, News
+from taskscope.sources.cluster.connection import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Tasks
@@ -31,14 +31,13 @@ def record(
 class World:
     """A table of tasks, and a scheduler whose events it gets."""
 
-    def __init__(self, clock: Clock, link: Link | None = None) -> None:
+    def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.recorder = Recorder(clock=clock)
         self.workers = Workers(SCHEDULER)
         for number, address in enumerate((HERE, THERE)):
             self.workers.come(address, str(number), 1)
-        self.link = link or Link(SCHEDULER, {})
-        self.watched = Watched(self.link, self.workers, self.recorder)
+        self.watched = Watched(self.workers, self.recorder)
         self.tasks = Tasks(self.watched, Rows(self.watched), WorkerSampler(self.recorder), OURS.__eq__)
         self.tasks.opened, self.tasks.noted = clock.perf_counter(), frozenset((OURS, ""))
         self.n_events = 0

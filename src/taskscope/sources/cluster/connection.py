@@ -60,11 +60,6 @@ class LoopThread:
             return asyncio.run_coroutine_threadsafe(_called(work), self._loop)
 
     @property
-    def is_there(self) -> bool:
-        """Whether the thread runs, and was not stopped."""
-        return self._loop is not None
-
-    @property
     def is_current(self) -> bool:
         """Whether the caller runs on this thread."""
         return threading.current_thread() is self._thread

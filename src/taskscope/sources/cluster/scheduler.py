@@ -1,4 +1,4 @@
-"""The schedulers that are watched: each is polled while there are runs."""
+"""One scheduler that is watched: it is polled while there are runs."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import asyncio
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from taskscope.model.errortext import describe
 from taskscope.model.guard import Guard
 from taskscope.record import Recorder
-from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.connection import (
     ClientRefs,
@@ -104,7 +102,7 @@ class WatchedScheduler:
         self._on_change = on_change
         self._left = left
         self._event = ThreadSafeEvent()
-        self._link = link = Link(address, arguments, self._event.set_here)
+        self._link = Link(address, arguments, self._event.set_here)
         self._limiter = RateLimiter(recorder.clock.perf_counter)
         samples = WorkerSampler(recorder)
         self.workers = Workers(address)
@@ -117,9 +115,9 @@ class WatchedScheduler:
         self._ending = threading.RLock()
         self._end_as: tuple[str, str | None] = "interrupted", None
         """Status and error of runs that go on when it is polled no more."""
-        watched = Watched(link, self.workers, recorder)
+        watched = Watched(self.workers, recorder)
         self._tasks = Tasks(watched, Rows(watched), samples, client_refs.have)
-        self._observer = Observer(link, recorder)
+        self._observer = Observer(self._link, recorder)
         self._wanted = wanted
         self.owes_news = False
         """Whether workers may have unsent records of runs that are over."""
@@ -452,125 +450,3 @@ class WatchedScheduler:
         self._end_all()
         # It may be lost by a read of another coroutine than `_serve`.
         self._event.set_here()
-
-
-_T = TypeVar("_T")
-
-
-class Schedulers:
-    """One for each address that a client is connected to; the thread ends with the last."""
-
-    def __init__(
-        self, recorder: Recorder, computes: Computes, wanted: Wanted, on_change: Callable[[], None]
-    ) -> None:
-        self._recorder = recorder
-        self._computes = computes
-        self._wanted = wanted
-        self._on_change = on_change
-        self._thread = LoopThread()
-        self._lock = threading.Lock()
-        self._watched: list[WatchedScheduler] = []
-        """Two of an address where the last client of one has left while its tasks go on."""
-
-    def of(self, client: object) -> WatchedScheduler | None:
-        """Return a client's scheduler, watched from this call on; None if it has none, or that refuses."""
-        found = adapter.connection_of(client)
-        if found is None:
-            return None
-        address, arguments = found
-        with self._lock:
-            here = (known for known in self._watched if known.address == address)
-            known = next((known for known in here if known.refuses or known.serves(client)), None)
-            if known is None:
-                known = self._watch(client, address, arguments)
-            return None if known.refuses else known
-
-    def _watch(self, client: object, address: str, arguments: Mapping[str, Any]) -> WatchedScheduler:
-        client_refs = ClientRefs(self._lock)
-        client_refs.join(client)
-        known = WatchedScheduler(
-            address,
-            arguments,
-            client_refs,
-            self._recorder,
-            self._computes,
-            self._wanted,
-            self._on_change,
-            self._left,
-        )
-        self._watched.append(known)
-        known.start(self._thread)
-        return known
-
-    def forget_refused(self) -> None:
-        """Forget schedulers that refused, so that they are tried again: one answer may have been odd."""
-        with self._lock:
-            self._watched = [known for known in self._watched if not known.refuses]
-
-    def all(self) -> list[WatchedScheduler]:
-        with self._lock:
-            return list(self._watched)
-
-    def leave(self, client: object) -> None:
-        """Leave the connections of this client.
-
-        Takes no lock: the garbage collector may close a client while its thread has the lock.
-        """
-        for scheduler in tuple(self._watched):
-            scheduler.leave(client)
-
-    @property
-    def live_here(self) -> bool:
-        """Whether one may live in the caller's event loop, and could not answer while that is blocked."""
-        return any(scheduler.client_refs.live_here for scheduler in self.all())
-
-    def loops(self) -> list[asyncio.AbstractEventLoop]:
-        found = (adapter.loop_of_scheduler(scheduler.address) for scheduler in self.all())
-        return [loop for loop in found if loop is not None]
-
-    @property
-    def run_here(self) -> bool:
-        """Whether one runs in the caller's event loop, and cannot answer while that is blocked."""
-        return any(adapter.runs_in_this_loop(scheduler.address) for scheduler in self.all())
-
-    @property
-    def are_asked_here(self) -> bool:
-        """Whether the caller runs on the thread that polls them."""
-        return self._thread.is_current
-
-    def step(self) -> Future[list[None]] | None:
-        """Poll all that have runs, or had until just now; None if there are none."""
-        # With the lock taken, the thread cannot end before this is on it.
-        with self._lock:
-            busy = [s for s in self._watched if s.has_runs or s.owes_news]
-            return self._thread.submit(lambda: _all(s.step() for s in busy)) if busy else None
-
-    def begin_wanted(self) -> Future[list[None]] | None:
-        """Have workers count lines: see `WatchedScheduler.begin_wanted`; None if there are none."""
-        with self._lock:
-            there = [s for s in self._watched if not s.broken]
-            return self._thread.submit(lambda: _all(s.begin_wanted() for s in there)) if there else None
-
-    def close(self) -> None:
-        """End the thread and all runs as they are."""
-        if self._watched or self._thread.is_there:
-            self._close()
-
-    def _close(self) -> None:
-        with self._lock:
-            schedulers, self._watched = self._watched, []
-        self._thread.stop()
-        for scheduler in schedulers:
-            scheduler.abandon()
-
-    def _left(self, scheduler: WatchedScheduler) -> None:
-        """Forget one that is polled no more; the thread ends with the last."""
-        with self._lock:
-            if scheduler in self._watched and not scheduler.refuses:
-                self._watched.remove(scheduler)
-            if all(other.refuses for other in self._watched):
-                self._thread.stop()
-
-
-async def _all(coroutines: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
-    return await asyncio.gather(*coroutines)

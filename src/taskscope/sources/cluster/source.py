@@ -6,7 +6,7 @@ import asyncio
 import math
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Coroutine, Hashable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from typing import Any
@@ -16,8 +16,9 @@ from taskscope.model.import_notice import ImportNotice
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
+from taskscope.sources.cluster.connection import ClientRefs, LoopThread
 from taskscope.sources.cluster.runs import Computes, Origin
-from taskscope.sources.cluster.scheduler import READY_S, Schedulers, Wanted, WatchedScheduler
+from taskscope.sources.cluster.scheduler import READY_S, Wanted, WatchedScheduler
 
 CLIENTS = "distributed.client"
 """The module that is there where there may be clients."""
@@ -62,7 +63,12 @@ class ClusterSource:
         self.wanted = Wanted()
         self._on_start = on_start
         self.computes = Computes(recorder, on_stop)
-        self.schedulers = Schedulers(recorder, self.computes, self.wanted, on_news)
+        self._on_news = on_news
+        self._thread = LoopThread()
+        """Polls the schedulers; it ends with the last."""
+        self._lock = threading.Lock()
+        self._watched: list[WatchedScheduler] = []
+        """Two of an address where the last client of one has left while its tasks go on."""
         self._notice = ImportNotice(CLIENTS, self._imported)
         self._attached = False
         self._caught_up: tuple[int, set[int]] = 0, set()
@@ -86,7 +92,22 @@ class ClusterSource:
         self._notice.cancel()
         adapter.release(self)
         self.computes.clear()
-        self.schedulers.close()
+        with self._lock:
+            schedulers, self._watched = self._watched, []
+        self._thread.stop()
+        for scheduler in schedulers:
+            scheduler.abandon()
+
+    @property
+    def schedulers(self) -> list[WatchedScheduler]:
+        """The schedulers that are watched, and those that refuse to be."""
+        with self._lock:
+            return list(self._watched)
+
+    def forget_refused(self) -> None:
+        """Forget schedulers that refused, so that they are tried again: one answer may have been odd."""
+        with self._lock:
+            self._watched = [known for known in self._watched if not known.refuses]
 
     def watch(self, client: Any) -> None:
         """Connect to a client's scheduler, and record the work that the client waits for."""
@@ -100,17 +121,17 @@ class ClusterSource:
 
     def options_changed(self) -> None:
         """Have workers record by the session's options from the next task on."""
-        for scheduler in self.schedulers.all():
+        for scheduler in self.schedulers:
             scheduler.wake()
 
     def begin_counting(self) -> None:
         """Have workers count the lines that are wanted; waits for them, two seconds at most."""
         if self.wanted.sought is None:
             return
-        if self.schedulers.live_here:
+        if self._live_here:
             self.options_changed()
             return
-        beginning = self.schedulers.begin_wanted()
+        beginning = self.begin_wanted()
         if beginning is not None:
             wait_for({beginning}, READY_S)
             self._check_begun(beginning)
@@ -121,12 +142,18 @@ class ClusterSource:
             client = adapter.default_client()
             if client is not None:
                 self._scheduler_of(client)
-        await asyncio.gather(*(scheduler.ready_in_loop() for scheduler in self.schedulers.all()))
-        beginning = None if self.wanted.sought is None else self.schedulers.begin_wanted()
+        await asyncio.gather(*(scheduler.ready_in_loop() for scheduler in self.schedulers))
+        beginning = None if self.wanted.sought is None else self.begin_wanted()
         if beginning is not None:
             waiting = asyncio.wrap_future(beginning)
             await asyncio.wait({waiting}, timeout=READY_S)
             self._check_begun(waiting)
+
+    def begin_wanted(self) -> Future[list[None]] | None:
+        """Have workers of all schedulers count lines; None if there are none."""
+        with self._lock:
+            there = [known for known in self._watched if not known.broken]
+            return self._thread.submit(lambda: _all(s.begin_wanted() for s in there)) if there else None
 
     def _check_begun(self, beginning: Future[list[None]] | asyncio.Future[list[None]]) -> None:
         if not beginning.done():
@@ -137,10 +164,10 @@ class ClusterSource:
 
     def settle(self) -> None:
         """Wait until the records of ended tasks were read, two seconds at most."""
-        if self.schedulers.are_asked_here:
+        if self._thread.is_current:
             return
         patience_s = self.patience_s
-        stepping = self.schedulers.step()
+        stepping = self._step()
         if stepping is not None:
             timeout_s = SETTLE_S if patience_s is None else patience_s
             wait_for({stepping}, timeout_s)
@@ -153,19 +180,26 @@ class ClusterSource:
         lives there.
         """
         while True:
-            for loop in self.schedulers.loops():
+            for loop in self._loops():
                 _turns(loop, math.inf)
-            stepping = self.schedulers.step()
+            stepping = self._step()
             if stepping is None:
                 return
             wait_for({stepping}, SETTLE_S)
-            if stepping.done() or all(_turns(loop, 0.0) for loop in self.schedulers.loops()):
+            if stepping.done() or all(_turns(loop, 0.0) for loop in self._loops()):
                 self._check_stepped(stepping, SETTLE_S)
                 return
             stepping.cancel()
 
+    def _step(self) -> Future[list[None]] | None:
+        """Poll all that have runs, or had until just now; None if there are none."""
+        # With the lock taken, the thread cannot end before this is on it.
+        with self._lock:
+            busy = [known for known in self._watched if known.has_runs or known.owes_news]
+            return self._thread.submit(lambda: _all(s.step() for s in busy)) if busy else None
+
     async def settled(self) -> None:
-        stepping = self.schedulers.step()
+        stepping = self._step()
         if stepping is not None:
             waiting = asyncio.wrap_future(stepping)
             await asyncio.wait({waiting}, timeout=SETTLE_S)
@@ -193,14 +227,28 @@ class ClusterSource:
     @property
     def owes_answers(self) -> bool:
         """Whether `settle` would have to wait."""
-        return any(scheduler.has_runs or scheduler.owes_news for scheduler in self.schedulers.all())
+        return any(scheduler.has_runs or scheduler.owes_news for scheduler in self.schedulers)
 
     @property
     def patience_s(self) -> float | None:
         """How long a thread may wait that blocks an event loop of a scheduler; None where it blocks none."""
-        if not self.schedulers.live_here:
+        if not self._live_here:
             return None
-        return 0.0 if self.schedulers.run_here else min(SETTLE_S, SETTLE_IN_LOOP_S)
+        return 0.0 if self.run_here else min(SETTLE_S, SETTLE_IN_LOOP_S)
+
+    @property
+    def _live_here(self) -> bool:
+        """Whether one may live in the caller's event loop, and could not answer while that is blocked."""
+        return any(scheduler.client_refs.live_here for scheduler in self.schedulers)
+
+    @property
+    def run_here(self) -> bool:
+        """Whether one runs in the caller's event loop, and cannot answer while that is blocked."""
+        return any(adapter.runs_in_this_loop(scheduler.address) for scheduler in self.schedulers)
+
+    def _loops(self) -> list[asyncio.AbstractEventLoop]:
+        found = (adapter.loop_of_scheduler(scheduler.address) for scheduler in self.schedulers)
+        return [loop for loop in found if loop is not None]
 
     # Called on the threads of users ----------------------------------------------------------------------
 
@@ -252,14 +300,39 @@ class ClusterSource:
             answered.wait(SETTLE_S)
 
     def closed(self, client: object) -> None:
-        self.schedulers.leave(client)
+        # Without the lock: the garbage collector may close a client while its thread has it.
+        for scheduler in tuple(self._watched):
+            scheduler.leave(client)
 
     def _imported(self) -> None:
         if self._attached:
             adapter.watch(self)
 
     def _scheduler_of(self, client: object) -> WatchedScheduler | None:
-        return self.schedulers.of(client) if self._attached else None
+        """Return a client's scheduler, watched from this call on; None if it has none, or that refuses."""
+        found = adapter.connection_of(client) if self._attached else None
+        if found is None:
+            return None
+        address, arguments = found
+        with self._lock:
+            here = (known for known in self._watched if known.address == address)
+            known = next((known for known in here if known.refuses or known.serves(client)), None)
+            if known is None:
+                clients = ClientRefs(self._lock)
+                clients.join(client)
+                watching = self.recorder, self.computes, self.wanted, self._on_news, self._left
+                known = WatchedScheduler(address, arguments, clients, *watching)
+                self._watched.append(known)
+                known.start(self._thread)
+            return None if known.refuses else known
+
+    def _left(self, scheduler: WatchedScheduler) -> None:
+        """Forget a scheduler that is polled no more; the thread ends with the last."""
+        with self._lock:
+            if scheduler in self._watched and not scheduler.refuses:
+                self._watched.remove(scheduler)
+            if all(other.refuses for other in self._watched):
+                self._thread.stop()
 
     def _add(self, scheduler: WatchedScheduler, submission: Submission) -> None:
         n_threads = scheduler.workers.n_threads or None
@@ -271,3 +344,7 @@ class ClusterSource:
         if is_new:
             # What adds to one waits for the next poll: a loop that submits would wake the scheduler always.
             scheduler.wake()
+
+
+async def _all(coroutines: Iterable[Coroutine[Any, Any, None]]) -> list[None]:
+    return await asyncio.gather(*coroutines)

@@ -30,11 +30,8 @@ from typing import Any, Literal, TypeVar
 from taskscope.model.tables.records import WorkerEvent
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneKey, Recorder, WorkerCounts
-from taskscope.sources.cluster.connection import Link
 
 _LATEST = 9
-
-
 _STEP_S = 0.1
 _EVERY_S = 30.0
 """How often workers compare their clocks at most."""
@@ -388,7 +385,6 @@ def _number(value: object) -> float | None:
 class Watched:
     """A cluster that is watched."""
 
-    link: Link
     workers: Workers
     recorder: Recorder
 

@@ -60,7 +60,7 @@ def test_a_connection_that_breaks_while_nothing_runs_is_made_anew_for_the_next_c
         assert plain.submit(abs, -1, key="before").result() == 1
         current().cluster.settle()
         plain.run_on_scheduler(break_feeds)
-        until(lambda: current().cluster.schedulers.all() == [])
+        until(lambda: current().cluster.schedulers == [])
         assert plain.submit(abs, -2, key="after").result() == 2
     assert rows(run.recording, "runs", "status") == [("finished",)] * 2
     assert rows(run.recording, "tasks", "key", "status") == [("before", "finished"), ("after", "finished")]
@@ -110,10 +110,10 @@ def test_what_goes_on_of_a_client_that_has_left_is_ended_though_another_client_h
         with Client(cluster, set_as_default=False) as first:
             release(cluster, first.submit(wait_for, "left-behind", key="left"))
             plain.close()
-        until(lambda: [known.client_refs.have_left for known in current().cluster.schedulers.all()] == [True])
+        until(lambda: [known.client_refs.have_left for known in current().cluster.schedulers] == [True])
         with Client(cluster, set_as_default=False) as second:
             assert second.submit(abs, -4, key="second").result() == 4
-            assert len(current().cluster.schedulers.all()) == 2
+            assert len(current().cluster.schedulers) == 2
             Event("left-behind", client=second).set()
             until(lambda: not current().cluster.owes_answers)
     assert sorted(rows(run.recording, "tasks", "key", "status")) == [
@@ -203,7 +203,7 @@ def test_lines_wanted_while_it_connects_are_counted_once_it_has(
     monkeypatch.setattr(connection.Observer, "flush", flush)
     with taskscope.profile(display=False):
         assert is_opening.wait(PATIENCE_S)
-        beginning = current().cluster.schedulers.begin_wanted()
+        beginning = current().cluster.begin_wanted()
         assert beginning is not None
         may_open.set()
         beginning.result(PATIENCE_S)

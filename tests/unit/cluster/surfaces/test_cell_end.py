@@ -38,13 +38,20 @@ class Answers:
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]:
     """Come when the test says so."""
-    answers, step = Answers(), WatchedScheduler.step
+    answers, step, poll = Answers(), WatchedScheduler.step, WatchedScheduler._step
 
     async def step_later(scheduler: WatchedScheduler) -> None:
         await answers.wait()
         await step(scheduler)
 
+    async def poll_later(scheduler: WatchedScheduler, *, at_end: bool = False) -> None:
+        # It would end the compute before the block ends, where that is slow.
+        if not at_end:
+            await asyncio.to_thread(answers.may_come.wait, PATIENCE_S)
+        await poll(scheduler, at_end=at_end)
+
     monkeypatch.setattr(WatchedScheduler, "step", step_later)
+    monkeypatch.setattr(WatchedScheduler, "_step", poll_later)
     yield answers
     answers.may_come.set()
 

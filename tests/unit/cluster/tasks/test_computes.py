@@ -129,7 +129,7 @@ def test_what_a_client_that_blocks_submits_in_its_own_event_loop_is_recorded_fro
             value: str = await client.submit(work, truth, "first", 0.01, key="work-first")
             return value
 
-        until(lambda: [s.ready.is_set() for s in current().cluster.schedulers.all()] == [True])
+        until(lambda: [s.ready.is_set() for s in current().cluster.schedulers] == [True])
         assert client.sync(submit) == "first"
     assert rows(run.recording, "tasks", "key", "status") == [("work-first", "finished")]
     assert run.recording.messages == ()

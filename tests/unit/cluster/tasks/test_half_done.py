@@ -82,9 +82,7 @@ def _shown(widget: taskscope.ProgressWidget) -> tuple[str, int, int]:
 def _recorded(widget: taskscope.ProgressWidget) -> list[object]:
     """Return what is recorded where the widget shows something else."""
     recorder = current().recorder
-    ready = [
-        (scheduler.address, scheduler.ready.is_set()) for scheduler in current().cluster.schedulers.all()
-    ]
+    ready = [(scheduler.address, scheduler.ready.is_set()) for scheduler in current().cluster.schedulers]
     return [_shown(widget), recorder.runs(), recorder.progress(), recorder.groups, ready]
 
 

@@ -85,7 +85,7 @@ def test_a_clock_that_is_set_is_noticed(shifted: tuple[Client, str]) -> None:
 
 
 def _is_compared(worker: str) -> bool:
-    (scheduler,) = current().cluster.schedulers.all()
+    (scheduler,) = current().cluster.schedulers
     clock = scheduler.workers.clocks.host(worker)
     return clock is not None and clock.best is not None
 
