@@ -6,6 +6,7 @@ screen. The first holder attaches the sources, the last one detaches them.
 
 from __future__ import annotations
 
+import atexit
 import os
 import platform
 import sys
@@ -227,6 +228,15 @@ def current() -> Session:
 
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_threads() -> None:
+    """End all threads before Python does: it ends them within NumPy's C++ code, and with that the process."""
+    for session in list(_sessions):
+        session.cluster.schedulers.close()
+        session.sampler.stop()
+        session.pump.stop()
 
 
 def _start_over() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import sys
 import threading
 from importlib.metadata import version
@@ -161,3 +162,22 @@ def test_a_recording_is_taken_while_another_thread_imports_distributed(
     with taskscope.profile() as run:
         dask.delayed(len)("ab").compute(scheduler="sync")
     assert "distributed" not in run.recording.metadata
+
+
+_LEAVES = """
+import atexit, threading
+atexit.register(lambda: print([t.name for t in threading.enumerate() if t.name.startswith("taskscope")]))
+from dask import delayed
+from distributed import Client
+from taskscope.session import current
+
+current().hold("the extension")
+with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0"):
+    assert delayed(abs)(-1).compute() == 1
+    print([t.name for t in threading.enumerate() if t.name == "taskscope-pump"])
+"""
+
+
+def test_no_thread_is_left_when_python_ends() -> None:
+    done = subprocess.run([sys.executable, "-c", _LEAVES], capture_output=True, text=True, check=False)
+    assert (done.stdout.splitlines(), done.returncode) == (["['taskscope-pump']", "[]"], 0), done.stderr
