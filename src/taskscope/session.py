@@ -234,7 +234,7 @@ _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 def _end_threads() -> None:
     """End all threads before Python does: it ends them within NumPy's C++ code, and with that the process."""
     for session in list(_sessions):
-        session.cluster.schedulers.close()
+        session.cluster.detach()
         session.sampler.stop()
         session.pump.stop()
 

@@ -72,11 +72,11 @@ def test_computes_are_kept_from_when_it_is_on_until_it_is_off_and_listed(
 def test_the_oldest_files_of_the_history_go_first_and_no_others(shell: Shell, tmp_path: Path) -> None:
     others = [tmp_path / "mine.taskscope", tmp_path / "dask-In-4-20261127-233912.taskscope"]
     for path in others:
-        path.write_bytes(b"x" * 100_000)
+        path.write_bytes(b"x" * 2_000_000)
     old = [tmp_path / f"a-In-{n}-2020010{n}-000000-0123456789ab.taskscope" for n in (1, 2, 3)]
     for path in old:
-        path.write_bytes(b"x" * 20_000)
-    run(shell, f"{ON} {tmp_path} --most 30e3")
+        path.write_bytes(b"x" * 1_000_000)
+    run(shell, f"{ON} {tmp_path} --most 1.5e6")
     run(shell, COMPUTE)
     until(lambda: not old[1].exists())
     until(lambda: statuses(tmp_path) == ["finished"])
