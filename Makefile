@@ -54,7 +54,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum releases newest unit-other binder packaging notebooks notebooks-public browser lab42 docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum releases newest unit-other binder packaging notebooks browser lab42 docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -130,9 +130,6 @@ binder: $(STAMPS)/python ## build what Binder would, without its container, and 
 
 packaging: setup ## build wheel and sdist, look inside, install without Node
 	$(IN_PAIRS) --timeout 900 tests/packaging
-
-notebooks-public: setup ## run notebooks that are not ours, plain and profiled: make notebooks-public PATHS=folder (not part of test)
-	$(PYTHON) -m tests.notebooks_public $(PATHS)
 
 notebooks: setup ## run every notebook
 	$(NOTEBOOKS)
