@@ -432,7 +432,7 @@ const FINDINGS_CSS = `
 .tsk-progress-answer .tsk-findings { margin: 0; line-height: 18px; }
 .tsk-progress-answer .tsk-findings ul { margin: 0; }
 .tsk-progress-answer .tsk-findings-answer { margin: 2px 0 0; }
-.tsk-findings-worth { white-space: nowrap; }
+.tsk-findings-worth { display: inline-block; }
 .tsk-findings[data-folded='true'] { display: grid; grid-template-columns: 1fr auto auto; gap: 0 12px; }
 .tsk-findings[data-folded='true'] :is(ul, .tsk-findings-answer) { grid-area: 1 / 1 / 2 / -1; grid-template-columns: minmax(0, 1fr); min-width: 0; }
 .tsk-findings[data-folded='true'] .tsk-findings-fold { grid-area: 1 / 2; align-self: start; }
