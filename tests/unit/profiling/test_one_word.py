@@ -35,7 +35,8 @@ def test_threads_without_a_name_have_the_same_one_in_charts_pictures_and_exports
     figure: Any = plot_tasks(recording, recording.zero_s, recording.zero_s + 60)
     assert {
         "exported": {e["args"]["name"] for e in events if e["name"] == "thread_name"} & set(names),
-        "drawn": {name for name in names if f">{name[:17]}" in svg},
+        # The picture cuts a name that is longer than its margin.
+        "drawn": {name for name in names if f">{name[:12]}" in svg},
         "plotted": set(figure.yaxis.major_label_overrides.values()),
         "Python's own": "ThreadPoolExecutor" in svg + totals,
     } == {"exported": set(names), "drawn": set(names), "plotted": set(names), "Python's own": False}
