@@ -62,6 +62,10 @@ def test_a_cluster_without_workers_is_said_to_have_none_until_one_comes() -> Non
         until(lambda: not states())
 
 
+def _n_running(dask_scheduler: Any) -> int:
+    return len(dask_scheduler.running)
+
+
 def test_workers_that_are_paused_are_counted_as_waiting_for_memory() -> None:
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
@@ -72,10 +76,12 @@ def test_workers_that_are_paused_are_counted_as_waiting_for_memory() -> None:
         client.run(_set_status, "paused", workers=[first])
         with taskscope.profile(display=False):
             client.run(_set_status, "paused", workers=[second])
+            # Until the scheduler has that message it may send the task there.
+            until(lambda: client.run_on_scheduler(_n_running) == 0)
             future = client.submit(abs, -1)
             until(lambda: states() == ["waiting for memory: 2 workers paused"])
             assert said() == ["waiting for memory: 2 workers paused"] * 3
-            client.run(_set_status, "running", workers=[first])
+            client.run(_set_status, "running", workers=[first, second])
             assert future.result(PATIENCE_S) == 1
             until(lambda: not states())
 
