@@ -48,15 +48,17 @@ class Holdings:
             known = groups.get(name, Holding(key, 0, 0.0, 0))
             before.setdefault(run, {}).setdefault(name, known)
             groups[name] = _changed(known, size, 1 if is_in else -1)
-        for run in {run for run, _, _ in moved}:
-            if not self._sizes[run]:
-                del self._sizes[run]
         self._note(
             {
                 run: [self._counts[run][name] for name in names if self._counts[run][name] != names[name]]
                 for run, names in before.items()
             }
         )
+        for run in {run for run, _, _ in moved}:
+            if not self._sizes[run]:
+                # A run that is over must not be kept as long as the connection.
+                del self._sizes[run]
+                self._counts.pop(run, None)
 
     def clear(self) -> None:
         """Record that nothing is in memory: the last client has left, or the scheduler is gone."""
