@@ -98,7 +98,7 @@ def line_at(code: CodeType, offset: int) -> int:
 
 
 def source_of(file: str, recorded_at: datetime) -> Sequence[str]:
-    """Return the lines of a file as it was at that time, without their ends; none where unknown."""
+    """Return the lines of a file as it was at that time, with their ends; none where unknown."""
     file = _path(file)
     try:
         if Path(file).stat().st_mtime > recorded_at.timestamp():
@@ -107,12 +107,12 @@ def source_of(file: str, recorded_at: datetime) -> Sequence[str]:
         # Cells of a notebook are in no file; `linecache` has those of this kernel.
         if file not in linecache.cache:
             return []
-    return [line.rstrip("\r\n") for line in linecache.getlines(file)]
+    return linecache.getlines(file)
 
 
 def source_text(lines: Sequence[str], number: int) -> str | None:
-    """Return a line by its number; None where there is none."""
-    return lines[number - 1] if 0 < number <= len(lines) else None
+    """Return a line by its number, without its end; None where there is none."""
+    return lines[number - 1].rstrip("\r\n") if 0 < number <= len(lines) else None
 
 
 def source_lines(file: str) -> list[str]:
