@@ -232,7 +232,7 @@ _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 
 @atexit.register
 def _end_threads() -> None:
-    """End all threads before Python does: it ends them within NumPy's C++ code, and with that the process."""
+    """End all threads before Python does: one that is inside of C++ code then may abort the process."""
     for session in list(_sessions):
         session.cluster.detach()
         session.sampler.stop()

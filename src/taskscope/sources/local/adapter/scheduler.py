@@ -258,9 +258,9 @@ def user_functions(graph: Mapping[Any, Any]) -> tuple[dict[object, str | None], 
         if found.setdefault(split_key(key)[0], text) != text:
             others[id(getattr(graph[key], "func", None))] = text
     found = {name: text for name, text in found.items() if text is not None}
-    for key, node in graph.items() if others else ():
-        function = id(getattr(node, "func", None))
-        if function in others and type(key) is not tuple:
+    for key in rest if others else ():
+        function = id(getattr(graph[key], "func", None))
+        if function in others:
             found.setdefault(key, others[function])
     return found, every
 
