@@ -12,6 +12,7 @@ import type { TimelineChart } from '../charts/timeline/timeline';
 import { type TrackName, mountTracks } from '../charts/tracks';
 import { Keeping } from '../charts/ui/keeping';
 import { savePicture } from '../charts/ui/picture';
+import { messageOf } from '../lib/format';
 import { ALL_RUNS, type TaskStore } from '../store';
 import { isRecord } from '../wire/check';
 import type { Feed } from './lab/feed/feed';
@@ -82,7 +83,7 @@ function mountLiveFlame(el: HTMLElement, { store, options }: Charts, feed: Feed)
       }
     } catch (error) {
       if (!signal.aborted) {
-        chart.show(null, error instanceof Error ? error.message : String(error));
+        chart.show(null, messageOf(error));
       }
     }
   };

@@ -1,5 +1,5 @@
 /** What leaves a chart: tables for the clipboard, files; a notice says how it went. */
-import { formatCount, printable } from '../../lib/format';
+import { formatCount, messageOf, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { TextTable } from './text-table';
 import { tabSeparated } from './text-table';
@@ -51,7 +51,7 @@ export class Exporter {
   #tell(done: Promise<string>, failed: (why: string) => string): void {
     done.then(
       text => { this.notice.say(text); },
-      (error: unknown) => { this.notice.say(failed(printable(error instanceof Error ? error.message : String(error), MAX_PATH_CHARS))); }
+      (error: unknown) => { this.notice.say(failed(printable(messageOf(error), MAX_PATH_CHARS))); }
     );
   }
 }

@@ -1,5 +1,5 @@
 /** Findings as cards below the lanes, and the critical path: each lights up its evidence there. */
-import { formatCount, formatDuration, printable } from '../../../lib/format';
+import { formatCount, formatDuration, messageOf, printable } from '../../../lib/format';
 import { Seen } from '../../../lib/seen';
 import type { Span } from '../../../lib/span';
 import { trans } from '../../../lib/translate';
@@ -208,7 +208,7 @@ export class Findings {
     };
     this.#asked = span;
     say(trans.__('asking the kernel…'));
-    const explained = await this.ask(this.#runRange, span).catch((error: unknown): Explained => ({ kind: 'none', reason: error instanceof Error ? error.message : String(error) }));
+    const explained = await this.ask(this.#runRange, span).catch(refused);
     if (this.#asked !== span) {
       return;
     }
@@ -251,6 +251,7 @@ export class Findings {
   }
 }
 
+const refused = (error: unknown): Explained => ({ kind: 'none', reason: messageOf(error) });
 const isSame = (one: Span | null, other: Span): boolean => one?.startS === other.startS && one.stopS === other.stopS;
 
 function inWords(explained: Explained): ComponentChildren {
@@ -387,7 +388,7 @@ export class Explainer {
   }
 
   async #ask(runRange: RunRange): Promise<void> {
-    const heard = await this.host.ask(runRange).catch((error: unknown): Explained => ({ kind: 'none', reason: error instanceof Error ? error.message : String(error) }));
+    const heard = await this.host.ask(runRange).catch(refused);
     if (this.#shown !== runRange || this.signal.aborted) {
       return;
     }

@@ -4,6 +4,7 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
 import type { RevealCell } from '../../../charts/ui/keeping';
+import { messageOf } from '../../../lib/format';
 import { trans } from '../../../lib/translate';
 import type { ICells } from '../cells/cells';
 import type { Feed } from '../feed/feed';
@@ -261,7 +262,7 @@ async function mountChart(el: HTMLElement, feed: Feed, recorder: string, signal:
       });
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     el.replaceChildren(trans.__('The chart could not be loaded: %1', reason));
   }
 }
