@@ -326,7 +326,7 @@ class Decoder:
             (texts,) = how
             known = [text for text in texts if text is not None]
             _require(len(texts) == n and (column.optional or len(known) == n), "a text must be known")
-            # This raises for half characters, and for what is no text.
+            # It raises for lone surrogates, and for values that are no texts.
             "".join(known).encode()
             return list(texts)
         if kind == "f8":

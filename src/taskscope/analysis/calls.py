@@ -391,7 +391,7 @@ def _scaled(
     linear: Sequence[str],
     squared: Sequence[str] = (),
 ) -> _R:
-    """Return rows of which those of `runs` are scaled so that seconds of a prefix add up to the measured."""
+    """Return rows; in those of `runs` each prefix's seconds are scaled to add up to the measured ones."""
     chosen = np.isin(rows.run, runs)
     sampled_s = np.bincount(rows.prefix[chosen], seconds[chosen], len(measured_s))
     is_known = (sampled_s > 0) & (measured_s > 0)

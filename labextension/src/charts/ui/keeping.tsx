@@ -40,7 +40,7 @@ export class Keeping {
     ];
   }
 
-  /** @param runRange of what is shown; null: nothing is */
+  /** @param runRange the computes that are shown; null: none are */
   comparison(exporter: Exporter, runRange: () => RunRange | null): ButtonSpec {
     const act = (): void => {
       const shown = runRange();
