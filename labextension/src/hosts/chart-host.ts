@@ -12,7 +12,7 @@ import type { TimelineChart } from '../charts/timeline/timeline';
 import { type TrackName, mountTracks } from '../charts/tracks';
 import { Keeping } from '../charts/ui/keeping';
 import { savePicture } from '../charts/ui/picture';
-import { messageOf } from '../lib/format';
+import { messageOf } from '../lib/error-message';
 import { ALL_RUNS, type TaskStore } from '../store';
 import { isRecord } from '../wire/check';
 import type { Feed } from './lab/feed/feed';

@@ -89,9 +89,6 @@ export function formatShares(parts: readonly number[], total: number): string[] 
   return shares.map((share, i) => (share >= 1 && share <= 99 ? `${Math.floor(share) + Number(up.has(i))}%` : formatPercent(share / 100)));
 }
 
-/** What a thrown value says. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /**
  * One line of text in which every character can be seen: control, bidirectional, private and
  * unpaired characters become escapes, and what is longer than `limit` loses its middle.

@@ -1,5 +1,6 @@
 /** What leaves a chart: tables for the clipboard, files; a notice says how it went. */
-import { formatCount, messageOf, printable } from '../../lib/format';
+import { messageOf } from '../../lib/error-message';
+import { formatCount, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { TextTable } from './text-table';
 import { tabSeparated } from './text-table';

@@ -1,5 +1,6 @@
 /** Findings as cards below the lanes, and the critical path: each lights up its evidence there. */
-import { formatCount, formatDuration, messageOf, printable } from '../../../lib/format';
+import { messageOf } from '../../../lib/error-message';
+import { formatCount, formatDuration, printable } from '../../../lib/format';
 import { Seen } from '../../../lib/seen';
 import type { Span } from '../../../lib/span';
 import { trans } from '../../../lib/translate';

@@ -4,7 +4,7 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
 import type { RevealCell } from '../../../charts/ui/keeping';
-import { messageOf } from '../../../lib/format';
+import { messageOf } from '../../../lib/error-message';
 import { trans } from '../../../lib/translate';
 import type { ICells } from '../cells/cells';
 import type { Feed } from '../feed/feed';
