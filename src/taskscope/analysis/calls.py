@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import counted, format_count, format_duration, format_percent, plural
-from taskscope.analysis.result import Result, Section, plain, typed_columns
+from taskscope.analysis.result import Result, Section, typed_columns
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, unknown_name
 from taskscope.model.dataframes import Columns
 from taskscope.model.recording import RecordedData
@@ -109,6 +109,9 @@ class Profile(Result):
     interval_s: float | None
     note: str | None
 
+    _plain = ("interval_s", "note")
+    _plain_rows = "calls"
+
     @property
     def n_samples(self) -> int:
         """How many samples it is made of."""
@@ -131,10 +134,6 @@ class Profile(Result):
             own = node.n_samples, node.seconds, node.self_samples, node.self_seconds, node.seconds / whole_s
             rows.append((parent, depth, node.kind, prefix, node.name, node.file, node.line, *own))
         return typed_columns(_COLUMNS, rows)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the table and how it was sampled as plain values, ready for JSON."""
-        return {"interval_s": self.interval_s, "note": self.note, "calls": plain(self.table())}
 
     def sections(self) -> Iterator[Section]:
         """Yield the functions in which most of the time went, their own and with calls made from them."""
@@ -528,6 +527,9 @@ class Lines(Result):
     task_seconds: float = math.nan
     counting_seconds: float = math.nan
 
+    _plain = ("seconds", "n_samples", "unattributed_seconds", "task_seconds", "counting_seconds", "note")
+    _plain_rows = "lines"
+
     def table(self) -> Columns:
         """Return one row per line as equally long columns, the functions that took longest first.
 
@@ -545,11 +547,6 @@ class Lines(Result):
             for function, line in ((each.function, line) for each in self.functions for line in each.lines)
         ]
         return typed_columns(_LINE_COLUMNS, rows)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the totals and the table as plain values, ready for JSON."""
-        names = ("seconds", "n_samples", "unattributed_seconds", "task_seconds", "counting_seconds", "note")
-        return {name: plain(getattr(self, name)) for name in names} | {"lines": plain(self.table())}
 
     def sections(self) -> Iterator[Section]:
         """Yield functions with their source and the time of each line, in the manner of ``%lprun``.

@@ -6,27 +6,41 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import counted, format_bytes, format_count, format_duration, printable
-from taskscope.analysis.result import Section, TableResult, more_rows
+from taskscope.analysis.result import TableResult
 from taskscope.analysis.totals import union_s, were_seen
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import ERRED
 from taskscope.model.tables.workers import PrefixSeconds, is_on_cpu
 
-_MAX_PAIRS = 20
-_MAX_SPANS = 40
 _NAME_WIDTH = 24
 _SPAN_WIDTH = 60
 _WITHIN = " / "
 """The separator between the names of nested spans."""
 
 
-_PAIR = ("sender", "receiver", "n_transfers", "n_unsized", "nbytes", "seconds", "busy_s")
-_RATES = ("bytes_per_s", "together_bytes_per_s")
+class WorkerPair(NamedTuple):
+    """The transfers from one worker to another."""
+
+    sender: str
+    receiver: str
+    n_transfers: int
+    n_unsized: int
+    nbytes: float
+    seconds: float
+    busy_s: float
+    bytes_per_s: float
+    together_bytes_per_s: float
+
+    @property
+    def n_sized(self) -> int:
+        """The transfers whose size is known."""
+        return self.n_transfers - self.n_unsized
 
 
 def bandwidth(recording: RecordedData) -> TableResult:
@@ -63,50 +77,35 @@ def bandwidth(recording: RecordedData) -> TableResult:
             logs[pair][moved.direction].append((moved.start_s, moved.stop_s, nbytes))
     # Where both ends logged, the receiver's log counts: it has the time until the data was there.
     pairs = [_pair(*pair, of.get("incoming") or of["outgoing"]) for pair, of in logs.items()]
-    pairs.sort(key=lambda pair: -pair[4])
+    pairs.sort(key=lambda pair: -pair.nbytes)
     names = {sample.worker: f"worker {sample.name}" for sample in recording.workers if sample.name}
-    n, n_unsized = sum(pair[2] for pair in pairs), sum(pair[3] for pair in pairs)
-    unsized = [f"{counted(n_unsized, 'transfer')} of unknown size left out"]
-    shown = Section(
-        f"bandwidth · {format_bytes(sum(pair[4] for pair in pairs))} in {counted(n, 'transfer')}",
-        ("from", "to", "transfers", "bytes", "a transfer", "rate"),
-        [_pair_row(names, *pair) for pair in pairs[:_MAX_PAIRS]],
-        [*more_rows(pairs, _MAX_PAIRS), *(unsized if n_unsized else [])],
+    n, n_unsized = sum(pair.n_transfers for pair in pairs), sum(pair.n_unsized for pair in pairs)
+    return TableResult.of(
+        pairs,
+        WorkerPair,
+        f"cannot say how fast results went between workers, because {_why_no_pairs(recording)}",
+        f"bandwidth · {format_bytes(sum(pair.nbytes for pair in pairs))} in {counted(n, 'transfer')}",
+        {
+            "from": lambda pair: printable(names.get(pair.sender, pair.sender), _NAME_WIDTH),
+            "to": lambda pair: printable(names.get(pair.receiver, pair.receiver), _NAME_WIDTH),
+            "transfers": lambda pair: format_count(pair.n_transfers),
+            "bytes": lambda pair: format_bytes(pair.nbytes if pair.n_sized else None),
+            "a transfer": lambda pair: format_duration(pair.seconds / pair.n_sized if pair.n_sized else None),
+            "rate": lambda pair: format_bytes(pair.bytes_per_s) + "/s" * math.isfinite(pair.bytes_per_s),
+        },
+        [f"{counted(n_unsized, 'transfer')} of unknown size left out"] if n_unsized else [],
+        most=20,
         left=2,
     )
-    reason = f"cannot say how fast results went between workers, because {_why_no_pairs(recording)}"
-    rows = [(*pair, *(pair[4] / s if s > 0 else math.nan for s in pair[5:])) for pair in pairs]
-    return TableResult.of((*_PAIR, *_RATES), rows, reason, shown)
 
 
-def _pair(
-    sender: str, receiver: str, transfers: list[tuple[float, float, float]]
-) -> tuple[str, str, int, int, float, float, float]:
+def _pair(sender: str, receiver: str, transfers: list[tuple[float, float, float]]) -> WorkerPair:
     start, stop, nbytes = np.array(transfers, np.float64).T
     sized = ~np.isnan(nbytes)
-    start, stop, nbytes = start[sized], stop[sized], nbytes[sized]
-    sums = float(nbytes.sum()), float((stop - start).sum()), union_s(start, stop)
-    return sender, receiver, len(transfers), len(transfers) - len(start), *sums
-
-
-def _pair_row(
-    names: Mapping[str, str],
-    sender: str,
-    receiver: str,
-    n: int,
-    n_unsized: int,
-    nbytes: float,
-    seconds: float,
-    _busy_s: float,
-) -> tuple[str, ...]:
-    n_sized = n - n_unsized
-    return (
-        *(printable(names.get(of, of), _NAME_WIDTH) for of in (sender, receiver)),
-        format_count(n),
-        format_bytes(nbytes if n_sized else None),
-        format_duration(seconds / n_sized if n_sized else None),
-        f"{format_bytes(nbytes / seconds)}/s" if n_sized and seconds > 0 else format_bytes(None),
-    )
+    start, stop, moved = start[sized], stop[sized], float(nbytes[sized].sum())
+    times_s = float((stop - start).sum()), union_s(start, stop)
+    rates = (moved / s if s > 0 else math.nan for s in times_s)
+    return WorkerPair(sender, receiver, len(transfers), len(transfers) - len(start), moved, *times_s, *rates)
 
 
 def _why_no_pairs(recording: RecordedData) -> str:
@@ -117,7 +116,15 @@ def _why_no_pairs(recording: RecordedData) -> str:
     return "no result went from one worker to another"
 
 
-_SPAN = ("span", "n_tasks", "n_erred", "task_s", "cpu_s", "n_cpu_unknown")
+class SpanTotals(NamedTuple):
+    """The tasks of a span."""
+
+    span: str
+    n_tasks: int
+    n_erred: int
+    task_s: float
+    cpu_s: float | None
+    n_cpu_unknown: int
 
 
 def spans(recording: RecordedData) -> TableResult:
@@ -148,8 +155,7 @@ def spans(recording: RecordedData) -> TableResult:
             parts = group.span.split(_WITHIN)
             for span in (_WITHIN.join(parts[: n + 1]) for n in range(len(parts))):
                 sums[span] = sums.get(span, 0.0) + of_group
-    rows = [_span(span, sums[span]) for span in sorted(sums)]
-    notes = more_rows(rows, _MAX_SPANS)
+    notes = []
     if n := int(outside[0]):
         notes.append(f"{counted(n, 'task')} in no span: {format_duration(float(outside[2]))}")
     if n := recording.dropped:
@@ -157,13 +163,23 @@ def spans(recording: RecordedData) -> TableResult:
     reason = "nothing ran on a cluster"
     if recording.is_on_cluster:
         reason = "no task is in one, or the scheduler was not observed"
-    shown = Section(
-        f"spans · {format_count(len(rows))}",
-        ("span", "tasks", "failed", "time in tasks", "CPU time"),
-        [_span_row(*row) for row in rows[:_MAX_SPANS]],
+    return TableResult.of(
+        [_span(span, sums[span]) for span in sorted(sums)],
+        SpanTotals,
+        f"no spans, because {reason}",
+        f"spans · {format_count(len(sums))}",
+        {
+            "span": lambda row: printable(row.span, _SPAN_WIDTH),
+            "tasks": lambda row: format_count(row.n_tasks),
+            "failed": lambda row: format_count(row.n_erred),
+            "time in tasks": lambda row: format_duration(row.task_s),
+            # A sum of some of them is the least that it was.
+            "CPU time": lambda row: (
+                "at least " * (row.cpu_s is not None and row.n_cpu_unknown > 0) + format_duration(row.cpu_s)
+            ),
+        },
         notes,
     )
-    return TableResult.of(_SPAN, rows, f"no spans, because {reason}", shown)
 
 
 def _by_group(recording: RecordedData) -> NDArray[np.float64]:
@@ -177,23 +193,9 @@ def _by_group(recording: RecordedData) -> NDArray[np.float64]:
     return np.column_stack([np.bincount(group, of_tasks, n_groups) for of_tasks in weights])
 
 
-def _span(span: str, sums: NDArray[np.float64]) -> tuple[str, int, int, float, float | None, int]:
+def _span(span: str, sums: NDArray[np.float64]) -> SpanTotals:
     n, n_erred, task_s, cpu_s, n_cpu = sums.tolist()
-    return span, int(n), int(n_erred), task_s, cpu_s if n_cpu else None, int(n - n_cpu)
-
-
-def _span_row(
-    span: str, n: int, n_erred: int, task_s: float, cpu_s: float | None, n_cpu_unknown: int
-) -> tuple[str, ...]:
-    # A sum of some of them is the least that it was.
-    at_least = "at least " if cpu_s is not None and n_cpu_unknown else ""
-    return (
-        printable(span, _SPAN_WIDTH),
-        format_count(n),
-        format_count(n_erred),
-        format_duration(task_s),
-        at_least + format_duration(cpu_s),
-    )
+    return SpanTotals(span, int(n), int(n_erred), task_s, cpu_s if n_cpu else None, int(n - n_cpu))
 
 
 def seconds_by_prefix(recording: RecordedData) -> list[PrefixSeconds]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,30 @@ _MAX_SAMPLE = 2_000
 _MAX_PREFIXES = 20
 _VERSIONS = ("dask", "distributed", "numpy", "python", "taskscope")
 _MACHINE = ("host", "platform", "n_cores", "memory_limit_bytes")
+
+
+def _n(value: float | None) -> str:
+    return UNKNOWN if value is None else format_count(int(value))
+
+
+def _lost(totals: Totals) -> float | None:
+    """Return how many executions workers took with them; unknown where there was no cluster."""
+    return totals.workers.n_lost if CLUSTER in totals.schedulers else None
+
+
+_QUANTITIES: Mapping[str, tuple[str, Callable[[float | None], str], Callable[[Totals], float | None]]] = {
+    "makespan_s": ("wall time", format_duration, lambda t: t.makespan_s),
+    "time_s": ("time in tasks", format_duration, lambda t: t.task_s),
+    "cpu_s": ("CPU time", format_duration, lambda t: t.cpu_s),
+    "peak_rss_bytes": ("peak memory", format_bytes, lambda t: t.peak_rss_bytes),
+    "worker_peak_bytes": ("peak, one worker", format_bytes, lambda t: t.workers.peak_bytes),
+    "transferred_bytes": ("transferred", format_bytes, lambda t: t.workers.transferred_bytes),
+    "spilled_bytes": ("spilled by one", format_bytes, lambda t: t.workers.spilled_bytes),
+    "n_lost": ("lost with workers", _n, _lost),
+    "n_tasks": ("tasks", _n, lambda t: t.n_tasks),
+}
+"""The quantities of whole recordings: their words, their texts, and where they are measured."""
+_ON_WORKERS = ("worker_peak_bytes", "transferred_bytes", "spilled_bytes", "n_lost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +106,7 @@ class ComparedData(Result):
     warnings: tuple[str, ...]
     recordings: tuple[RecordedData, RecordedData] = field(compare=False)
 
-    _not_plain: ClassVar[tuple[str, ...]] = ("recordings",)
+    _plain = (*_QUANTITIES, "prefixes", "warnings")
 
     def table(self) -> dict[str, list[object]]:
         """Return a row for each prefix: ``prefix, kind``, each quantity before and after, and the ratio."""
@@ -102,22 +125,14 @@ class ComparedData(Result):
 
     def totals(self) -> Section:
         """Return the quantities of the whole recordings."""
-        on_workers = [
-            ("peak, one worker", self.worker_peak_bytes, format_bytes),
-            ("transferred", self.transferred_bytes, format_bytes),
-            ("spilled by one", self.spilled_bytes, format_bytes),
-            ("lost with workers", self.n_lost, _n),
-        ]
-        known = [row for row in on_workers if row[1].before or row[1].after]
-        totals = [
-            ("wall time", self.makespan_s, format_duration),
-            ("time in tasks", self.time_s, format_duration),
-            ("CPU time", self.cpu_s, format_duration),
-            ("peak, this process" if known else "peak memory", self.peak_rss_bytes, format_bytes),
-            *known,
-            ("tasks", self.n_tasks, _n),
-        ]
-        rows = [(name, show(c.before), show(c.after), _ratio(c.ratio)) for name, c, show in totals]
+        changes = {name: getattr(self, name) for name in _QUANTITIES}
+        known = {name for name in _ON_WORKERS if changes[name].before or changes[name].after}
+        rows = []
+        for name, (words, show, _) in _QUANTITIES.items():
+            if name not in _ON_WORKERS or name in known:
+                one = "peak, this process" if known and name == "peak_rss_bytes" else words
+                change = changes[name]
+                rows.append((one, show(change.before), show(change.after), _ratio(change.ratio)))
         return Section("taskscope · comparison", ("", "before", "after", "ratio"), rows)
 
     def by_prefix(self, most: int) -> Section:
@@ -141,31 +156,13 @@ def compared(before: RecordedData, after: RecordedData) -> ComparedData:
             _interval(seconds[0].get(name), seconds[1].get(name), chance),
         )
         for name in dict.fromkeys([*seconds[0], *seconds[1]])
-        for pair in [(seconds[0].get(name), seconds[1].get(name))]
     ]
     return ComparedData(
-        makespan_s=_change(totals, lambda t: t.makespan_s),
-        time_s=_change(totals, lambda t: t.task_s),
-        cpu_s=_change(totals, lambda t: t.cpu_s),
-        n_tasks=_change(totals, lambda t: t.n_tasks),
-        peak_rss_bytes=_change(totals, lambda t: t.peak_rss_bytes),
-        worker_peak_bytes=_change(totals, lambda t: t.workers.peak_bytes),
-        transferred_bytes=_change(totals, lambda t: t.workers.transferred_bytes),
-        spilled_bytes=_change(totals, lambda t: t.workers.spilled_bytes),
-        n_lost=_change(totals, _lost),
+        **{name: Change(*map(of, totals)) for name, (_, _, of) in _QUANTITIES.items()},
         prefixes=tuple(sorted(rows, key=lambda row: -abs(_gain(row.time_s)))),
         warnings=tuple(_warnings(before, after, totals, rows)),
         recordings=(before, after),
     )
-
-
-def _change(totals: tuple[Totals, Totals], of: Callable[[Totals], float | None]) -> Change:
-    return Change(of(totals[0]), of(totals[1]))
-
-
-def _lost(totals: Totals) -> float | None:
-    """Return how many executions workers took with them; unknown where there was no cluster."""
-    return totals.workers.n_lost if CLUSTER in totals.schedulers else None
 
 
 def _gain(change: Change) -> float:
@@ -262,7 +259,3 @@ def _verdict(row: Difference) -> str:
 
 def _ratio(value: float | None) -> str:
     return UNKNOWN if value is None else f"× {value:.2f}"
-
-
-def _n(value: float | None) -> str:
-    return UNKNOWN if value is None else format_count(int(value))

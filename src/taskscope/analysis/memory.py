@@ -32,13 +32,7 @@ _WORDS: Mapping[PeakKind, str] = {
 }
 _MAX_SHOWN = 12
 _MAX_LINES = 10
-
-
-_ALLOCATED = ("key", "prefix", "file", "function", "line", "source", "nbytes", "n_allocations")
-
-_NOT_ALLOCATED = TableResult.of(
-    _ALLOCATED, [], "not recorded by task and line: use memory=True, or %%profile --memory", Section("")
-)
+_NOT_ALLOCATED = "not recorded by task and line: use memory=True, or %%profile --memory"
 
 
 def allocations(recording: RecordedData) -> TableResult:
@@ -51,31 +45,32 @@ def allocations(recording: RecordedData) -> TableResult:
     """
     lines = _highest(recording)
     sources = cache(lambda file: source_of(file, recording.started_at))
-    rows = [
-        (
-            *(line.key, line.prefix, line.file, line.function, line.line),
-            source_text(sources(line.file or ""), line.line or 0),
-            *(line.nbytes, line.n_allocations),
-        )
-        for line in lines
-    ]
+    columns: dict[str, Sequence[object]] = {
+        **columns_of(lines, "key", "prefix", "file", "function", "line"),
+        "source": [source_text(sources(line.file or ""), line.line or 0) for line in lines],
+        **columns_of(lines, "nbytes", "n_allocations"),
+    }
+    if not lines:
+        return TableResult(columns, _NOT_ALLOCATED, Section(_NOT_ALLOCATED))
     whole = sum(line.nbytes for line in lines)
     located = sum(line.nbytes for line in lines if line.key is not None and line.line is not None)
-    share = format_percent(located / whole if whole else None)
-    shown = Section(
-        f"allocated when it was most · {format_bytes(whole)} ({share} of it with task and line)",
-        ("task type", "line", "bytes", "share", "source"),
-        [
-            (
-                *(prefix, where, format_bytes(n), format_percent(n / whole)),
-                (source_text(sources(file), number) or "").strip(),
-            )
-            for (prefix, where, file, number), n in _by_line(lines)[:_MAX_LINES]
-        ],
+    shown = [
+        (
+            *(prefix, where, format_bytes(n), format_percent(n / whole)),
+            (source_text(sources(file), number) or "").strip(),
+        )
+        for (prefix, where, file, number), n in _by_line(lines)[:_MAX_LINES]
+    ]
+    title = f"allocated when it was most · {format_bytes(whole)}"
+    head = ("task type", "line", "bytes", "share", "source")
+    section = Section(
+        f"{title} ({format_percent(located / whole if whole else None)} of it with task and line)",
+        head,
+        shown,
         left=2,
         is_last_left=True,
     )
-    return TableResult.of(_ALLOCATED, rows, None, shown) if rows else _NOT_ALLOCATED
+    return TableResult(columns, None, section)
 
 
 def most_allocated(recording: RecordedData) -> str:
@@ -139,16 +134,14 @@ class MemoryPeak(Result):
     workers: Mapping[str, float]
     reason: str | None
     notes: tuple[str, ...]
-    allocated: TableResult = _NOT_ALLOCATED
+    allocated: TableResult
     worker_name: str | None = None
+
+    _rows = "parts", PeakPart
 
     def nbytes(self, kind: PeakKind) -> float:
         """Return how much of the peak is of a kind."""
         return math.fsum(part.nbytes for part in self.parts if part.kind == kind)
-
-    def table(self) -> dict[str, list[object]]:
-        """Return a row for each part, with the fields of `PeakPart`."""
-        return columns_of(self.parts, *PeakPart.__slots__)
 
     def words(self) -> str:
         """Return the parts in one line, the largest kind first; nothing where there is no peak."""
@@ -213,10 +206,6 @@ def memory_peak(recording: RecordedData, worker: str | None = None) -> MemoryPea
     the process before the first task; the rest is what remains of the peak. On Linux the peak is the
     kernel's own; elsewhere, with child processes, and of workers it is the largest sample.
     """
-    return replace(_memory_peak(recording, worker), allocated=allocations(recording))
-
-
-def _memory_peak(recording: RecordedData, worker: str | None) -> MemoryPeak:
     if recording.is_on_cluster:
         return _of_workers(recording, worker)
     if worker is not None:
@@ -224,7 +213,7 @@ def _memory_peak(recording: RecordedData, worker: str | None) -> MemoryPeak:
     samples = recording.resources
     place = samples.peak_place()
     if place is None:
-        return MemoryPeak(None, math.nan, math.nan, False, (), {}, "no sample of memory was taken", ())
+        return _no_peak(recording, "no sample of memory was taken")
     stays = list(_stays(recording))
     n_unsized = sum(int(np.isnan(sizes).sum()) for *_, sizes in stays)
     first = _first_sample(recording, samples.time, None)
@@ -233,6 +222,10 @@ def _memory_peak(recording: RecordedData, worker: str | None) -> MemoryPeak:
         for sample in (place, first)
     )
     return _parts(recording, samples, place, first, held, sum(before.values()), n_unsized)
+
+
+def _no_peak(recording: RecordedData, reason: str) -> MemoryPeak:
+    return MemoryPeak(None, math.nan, math.nan, False, (), {}, reason, (), allocations(recording))
 
 
 def _of_workers(recording: RecordedData, worker: str | None) -> MemoryPeak:
@@ -245,7 +238,7 @@ def _of_workers(recording: RecordedData, worker: str | None) -> MemoryPeak:
     if worker is not None and worker not in peaks:
         raise UnknownNameError(unknown_name("worker", worker, list(peaks)))
     if not peaks:
-        return MemoryPeak(None, math.nan, math.nan, False, (), {}, "no worker reported its memory", ())
+        return _no_peak(recording, "no worker reported its memory")
     name = next(iter(peaks)) if worker is None else worker
     of_worker = sorted(samples[name], key=lambda sample: sample.time_s)
     rows = ResourceRows.of([(s.time_s, math.nan, s.rss_bytes or 0.0, 1, 0) for s in of_worker])
@@ -323,7 +316,9 @@ def _parts(
     ]
     is_exact = not np.isnan(samples.peak_bytes[place])
     time_s = float(samples.time[place]) - recording.zero_s
-    return MemoryPeak(None, peak, time_s, is_exact, tuple(parts), {}, None, tuple(notes))
+    return MemoryPeak(
+        None, peak, time_s, is_exact, tuple(parts), {}, None, tuple(notes), allocations(recording)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from html import escape
-from typing import TYPE_CHECKING, ClassVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -91,8 +92,12 @@ class Result:
     """
 
     __slots__ = ()
-    _not_plain: ClassVar[tuple[str, ...]] = ()
-    """Fields that `to_dict` leaves out."""
+    _rows: ClassVar[tuple[str, type]]
+    """The attribute with the rows of the table, and their dataclass, whose fields are the columns."""
+    _plain: ClassVar[tuple[str, ...]] = ()
+    """The attributes of `to_dict`; by default all fields."""
+    _plain_rows: ClassVar[str | None] = None
+    """The name of the table in `to_dict`."""
 
     def sections(self) -> Iterable[Section]:
         """Return the contents of the text and the HTML."""
@@ -100,7 +105,8 @@ class Result:
 
     def table(self) -> Columns | Mapping[str, Sequence[object]]:
         """Return the rows as equally long columns by name."""
-        raise NotImplementedError
+        name, of = self._rows
+        return columns_of(attrgetter(name)(self), *(field.name for field in fields(of)))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the rows as a pandas DataFrame; unknown is NaN or None.
@@ -113,13 +119,10 @@ class Result:
         return data_frame(self.table())
 
     def to_dict(self) -> dict[str, object]:
-        """Return all fields as plain values, ready for JSON; unknown is None."""
-        names = (of.name for of in fields(self))  # type: ignore[arg-type]  # subclasses are dataclasses
-        return {
-            name: plain(getattr(self, name))
-            for name in names
-            if name not in self._not_plain and not name.startswith("_")
-        }
+        """Return the result as plain values, ready for JSON; unknown is None."""
+        names = self._plain or [of.name for of in fields(self)]  # type: ignore[arg-type]  # subclasses are dataclasses
+        values = {name: plain(getattr(self, name)) for name in names}
+        return values if self._plain_rows is None else values | {self._plain_rows: plain(self.table())}
 
     def __str__(self) -> str:
         """Return the result as text."""
@@ -135,6 +138,9 @@ class Result:
         return f'<div class="taskscope-result">{parts}</div>'
 
 
+_Row = TypeVar("_Row", bound=NamedTuple)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class TableResult(Result):
     """Equally long `columns` by name; `reason` is why there are no rows, `shown` the rows as text."""
@@ -143,15 +149,29 @@ class TableResult(Result):
     reason: str | None
     shown: Section
 
-    _not_plain: ClassVar[tuple[str, ...]] = ("shown",)
+    _plain: ClassVar[tuple[str, ...]] = ("columns", "reason")
 
     @classmethod
     def of(
-        cls, names: Sequence[str], rows: Sequence[Sequence[object]], reason: str | None, shown: Section
+        cls,
+        rows: Sequence[_Row],
+        row: type[_Row],
+        reason: str,
+        title: str,
+        shown: Mapping[str, Callable[[_Row], str]],
+        notes: Sequence[str] = (),
+        *,
+        most: int = 40,
+        left: int = 1,
+        is_last_left: bool = False,
     ) -> TableResult:
-        """Return rows as columns of these names."""
-        columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
-        return cls(columns, None if rows else reason, shown if rows else Section(str(reason)))
+        """Return rows, whose fields are the columns; `shown` makes the texts below each head."""
+        columns = columns_of(rows, *row._fields)
+        if not rows:
+            return cls(columns, reason, Section(reason))
+        texts = [tuple(text(each) for text in shown.values()) for each in rows[:most]]
+        more = [f"{len(rows) - most:,} more rows are in to_pandas()"] if len(rows) > most else []
+        return cls(columns, None, Section(title, tuple(shown), texts, [*more, *notes], left, is_last_left))
 
     def table(self) -> Mapping[str, Sequence[object]]:
         """Return the columns by name."""
@@ -169,11 +189,6 @@ def typed_columns(types: Mapping[str, type], rows: Sequence[Sequence[object]]) -
         name: text_column(column) if of is str else np.array(column, of)
         for (name, of), column in zip(types.items(), values, strict=True)
     }
-
-
-def more_rows(rows: Sequence[object], most: int) -> list[str]:
-    """Return a note on the rows beyond those that a text shows."""
-    return [f"{len(rows) - most:,} more rows are in to_pandas()"] if len(rows) > most else []
 
 
 def columns_of(rows: Iterable[object], *names: str) -> dict[str, list[object]]:

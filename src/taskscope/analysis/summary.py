@@ -22,7 +22,7 @@ from taskscope.analysis.quantities import (
     format_shares,
     printable,
 )
-from taskscope.analysis.result import Result, Section, columns_of
+from taskscope.analysis.result import Result, Section
 from taskscope.analysis.totals import (
     Outcome,
     PrefixTotal,
@@ -65,6 +65,8 @@ class Summary(Result):
     remarks: tuple[str, ...]
     cpu_s: Mapping[str, float]
 
+    _rows = "totals.prefixes", PrefixTotal
+
     @classmethod
     def of(cls, recording: RecordedData) -> Summary:
         """Return the summary of a recording."""
@@ -77,10 +79,6 @@ class Summary(Result):
             tuple(_remarks(recording, totals)),
             cpu_by_prefix(recording),
         )
-
-    def table(self) -> dict[str, list[object]]:
-        """Return a row for each prefix, with the fields of `PrefixTotal`."""
-        return columns_of(self.totals.prefixes, *PrefixTotal.__slots__)
 
     def sections(self) -> Iterator[Section]:
         """Yield the totals, the prefixes, and the remarks."""

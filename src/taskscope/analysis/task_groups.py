@@ -4,27 +4,42 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.explain.schedule import own_runs
 from taskscope.analysis.quantities import counted, format_count, format_duration, printable
-from taskscope.analysis.result import Section, TableResult, more_rows
+from taskscope.analysis.result import TableResult
 from taskscope.analysis.totals import group_progress
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import GraphColumns
 
-_MAX_SHOWN = 40
 _NAME_WIDTH = 32
 _MAX_NEEDED = 4
 
 
-_NAMES = (
-    *("run", "group", "prefix", "n_tasks", "n_finished", "n_erred", "n_running", "n_skipped"),
-    *("seconds", "needs"),
-)
+class GroupRow(NamedTuple):
+    """A task group of a compute."""
+
+    run: int
+    group: str
+    prefix: str
+    n_tasks: int
+    n_finished: int
+    n_erred: int
+    n_running: int
+    n_skipped: int
+    seconds: float
+    needs: tuple[str, ...]
+
+    @property
+    def done(self) -> str:
+        """How far its tasks are, in words."""
+        extras = [(self.n_erred, "failed"), (self.n_running, "running"), (self.n_skipped, "skipped")]
+        more = "".join(f", {format_count(n)} {word}" for n, word in extras if n)
+        return f"{format_count(self.n_finished)} of {format_count(self.n_tasks - self.n_skipped)}{more}"
 
 
 def group_graph(recording: RecordedData, run: int | None = None) -> TableResult:
@@ -58,29 +73,37 @@ def group_graph(recording: RecordedData, run: int | None = None) -> TableResult:
     numbers = [one.run for one in own_runs(recording, run)]
     graphs = {number: recording.graphs[number] for number in numbers if number in recording.graphs}
     rows = [row for number, graph in graphs.items() for row in _of_run(recording, number, graph)]
-    counts = Counter((row[0], row[2]) for row in rows)
+    counts = Counter((row.run, row.prefix) for row in rows)
     # By prefix where one group of the compute alone has it.
     names = {
-        row[:2]: printable(row[2] if counts[row[0], row[2]] == 1 else row[1], _NAME_WIDTH) for row in rows
+        row[:2]: printable(row.prefix if counts[row.run, row.prefix] == 1 else row.group, _NAME_WIDTH)
+        for row in rows
     }
-    n_tasks = sum(row[3] for row in rows)
+
+    def needs(row: GroupRow) -> str:
+        needed = ", ".join(names[row.run, name] for name in row.needs[:_MAX_NEEDED])
+        n_more = len(row.needs) - _MAX_NEEDED
+        return f"{needed} and {n_more:,} more" if n_more > 0 else needed
+
     unknown = [number for number, graph in graphs.items() if not graph.known]
-    missing = [f"dependencies of compute {', '.join(map(str, unknown))} are not known"] if unknown else []
-    shown = Section(
+    n_tasks = sum(row.n_tasks for row in rows)
+    return TableResult.of(
+        rows,
+        GroupRow,
+        "cannot say how task groups depend on each other, because no graph was recorded",
         f"task graph · {counted(len(rows), 'group')}, {counted(n_tasks, 'task')}",
-        ("group", "done", "time", "needs"),
-        [_shown(names, *row) for row in rows[:_MAX_SHOWN]],
-        [*more_rows(rows, _MAX_SHOWN), *missing],
+        {
+            "group": lambda row: names[row[:2]],
+            "done": lambda row: row.done,
+            "time": lambda row: format_duration(row.seconds),
+            "needs": needs,
+        },
+        [f"dependencies of compute {', '.join(map(str, unknown))} are not known"] if unknown else [],
         is_last_left=True,
     )
-    reason = "cannot say how task groups depend on each other, because no graph was recorded"
-    return TableResult.of(_NAMES, rows, reason, shown)
 
 
-_GroupRow: TypeAlias = tuple[int, str, str, int, int, int, int, int, float, tuple[str, ...]]
-
-
-def _of_run(recording: RecordedData, run: int, graph: GraphColumns) -> Iterator[_GroupRow]:
+def _of_run(recording: RecordedData, run: int, graph: GraphColumns) -> Iterator[GroupRow]:
     """Yield the groups of a compute, each after its dependencies, except in cycles."""
     rows = group_progress(recording, run)
     is_task = np.ones(len(graph.group), np.bool_)
@@ -90,7 +113,7 @@ def _of_run(recording: RecordedData, run: int, graph: GraphColumns) -> Iterator[
         row = rows[group]
         counts = row.total + row.skipped, row.finished, row.erred, row.running, row.skipped
         needed = tuple(recording.groups[other].name for other in needs.get(group, ()))
-        yield run, recording.groups[group].name, row.prefix, *counts, row.duration_s, needed
+        yield GroupRow(run, recording.groups[group].name, row.prefix, *counts, row.duration_s, needed)
 
 
 def _needs(graph: GraphColumns, is_task: NDArray[np.bool_]) -> Mapping[int, Sequence[int]]:
@@ -118,25 +141,3 @@ def _ordered(groups: Sequence[int], needs: Mapping[int, Sequence[int]]) -> list[
             else:
                 waiting[other] = None
     return list(placed)
-
-
-def _shown(
-    names: Mapping[tuple[int, str], str],
-    run: int,
-    group: str,
-    _prefix: str,
-    n_tasks: int,
-    n_finished: int,
-    n_erred: int,
-    n_running: int,
-    n_skipped: int,
-    seconds: float,
-    needs: Sequence[str],
-) -> tuple[str, str, str, str]:
-    done = f"{format_count(n_finished)} of {format_count(n_tasks - n_skipped)}"
-    extras = [(n_erred, "failed"), (n_running, "running"), (n_skipped, "skipped")]
-    done += "".join(f", {format_count(n)} {word}" for n, word in extras if n)
-    needed = ", ".join(names[run, name] for name in needs[:_MAX_NEEDED])
-    if len(needs) > _MAX_NEEDED:
-        needed += f" and {len(needs) - _MAX_NEEDED:,} more"
-    return names[run, group], done, format_duration(seconds), needed

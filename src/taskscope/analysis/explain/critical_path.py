@@ -23,7 +23,7 @@ from taskscope.analysis.explain.schedule import (
     to_ns,
 )
 from taskscope.analysis.quantities import counted, format_duration, format_percent, printable
-from taskscope.analysis.result import Result, Section, columns_of, plain
+from taskscope.analysis.result import Result, Section
 from taskscope.analysis.totals import n_workers_of
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
@@ -108,12 +108,15 @@ class CriticalPath(Result):
     reason: str | None
     notes: tuple[str, ...]
     _schedules: tuple[Schedule, ...]
-    _rows: NDArray[np.int64]
+    _steps: NDArray[np.int64]
+
+    _rows = "steps", PathStep
+    _plain = ("run", "makespan_s", "task_s", "wait_s", "prefix_s", "reason", "notes", "steps")
 
     @property
     def steps_ns(self) -> NDArray[np.int64]:
         """How long each step took, in whole nanoseconds."""
-        steps_ns: NDArray[np.int64] = self._rows[_STOP] - self._rows[_START]
+        steps_ns: NDArray[np.int64] = self._steps[_STOP] - self._steps[_START]
         return steps_ns
 
     @property
@@ -130,7 +133,7 @@ class CriticalPath(Result):
     def wait_s(self) -> dict[WaitCause, float]:
         """Seconds of the path in which none of its tasks ran, by cause, the longest first."""
         is_wait = ~self._is_task()
-        found = np.bincount(self._rows[_WHAT, is_wait], self.steps_ns[is_wait], len(_CAUSES))
+        found = np.bincount(self._steps[_WHAT, is_wait], self.steps_ns[is_wait], len(_CAUSES))
         order = np.argsort(-found, kind="stable").tolist()
         return {_CAUSES[i]: float(found[i]) / 1e9 for i in order if found[i]}
 
@@ -151,7 +154,15 @@ class CriticalPath(Result):
     @property
     def steps(self) -> tuple[PathStep, ...]:
         """The tasks and waits, the earliest first; made on each access."""
-        return tuple(self._steps())
+        tasks, steps = self._tasks(), []
+        columns = (self._steps[_RUN], self._steps[_START], self.steps_ns, self._steps[_WHAT])
+        for number, start, duration, what in zip(*(c.tolist() for c in columns), strict=True):
+            run, start_s, duration_s = None if number == NONE else number, start / 1e9, duration / 1e9
+            if what == _TASK:
+                steps.append(PathStep("task", run, start_s, duration_s, *next(tasks)))
+            else:
+                steps.append(PathStep("wait", run, start_s, duration_s, cause=_CAUSES[what]))
+        return tuple(steps)
 
     def tasks(self) -> dict[int, NDArray[np.int32]]:
         """Return the numbers of its tasks in the graphs of their computes, by compute."""
@@ -160,30 +171,20 @@ class CriticalPath(Result):
 
     def waits_s(self, *causes: WaitCause) -> list[tuple[float, float]]:
         """Return start and stop of its waits of these causes, the earliest first."""
-        found = np.isin(self._rows[_WHAT], [_CAUSES.index(cause) for cause in causes])
-        start, stop = (self._rows[row, found] / 1e9 for row in (_START, _STOP))
+        found = np.isin(self._steps[_WHAT], [_CAUSES.index(cause) for cause in causes])
+        start, stop = (self._steps[row, found] / 1e9 for row in (_START, _STOP))
         return list(zip(start.tolist(), stop.tolist(), strict=True))
 
     def _is_task(self) -> NDArray[np.bool_]:
-        is_task: NDArray[np.bool_] = self._rows[_WHAT] == _TASK
+        is_task: NDArray[np.bool_] = self._steps[_WHAT] == _TASK
         return is_task
 
     def _of_tasks(self, name: str) -> NDArray[np.int64]:
         """Return a column of the schedules for its tasks, the earliest first."""
         is_task = self._is_task()
-        part, place = self._rows[_PART, is_task], self._rows[_PLACE, is_task]
+        part, place = self._steps[_PART, is_task], self._steps[_PLACE, is_task]
         values = [getattr(each, name)[place[part == i]] for i, each in enumerate(self._schedules)]
         return np.concatenate([np.empty(0, np.int64), *values]).astype(np.int64)
-
-    def _steps(self) -> Iterator[PathStep]:
-        tasks, run = self._tasks(), self._rows[_RUN].tolist()
-        columns = (self._rows[_START], self.steps_ns, self._rows[_WHAT])
-        for number, start, duration, what in zip(run, *(c.tolist() for c in columns), strict=True):
-            run, start_s, duration_s = None if number == NONE else number, start / 1e9, duration / 1e9
-            if what == _TASK:
-                yield PathStep("task", run, start_s, duration_s, *next(tasks))
-            else:
-                yield PathStep("wait", run, start_s, duration_s, cause=_CAUSES[what])
 
     def _tasks(self) -> Iterator[tuple[str, str, int, int, str | None]]:
         """Yield key, prefix, lane, row and the reason of its wait of each task, the earliest first."""
@@ -194,15 +195,6 @@ class CriticalPath(Result):
         names = ("run", "prefix", "lane", "row", "bound_by")
         for run, prefix, lane, row, via in zip(*(self._of_tasks(n).tolist() for n in names), strict=True):
             yield next(keys[run]), self._schedules[0].names[prefix], lane, row, _VIA[via]
-
-    def table(self) -> dict[str, list[object]]:
-        """Return the steps as columns with the names of `PathStep`."""
-        return columns_of(self.steps, *PathStep.__slots__)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return it as plain values, ready for JSON; without the slack of every task."""
-        names = ("run", "makespan_s", "task_s", "wait_s", "prefix_s", "reason", "notes", "steps")
-        return {name: plain(getattr(self, name)) for name in names}
 
     def sections(self) -> Iterator[Section]:
         """Yield the parts of the makespan, the longest first."""
