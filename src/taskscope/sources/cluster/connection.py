@@ -276,6 +276,13 @@ class ClientRefs:
         """Leave; takes no lock, as the garbage collector may call it."""
         self._leaving.append(client)
 
+    def leave_all(self) -> None:
+        """Let all clients leave: none joins any more."""
+        with self._lock:
+            self._leaving.extend(self._clients)
+            self._let_leave()
+            self.have_left = True
+
     @property
     def live_here(self) -> bool:
         """Whether one runs in the caller's event loop, where its scheduler may, too: no place to wait."""

@@ -94,7 +94,7 @@ class WatchedScheduler:
         self.broken = False
         """Whether it is polled no more: all clients have left, or it does not answer."""
         self.refuses = False
-        """Whether it can be reached, and refuses to be observed."""
+        """Whether it can be reached, and refuses to be observed: only its clients' futures are polled."""
         self._is_abandoned = False
         """Whether the recorder watches no more."""
         self._recorder = recorder
@@ -136,6 +136,11 @@ class WatchedScheduler:
             # The scheduler's plugin wakes up those of workers with the first graph of a client that it knows.
             self.wake()
         return serves
+
+    def retire(self) -> None:
+        """Serve no further clients; what the present ones compute is recorded to its end."""
+        self.client_refs.leave_all()
+        self.wake()
 
     def leave(self, client: object) -> None:
         """Stay no longer for this client: with the last one's runs the connection ends, too."""
@@ -199,20 +204,14 @@ class WatchedScheduler:
         try:
             with self._or_lost:
                 await self._open()
-                self.ready.set()
-                self._opened.set()
-                while await self._is_needed():
-                    if not self._has_work():
-                        # Options that change while the present ones are sent are sent next.
-                        self._event.clear()
-                        await self._let_rest()
-                        # A step of another coroutine may have admitted new runs.
-                        if not (self._has_work() or self.client_refs.are_leaving):
-                            await self._rest()
-                        continue
-                    await self._step()
-                    self._event.clear()
-                    await self._event.wait(self._limiter.pause_s())
+            self.ready.set()
+            self._opened.set()
+            while await self._is_needed():
+                with self._or_lost:
+                    await self._work_or_rest()
+                    continue
+                # An error that is raised each time must not take a whole core.
+                await asyncio.sleep(self._limiter.pause_s())
         except asyncio.CancelledError:
             self._is_abandoned = True
             raise
@@ -225,6 +224,19 @@ class WatchedScheduler:
             self._on_change()
             await self._link.close()
             self._left(self)
+
+    async def _work_or_rest(self) -> None:
+        if self._has_work():
+            await self._step()
+            self._event.clear()
+            await self._event.wait(self._limiter.pause_s())
+            return
+        # Options that change while the present ones are sent are sent next.
+        self._event.clear()
+        await self._let_rest()
+        # A step of another coroutine may have admitted new runs.
+        if not (self._has_work() or self.client_refs.are_leaving):
+            await self._rest()
 
     async def _is_needed(self) -> bool:
         if self.broken or not self.client_refs.look() or self.has_runs:
@@ -249,7 +261,8 @@ class WatchedScheduler:
         self._observer.close()
 
     def _has_work(self) -> bool:
-        return self.has_runs or (HAS_LOCAL_EVENTS and self._wanted.sought is not None)
+        counts_lines = HAS_LOCAL_EVENTS and self._wanted.sought is not None and not self.refuses
+        return self.has_runs or counts_lines
 
     async def _let_rest(self) -> None:
         """Have the observer keep few events while there is no run."""
@@ -298,6 +311,8 @@ class WatchedScheduler:
 
     async def _flush(self) -> None:
         """Have workers send what they have, and warn of workers that do not in time."""
+        if self.refuses:
+            return
         for address in await self._observer.flush(self._options(), _FLUSH_S):
             self._recorder.warn(
                 f"{self.workers.get(address).label} did not answer in time: samples of its tasks and "
@@ -321,6 +336,8 @@ class WatchedScheduler:
 
     async def _observe(self, *, may_rest: bool = False) -> None:
         """Read all events that there are."""
+        if self.refuses:
+            return
         wanted, joined = (self._options(), self.client_refs.ids), self._tasks.joined
         few = may_rest and not self._tasks.holdings.are_left
         news = await self._observer.read(
@@ -350,7 +367,7 @@ class WatchedScheduler:
 
     def _is_coming(self, run: TrackedRun) -> bool:
         """Return whether a graph of a run that is over is on its way: the client had all results before."""
-        if run.over is None or not run.n_expected:
+        if run.over is None or not run.n_expected or self.refuses:
             return False
         # Time may have passed since the last read, as workers were waited for.
         return self._read_at - run.over < _COMING_S
@@ -369,7 +386,8 @@ class WatchedScheduler:
             await asyncio.sleep(max(since + _HEARD_S - now(), 0.0))
             await self._read()
         for run in runs:
-            if run.n_expected and now() - (run.answered or 0.0) < _ARRIVES_S:
+            is_arriving = run.n_expected and not self.refuses
+            if is_arriving and now() - (run.answered or 0.0) < _ARRIVES_S:
                 continue
             while run.given_up and await self._drop_released(run):
                 pass
@@ -392,7 +410,7 @@ class WatchedScheduler:
         return len(gone) == len(keys)
 
     def _admit(self) -> None:
-        if self._incoming and self.has_early_work:
+        if self._incoming and self.has_early_work and not self.refuses:
             self.has_early_work = False
             self._recorder.warn(
                 "taskscope connected after work was submitted: the first tasks may be missing"
@@ -407,13 +425,14 @@ class WatchedScheduler:
             self._incoming.popleft()
         for run, submission in arrived:
             self._tasks.expect(run, submission)
+            run.lacks_records |= self.refuses
 
     def _end(self, run: TrackedRun, *, is_gone: bool = False) -> None:
         # Of a graph that never arrived only the requested keys are known.
         announce(run, dict.fromkeys(run.coming, ()), set(run.coming))
         self._tasks.end(run)
-        if not self._is_abandoned:
-            # A later block would take it for a warning of its own computes.
+        # A later block would take it for a warning of its own computes.
+        if not (self._is_abandoned or self.refuses):
             self._tasks.warn_of(run)
         run.end(self._recorder.clock.perf_counter(), is_gone=is_gone)
         self._computes.ended(run)
@@ -435,18 +454,30 @@ class WatchedScheduler:
                 self._end(run, is_gone=True)
 
     def _lose(self, error: BaseException) -> None:
-        """Give up: the scheduler is gone, or refuses to be observed. The client may go on."""
+        """Stop observing: the scheduler is gone, or refuses. The client may go on."""
         if self.broken:
             return
+        if not isinstance(error, OSError):
+            self._refuse(error)
+            return
         self.broken = True
-        self.refuses = not isinstance(error, OSError)
         self._computes.look(self._runs)
         text = f"the scheduler {self.address} could not be asked any more: {describe(error)}"
-        if self.refuses:
-            text = f"the scheduler {self.address} does not let itself be observed ({describe(error)})"
-        if self.has_runs or self.refuses:
+        if self.has_runs:
             self._recorder.warn(f"{text}: what runs there is recorded no further")
         self._end_as = "erred", text
         self._end_all()
         # It may be lost by a read of another coroutine than `_serve`.
+        self._event.set_here()
+
+    def _refuse(self, error: BaseException) -> None:
+        """Observe nothing more; the futures of clients show when computes end, and how."""
+        if not self.refuses:
+            self._recorder.warn(
+                f"the scheduler {self.address} does not let itself be observed ({describe(error)}): "
+                "of what runs there only the beginning and the end of each compute are recorded"
+            )
+        self.refuses = True
+        self._tasks.lack()
+        self._close()
         self._event.set_here()

@@ -100,14 +100,15 @@ class ClusterSource:
 
     @property
     def schedulers(self) -> list[WatchedScheduler]:
-        """The schedulers that are watched, and those that refuse to be."""
+        """The schedulers whose clients are watched."""
         with self._lock:
             return list(self._watched)
 
     def forget_refused(self) -> None:
         """Forget schedulers that refused, so that they are tried again: one answer may have been odd."""
-        with self._lock:
-            self._watched = [known for known in self._watched if not known.refuses]
+        for known in self.schedulers:
+            if known.refuses:
+                known.retire()
 
     def watch(self, client: Any) -> None:
         """Connect to a client's scheduler, and record the work that the client waits for."""
@@ -309,14 +310,14 @@ class ClusterSource:
             adapter.watch(self)
 
     def _scheduler_of(self, client: object) -> WatchedScheduler | None:
-        """Return a client's scheduler, watched from this call on; None if it has none, or that refuses."""
+        """Return a client's scheduler, watched from this call on; None if it has none."""
         found = adapter.connection_of(client) if self._attached else None
         if found is None:
             return None
         address, arguments = found
         with self._lock:
             here = (known for known in self._watched if known.address == address)
-            known = next((known for known in here if known.refuses or known.serves(client)), None)
+            known = next((known for known in here if known.serves(client)), None)
             if known is None:
                 clients = ClientRefs(self._lock)
                 clients.join(client)
@@ -324,14 +325,14 @@ class ClusterSource:
                 known = WatchedScheduler(address, arguments, clients, *watching)
                 self._watched.append(known)
                 known.start(self._thread)
-            return None if known.refuses else known
+            return known
 
     def _left(self, scheduler: WatchedScheduler) -> None:
         """Forget a scheduler that is polled no more; the thread ends with the last."""
         with self._lock:
-            if scheduler in self._watched and not scheduler.refuses:
+            if scheduler in self._watched:
                 self._watched.remove(scheduler)
-            if all(other.refuses for other in self._watched):
+            if not self._watched:
                 self._thread.stop()
 
     def _add(self, scheduler: WatchedScheduler, submission: Submission) -> None:

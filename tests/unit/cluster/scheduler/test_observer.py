@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import logging
 import math
@@ -70,7 +71,17 @@ def test_nothing_is_left_on_the_scheduler(end: str) -> None:
         until(lambda: client.run(on_worker) == on_workers)
 
 
-def test_of_a_scheduler_that_forbids_it_nothing_is_recorded_and_that_is_said() -> None:
+def fail(text: str) -> None:
+    raise ValueError(text)
+
+
+async def until_answered(cluster: LocalCluster) -> int:
+    """Return a result, in an event loop that cannot wait until the scheduler has refused."""
+    async with Client(cluster.scheduler_address, asynchronous=True) as client:
+        return await client.submit(abs, -1)
+
+
+def test_computes_on_a_scheduler_that_forbids_observers_have_their_own_ends_and_that_is_said_once() -> None:
     with (
         dask.config.set({"distributed.scheduler.blocked-handlers": ["feed"]}),
         LocalCluster(
@@ -79,11 +90,26 @@ def test_of_a_scheduler_that_forbids_it_nothing_is_recorded_and_that_is_said() -
         Client(cluster) as client,
         taskscope.profile(display=False) as run,
     ):
-        assert client.submit(abs, -1).result() == 1
-    assert rows(run.recording, "tasks", "key") == []
-    ((text,),) = rows(run.recording, "messages", "text")
-    assert "does not let itself be observed (" in text
-    assert "disallowed" in text
+        assert dask.delayed(abs)(-1).compute() == 1
+        assert client.submit(abs, -2).result() == 2
+        until(lambda: not current().cluster.owes_answers)
+        with pytest.raises(ValueError, match="no"):
+            dask.delayed(fail)("no").compute()
+        assert asyncio.run(until_answered(cluster)) == 1
+    recording = run.wait()
+    assert rows(recording, "runs", "status", "error") == [
+        ("finished", None),
+        ("finished", None),
+        ("erred", "ValueError: no"),
+        ("finished", None),
+    ]
+    assert rows(recording, "tasks", "key") == []
+    ((text,),) = rows(recording, "messages", "text")
+    assert re.fullmatch(
+        r"the scheduler tcp\S+ does not let itself be observed \(.*disallowed.*\): "
+        "of what runs there only the beginning and the end of each compute are recorded",
+        text,
+    )
 
 
 @pytest.mark.parametrize("processes", [False, True])
