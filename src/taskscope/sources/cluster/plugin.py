@@ -621,6 +621,8 @@ LEASE_S = 10.0
 """How long a plugin waits for its scheduler's first message before it removes itself."""
 CLOCKS_S = (1.0, 30.0)
 N_EXCHANGES = 16
+EXCHANGED_S = 0.3
+"""How long a worker that gets the plugin compares its clock."""
 PACKER = msgpack.Packer(default=str, unicode_errors="surrogatepass")
 MOST_BYTES = 20_000
 """Of the measurements of a task; more has a task with thousands of transfers or metrics of its own."""
@@ -665,7 +667,7 @@ class WorkerObserver(WorkerPlugin):
         self.sent_running = False
         self.timer: Any = None
 
-    def setup(self, worker: Any) -> None:
+    async def setup(self, worker: Any) -> None:
         self.worker = worker
         worker.stream_handlers[self.name] = self.take
         self.sampler = Sampler(worker)
@@ -674,6 +676,10 @@ class WorkerObserver(WorkerPlugin):
         self.timer = asyncio.get_running_loop().call_later(LEASE_S, self.remove)
         for number, log in enumerate(self.logs()):
             self.last_logged[number] = log[-1] if log else None
+        # Before the first task, whose times are placed by it.
+        if host_of(worker.address) != host_of(worker.scheduler.address):
+            with suppress(TimeoutError, asyncio.TimeoutError):
+                await asyncio.wait_for(self.exchange(), EXCHANGED_S)
 
     def teardown(self, worker: Any) -> None:
         worker.stream_handlers.pop(self.name, None)
@@ -698,7 +704,6 @@ class WorkerObserver(WorkerPlugin):
                 self.set_options(unpack(options) if options else {})
             if what == "compare":
                 self.clocks_s = CLOCKS_S[0]
-                self.compare_clocks()
         except Exception:  # noqa: BLE001 - runs on a worker; the count is sent
             self.n_failed += 1
         if what == "stop":
@@ -871,15 +876,13 @@ class WorkerObserver(WorkerPlugin):
 
     async def exchange(self) -> None:
         """Note when each request for the scheduler's time was sent, that time, and when it arrived."""
+        self.compared = perf_counter()
         with suppress(Exception):
             for _ in range(N_EXCHANGES):
                 began, at = perf_counter(), time()
                 there = await getattr(self.worker.scheduler, f"{self.name}-clock")()
-                self.exchanges.append((at, float(there), at + perf_counter() - began))
-            self.exchanges = [min(self.exchanges, key=lambda times: times[2] - times[0])]
-            # Times of tasks that end before it arrives are as distributed has them.
-            if self.options:
-                self.send("news")
+                times = at, float(there), at + perf_counter() - began
+                self.exchanges = [min([*self.exchanges, times], key=lambda times: times[2] - times[0])]
 
 
 class Sampler:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from distributed import Client, Event, LocalCluster
@@ -12,6 +15,7 @@ from distributed import Client, Event, LocalCluster
 import taskscope
 from taskscope.recording import Recording
 from taskscope.session import current
+from taskscope.sources.cluster.plugin import WorkerObserver
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.shifted_worker import SHIFTED, set_clock, shifted_worker
 from tests.support.waiting import until
@@ -92,3 +96,23 @@ def _is_compared(worker: str) -> bool:
 
 def _messages(recording: Recording) -> list[tuple[str]]:
     return rows(recording, "messages", "text")
+
+
+@pytest.mark.parametrize(("host", "n"), [("10.0.0.1", 0), ("10.0.0.2", 1)])
+def test_a_worker_of_another_machine_compares_its_clock_before_its_first_task(host: str, n: int) -> None:
+    async def an_hour_behind() -> float:
+        return time.time() - HOUR_S
+
+    scheduler: Any = SimpleNamespace(address="tcp://10.0.0.1:1", **{"here-clock": an_hour_behind})
+    logs: dict[str, list[Any]] = {"transfer_incoming_log": [], "transfer_outgoing_log": []}
+    worker: Any = SimpleNamespace(address=f"tcp://{host}:2", scheduler=scheduler, stream_handlers={}, **logs)
+
+    async def set_up() -> list[tuple[float, float, float]]:
+        plugin = WorkerObserver("here", "")
+        await plugin.setup(worker)
+        plugin.teardown(worker)
+        return plugin.exchanges
+
+    found = asyncio.run(set_up())
+    assert len(found) == n
+    assert all(sent - HOUR_S <= there <= received - HOUR_S for sent, there, received in found)
