@@ -78,7 +78,8 @@ def fail(text: str) -> None:
 async def until_answered(cluster: LocalCluster) -> int:
     """Return a result, in an event loop that cannot wait until the scheduler has refused."""
     async with Client(cluster.scheduler_address, asynchronous=True) as client:
-        return await client.submit(abs, -1)
+        result: int = await client.submit(abs, -1)
+        return result
 
 
 def test_computes_on_a_scheduler_that_forbids_observers_have_their_own_ends_and_that_is_said_once() -> None:
