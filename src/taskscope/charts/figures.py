@@ -57,7 +57,6 @@ def plot_tasks(
     zero_s: float,
     until_s: float,
     *,
-    texts: list[str] | None = None,
     scheme: Scheme | None = None,
     legend: bool = True,
     palette: PaletteOption = None,
@@ -87,7 +86,7 @@ def plot_tasks(
         add_note(plot, f"{format_count(len(tasks))} tasks, {how}{_dropped(recording)}")
     elif len(tasks):
         shift = recording.zero_s - zero_s
-        _draw_bars(plot, recording, tasks, row, shift, scheme, texts, label_size)
+        _draw_bars(plot, recording, tasks, row, shift, scheme, label_size)
         add_note(plot, f"{format_count(len(tasks))} task{'s' * (len(tasks) != 1)}{_dropped(recording)}")
     if legend:
         prefixes = {recording.groups[i].prefix for i in np.unique(tasks.group).tolist()}
@@ -113,7 +112,6 @@ def _draw_bars(
     row: NDArray[np.int64],
     shift: float,
     scheme: Scheme,
-    texts: list[str] | None,
     label_size: int | None,
 ) -> None:
     groups = [recording.groups[i] for i in tasks.group.tolist()]
@@ -123,7 +121,6 @@ def _draw_bars(
         for group, is_bad in zip(groups, bad.tolist(), strict=True)
     ]
     keys = tasks.keys.iter_text([group.name for group in groups])
-    what = [group.prefix for group in groups] if texts is None else texts
     source = ColumnDataSource(
         {
             "left": tasks.start + shift,
@@ -133,7 +130,7 @@ def _draw_bars(
             "colour": colours,
             "hatch": np.where(bad, "/", " ").tolist(),
             "key": [cut(key, label_size) for key in keys],
-            "task": [cut(text, label_size) for text in what],
+            "task": [cut(group.prefix, label_size) for group in groups],
             "status": [STATUSES[code] for code in tasks.status.tolist()],
             "worker": [cut(recording.lanes[lane].label, label_size) for lane in tasks.lane.tolist()],
         }

@@ -11,7 +11,6 @@ with ``dask.diagnostics``                   here
 =========================================== ===========================================================
 ``Profiler`` times submission to dequeue    tasks are timed by the worker that runs them
 failed and running tasks never appear       they are in ``prof.recording``; ``results`` means what it did
-``task`` holds functions and arguments      it holds the key, the name of the function and the keys needed
 ``ResourceProfiler`` counts its own process it counts yours and its children; the first CPU use, which is
                                             unknown, is left out instead of being 0
 a metric that raises ends the compute       the value is ``None``, with a message in the recording

@@ -10,7 +10,7 @@ import time
 import warnings
 import webbrowser
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial, reduce
 from os import PathLike
 from pathlib import Path
@@ -21,15 +21,16 @@ import dask.callbacks
 import dask.diagnostics
 import numpy as np
 from dask.diagnostics.profile import CacheData, ResourceData, TaskData
+from numpy.typing import NDArray
 
 from taskscope.analysis.display.pictures import prefix_colours
 from taskscope.analysis.memory import Held
-from taskscope.errors import OptionError, TaskscopeError
+from taskscope.errors import OptionError
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.errortext import describe
 from taskscope.model.guard import Guard
 from taskscope.model.keys import split_key
-from taskscope.model.recording import RecordedData, count_tasks
+from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import FINISHED, flag_codes
@@ -40,7 +41,7 @@ from taskscope.session import current
 from taskscope.sources.cell import in_kernel
 from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.adapter.registration import CallbackTuple
-from taskscope.sources.local.adapter.scheduler import Task, called_name, find_callbacks, is_nested
+from taskscope.sources.local.adapter.scheduler import find_callbacks, is_nested
 
 if TYPE_CHECKING:
     from bokeh.models import LayoutDOM
@@ -50,8 +51,7 @@ Hook: TypeAlias = Callable[..., object]
 CacheMetric: TypeAlias = Callable[[Any], object]
 _Graph: TypeAlias = Mapping[Any, Any]
 
-_MAX_DEPENDENCIES = 8
-_MAX_SAMPLED = 1024
+_CLUSTERS_KEYS: frozenset[type] = frozenset({str, tuple})
 
 
 class Callback(dask.callbacks.Callback):
@@ -111,93 +111,13 @@ class Callback(dask.callbacks.Callback):
         registration.unregister(owner)
 
 
-class RecordedTask(Task):
-    """The record of a task: its key, the name of its function and the needed keys, without its arguments."""
-
-    __slots__ = ("_read",)
-
-    def __init__(self, key: Any, read: Callable[[], tuple[str, list[Any]]]) -> None:
-        # Not Task.__init__, which wants a function and its arguments. Texts are made when they are first
-        # read: results may have millions of tasks.
-        self.key = key
-        self._read = read
-
-    def __repr__(self) -> str:
-        return f"<Task {self.key!r} {self._read()[0]}>"
-
-    @property
-    def dependencies(self) -> frozenset[Any]:
-        """The keys that the task needs."""
-        return frozenset(self._read()[1])
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(
-            f"a recorded task has no {name!r}: functions, arguments and results are not kept; "
-            "it has key, dependencies and a repr"
-        )
-
-    def __call__(self, values: Any = ()) -> Any:
-        raise TaskscopeError(f"{self!r} is a record of a task and cannot be run")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Task) and self.key == other.key and repr(self) == repr(other)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.key, self._read())
-
-
-def _unpickled(key: Any, text: tuple[str, list[Any]]) -> RecordedTask:
-    return RecordedTask(key, lambda: text)
-
-
-@dataclass(frozen=True, slots=True)
-class _SeenCompute:
-    """A compute of a profiler: types of its keys, called functions by group, the metric's values by key."""
-
-    kinds: frozenset[type] = frozenset({str, tuple})
-    functions: Mapping[str, str] = field(default_factory=dict)
-    values: dict[object, object] = field(default_factory=dict)
-
-
-class _RecordedGraph:
-    """The recorded graph of one compute, with the keys as the objects that they were."""
-
-    def __init__(self, recording: RecordedData, run: int, compute: _SeenCompute) -> None:
-        self.columns = graph = recording.graphs[run]
-        self.compute = compute
-        self._groups = recording.groups
-        self._first_edge = np.concatenate([[0], np.cumsum(graph.n_dependencies, dtype=np.int64)])
-
-    def keys(self, tasks: Sequence[int]) -> list[Any]:
-        rows = np.asarray(tasks, np.int64)
-        names = [self._groups[i].name for i in self.columns.group[rows].tolist()]
-        return list(self.columns.keys.take(rows).iter_keys(names, self.compute.kinds))
-
-    def task(self, key: Any, number: int) -> RecordedTask:
-        return RecordedTask(key, partial(self.read, number))
-
-    def read(self, task: int) -> tuple[str, list[Any]]:
-        """Return the call of a task as text, and the keys that it needs."""
-        group = self._groups[int(self.columns.group[task])]
-        edges = self.columns.edges[self._first_edge[task] : self._first_edge[task + 1]]
-        needed = self.keys(edges.tolist())
-        shown = [repr(key) for key in needed[:_MAX_DEPENDENCIES]]
-        more = [f"{len(needed) - len(shown):,} more"] if len(needed) > len(shown) else []
-        name = self.compute.functions.get(group.name) or group.prefix
-        return f"{name}({', '.join(shown + more)})", needed
-
-
 class RecordedProfiler(Callback):
-    """A profiler that records while it is entered or registered; `metric` is a function of each result."""
+    """A profiler that records while it is entered or registered."""
 
     has_prefixes = True
     """Whether the figure is coloured by prefix."""
 
-    def __init__(self, options: Options | None = None, metric: CacheMetric | None = None) -> None:
-        self.metric = metric
+    def __init__(self, options: Options | None = None, measure: Hook | None = None) -> None:
         self._options = options or Options(dt="any", metric="any")
         self._lock = threading.RLock()
         self._owners: set[object] = set()
@@ -205,11 +125,11 @@ class RecordedProfiler(Callback):
         self._first_run = 0
         self._start_s = 0.0
         self._cleared_s = -math.inf
-        self._computes: dict[int, _SeenCompute] = {}
-        """The computes that neither a task nor a hook of another one started, by run."""
+        self._computes: dict[int, _Graph] = {}
+        """The graphs of computes that neither a task nor a hook of another one started; empty on clusters."""
         self._with_source: set[int] = set()
         """Graphs whose compute has this profiler, but not the session, among its callbacks."""
-        self._hooks: CallbackTuple = (self._seen, None, None, metric and self._measure, None)
+        self._hooks: CallbackTuple = (self._seen, None, None, measure, None)
         self._results: list[Any] = []
         self._results_state: tuple[object, ...] = ()
         self.start_time: float | None = None
@@ -279,9 +199,6 @@ class RecordedProfiler(Callback):
         self.start_time = time.perf_counter() if self._owners else None
         self.end_time = None
 
-    def close(self) -> None:
-        """Do nothing: no process or thread of this profiler outlives a compute."""
-
     def _recorded(self) -> RecordedData:
         with self._lock:
             is_whole = self._parts and not self._owners
@@ -303,16 +220,22 @@ class RecordedProfiler(Callback):
         session.cluster.settle()
         for run in recorder.runs(first_run):
             if run.is_on_cluster and run.run not in self._computes:
-                self._computes[run.run] = _SeenCompute()
-                if self.metric is not None:
+                self._computes[run.run] = {}
+                if self._hooks[3] is not None:
                     recorder.warn("results stay on the workers, so the cache metric gave them no value")
         last_run, stop_s = max(recorder.next_run - 1, 0), recorder.now_s()
         metadata = session.metadata()
         return recorder.snapshot(first_run, last_run, start_s=start_s, stop_s=stop_s, metadata=metadata)
 
-    def _graphs(self, recording: RecordedData) -> dict[int, _RecordedGraph]:
-        computes = self._computes.items()
-        return {n: _RecordedGraph(recording, n, compute) for n, compute in computes if n in recording.graphs}
+    def _graphs(self, recording: RecordedData) -> list[tuple[int, _Graph]]:
+        return [(run, graph) for run, graph in self._computes.items() if run in recording.graphs]
+
+    def _keys(self, recording: RecordedData, run: int, tasks: NDArray[np.int64]) -> list[Any]:
+        """Return the keys of tasks of a compute as the objects that they were."""
+        columns = recording.graphs[run]
+        names = [recording.groups[i].name for i in columns.group[tasks].tolist()]
+        kinds = frozenset(map(type, self._computes[run])) or _CLUSTERS_KEYS
+        return list(columns.keys.take(tasks).iter_keys(names, kinds))
 
     # Called by Dask's schedulers ---------------------------------------------------------------------------
 
@@ -320,19 +243,9 @@ class RecordedProfiler(Callback):
         with self.recorder.guard("a profiler's start"):
             run = current().source.run_of(dsk)
             if run is not None and run not in self._computes and not is_nested():
-                self._computes[run] = _SeenCompute(frozenset(map(type, dsk)), _called_names(dsk))
+                self._computes[run] = dsk
                 # In a compute with several explicit profilers, the first one begins the run.
                 self._first_run = min(self._first_run, run)
-
-    def _measure(self, key: object, result: object, dsk: _Graph, _state: object, _worker: object) -> None:
-        run = current().source.run_of(dsk)
-        compute = None if run is None else self._computes.get(run)
-        if compute is not None and self.metric is not None and key not in compute.values:
-            with Guard("the cache metric", self._warn_of_metric):
-                compute.values[key] = self.metric(result)
-
-    def _warn_of_metric(self, name: str, error: BaseException) -> None:
-        self.recorder.warn(f"{name} failed and gave no value: {describe(error)}")
 
     @property
     def _callback(self) -> CallbackTuple:
@@ -354,8 +267,8 @@ class RecordedProfiler(Callback):
             current().source.callback[hook](*arguments)  # type: ignore[misc]  # the source has all five hooks
         if hook == 1:
             self._seen(dsk)
-        elif hook == 3:
-            self._measure(*arguments)
+        elif hook == 3 and self._hooks[3] is not None:
+            self._hooks[3](*arguments)
         elif hook == 4:
             self._with_source.discard(id(dsk))
             self._close(id(dsk))
@@ -388,7 +301,7 @@ class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[mis
     Notes
     -----
     ``results`` has the tasks that finished, of the computes that no task started, by compute and start;
-    ``recording`` has all.
+    ``recording`` has all. Of a cluster's tasks ``task`` is None.
 
     Examples
     --------
@@ -396,46 +309,32 @@ class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[mis
     >>> with Profiler() as prof:
     ...     dask.get({"x": 1, "y": (max, "x", 10), "z": (min, "y", 2)}, "z")
     2
-    >>> [(row.key, row.task) for row in prof.results]
-    [('y', <Task 'y' max('x')>), ('z', <Task 'z' min('y')>)]
+    >>> [row.key for row in prof.results]
+    ['y', 'z']
     """
 
     def __init__(self) -> None:
         RecordedProfiler.__init__(self)
 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
-        from taskscope.charts import MAX_GLYPHS, plot_tasks
+        from taskscope.charts import plot_tasks
 
-        recording, origin = self._recorded(), self.recorder.origin
-        texts = self._calls(recording) if count_tasks(recording) <= MAX_GLYPHS else None
-        return plot_tasks(recording, zero_s - origin, until_s - origin, texts=texts, **options)
+        origin = self.recorder.origin
+        return plot_tasks(self._recorded(), zero_s - origin, until_s - origin, **options)
 
     def _rows(self) -> Iterator[TaskData]:
         recording, origin = self._recorded(), self.recorder.origin
         workers = _worker_ids(recording)
-        for run, graph in self._graphs(recording).items():
+        for run, graph in self._graphs(recording):
             rows = RowBlock.concat([block for block in recording.blocks if block.run == run])
             stop = rows.start + rows.duration
             mine = np.flatnonzero((flag_codes(rows.flags, "status") == FINISHED) & (stop >= self._cleared_s))
             mine = mine[np.argsort(rows.start[mine], kind="stable")]
-            tasks = rows.task[mine].tolist()
+            keys = self._keys(recording, run, rows.task[mine])
             columns = (rows.start[mine] + origin, stop[mine] + origin, rows.lane[mine])
-            ended = zip(graph.keys(tasks), tasks, *(column.tolist() for column in columns), strict=True)
-            for key, task, start_time, end_time, lane in ended:
-                yield TaskData(key, graph.task(key, task), start_time, end_time, workers[run][lane])
-
-    def _calls(self, recording: RecordedData) -> list[str]:
-        """Return the call of each task, in the order of `Recording.tasks`, or its prefix."""
-        graphs = self._graphs(recording)
-        found: list[str] = []
-        for block in recording.blocks:
-            graph = graphs.get(block.run)
-            if graph is None:
-                group = recording.graphs[block.run].group[block.task]
-                found += [recording.groups[i].prefix for i in group.tolist()]
-            else:
-                found += [graph.read(task)[0] for task in block.task.tolist()]
-        return found
+            ended = zip(keys, *(column.tolist() for column in columns), strict=True)
+            for key, start_time, end_time, lane in ended:
+                yield TaskData(key, graph.get(key), start_time, end_time, workers[run][lane])
 
 
 class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: ignore[misc, override]  # properties where Dask has attributes
@@ -467,7 +366,10 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
     def __init__(self, metric: CacheMetric | None = None, metric_name: str | None = None) -> None:
         if metric is not None and not callable(metric):
             raise OptionError(f"metric must be a function of a result, such as cachey.nbytes, got {metric!r}")
-        RecordedProfiler.__init__(self, metric=metric)
+        RecordedProfiler.__init__(self, measure=metric and self._measure)
+        self._metric = metric
+        self._values: dict[tuple[int, object], object] = {}
+        """What the metric gave, by compute and key."""
         name = "count" if metric is None else getattr(metric, "__name__", type(metric).__name__)
         self._metric_name = metric_name or str(name)
 
@@ -494,19 +396,32 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
         """Yield the results that were in the scheduler's cache, by when they left."""
         recording, origin = self._recorded(), self.recorder.origin
         stops = {run.run: run.stop_s for run in recording.runs}
-        for run, graph in self._graphs(recording).items():
-            stop_s = stops.get(run)
-            enter = graph.columns.enter_times()
-            leave = graph.columns.exit_times(recording.now_s if stop_s is None else stop_s)
+        for run, graph in self._graphs(recording):
+            stop_s, columns = stops.get(run), recording.graphs[run]
+            enter = columns.enter_times()
+            leave = columns.exit_times(recording.now_s if stop_s is None else stop_s)
             mine = ~np.isnan(enter) & (leave >= self._cleared_s)
-            mine[graph.columns.data] = False
+            mine[columns.data] = False
             rows = np.flatnonzero(mine)
             rows = rows[np.lexsort((enter[rows], leave[rows]))]
-            keys, values = graph.keys(rows.tolist()), graph.compute.values
             times = (enter[rows] + origin).tolist(), (leave[rows] + origin).tolist()
-            for key, task, cache_time, free_time in zip(keys, rows.tolist(), *times, strict=True):
-                metric = 1 if self.metric is None else values.get(key)
-                yield CacheData(key, graph.task(key, task), metric, cache_time, free_time)
+            for key, cache_time, free_time in zip(self._keys(recording, run, rows), *times, strict=True):
+                metric = 1 if self._metric is None else self._values.get((run, key))
+                yield CacheData(key, graph.get(key), metric, cache_time, free_time)
+
+    def clear(self) -> None:
+        """Drop all rows; results of a running compute that end afterwards are still recorded."""
+        super().clear()
+        self._values = {place: value for place, value in self._values.items() if place[0] in self._computes}
+
+    def _measure(self, key: object, result: object, dsk: _Graph, _state: object, _worker: object) -> None:
+        run = current().source.run_of(dsk)
+        if self._metric is not None and run in self._computes and (run, key) not in self._values:
+            with Guard("the cache metric", self._warn_of_metric):
+                self._values[run, key] = self._metric(result)
+
+    def _warn_of_metric(self, name: str, error: BaseException) -> None:
+        self.recorder.warn(f"{name} failed and gave no value: {describe(error)}")
 
 
 class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
@@ -585,18 +500,10 @@ class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
         for time_s, cpu_percent, rss_bytes, *_ in rows.part(~np.isnan(rows.cpu_percent)).tuples():
             yield ResourceData(time_s + origin, rss_bytes / 1e6, cpu_percent)
 
-    __del__ = RecordedProfiler.close
+    def close(self) -> None:
+        """Do nothing: no process or thread of this profiler outlives a compute."""
 
-
-def _called_names(dsk: _Graph) -> dict[str, str]:
-    """Return the function that some tasks call, by group, without the tasks and their arguments."""
-    found: dict[str, str] = {}
-    keys = list(dsk)
-    for key in keys[:: -(-len(keys) // _MAX_SAMPLED) or 1]:
-        group = key[0] if type(key) is tuple and key else split_key(key)[0]
-        if group not in found:
-            found[group] = called_name(dsk[key]) or ""
-    return found
+    __del__ = close
 
 
 def _joined(first: RecordedData, second: RecordedData) -> RecordedData:

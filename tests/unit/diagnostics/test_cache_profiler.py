@@ -35,7 +35,7 @@ def test_a_result_has_what_upstream_documents() -> None:
     assert second.cache_time == pytest.approx(first.free_time, abs=1e-5)
     assert cprof.end_time is not None
     assert second.free_time < cprof.end_time
-    assert repr(second.task) == "<Task 'z' mul('y')>"
+    assert (second.task.key, second.task.dependencies) == ("z", frozenset({"y"}))
 
 
 def test_a_result_stays_until_its_last_dependent_has_ended_and_a_requested_one_to_the_end() -> None:

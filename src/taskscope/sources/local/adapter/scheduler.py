@@ -144,12 +144,6 @@ _NAMED = re.compile("\\S*-[0-9a-f]{32}")
 _LOOKED_AT = 16
 
 
-def called_name(node: object) -> str | None:
-    """Return the name of the function of a node; None for fused tasks, which call several."""
-    name = funcname(getattr(node, "func", None) or type(node))
-    return None if name == _SUBGRAPH else str(name)
-
-
 def fused_groups(graph: Mapping[Any, Any], ready: Sequence[object]) -> dict[str, str]:
     """Return the groups of the tasks that are ready first, by name, each with those fused into it.
 
