@@ -117,7 +117,7 @@ class RecordedProfiler(Callback):
     has_prefixes = True
     """Whether the figure is coloured by prefix."""
 
-    def __init__(self, options: Options | None = None, measure: Hook | None = None) -> None:
+    def __init__(self, options: Options | None = None, measure: Callable[..., None] | None = None) -> None:
         self._options = options or Options(dt="any", metric="any")
         self._lock = threading.RLock()
         self._owners: set[object] = set()
@@ -230,7 +230,7 @@ class RecordedProfiler(Callback):
     def _graphs(self, recording: RecordedData) -> list[tuple[int, _Graph]]:
         return [(run, graph) for run, graph in self._computes.items() if run in recording.graphs]
 
-    def _keys(self, recording: RecordedData, run: int, tasks: NDArray[np.int64]) -> list[Any]:
+    def _keys(self, recording: RecordedData, run: int, tasks: NDArray[np.integer]) -> list[Any]:
         """Return the keys of tasks of a compute as the objects that they were."""
         columns = recording.graphs[run]
         names = [recording.groups[i].name for i in columns.group[tasks].tolist()]
