@@ -21,11 +21,10 @@ from taskscope.analysis.totals import prefix_progress, stop_of
 from taskscope.codec import TICK_S, Encoder
 from taskscope.model.recording import RecordedData
 from taskscope.model.streams import PAGE, RECORDS
-from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.cache_usage import CacheRows, TimeBins
 from taskscope.model.tables.columns import GraphColumns, RowBlock
 from taskscope.model.tables.process import ResourceRows
-from taskscope.model.tables.records import RUNNING, Message, Run, flag_codes
+from taskscope.model.tables.records import RUNNING, Message, flag_codes
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.wire import batch_message, wire_text
 from taskscope.wire.writer import Columns, FrameWriter
@@ -45,23 +44,25 @@ def thin_samples(samples: ResourceRows, limit: int = MAX_SAMPLES) -> ResourceRow
     if len(samples) <= limit:
         return samples
     stretch = np.arange(len(samples)) * (limit // 5) // len(samples)
-    starts = np.flatnonzero(np.diff(stretch, prepend=-1))
     broken = np.flatnonzero((samples.gap != 0) | np.isnan(samples.cpu_percent))
-    kept = [starts, np.append(starts[1:], len(samples)) - 1, broken, np.maximum(broken - 1, 0)]
-    for column in (np.nan_to_num(samples.cpu_percent, nan=-1.0), samples.rss_bytes, -samples.rss_bytes):
-        order = np.lexsort((column, stretch))
-        kept.append(order[np.append(starts[1:], len(samples)) - 1])
-    return samples.part(np.unique(np.concatenate(kept)))
+    cpu = np.nan_to_num(samples.cpu_percent, nan=-1.0)
+    kept = _extremes(stretch, cpu, samples.rss_bytes, -samples.rss_bytes)
+    return samples.part(np.unique(np.concatenate((kept, broken, np.maximum(broken - 1, 0)))))
+
+
+def _extremes(cell: NDArray[np.int64], *columns: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the places of the last row of each cell, and of the largest value in each column."""
+    kept = []
+    for column in (np.arange(len(cell)), *columns):
+        order = np.lexsort((column, cell))
+        kept.append(order[np.append(np.diff(cell[order]) != 0, True)])
+    return np.concatenate(kept)
 
 
 def few_cache_rows(recording: RecordedData) -> CacheRows:
     """Return cache usage in a few hundred stretches; times on the recorder's axis."""
-    longest_s = max((_length_s(recording, run) for run in recording.runs), default=0.0)
+    longest_s = max((stop_of(recording, run) - run.start_s for run in recording.runs), default=0.0)
     return cache_rows(recording, TimeBins(max(longest_s / _STRETCHES, 1e-6), _STRETCHES))
-
-
-def _length_s(recording: RecordedData, run: Run) -> float:
-    return (recording.now_s if run.stop_s is None else run.stop_s) - run.start_s
 
 
 def whole_fact(recording: RecordedData, name: str) -> int | None:
@@ -107,13 +108,6 @@ def activity_groups(recording: RecordedData) -> NDArray[np.uint32]:
     return groups
 
 
-def _longest(rows: ActivityRows) -> NDArray[np.int64]:
-    """Return the places of the longest ones, in the order of their start."""
-    longest = np.argsort(-rows.duration, kind="stable")[:MAX_ACTIVITIES]
-    order: NDArray[np.int64] = longest[np.argsort(rows.start[longest], kind="stable")]
-    return order
-
-
 def thinned_note(recording: RecordedData, shown: int) -> str | None:
     """Return the note on samples of workers that are not shown; None where all are."""
     n = len(recording.workers)
@@ -132,22 +126,14 @@ def few_samples(samples: Sequence[WorkerSample], limit: int = MAX_WORKER_SAMPLES
     """
     if len(samples) <= limit:
         return samples
-    addresses = {sample.worker for sample in samples}
-    n_stretches = max(limit // (2 * len(addresses)), 1)
-    start_s, stop_s = samples[0].time_s, max(sample.time_s for sample in samples)
-    stretch_s = max((stop_s - start_s) / n_stretches, 1e-9)
-    last: dict[tuple[str, int], int] = {}
-    most: dict[tuple[str, int], int] = {}
-    gone = set()
-    for place, sample in enumerate(samples):
-        where = sample.worker, int((sample.time_s - start_s) / stretch_s)
-        last[where] = place
-        known = most.get(where)
-        if known is None or (sample.rss_bytes or 0.0) > (samples[known].rss_bytes or 0.0):
-            most[where] = place
-        if not sample.n_threads:
-            gone.add(place)
-    return [samples[place] for place in sorted({*last.values(), *most.values(), *gone})]
+    names, worker = np.unique([sample.worker for sample in samples], return_inverse=True)
+    n_stretches = max(limit // (2 * len(names)), 1)
+    time_s = np.array([sample.time_s for sample in samples])
+    share = (time_s - time_s[0]) / max(time_s.max() - time_s[0], 1e-9)
+    cell = worker * (n_stretches + 1) + (share * n_stretches).astype(np.int64)
+    kept = _extremes(cell, np.array([sample.rss_bytes or 0.0 for sample in samples]))
+    gone = [place for place, sample in enumerate(samples) if not sample.n_threads]
+    return [samples[place] for place in sorted({*kept.tolist(), *gone})]
 
 
 def _compact(recording: RecordedData) -> RecordedData:
@@ -182,7 +168,8 @@ def _compact(recording: RecordedData) -> RecordedData:
 def _few(recording: RecordedData) -> RecordedData:
     """Return the recording with as many samples and activities as a page shows, and what it leaves out."""
     rows = recording.activities.rows
-    longest = rows.part(_longest(rows))
+    longest = rows.part(np.argsort(-rows.duration, kind="stable")[:MAX_ACTIVITIES])
+    longest = longest.part(np.argsort(longest.start, kind="stable"))
     workers = tuple(few_samples(recording.workers))
     note = thinned_note(recording, len(workers))
     messages = () if note is None else (Message(recording.now_s, "info", note),)
@@ -264,7 +251,8 @@ def _write(recording: RecordedData, writer: FrameWriter) -> None:
     writer.add_groups(recording.groups)
     for table in ("messages", "lanes"):
         writer.add_records(table, getattr(recording, table))
-    _add_runs(writer, recording)
+    metrics = cache_metrics(recording)
+    writer.add_runs(recording.runs, [metrics.get(run.run) for run in recording.runs])
     for run, graph in recording.graphs.items():
         _add_graph(writer, run, graph)
     for block in ended:
@@ -283,12 +271,6 @@ def _write(recording: RecordedData, writer: FrameWriter) -> None:
     writer.add_rows("cache", few_cache_rows(recording))
     writer.standing["running"] = writer.running_columns(in_flight)
     writer.frame(is_last=True)
-
-
-def _add_runs(writer: FrameWriter, recording: RecordedData) -> None:
-    metrics = cache_metrics(recording)
-    names = [metrics.get(run.run) for run in recording.runs]
-    writer.add_runs(recording.runs, names)
 
 
 def _add_graph(writer: FrameWriter, run: int, graph: GraphColumns) -> None:
