@@ -265,3 +265,17 @@ def without_workers(recording: RecordedData, start_s: float, stop_s: float) -> l
     if reached < stop_s:
         gaps.append((reached, stop_s))
     return [(first, last) for first, last in gaps if last > first]
+
+
+def paused_s(recording: RecordedData, start_s: float, stop_s: float) -> dict[str, float]:
+    """Return for how long of a time workers began no task, as they lacked memory, by their addresses."""
+    since: dict[str, float] = {}
+    found: defaultdict[str, float] = defaultdict(float)
+    ends = [(worker, stop_s) for worker in dict.fromkeys(m.worker for m in recording.messages)]
+    events = [(m.worker, m.time_s, m.event) for m in recording.messages if m.event is not None]
+    for worker, time_s, event in [*events, *((worker, end_s, "") for worker, end_s in ends)]:
+        if worker is not None and event == "paused":
+            since.setdefault(worker, time_s)
+        elif worker in since:
+            found[worker] += max(min(time_s, stop_s) - max(since.pop(worker), start_s), 0.0)
+    return {worker: seconds for worker, seconds in found.items() if seconds}

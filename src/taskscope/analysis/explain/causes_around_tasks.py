@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.cluster import lives_of
+from taskscope.analysis.cluster import lives_of, paused_s
 from taskscope.analysis.explain.finding import (
     BAND,
     Finding,
@@ -31,7 +31,7 @@ from taskscope.analysis.quantities import (
     plural,
     printable,
 )
-from taskscope.analysis.totals import measure_before_tasks
+from taskscope.analysis.totals import measure_before_tasks, stop_of
 from taskscope.model.tables.records import Run
 from taskscope.model.tables.stacks import CLIENT, CLIENT_RUN
 
@@ -215,22 +215,38 @@ _BETWEEN_S = 2e-3
 
 
 def memory_pressure(whole: Whole) -> Iterator[Finding]:
-    """Find that tasks waited for results that had been written to disk."""
-    disk_s = whole.waited_s("disk-read", "disk-write")
+    """Find that tasks waited for results on disk, and that workers began no task for lack of memory."""
+    recording, disk_s = whole.recording, whole.waited_s("disk-read", "disk-write")
+    runs = [run for schedule in whole.schedules for run in schedule.runs if run.is_on_cluster]
+    start_s = min((run.asked_s for run in runs), default=0.0)
+    paused = paused_s(recording, start_s, max((stop_of(recording, run) for run in runs), default=0.0))
+    # While some workers are paused, the others may have run the tasks.
+    lost_s = sum(paused.values()) / max(len(lives_of(recording)), 1)
+    if not disk_s and not lost_s:
+        return
+    spilled = max((sample.spilled_bytes or 0.0 for sample in recording.workers), default=0.0)
+    texts = []
     if disk_s:
-        spilled = max((sample.spilled_bytes or 0.0 for sample in whole.recording.workers), default=0.0)
-        yield measured(
-            "memory-pressure",
-            disk_s,
-            f"tasks waited {whole.share(disk_s)} of the time for results that workers had spilled to disk "
-            f"(up to {format_bytes(spilled)} on one)",
-            "use smaller chunks or partitions, or give workers more memory: LocalCluster(memory_limit=…)",
-            {
-                "disk_s": disk_s,
-                "spilled_bytes": spilled,
-                "at_the_peak": memory_peak(whole.recording).words(),
-            },
-        )
+        share, most = whole.share(disk_s), format_bytes(spilled)
+        texts += [f"tasks waited {share} of the time for results that workers had spilled to disk"]
+        texts += [f"One worker had spilled up to {most}"] * (spilled > 0)
+    if paused:
+        longest, workers = format_duration(max(paused.values())), counted(len(paused), "worker")
+        texts += [f"{workers} began no task for up to {longest}, paused for lack of memory"]
+    yield Finding(
+        "memory-pressure",
+        disk_s or lost_s,
+        disk_s * (1 - BAND),
+        disk_s * (1 + BAND) + lost_s,
+        ". ".join(texts),
+        "use smaller chunks or partitions, or give workers more memory: LocalCluster(memory_limit=…)",
+        {
+            "disk_s": disk_s,
+            "spilled_bytes": spilled,
+            "paused_s": paused,
+            "at_the_peak": memory_peak(recording).words(),
+        },
+    )
 
 
 def transfers(whole: Whole, parts: list[Part]) -> Iterator[Finding]:
@@ -281,11 +297,10 @@ def lost_work(whole: Whole, parts: list[Part]) -> Iterator[Finding]:
     worth_s, n_again, again_s = failed_s, 0, 0.0
     for part in parts:
         schedule = part.schedule
-        is_again = _was_in_vain(schedule)
+        # It would have had to run once only: before, or later, whichever of the two is on the longer way.
+        is_again, others = _repeated(schedule.task[::-1])[::-1], _repeated(schedule.task)
         if is_again.any():
-            # It would have had to run once only: before, or later, whichever of the two is on the longer way.
-            other = _ran_before(schedule)
-            worth_s += max(part.saved_s(np.where(one, 0.0, schedule.seconds)) for one in (is_again, other))
+            worth_s += max(part.saved_s(np.where(one, 0.0, schedule.seconds)) for one in (is_again, others))
             n_again += int(is_again.sum())
             again_s += float(schedule.seconds[is_again].sum())
     if worth_s:
@@ -303,20 +318,10 @@ def lost_work(whole: Whole, parts: list[Part]) -> Iterator[Finding]:
         )
 
 
-def _was_in_vain(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return which executions were followed by another of the same task."""
-    last = np.zeros(int(schedule.task.max(initial=-1)) + 1, np.int64)
-    last[schedule.task] = np.arange(len(schedule))
-    found: NDArray[np.bool_] = last[schedule.task] != np.arange(len(schedule))
-    return found
-
-
-def _ran_before(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return which executions repeat an earlier one of the same task."""
-    n = len(schedule)
-    first = np.full(int(schedule.task.max(initial=-1)) + 1, n, np.int64)
-    np.minimum.at(first, schedule.task, np.arange(n))
-    found: NDArray[np.bool_] = first[schedule.task] != np.arange(n)
+def _repeated(tasks: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which of these executions have one of the same task before them."""
+    found = np.ones(len(tasks), bool)
+    found[np.unique(tasks, return_index=True)[1]] = False
     return found
 
 
@@ -349,7 +354,6 @@ def slow_worker(part: Part) -> Iterator[Finding]:
         "same tasks",
         "check what else runs on its machine, or retire it: client.retire_workers([address])",
         {
-            "runs": part.runs,
             "worker": name,
             "times": float(ratio[slowest]),
             "n_tasks": int(n_tasks[slowest]),
@@ -390,5 +394,5 @@ def idle_workers(part: Part) -> Iterator[Finding]:
         f"{n_idle} of {n_threads} worker threads ran nothing, though there were "
         f"{format_count(len(schedule.seconds))} tasks",
         "check whether workers= or resources= bind tasks, or spread their data: client.rebalance()",
-        {"runs": part.runs, "n_idle": n_idle, "n_threads": n_threads, "n_tasks": len(schedule.seconds)},
+        {"n_idle": n_idle, "n_threads": n_threads, "n_tasks": len(schedule.seconds)},
     )

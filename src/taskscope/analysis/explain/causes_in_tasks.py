@@ -63,7 +63,6 @@ def interpreter_lock(part: Part) -> Iterator[Finding]:
         f"{format_percent(load.lock_share)} of the time{kept}",
         'use processes, compute(scheduler="processes"), or a LocalCluster of workers with one thread each',
         {
-            "runs": part.runs,
             "concurrency": load.concurrency,
             "cpu_rate": load.cpu_rate,
             "lock_share": load.lock_share,
@@ -90,8 +89,8 @@ def lock(part: Part) -> Iterator[Finding]:
         part.saved_s(schedule.seconds - at_lock),
         f"tasks of {listed(names)} waited {format_percent(min(share, 1.0))} of their time for a lock. "
         f"{part.stacks.words(names, ['lock'])}",
-        "do less while the lock is held, use processes (netCDF4 and HDF5 lock each of them apart), or Zarr",
-        {"runs": part.runs, "lock_s": schedule.load.lock_s, "share": share, "prefixes": names},
+        "do less while the lock is held, use processes, which netCDF4 and HDF5 lock apart, or Zarr",
+        {"lock_s": schedule.load.lock_s, "share": share, "prefixes": names},
     )
 
 
@@ -110,12 +109,11 @@ def oversubscribed(part: Part) -> Iterator[Finding]:
     yield at_most(
         "oversubscribed",
         max(part.base_s - least_s, 0.0),
-        f"tasks start threads of their own (BLAS, for instance): the process took "
+        f"tasks start threads of their own (BLAS, for instance). The process took "
         f"{process_s / max(cpu_s, 1e-9):.1f} times the CPU time of its tasks. "
         f"It kept {used:.1f} of {cores} cores busy",
         _fewer_threads(part),
         {
-            "runs": part.runs,
             "process_cpu_s": process_s,
             "tasks_cpu_s": cpu_s,
             "n_cores": cores,
@@ -186,7 +184,7 @@ def waiting(part: Part) -> Iterator[Finding]:
         f"tasks of {listed(names)} had a core for {format_percent(cpu_s / whole_s)} of their time and "
         f"waited {what}{f'. {place}' if place else ''}",
         (kind not in _FOR_OTHERS and one_by_one) or _more_at_a_time(part, kind, int(waits.sum())),
-        {"runs": part.runs, "seconds": whole_s, "cpu_s": cpu_s, "waits_for": kind, "prefixes": names},
+        {"seconds": whole_s, "cpu_s": cpu_s, "waits_for": kind, "prefixes": names},
     )
 
 
@@ -194,13 +192,13 @@ def _one_by_one(schedule: Schedule, off_s: NDArray[np.float64], worth_s: float) 
     """Return the advice for waits that no more workers can shorten: a chain, or a long one."""
     if longest_chain_s(schedule, off_s) > off_s.max():
         return (
-            "each needs the result of the one before, so more workers do not help: wait for less in each, or "
-            "make them independent"
+            "each needs the result of the one before, so more workers do not help. "
+            "Wait for less in each, or make them independent"
         )
     if off_s.max() < _MOSTLY * worth_s or np.count_nonzero(off_s) <= schedule.n_threads:
         return None
     longest = format_duration(float(off_s.max()))
-    return f"one of them waited {longest}, so more workers do not help: wait for less in it, or split it"
+    return f"one of them waited {longest}, so more workers do not help. Wait for less in it, or split it"
 
 
 def _more_at_a_time(part: Part, kind: Wait | None, n_tasks: int) -> str:
@@ -212,7 +210,7 @@ def _more_at_a_time(part: Part, kind: Wait | None, n_tasks: int) -> str:
     twice = 2 * -(-part.schedule.n_threads // len(part.schedule.threads))
     if kind in _FOR_OTHERS:
         return (
-            "do not wait in a task for what others compute: pass it as an argument, and Dask starts the task "
+            "do not wait in a task for what others compute. Pass it as an argument, and Dask starts the task "
             "in time"
         )
     # Computes beside each other have threads of their own.
@@ -260,7 +258,6 @@ def _off_cpu_s(part: Part) -> NDArray[np.float64]:
     return off_s
 
 
-_SHORT_S = 2e-3
 _HANDED_OVER = 0.25
 _MOST_HANDED_S = 5e-3
 """The longest that a scheduler takes to dispatch a task."""
@@ -312,7 +309,6 @@ def short_tasks(part: Part) -> Iterator[Finding]:
         "for each",
         _larger_chunks(part, is_short, mean_s),
         {
-            "runs": part.runs,
             "n_tasks": n_short,
             "mean_task_s": mean_s,
             "handing_over_s": float(lag_s[is_short].sum()),
@@ -378,7 +374,6 @@ def stragglers(part: Part) -> Iterator[Finding]:
         f"{format_duration(usual_s)} each{what}",
         advice,
         {
-            "runs": part.runs,
             "n_tasks": n,
             "seconds": late_s,
             "usual_s": usual_s,
@@ -400,7 +395,7 @@ def _why_late(part: Part, late: NDArray[np.int64]) -> tuple[str, str]:
                 f". Its {what} are {format_bytes(own)}, theirs {format_bytes(usual)}",
                 "split the data evenly: rechunk, or repartition by size",
             )
-    return "", "check what is different about them: the data they read, or the branch of the code they take"
+    return "", "check what is different about them: the data they read, or the code they run"
 
 
 def idle(part: Part) -> Iterator[Finding]:
@@ -423,7 +418,6 @@ def idle(part: Part) -> Iterator[Finding]:
         longest_chain_s(schedule, np.where(part.is_late, part.usual_s, schedule.seconds)),
     )
     evidence: dict[str, object] = {
-        "runs": part.runs,
         "alone_s": alone_s,
         "chain_s": chain_s,
         "busy_s": busy_s,

@@ -138,14 +138,14 @@ def _findings(whole: Whole) -> Iterator[Finding]:
 
 
 def _placed(part: Part, finding: Finding) -> Finding:
-    """Return a finding with the function and line that most samples of its tasks saw."""
-    prefixes = finding.named("prefixes")
+    """Return a finding of these computes, with the line that most samples of its tasks saw."""
+    evidence = {"runs": part.runs, **finding.evidence}
     kinds = (None,) if finding.cause in _COMPUTING else None
-    where = part.stacks.words(prefixes, kinds) if prefixes else ""
-    if not where:
-        return finding
-    text = f"{finding.text}. {where}" if finding.cause in _PLACED else finding.text
-    return replace(finding, text=text, evidence={**finding.evidence, "where": where})
+    where = part.stacks.words(finding.named("prefixes"), kinds)
+    if where:
+        evidence["where"] = where
+    is_said = where and finding.cause in _PLACED
+    return replace(finding, text=f"{finding.text}. {where}" if is_said else finding.text, evidence=evidence)
 
 
 def _code(recording: RecordedData, run: int | None, finding: Finding) -> str | None:
@@ -261,7 +261,7 @@ def _verdict(whole: Whole) -> str | None:
     is_short = _LEAST_SHARE * whole.makespan_s < _LEAST_S
     least = format_duration(_LEAST_S) if is_short else "5 % of the wall time"
     if used >= _WELL_USED or not waits:
-        return f"nothing to gain here that is worth {least}: {workers}"
+        return f"nothing to gain here that is worth {least}. {workers}"
     rest = ", ".join(f"{cause} {format_duration(seconds)}" for cause, seconds in waits)
     nothing = f"nothing that is worth {least} and has a cure was found"
-    return f"{nothing}: {workers}. Waits on the critical path: {rest}"
+    return f"{nothing}. {workers}. Waits on the critical path: {rest}"

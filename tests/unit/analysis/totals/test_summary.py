@@ -142,7 +142,7 @@ def test_more_prefixes_than_fit_are_summed_up() -> None:
     rows = [Row(key=f"{chr(97 + i)}{chr(97 + i)}x", start_s=0.0, stop_s=1.0 + (i < 20)) for i in range(23)]
     lines = recording_of(rows).summary().splitlines()
     assert lines[-1].split() == ["3", "more", "3", "3", "s", "7%", "–", "1", "s"]
-    assert lines[6].startswith("  why            nothing to gain here that is worth 5 % of the wall time: ")
+    assert lines[6].startswith("  why            nothing to gain here that is worth 5 % of the wall time. ")
 
 
 def test_on_a_cluster_threads_are_counted_as_what_they_are() -> None:
