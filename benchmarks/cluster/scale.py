@@ -14,10 +14,9 @@ from taskscope.jupyter.feed.feed import CONTROL, DATA, Feed
 from taskscope.session import Session
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.connection import News
-from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.tasks import Tasks
-from taskscope.sources.cluster.workers import Watched, Workers, WorkerSampler
+from taskscope.sources.cluster.tasks import SchedulerTasks
+from taskscope.sources.cluster.workers import Workers
 
 _N_WORKERS = 1_000
 _N_THREADS = 4
@@ -138,11 +137,10 @@ class _Feeding:
         self._feed = Feed(self.session, channels=self.page)
         self._feed.announce()
         self.page.open()
-        recorder, workers = self.session.recorder, Workers("tcp://10.0.0.1:8786")
+        workers = Workers("tcp://10.0.0.1:8786", self.session.recorder)
         for number, address in enumerate(_ADDRESSES):
             workers.come(address, str(number), _N_THREADS)
-        watched = Watched(workers, recorder)
-        self._tasks = Tasks(watched, Rows(watched), WorkerSampler(recorder), lambda _client: False)
+        self._tasks = SchedulerTasks(workers, lambda _client: False)
         self._tasks.noted = frozenset(("",))
 
     def feed_graph(self) -> None:

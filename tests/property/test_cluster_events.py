@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from taskscope.analysis.totals import prefix_progress
 from taskscope.record import Recorder
-from taskscope.sources.cluster import rows
+from taskscope.sources.cluster import executions
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.connection import News
-from taskscope.sources.cluster.rows import TimedExecutions, read_executions, record_executions
+from taskscope.sources.cluster.executions import Executions, read_executions, record_executions
 from taskscope.sources.cluster.runs import TrackedRun
 from tests.support.clusters.scheduler_events import World
 from tests.support.fakes.clock import FakeClock
@@ -186,18 +186,18 @@ MANY: list[Event] = [
 
 
 def skipping_a_record(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(rows, "read_executions", lambda records: read_executions(records[1:]))
+    patch.setattr(executions, "read_executions", lambda records: read_executions(records[1:]))
 
 
 def reading_twice(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(rows, "read_executions", lambda records: read_executions([*records, *records]))
+    patch.setattr(executions, "read_executions", lambda records: read_executions([*records, *records]))
 
 
 def mixing_workers(patch: pytest.MonkeyPatch) -> None:
-    def careless(run: TrackedRun, timed: TimedExecutions, *rest: Any) -> None:
-        record_executions(run, replace(timed, lanes=timed.lanes[:1] * len(timed.lanes)), *rest)
+    def careless(run: TrackedRun, found: Executions, *rest: Any) -> None:
+        record_executions(run, replace(found, lanes=found.lanes[:1] * len(found.lanes)), *rest)
 
-    patch.setattr(rows, "record_executions", careless)
+    patch.setattr(executions, "record_executions", careless)
 
 
 def dropping_errors(patch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def dropping_errors(patch: pytest.MonkeyPatch) -> None:
         told, errors = read_executions(records)
         return replace(told, errors={}), errors
 
-    patch.setattr(rows, "read_executions", careless)
+    patch.setattr(executions, "read_executions", careless)
 
 
 @pytest.mark.parametrize("seed_bug", [skipping_a_record, reading_twice, mixing_workers, dropping_errors])

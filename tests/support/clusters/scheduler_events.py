@@ -10,10 +10,9 @@ from taskscope.model.clock import Clock
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.connection import Event, News
-from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.tasks import Tasks
-from taskscope.sources.cluster.workers import Watched, Workers, WorkerSampler
+from taskscope.sources.cluster.tasks import SchedulerTasks
+from taskscope.sources.cluster.workers import Workers
 
 SCHEDULER = "tcp://10.0.0.1:8786"
 HERE, THERE = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"
@@ -34,11 +33,10 @@ class World:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.recorder = Recorder(clock=clock)
-        self.workers = Workers(SCHEDULER)
+        self.workers = Workers(SCHEDULER, self.recorder)
         for number, address in enumerate((HERE, THERE)):
             self.workers.come(address, str(number), 1)
-        self.watched = Watched(self.workers, self.recorder)
-        self.tasks = Tasks(self.watched, Rows(self.watched), WorkerSampler(self.recorder), OURS.__eq__)
+        self.tasks = SchedulerTasks(self.workers, OURS.__eq__)
         self.tasks.opened, self.tasks.noted = clock.perf_counter(), frozenset((OURS, ""))
         self.n_events = 0
 

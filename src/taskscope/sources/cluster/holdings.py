@@ -42,7 +42,7 @@ class Holdings:
             if is_in == (key in sizes):
                 continue
             if is_in:
-                sizes[key] = run.landed.get(key, math.nan)
+                sizes[key] = run.nbytes(key)
             size = sizes[key] if is_in else sizes.pop(key)
             name, groups = split_key(key)[0], self._counts.setdefault(run, {})
             known = groups.get(name, Holding(key, 0, 0.0, 0))

@@ -16,9 +16,8 @@ from taskscope.sources.cluster.connection import inflated
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers import (
     Exchange,
-    Watched,
     Worker,
-    WorkerSampler,
+    Workers,
     amount,
     is_possible,
     thread_id,
@@ -34,20 +33,19 @@ class WorkerNews:
 
     def __init__(
         self,
-        watched: Watched,
-        samples: WorkerSampler,
+        workers: Workers,
         run_of: Callable[[Hashable], TrackedRun | None],
         runs: Callable[[], Collection[TrackedRun]],
     ) -> None:
-        self._workers = watched.workers
-        self._recorder = watched.recorder
+        self._workers = workers
+        self._recorder = workers.recorder
         self._run_of = run_of
         self._runs = runs
         self._sent = SentFunctions()
         self._running: dict[str, list[tuple[int, Hashable, float | None]]] = {}
         self._with_running: set[TrackedRun] = set()
         self._kinds: Mapping[str, Callable[[Worker, Any], None]] = {
-            "metrics": samples.take,
+            "metrics": workers.record_sample,
             "logs": self._take_logs,
             "transfers": self._take_transfers,
             "clock": self._compare,
@@ -120,7 +118,7 @@ class WorkerNews:
     def _compare(self, worker: Worker, exchanges: Iterable[Sequence[float]]) -> None:
         found = [Exchange(*map(float, times)) for times in exchanges if all(map(math.isfinite, times))]
         if found:
-            self._workers.clocks.note_host(worker.address, found, self._recorder)
+            self._workers.clocks.note_host(worker.address, found)
 
     def _take_looks(self, _worker: Worker, looks: Iterable[Sequence[Any]]) -> None:
         now = self._recorder.clock.perf_counter()

@@ -12,7 +12,6 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, repeat
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -29,55 +28,20 @@ _MOST_CODES = 1_000
 _DONE = ("finished", "error", "cancelled", "lost")
 
 
-class CountedRows:
-    """Takes rows out of the counts whose task has a later row or is in flight again."""
+@dataclass(slots=True, eq=False)
+class RunTask:
+    """A task of a run."""
 
-    def __init__(self, log: RunLog, landed: Mapping[Hashable, object]) -> None:
-        self._log = log
-        self._landed = landed
-        self._others: dict[Hashable, int | None] = {}
-        """The statuses of last rows other than finished; None for a task that is in flight again."""
-
-    def is_lost(self, key: Hashable) -> bool:
-        """Return whether a task went down with its worker, and was not sent to another since."""
-        return self._others.get(key) == LOST
-
-    def send(self, key: Hashable) -> None:
-        if self._replace(key, ()):
-            self._others[key] = None
-
-    def lose(self, key: Hashable) -> None:
-        """Register that a task was lost with its worker, before its row is recorded."""
-        self._replace(key, ())
-        self._others[key] = LOST
-
-    def end(self, keys: Sequence[Hashable], failed: Collection[int]) -> None:
-        """Note which tasks ended, in order, before their rows are made; `failed` are places of `keys`."""
-        # Nearly always each for the first time, and there may be thousands a second.
-        is_first = not (failed or self._others) and self._landed.keys().isdisjoint(keys)
-        if is_first and len(set(keys)) == len(keys):
-            return
-        finished: set[Hashable] = set()
-        for place, key in enumerate(keys):
-            self._replace(key, finished)
-            if place in failed:
-                self._others[key] = ERRED
-            else:
-                self._others.pop(key, None)
-                finished.add(key)
-
-    def has_failed(self, key: Hashable) -> bool:
-        """Return whether it has been noted that a task failed, and not since that it was tried again."""
-        return self._others.get(key) == ERRED
-
-    def _replace(self, key: Hashable, finished: Collection[Hashable]) -> bool:
-        """Have the last row of a task count no more, if there is one; `finished` have one of that status."""
-        has_finished = key in finished or key in self._landed
-        status = self._others.get(key, FINISHED if has_finished else None)
-        if status is None:
-            return False
-        self._log.superseded.extend((key, status))
-        return True
+    status: int | None = None
+    """The status of its row that counts; None before it has one, and while it is in flight again."""
+    nbytes: float | None = None
+    """The size of its result, NaN where unknown; None while it has not finished."""
+    is_skipped: bool = False
+    """Whether it does not have to run."""
+    is_descendant: bool = False
+    """Whether a task of the run submitted it, which handles its failure."""
+    is_coroutine: bool = False
+    """Whether workers run it in their event loop."""
 
 
 class LetGo(NamedTuple):
@@ -103,29 +67,22 @@ class TrackedRun:
     collects: bool
     wake: Callable[[], None]
     waiting: deque[tuple[Hashable, Any]] = field(default_factory=deque)
-    keys: set[Hashable] = field(default_factory=set)
-    landed: dict[Hashable, float] = field(default_factory=dict)
-    """The sizes of results in bytes, NaN where unknown."""
+    tasks: dict[Hashable, RunTask] = field(default_factory=dict)
+    """Its tasks, from when their graph arrived."""
     failed: dict[Hashable, str] = field(default_factory=dict)
-    given_up: dict[Hashable, None] = field(default_factory=dict)
-    """Requested keys whose futures were released or cancelled, while tasks may still need them."""
+    given_up: dict[Hashable, bool] = field(default_factory=dict)
+    """Requested keys whose futures were released (True) or cancelled, while tasks may still need them."""
     unfinished: set[Hashable] = field(default_factory=set)
-    """Keys that were not needed any more before they had finished."""
-    released: set[Hashable] = field(default_factory=set)
-    """Keys whose futures were released, not cancelled: those that did not run were not interrupted."""
+    """Cancelled keys that were not needed any more before they had finished."""
     data: set[Hashable] = field(default_factory=set)
     """Results of earlier runs, or scattered data, that its tasks need."""
-    descendants: set[Hashable] = field(default_factory=set)
-    """Tasks that its tasks submitted, whose failures are theirs to handle."""
     functions: dict[object, str | None] = field(default_factory=dict)
     """The user's functions that its tasks call, as in `GraphSource`."""
     codes: set[CodeType] = field(default_factory=set)
     """The code of these functions."""
     coming: set[Hashable] = field(default_factory=set)
     """Requested keys of graphs that have not arrived."""
-    skipped: set[Hashable] = field(default_factory=set)
-    """Keys of tasks that do not have to run."""
-    rows: CountedRows = field(init=False)
+    n_skipped: int = 0
     waiting_for: dict[str, Counter[str]] = field(default_factory=dict)
     """How many of its tasks no worker has, by prefix and the state that they are in."""
     n_expected: int = 0
@@ -138,8 +95,6 @@ class TrackedRun:
     """Tasks that a worker does not have any more, without a record of their end."""
     last_stop: float = 0.0
     is_known: bool = False
-    coroutines: frozenset[Hashable] = frozenset()
-    """Tasks of it that workers run in their event loop."""
     handed_over: float = math.inf
     """A moment before its tasks were handed to the scheduler, where it is earlier than the start."""
     answered: float | None = None
@@ -163,16 +118,13 @@ class TrackedRun:
         if len(self.codes) < _MOST_CODES:
             self.codes.update(submission.codes)
 
-    def __post_init__(self) -> None:
-        self.rows = CountedRows(self.log, self.landed)
-
     def ask(self, states: Mapping[Hashable, Any]) -> None:
         """Wait for these keys, too."""
         self.waiting.extend(states.items())
-        self.coming.update(key for key in states if key not in self.keys)
+        self.coming.update(key for key in states if key not in self.tasks)
 
     def waits_for(self, key: Hashable) -> bool:
-        return self.call is None and self.answered is None and (key in self.coming or key in self.keys)
+        return self.call is None and self.answered is None and (key in self.coming or key in self.tasks)
 
     def returned(self, now: float, error: BaseException | None) -> None:
         self.over = now
@@ -204,14 +156,36 @@ class TrackedRun:
         if known is not None and known.error is not None:
             self.failed.setdefault(key, describe(known.error))
         elif known is None or known.status != "finished":
-            self.given_up[key] = None
-        if known is not None:
-            self.released.add(key)
+            self.given_up[key] = known is not None
+
+    def _count_by(self, key: Hashable, status: int | None) -> None:
+        """Count a task by its next row instead of the last one."""
+        task = self.tasks[key]
+        if task.status is not None:
+            self.log.superseded.extend((key, task.status))
+        task.status = status
+        self.need(key)
+
+    def end_task(self, key: Hashable, nbytes: float, error: str | None) -> bool:
+        """Register that a task ended, before its row is recorded; return whether it finished first."""
+        self._count_by(key, FINISHED if error is None else ERRED)
+        self.failed.pop(key, None)
+        if error is not None:
+            self.failed[key] = error
+            return False
+        task = self.tasks[key]
+        is_first, task.nbytes = task.nbytes is None, nbytes
+        self.given_back.pop(key, None)
+        return is_first
+
+    def nbytes(self, key: Hashable) -> float:
+        """Return the size of the result of a task, NaN where it is not known."""
+        task = self.tasks.get(key)
+        return math.nan if task is None or task.nbytes is None else task.nbytes
 
     def send(self, key: Hashable, place: tuple[str, str], now: float) -> None:
         self.given_back.pop(key, None)
-        self.rows.send(key)
-        self.need((key,))
+        self._count_by(key, None)
         self.log.sent_to[key] = place
         self.log.submitted.setdefault(key, now)
 
@@ -219,45 +193,47 @@ class TrackedRun:
         """Note that a worker has a task no more, but is there: the task has ended, or was cancelled."""
         start = self.log.submitted.pop(key, None)
         place = self.log.sent_to.pop(key, ("", ""))
-        if start is not None and key not in self.landed and key not in self.failed:
+        if start is not None and self.tasks[key].nbytes is None and key not in self.failed:
             self.given_back[key] = _Returned(start, place, now)
 
     def lose(self, key: Hashable, place: tuple[str, str], moment: float, why: str) -> None:
         log, returned = self.log, self.given_back.pop(key, None)
-        self.rows.lose(key)
-        self.need((key,))
+        self._count_by(key, LOST)
         start = log.submitted.setdefault(key, moment if returned is None else returned.start)
         log.sent_to[key] = place
         log.end_unreported(key, max(moment, start), "lost", why)
 
     def is_seen(self, key: Hashable) -> bool:
         """Return whether a task was seen to run, or to be sent to a worker."""
-        return key in self.landed or key in self.failed or self._was_sent(key)
+        return self.tasks[key].nbytes is not None or key in self.failed or self._was_sent(key)
 
     def _was_sent(self, key: Hashable) -> bool:
-        return key in self.log.submitted or key in self.given_back or self.rows.is_lost(key)
+        return key in self.log.submitted or key in self.given_back or self.tasks[key].status == LOST
 
     def skip(self, keys: Iterable[Hashable]) -> None:
-        new = [key for key in keys if key in self.keys and key not in self.skipped]
-        self.skipped.update(new)
-        self._record_skipped(new, are_skipped=True)
+        """Register that tasks do not have to run."""
+        self._record_skipped([key for key in keys if key in self.tasks], are_skipped=True)
 
-    def need(self, keys: Iterable[Hashable]) -> None:
-        back = [key for key in keys if key in self.skipped] if self.skipped else []
-        if back:
-            self.skipped.difference_update(back)
-            self._record_skipped(back, are_skipped=False)
+    def need(self, key: Hashable) -> None:
+        """Register that a task is to run, or has run."""
+        if self.n_skipped and self.tasks[key].is_skipped:
+            self._record_skipped([key], are_skipped=False)
 
     def _record_skipped(self, keys: Iterable[Hashable], *, are_skipped: bool) -> None:
-        self.log.skipped.extend(chain.from_iterable(zip(keys, repeat(are_skipped))))
+        for key in keys:
+            if self.tasks[key].is_skipped != are_skipped:
+                self.tasks[key].is_skipped = are_skipped
+                self.n_skipped += 1 if are_skipped else -1
+                self.log.skipped.extend((key, are_skipped))
         self.count()
 
     def count(self) -> None:
-        self.log.n_tasks = len(self.keys) + len(self.coming) - len(self.skipped)
+        self.log.n_tasks = len(self.tasks) + len(self.coming) - self.n_skipped
 
     @property
     def _failures(self) -> list[str]:
-        return [error for key, error in self.failed.items() if key not in self.descendants]
+        mine = ((self.tasks.get(key), error) for key, error in self.failed.items())
+        return [error for task, error in mine if task is None or not task.is_descendant]
 
     @property
     def outcome(self) -> str:
@@ -265,15 +241,16 @@ class TrackedRun:
             return self.status
         if self._failures:
             return "erred"
-        unfinished = self.unfinished.union(self.given_up).difference(self.landed, self.skipped, self.released)
-        return "interrupted" if unfinished else "finished"
+        given_up = [key for key, is_released in self.given_up.items() if not is_released]
+        tasks = (self.tasks.get(key) for key in (*self.unfinished, *given_up))
+        is_cut = any(task is None or not (task.is_skipped or task.nbytes is not None) for task in tasks)
+        return "interrupted" if is_cut else "finished"
 
     def end(self, now: float, *, is_gone: bool = False) -> None:
         """Record the end of the run, after the last events were read or the scheduler `is_gone`."""
         log, status = self.log, self.outcome
         if not self.lacks_records and status == "finished" and not is_gone:
-            left = self.keys.difference(self.landed, self.failed)
-            self.skip(key for key in left if not self._was_sent(key))
+            self.skip([key for key in self.tasks if not self.is_seen(key)])
         if status == "finished" and (is_gone or self.lacks_records):
             # The client has its results: when its last tasks ended cannot be known any more.
             log.submitted.clear()
@@ -282,7 +259,7 @@ class TrackedRun:
             log.end_unreported(key, now, "interrupted")
         if status == "interrupted":
             self._end_cancelled()
-        log.n_tasks = len(self.keys) - len(self.skipped)
+        log.n_tasks = len(self.tasks) - self.n_skipped
         log.error = self.error or next(iter(self._failures), None)
         log.status = status
         over = now if self.over is None else self.over
@@ -308,9 +285,9 @@ def announce(
     data: Mapping[Hashable, float] | None = None,
 ) -> None:
     """Add tasks to a run's graph, the data that they need, and spans of groups; known keys are left out."""
-    new = {key: needed for key, needed in graph.items() if key not in run.keys}
-    run.keys.update(new)
-    sizes = {key: size for key, size in (data or {}).items() if key not in run.keys and key not in run.data}
+    new = {key: needed for key, needed in graph.items() if key not in run.tasks}
+    run.tasks.update((key, RunTask()) for key in new)
+    sizes = {key: size for key, size in (data or {}).items() if key not in run.tasks and key not in run.data}
     announced = {key: needed for key, needed in new.items() if key not in run.data}
     run.data.update(sizes)
     requested = frozenset(key for key in kept if key in announced)
@@ -459,7 +436,7 @@ class Computes:
             else:
                 key = next(iter(submission.keys), None)
                 mine = (run for run in self._going if run.client is submission.client)
-                runs = [run for run in mine if key in run.coming or key in run.keys]
+                runs = [run for run in mine if key in run.coming or key in run.tasks]
             return max((run.log.run for run in runs), default=None)
 
     def released(self, key: Hashable, state: Any) -> None:

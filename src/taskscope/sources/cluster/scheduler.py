@@ -25,10 +25,9 @@ from taskscope.sources.cluster.connection import (
     packed,
     try_ask,
 )
-from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
-from taskscope.sources.cluster.tasks import TO_RUN, Tasks
-from taskscope.sources.cluster.workers import Watched, Workers, WorkerSampler
+from taskscope.sources.cluster.tasks import TO_RUN, SchedulerTasks
+from taskscope.sources.cluster.workers import Workers
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS, Sought
 
 READY_S = 2.0
@@ -104,8 +103,7 @@ class WatchedScheduler:
         self._event = ThreadSafeEvent()
         self._link = Link(address, arguments, self._event.set_here)
         self._limiter = RateLimiter(recorder.clock.perf_counter)
-        samples = WorkerSampler(recorder)
-        self.workers = Workers(address)
+        self.workers = Workers(address, recorder)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._runs: list[TrackedRun] = []
         self._opened = asyncio.Event()
@@ -115,8 +113,7 @@ class WatchedScheduler:
         self._ending = threading.RLock()
         self._end_as: tuple[str, str | None] = "interrupted", None
         """Status and error of runs that go on when it is polled no more."""
-        watched = Watched(self.workers, recorder)
-        self._tasks = Tasks(watched, Rows(watched), samples, client_refs.have)
+        self._tasks = SchedulerTasks(self.workers, client_refs.have)
         self._observer = Observer(self._link, recorder)
         self._wanted = wanted
         self.owes_news = False
@@ -404,9 +401,10 @@ class WatchedScheduler:
         found = {key: states.get(key) if key in unknown else self._tasks.state(key) for key in keys}
         gone = [key for key, state in found.items() if state not in TO_RUN]
         for key in gone:
-            del run.given_up[key]
-        # A task in memory has finished, for other runs if not for this one.
-        run.unfinished.update(key for key in gone if found[key] != "memory")
+            is_released = run.given_up.pop(key)
+            # A task in memory has finished, for other runs if not for this one.
+            if not is_released and found[key] != "memory":
+                run.unfinished.add(key)
         return len(gone) == len(keys)
 
     def _admit(self) -> None:

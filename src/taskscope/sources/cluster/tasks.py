@@ -11,21 +11,15 @@ from typing import Any
 
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.tables.activities import Steal
+from taskscope.model.tables.records import ERRED, FINISHED
 from taskscope.model.tables.workers import Scheduled
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.connection import Event, News
+from taskscope.sources.cluster.executions import ExecutionWriter
 from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.news import WorkerNews
-from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.workers import (
-    DAY_S,
-    Exchange,
-    Watched,
-    WorkerSampler,
-    WorkersLife,
-    is_possible,
-)
+from taskscope.sources.cluster.workers import DAY_S, Exchange, Workers, WorkersLife, is_possible
 
 _WAITING = ("queued", "waiting", "no-worker")
 TO_RUN = frozenset((*_WAITING, "processing"))
@@ -44,13 +38,13 @@ class _Task:
     def __init__(self, run: TrackedRun) -> None:
         self.run = run
         """The run that its executions are recorded in."""
-        self.also: list[TrackedRun] = []
+        self.also: tuple[TrackedRun, ...] = ()
         """Further runs that requested it and share its result."""
         self.state: str | None = None
         """The scheduler's word; None where that is not known."""
 
 
-class _Graph:
+class _ArrivingGraph:
     """A graph whose tasks are being read."""
 
     def __init__(
@@ -78,23 +72,23 @@ class _Graph:
         """Results from outside of the run that its tasks need, with their sizes."""
 
 
-class Tasks:
+class SchedulerTasks:
     """The tasks of one scheduler; for coroutines of one event loop."""
 
     def __init__(  # noqa: PLR0915 - an attribute a line
-        self, watched: Watched, rows: Rows, samples: WorkerSampler, is_ours: Callable[[str], bool]
+        self, workers: Workers, is_ours: Callable[[str], bool]
     ) -> None:
-        self._recorder = watched.recorder
-        self._workers = watched.workers
-        self._rows = rows
-        self.news = WorkerNews(watched, samples, self.run_of, lambda: list(self._runs))
-        self.holdings = Holdings(watched.recorder)
+        self._recorder = workers.recorder
+        self._workers = workers
+        self._executions = ExecutionWriter(workers)
+        self.news = WorkerNews(workers, self.run_of, lambda: list(self._runs))
+        self.holdings = Holdings(workers.recorder)
         self._is_ours = is_ours
         self._tasks: dict[Hashable, _Task] = {}
         self._runs: dict[TrackedRun, None] = {}
         self._expected: dict[tuple[str, frozenset[Hashable]], deque[TrackedRun]] = {}
         self._held: deque[Event] = deque()
-        self._graph: _Graph | None = None
+        self._graph: _ArrivingGraph | None = None
         self._built: TrackedRun | None = None
         """The run of the last graph that was read."""
         self._unsettled: dict[TrackedRun, set[Hashable]] = {}
@@ -103,7 +97,7 @@ class Tasks:
         """Records that are applied together."""
         self._ending: set[Hashable] = set()
         self._afterwards: list[Event] = []
-        self._life = WorkersLife(watched.workers, watched.recorder, samples, lambda: bool(self._runs))
+        self._life = WorkersLife(workers, lambda: bool(self._runs))
         self._forgotten: deque[tuple[float, Hashable, _Task]] = deque()
         """When tasks were found to be forgotten by the scheduler."""
         self._changed: set[TrackedRun] = set()
@@ -114,7 +108,7 @@ class Tasks:
         """Tasks that were in memory before events were lost."""
         self.cursor = 0
         """How many events were read."""
-        self._early: dict[str, _Graph] = {}
+        self._early: dict[str, _ArrivingGraph] = {}
         """Pending work of clients when the observer began."""
         self._early_runs: dict[TrackedRun, str] = {}
         """The runs of that which are new."""
@@ -134,7 +128,7 @@ class Tasks:
             self._retry(run, submission.keys)
         elif submission.is_known:
             run.lacks_records = True
-            run.coming |= submission.keys - run.keys
+            run.coming |= submission.keys - run.tasks.keys()
             self._early_runs[run] = str(getattr(submission.client, "id", ""))
         else:
             run.n_expected += 1
@@ -153,7 +147,7 @@ class Tasks:
         """Give a retried task to the run that retries it, once its failure was recorded."""
         if key in self._retried:
             task = self._tasks.get(key)
-            if task is None or task.run not in self._runs or task.run.rows.has_failed(key):
+            if task is None or task.run not in self._runs or task.run.tasks[key].status == ERRED:
                 self._ask_for(self._retried.pop(key), key, None)
 
     def state(self, key: Hashable) -> str | None:
@@ -165,6 +159,10 @@ class Tasks:
         """Return the run of a task, also one that has ended; None where no run has it."""
         task = self._tasks.get(key)
         return None if task is None else task.run
+
+    def _live_run_of(self, key: Hashable) -> TrackedRun | None:
+        run = self.run_of(key)
+        return run if run in self._runs else None
 
     def end(self, run: TrackedRun) -> None:
         """Forget a run that has ended; tasks that other runs need too become theirs."""
@@ -181,12 +179,17 @@ class Tasks:
                 run.lacks_records = True
         self._expected = {name: waiting for name, waiting in self._expected.items() if waiting}
         self._unsettled.pop(run, None)
-        for key in run.keys:
+        self._built = None if self._built is run else self._built
+        self._share(run)
+
+    def _share(self, run: TrackedRun) -> None:
+        """Give the tasks of a run that has ended to further runs that requested them."""
+        for key in run.tasks:
             task = self._tasks.get(key)
-            if task is not None and run in task.also:
-                task.also.remove(run)
-            if task is not None and task.run is run and task.also:
-                self._give_to(key, task, task.also.pop(0))
+            if task is not None and task.also:
+                task.also = tuple(other for other in task.also if other is not run)
+                if task.run is run and task.also:
+                    self._give_to(key, task, task.also[0])
 
     def _place_interrupted(self, run: TrackedRun) -> None:
         """Keep as many of the tasks that workers had as these have threads; the others had not begun."""
@@ -213,7 +216,7 @@ class Tasks:
     def warn_of(self, run: TrackedRun) -> None:
         if not run.lacks_records or run.outcome == "finished":
             return
-        n_unknown = sum(not run.is_seen(key) for key in run.keys.difference(run.skipped))
+        n_unknown = sum(not (task.is_skipped or run.is_seen(key)) for key, task in run.tasks.items())
         if n_unknown:
             self._recorder.warn(
                 "records are missing of a compute that did not finish: "
@@ -229,12 +232,12 @@ class Tasks:
     def take(self, news: News) -> None:
         """Queue events for `fold`, without those that were read before."""
         if all(map(math.isfinite, news.times)):
-            self._workers.clocks.note(Exchange(*news.times), self._recorder)
+            self._workers.clocks.note(Exchange(*news.times))
         lost = news.first - self.cursor
-        if lost > 0 and any(run.keys or run.n_expected for run in self._runs):
+        if lost > 0 and any(run.tasks or run.n_expected for run in self._runs):
             # Work submitted since has its own graph among later events.
             for run in self._runs:
-                run.lacks_records |= bool(run.keys)
+                run.lacks_records |= bool(run.tasks)
             if any(run.lacks_records for run in self._runs):
                 self._recorder.warn(
                     f"{lost:,} tasks or more are missing: the scheduler did not keep their records"
@@ -250,7 +253,7 @@ class Tasks:
     def fold(self, *, knows_all: bool, retried: frozenset[Hashable] = frozenset()) -> None:
         """Apply the events that were read to runs; `knows_all`: no submission is on its way."""
         self.drop_forgotten(_NEWS_S)
-        self._rows.compare_clocks()
+        self._executions.compare_clocks()
         coming = {event[1] for event in self._held if event[0] == "early"}
         self._begin_early(self.noted - coming)
         left: list[Event] = []
@@ -299,7 +302,7 @@ class Tasks:
                 self._take_end(record, since)
             case "attempt":
                 self._flush()
-                self._rows.record_attempts([details[:-1]], self._attempted)
+                self._executions.record_attempt(details[:-1], self._live_run_of(details[0]))
             case "state":
                 self._take_state(event)
             case "lost":
@@ -315,7 +318,7 @@ class Tasks:
                 (self.news.take if kind == "news" else self.news.refuse)(*details)
             case "early":
                 client, keys, n_tasks = details
-                self._graph = _Graph(None, frozenset(keys), int(n_tasks), early=str(client))
+                self._graph = _ArrivingGraph(None, frozenset(keys), int(n_tasks), early=str(client))
             case "built" if self._built is not None:
                 self._record_built(self._built, *map(float, details))
             case "tasks" if self._graph is not None:
@@ -356,7 +359,7 @@ class Tasks:
                 del self._expected[name]
         elif self._is_ours(str(client)) and not knows_all and len(self._held) < _MOST_HELD:
             return False
-        self._graph = _Graph(run, requested, int(n_tasks), is_of_task=bool(parents))
+        self._graph = _ArrivingGraph(run, requested, int(n_tasks), is_of_task=bool(parents))
         self._built = None if parents else run
         if not n_tasks:
             self._end_graph(self._graph)
@@ -370,7 +373,7 @@ class Tasks:
 
     def _read_tasks(
         self,
-        graph: _Graph,
+        graph: _ArrivingGraph,
         keys: Sequence[Hashable],
         numbers: Sequence[int],
         needed: Sequence[Hashable],
@@ -380,7 +383,7 @@ class Tasks:
         outside: Sequence[tuple[int, Hashable]],
     ) -> None:
         if graph.run is not None or graph.early is not None:
-            first, known = 0, () if graph.run is None else graph.run.keys
+            first, known = 0, () if graph.run is None else graph.run.tasks
             for key, number in zip(keys, numbers, strict=True):
                 graph.dependencies[key] = needed[first : first + number]
                 first += number
@@ -399,7 +402,7 @@ class Tasks:
     def _size(self, key: Hashable) -> float:
         """Return the bytes of a task's result, NaN where they are not known."""
         run = self.run_of(key)
-        return math.nan if run is None else run.landed.get(key, math.nan)
+        return math.nan if run is None else run.nbytes(key)
 
     def _record_built(
         self, run: TrackedRun, moment: float, materialize_s: float, order_s: float, initialize_s: float
@@ -415,7 +418,7 @@ class Tasks:
                 "initialize_s": initialize_s,
             }
 
-    def _end_graph(self, graph: _Graph) -> None:
+    def _end_graph(self, graph: _ArrivingGraph) -> None:
         self._graph = None
         run = graph.run
         if graph.early is not None:
@@ -424,13 +427,13 @@ class Tasks:
         if run is None:
             return
         self._flush()
-        run.coroutines |= frozenset(graph.coroutines)
         run.coming.difference_update(graph.requested)
         kept = () if graph.is_of_task else graph.requested
         announce(run, graph.dependencies, kept, graph.spans, graph.data)
-        if graph.is_of_task:
-            run.descendants.update(graph.dependencies)
+        for key in graph.coroutines:
+            run.tasks[key].is_coroutine = True
         for key in graph.dependencies:
+            run.tasks[key].is_descendant |= graph.is_of_task
             self._ask_for(run, key, graph.states.get(key, "released"))
         idle = (k for k in graph.dependencies if graph.states.get(k, "released") in ("released", "memory"))
         self._unsettled.setdefault(run, set()).update(key for key in idle if not run.is_seen(key))
@@ -441,7 +444,7 @@ class Tasks:
             if client not in clients:
                 continue
             del self._early_runs[run]
-            graph = self._early.pop(client, None) or _Graph(None, run.coming, 0)
+            graph = self._early.pop(client, None) or _ArrivingGraph(None, run.coming, 0)
             graph.dependencies = graph.dependencies or dict.fromkeys(run.coming, ())
             graph.run, graph.early = run, None
             self._end_graph(graph)
@@ -449,9 +452,10 @@ class Tasks:
             now = self._recorder.clock.perf_counter()
             ended = [k for k in graph.dependencies if graph.states.get(k, "memory") in ("memory", "erred")]
             for key in ended if graph.states else ():
-                run.landed[key] = math.nan
+                has_erred = graph.states.get(key) == "erred"
+                run.tasks[key].status, run.tasks[key].nbytes = ERRED if has_erred else FINISHED, math.nan
                 run.log.submitted[key] = now
-                run.log.end_unreported(key, now, "erred" if graph.states.get(key) == "erred" else "finished")
+                run.log.end_unreported(key, now, "erred" if has_erred else "finished")
             if ended and graph.states:
                 self._recorder.warn(
                     f"{len(ended):,} tasks had ended before taskscope connected: when they ran is not known"
@@ -466,7 +470,7 @@ class Tasks:
             # A running task belongs to the run that requested it first, a later execution to the last.
             if task.run in self._runs and state in TO_RUN:
                 if run not in task.also:
-                    task.also.append(run)
+                    task.also += (run,)
             else:
                 self._give_to(key, task, run)
         if state is not None:
@@ -475,7 +479,7 @@ class Tasks:
     def _give_to(self, key: Hashable, task: _Task, run: TrackedRun) -> None:
         before, state = task.run, task.state
         self._count(task, key, None)
-        task.run = run
+        task.run, task.also = run, tuple(other for other in task.also if other is not run)
         self._count(task, key, state)
         start = before.log.submitted.pop(key, None)
         place = before.log.sent_to.pop(key, None)
@@ -483,8 +487,8 @@ class Tasks:
             self.processing[key] = run
             if start is not None and place is not None:
                 run.send(key, place, start)
-        if before in self._runs and before not in task.also:
-            task.also.append(before)
+        if before in self._runs:
+            task.also += (before,)
 
     def _change(self, event: Event) -> None:
         _, key, state, worker, moment, was_to_run = event
@@ -542,7 +546,7 @@ class Tasks:
         """Record tasks that ended, and the events of them since."""
         records, self._ended = self._ended, []
         self._ending.clear()
-        if records and not self._rows.record(records, self._end_each):
+        if records and not self._executions.record(records, self._end_each):
             self.lack()
         events, self._afterwards = self._afterwards, []
         for event in events:
@@ -568,15 +572,11 @@ class Tasks:
                     other.skip([key])
         return run if run in self._runs else None
 
-    def _attempted(self, key: Hashable) -> TrackedRun | None:
-        run = self.run_of(key)
-        return run if run in self._runs else None
-
     def _need(self, run: TrackedRun, key: Hashable) -> None:
         """Register that a task is to run, or has run."""
         if run in self._unsettled:
             self._unsettled[run].discard(key)
-        run.need((key,))
+        run.need(key)
 
     def _settle(self) -> None:
         unsettled, self._unsettled = self._unsettled, {}

@@ -40,7 +40,8 @@ _EVERY_S = 30.0
 class HostClocks:
     """The clocks of the machines of one cluster, and of this one."""
 
-    def __init__(self, scheduler: str) -> None:
+    def __init__(self, scheduler: str, recorder: Recorder) -> None:
+        self._recorder = recorder
         self._scheduler = host_of(scheduler)
         self.may_differ = not _is_loopback(self._scheduler)
         """Whether the scheduler's address is one of another machine."""
@@ -59,9 +60,9 @@ class HostClocks:
             return 0.0
         return best.ahead_s
 
-    def note(self, exchange: Exchange, recorder: Recorder) -> None:
+    def note(self, exchange: Exchange) -> None:
         """Take in when a request was sent to the scheduler, its time when it answered, and the arrival."""
-        shift_s, now = recorder.clock.shift_s(), recorder.clock.perf_counter()
+        shift_s, now = self._recorder.clock.shift_s(), self._recorder.clock.perf_counter()
         if abs(shift_s - self._shift_s) > _STEP_S:
             # This machine's clock was set.
             self.scheduler.forget()
@@ -69,18 +70,18 @@ class HostClocks:
         set_s = self.scheduler.note([exchange], now)
         if set_s is not None:
             self._set_at = now
-            recorder.warn(
+            self._recorder.warn(
                 f"the clock of the scheduler's machine was set by {set_s:+.3f} s: "
                 "times around that are uncertain"
             )
 
-    def note_host(self, address: str, exchanges: Sequence[Exchange], recorder: Recorder) -> None:
+    def note_host(self, address: str, exchanges: Sequence[Exchange]) -> None:
         """Take in the exchanges of a worker with the scheduler."""
-        clock, now = self.host(address), recorder.clock.perf_counter()
+        clock, now = self.host(address), self._recorder.clock.perf_counter()
         set_s = None if clock is None else clock.note(exchanges, now)
         # Where the scheduler's clock was set, that of each worker seems to have been.
         if set_s is not None and now - self._set_at > 2 * _EVERY_S:
-            recorder.warn(
+            self._recorder.warn(
                 f"the clock of {host_of(address)} was set by {-set_s:+.3f} s: times around that are uncertain"
             )
 
@@ -231,6 +232,8 @@ class Worker:
     """When the last coroutine of each of their lanes ended."""
     nanny: str = ""
     """Where the nanny listens that restarts it; empty where there is none."""
+    measured: float = -math.inf
+    """When it last measured itself, by its clock."""
 
     @property
     def label(self) -> str:
@@ -265,8 +268,9 @@ class Worker:
 class Workers:
     """All workers that a cluster has had."""
 
-    def __init__(self, scheduler: str) -> None:
-        self.clocks = HostClocks(scheduler)
+    def __init__(self, scheduler: str, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.clocks = HostClocks(scheduler, recorder)
         """The clocks of the machines that they are on."""
         self._known: dict[str, Worker] = {}
         self._present: dict[str, Worker] = {}
@@ -291,8 +295,16 @@ class Workers:
         return worker
 
     def leave(self, address: str, moment: float) -> None:
+        """Record that a worker has no threads from a moment on, and that nothing of it is known."""
         self._present.pop(address, None)
         self.pause(address, moment, is_paused=False)
+        self.get(address).measured = -math.inf
+        self.record_threads(self.get(address), moment, 0)
+
+    def record_threads(self, worker: Worker, moment: float, n_threads: int) -> None:
+        """Record that a worker has so many threads from a moment on, and that nothing was measured."""
+        time_s, unknown = self.recorder.seconds(moment), (None,) * 7
+        self.recorder.workers.append(WorkerSample(time_s, worker.address, worker.name, n_threads, *unknown))
 
     def pause(self, address: str, moment: float, *, is_paused: bool) -> None:
         (self._paused.add if is_paused else self._paused.discard)(address)
@@ -311,33 +323,25 @@ class Workers:
             known = self._known[address] = Worker(address, address, 0, clock)
         return known
 
-
-class WorkerSampler:
-    """Records each worker's own measurements, each once."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-        self._last_heard: dict[str, float] = {}
-
-    def take(self, worker: Worker, metrics: Mapping[str, Any]) -> None:
-        """Record a worker's measurements, unless they were recorded before."""
+    def record_sample(self, worker: Worker, metrics: Mapping[str, Any]) -> None:
+        """Record a worker's measurements of itself, unless they were recorded before."""
         found = {name: _number(value) for name, value in metrics.items()}
         worker.name = str(metrics["name"])
         worker.n_threads = int(found["n_threads"] or 0)
         measured = found.get("time")
-        if measured is None or measured <= self._last_heard.get(worker.address, float("-inf")):
+        if measured is None or measured <= worker.measured:
             return
-        self._last_heard[worker.address] = measured
-        moment = measured + worker.clock.ahead_s + self._recorder.clock.shift_s()
-        if not is_possible(self._recorder, moment):
-            self._recorder.warn(f"{worker.label} reports its CPU and memory of impossible times: left out")
+        worker.measured = measured
+        moment = measured + worker.clock.ahead_s + self.recorder.clock.shift_s()
+        if not is_possible(self.recorder, moment):
+            self.recorder.warn(f"{worker.label} reports its CPU and memory of impossible times: left out")
             return
         rss, held, spilled, tick_s = (found.get(name) for name in ("memory", "managed", "spilled", "tick_s"))
         # The worker counts spilled results, too.
         managed = None if held is None else max(held - (spilled or 0.0), 0.0)
-        self._recorder.workers.append(
+        self.recorder.workers.append(
             WorkerSample(
-                time_s=self._recorder.seconds(moment),
+                time_s=self.recorder.seconds(moment),
                 worker=worker.address,
                 name=worker.name,
                 n_threads=worker.n_threads,
@@ -360,33 +364,12 @@ class WorkerSampler:
             )
         )
 
-    def come(self, worker: Worker, moment: float, n_threads: int) -> None:
-        """Record that a worker has threads from a moment on, before it has measured anything."""
-        self._record_threads(worker, moment, n_threads)
-
-    def leave(self, worker: Worker, moment: float) -> None:
-        """Record that a worker has no threads from a moment on, and that nothing of it is known."""
-        self._last_heard.pop(worker.address, None)
-        self._record_threads(worker, moment, 0)
-
-    def _record_threads(self, worker: Worker, moment: float, n_threads: int) -> None:
-        time_s, unknown = self._recorder.seconds(moment), (None,) * 7
-        self._recorder.workers.append(WorkerSample(time_s, worker.address, worker.name, n_threads, *unknown))
-
 
 def _number(value: object) -> float | None:
     """Return a number that a worker reports of itself, None where there can be no such number."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     return float(value) if 0 <= value < _MOST else None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Watched:
-    """A cluster that is watched."""
-
-    workers: Workers
-    recorder: Recorder
 
 
 _T = TypeVar("_T")
@@ -399,12 +382,9 @@ _MOMENT = re.compile(r"-\d+(\.\d+)?$")
 class WorkersLife:
     """Records what happens to each worker, and why tasks are lost that it had."""
 
-    def __init__(
-        self, workers: Workers, recorder: Recorder, samples: WorkerSampler, is_computing: Callable[[], bool]
-    ) -> None:
-        self._samples = samples
+    def __init__(self, workers: Workers, is_computing: Callable[[], bool]) -> None:
         self._workers = workers
-        self._recorder = recorder
+        self._recorder = workers.recorder
         self._is_computing = is_computing
         self._why: dict[str, str] = {}
         """Why a worker is going, by address."""
@@ -419,7 +399,7 @@ class WorkersLife:
             case "came", [str(name), str(nanny), int(n_threads)]:
                 worker = self._workers.come(address, name, n_threads, nanny, moment)
                 self._come(address, moment, nanny)
-                self._samples.come(worker, moment, n_threads)
+                self._workers.record_threads(worker, moment, n_threads)
             case "status", [str(before), str(status)]:
                 self._change(address, moment, before, status)
             case "killed", float(n_bytes):
@@ -434,7 +414,6 @@ class WorkersLife:
                 self._note(address, f"closed ({_MOMENT.sub('', reason)})")
             case "gone", bool(is_expected):
                 self._workers.leave(address, moment)
-                self._samples.leave(self._workers.get(address), moment)
                 self._go(address, moment, is_expected=is_expected)
 
     def why_gone(self, address: str, *, is_expected: bool) -> str:
