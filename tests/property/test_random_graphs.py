@@ -75,14 +75,14 @@ def swallowing_an_exception(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def timing_at_submission(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = LaneBuffer.extend
+    honest = LaneBuffer.__iadd__
 
-    def careless(lane: LaneBuffer, row: tuple[Any, ...]) -> None:
+    def careless(lane: LaneBuffer, row: tuple[Any, ...]) -> LaneBuffer:
         key, _start, stop, *rest = row
         # As if it had begun before its compute did.
-        honest(lane, (key, stop - 3600.0, stop, *rest))
+        return honest(lane, (key, stop - 3600.0, stop, *rest))
 
-    monkeypatch.setattr(LaneBuffer, "extend", careless, raising=False)
+    monkeypatch.setattr(LaneBuffer, "__iadd__", careless, raising=False)
 
 
 @pytest.mark.parametrize(

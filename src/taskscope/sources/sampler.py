@@ -200,7 +200,7 @@ class Sampler:
         samples = self._stacks.look(
             wake,
             {thread: (task, task[1]) for thread, task in looked_at.items()},
-            lambda thread, task: lanes[thread].open is task,
+            lambda thread, task: lanes[thread].running() == task,
         )
         for sample in samples:
             running = tasks[sample.thread]
@@ -236,7 +236,7 @@ class _OpenTask:
 def _running_tasks(lanes: Iterable[tuple[int, LaneBuffer]]) -> dict[int, _OpenTask]:
     tasks: dict[int, _OpenTask] = {}
     for run, lane in lanes:
-        task, thread = lane.open, lane.key.thread
+        task, thread = lane.running(), lane.key.thread
         # Of computes that are nested in one thread, the innermost began last.
         if task is not None and (thread not in tasks or tasks[thread].task[1] < task[1]):
             tasks[thread] = _OpenTask(run, lane, task)

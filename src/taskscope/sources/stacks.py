@@ -350,7 +350,7 @@ class TaskStacks:
             stack = task_stack(frames.pop(thread, None), self._task) if is_running(thread, task) else None
             if stack is None:
                 continue
-            is_new = seen.get(thread) is not task
+            is_new = seen.get(thread) != task
             seconds = stands_for_s(wake.elapsed_s, wake.late_s, wake.now - began, is_new=is_new)
             # The time since the last sample counts for the task of this one.
             share = cpu_share(spent.get(thread), self._spent.get(thread))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import closing
 from io import BytesIO
-from types import CodeType
+from types import CodeType, SimpleNamespace
 
 from taskscope.export.native.stream import growing
 from taskscope.model.recording import RecordedData
@@ -87,7 +87,7 @@ def streamed(clock: FakeClock, *, redact: Redact = False) -> tuple[bytes, Record
         recorder.resources.append(ResourceRows.of([(recorder.now_s(), 150.0, 7e6, 1, False)]))
         file.flush()
         write_task(log, KEYS[3], log.start + 3.0, log.start + 4.0, thread=2)
-        lane_of(log, 2).open = (KEYS[4], log.start + 4.0)
+        lane_of(log, 2).open = SimpleNamespace(key=KEYS[4], start=log.start + 4.0)
         recorder.warn(f"something to know: {SECRET}")
         recorder.stacks.end_cycle()
         sample(recorder, log, 2)

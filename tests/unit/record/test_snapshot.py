@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.run_writing import begin_run, independent, lane_of, write_task
@@ -17,13 +15,11 @@ class EndingLane(LaneBuffer):
     def begin(self, log: RunLog, task: tuple[object, float]) -> None:
         self._log, self._task = log, task
 
-    def _end_and_begin(self) -> Any:
+    def running(self) -> tuple[object, float]:
         key, start = self._task
         write_task(self._log, key, start, start + 1.0)
         self.begin(self._log, ("y", start + 1.0))
         return self._task
-
-    open = property(_end_and_begin, lambda _lane, _task: None)
 
 
 def test_a_task_that_ends_while_a_snapshot_is_taken_is_in_it_once(fake_clock: FakeClock) -> None:

@@ -271,10 +271,10 @@ class RunLog:
         """Return lane, key and start of the tasks that threads of this process are running now."""
         found = []
         for lane in list(self.lanes.values()):
-            task = lane.open
+            task = lane.running()
             # A worker writes its row before it closes the task, so for a moment it is both.
             if task is not None and task != lane.folded and task[0] not in self.failed_keys:
-                found.append((lane.key, task[0], task[1]))
+                found.append((lane.key, *task))
         return found
 
 
@@ -294,6 +294,13 @@ class LaneKey:
     slot: int = 0
 
 
+class OpenTask(Protocol):
+    """The part of `taskscope.sources.local.timing.TimedTask` that readers of its lane use."""
+
+    key: Any
+    start: float
+
+
 class LaneBuffer(list[object]):
     """Rows of one thread in one compute, flat: key, start, stop, and the measures (`MEASURED`)."""
 
@@ -302,10 +309,15 @@ class LaneBuffer(list[object]):
 
     def __init__(self, key: LaneKey) -> None:
         self.key = key
-        self.open: tuple[object, float] | None = None
-        """The key and start of the task that is being run right now."""
+        self.open: OpenTask | None = None
+        """The task that is being run right now."""
         self.folded: tuple[object, float] | None = None
         """The key and start of the last row that was read."""
+
+    def running(self) -> tuple[object, float] | None:
+        """Return the key and start of the task that is being run right now."""
+        task = self.open
+        return None if task is None else (task.key, task.start)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,7 +35,7 @@ from taskscope.sources.local.lines import LineSource, MeteredTask
 from taskscope.sources.local.memory import MemorySource, NumberedTask
 from taskscope.sources.local.shipped import Sampled, ShippedTimes
 from taskscope.sources.local.sizes import result_size
-from taskscope.sources.local.timing import TimedTask, current_error, drop_notes, timed
+from taskscope.sources.local.timing import TimedTask, current_error, drop_notes
 from taskscope.sources.sampled import SentFunctions, counted_cycles
 
 CacheMetric: TypeAlias = Callable[[object], object]
@@ -71,10 +71,10 @@ class LocalSource:
         self._on_start = on_start
         self._on_stop = on_stop
         self._sent = SentFunctions()
-        self._logs: dict[int, RunLog] = {}
+        self._logs = _Logs()
         self._outlived: list[RunLog] = []
-        pretask, posttask = _task_hooks(self._logs, recorder, self._measure)
-        self.callback: CallbackTuple = (self._start, self._start_state, pretask, posttask, self._finish)
+        before, after = _pretask(self._logs, recorder), _posttask(self._logs, recorder, self._measure)
+        self.callback: CallbackTuple = (self._start, self._start_state, before, after, self._finish)
 
     def attach(self) -> None:
         registration.install(self.callback)
@@ -88,7 +88,8 @@ class LocalSource:
         if not abandoned or in_compute():
             return
         for dsk in abandoned:
-            log = self._logs.pop(dsk)
+            log = self._logs[dsk]
+            self._logs.remove(dsk)
             log.stop = log.perf_counter()
             log.status = "interrupted"
             self._close_lane(log)
@@ -118,8 +119,8 @@ class LocalSource:
             log.n_workers = scheduler.n_workers
             log.trusts_workers = scheduler.is_local
             log.lines = self.lines if self.lines.meter is not None else None
+            log.kind = TimedTask if log.lines is None else MeteredTask
             self._record_memory(log)
-            log.kind = _kind_of(log)
             if scheduler.name == "processes":
                 sought = self.lines.sought if log.lines else None
                 take = partial(self._take_samples, log.run, log.start)
@@ -148,7 +149,7 @@ class LocalSource:
     def _record_memory(self, log: RunLog) -> None:
         if self.memory.is_recording:
             if log.trusts_workers and log.scheduler != "processes":
-                log.memory = self.memory
+                log.memory, log.kind = self.memory, NumberedTask
             else:
                 self.memory.refuse("tasks of other processes allocate it there; use threads, or synchronous")
 
@@ -177,7 +178,7 @@ class LocalSource:
         if log is not None:
             with self.recorder.guard("_finish"):
                 self._end(log, state, failed=failed)
-            self._logs.pop(id(dsk), None)
+            self._logs.remove(id(dsk))
 
     def _end(self, log: RunLog, state: _State, *, failed: bool) -> None:
         # After an interrupt this begins anew, up to where it was over for good.
@@ -231,27 +232,62 @@ class LocalSource:
         return sum(1 for lane in others if lane is not None and lane.open is not None)
 
 
-def _task_hooks(
-    logs: dict[int, RunLog], recorder: Recorder, measure: Callable[[CacheMetric, object], float]
-) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Return the two hooks that run for every task; closures, as each attribute looked up costs the user."""
-    perf_counter = recorder.clock.perf_counter
+class _Logs(dict[int, RunLog]):
+    """The logs of the computes that go on, by the identity of their graph."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.latest: list[tuple[_Graph | None, Any]] = [(None, None)]
+        """One pair: the graph of the task that a hook was last called for, and its log."""
+
+    def of(self, dsk: _Graph) -> RunLog:
+        log = self[id(dsk)]
+        self.latest[0] = dsk, log
+        return log
+
+    def remove(self, dsk: int) -> None:
+        self.pop(dsk, None)
+        self.latest[0] = None, None
+
+
+def _pretask(logs: _Logs, recorder: Recorder) -> Callable[..., None]:
+    """Return the hook before each task; a closure, as each attribute looked up costs the user."""
+    latest = logs.latest
 
     def pretask(key: object, dsk: _Graph, _state: _State) -> None:
         try:
-            log = logs[id(dsk)]
+            of, log = latest[0]
+            if of is not dsk:
+                log = logs.of(dsk)
             if log.trusts_workers:
-                dsk[key] = timed(key, dsk[key], log)
+                # Here, as each call costs the user.
+                task = log.kind()
+                task.key = key
+                task.inner = dsk[key]
+                task.log = log
+                dsk[key] = task
             else:
                 log.submitted[key] = log.perf_counter()
         except Exception as error:  # noqa: BLE001 - runs for each task, where a guard costs more
             recorder.fault("pretask", error)
 
+    return pretask
+
+
+def _posttask(
+    logs: _Logs, recorder: Recorder, measure: Callable[[CacheMetric, object], float]
+) -> Callable[..., None]:
+    """Return the hook after each task; a closure, as each attribute looked up costs the user."""
+    latest, perf_counter = logs.latest, recorder.clock.perf_counter
+
     def posttask(key: object, result: object, dsk: _Graph, _state: _State, _worker: object) -> None:
         try:
-            log = logs[id(dsk)]
+            of, log = latest[0]
+            if of is not dsk:
+                log = logs.of(dsk)
             now = perf_counter()
-            log.landed += (key, now)
+            landed = log.landed
+            landed += (key, now)
             if log.trusts_workers:
                 dsk[key] = dsk[key].inner
             if log.submitted or log.metric is not None:
@@ -259,13 +295,7 @@ def _task_hooks(
         except Exception as error:  # noqa: BLE001 - runs for each task, where a guard costs more
             recorder.fault("posttask", error)
 
-    return pretask, posttask
-
-
-def _kind_of(log: RunLog) -> type[TimedTask]:
-    if log.memory is not None:
-        return NumberedTask
-    return TimedTask if log.lines is None else MeteredTask
+    return posttask
 
 
 def _settle(

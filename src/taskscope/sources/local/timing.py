@@ -9,8 +9,9 @@ times in a file. An exception passes through as it is.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from threading import get_ident
-from typing import Any
+from typing import Any, Self
 
 from taskscope.model.guard import Guard
 from taskscope.record import LaneBuffer, LaneKey, RunLog
@@ -21,14 +22,17 @@ from taskscope.sources.local.sizes import measures, size_despite
 class TimedTask(Task):
     """A task that takes its own times, and has the attributes of the original task, `inner`."""
 
-    __slots__ = ("inner", "log")
+    __slots__ = ("inner", "log", "start")
 
     inner: GraphNode
     log: RunLog
+    start: float
+
+    # Attributes are set one by one: calling `Task.__init__` would take three times as long.
+    __init__ = object.__init__
 
     def __call__(self, values: Any = ()) -> Any:
         """Run the task and record when, where and how it ended."""
-        key = self.key
         # Each attribute of an object costs as much as an exact clock.
         lanes, perf_counter, thread_time = self.log.needed_by_tasks
         try:
@@ -36,11 +40,12 @@ class TimedTask(Task):
         except KeyError:
             lane = self._open_lane()
         cpu = thread_time()
-        start = perf_counter()
+        start = self.start = perf_counter()
         try:
-            lane.open = (key, start)
+            lane.open = self
             try:
-                result = self.inner(values)
+                # Calling the node itself would take a detour through C, and find the same method.
+                result = self.inner.__call__(values)
             except BaseException as error:
                 self._fail(lane, start, perf_counter(), thread_time() - cpu, error)
                 raise
@@ -50,7 +55,7 @@ class TimedTask(Task):
                 size = measures[type(result)](result)
             except BaseException as problem:  # noqa: BLE001 - a type not met before, or a user's that raises when measured
                 size = size_despite(problem, result)
-            lane.extend((key, start, stop, cpu, size))
+            lane += (self.key, start, stop, cpu, size)
             return result
         finally:
             # A result may be interrupted while it is measured.
@@ -84,18 +89,6 @@ class TimedTask(Task):
         return identity, (self.inner,)
 
 
-_new = object.__new__
-
-
-def timed(key: object, inner: GraphNode, log: RunLog) -> TimedTask:
-    """Return a task of the run's kind in place of another; `__init__` would take three times as long."""
-    task: TimedTask = _new(log.kind)
-    task.key = key  # type: ignore[assignment]  # whatever Dask took as a key
-    task.inner = inner
-    task.log = log
-    return task
-
-
 def _delegated(name: str) -> property:
     return property(
         lambda task: getattr(task.inner, name), lambda task, value: setattr(task.inner, name, value)
@@ -112,8 +105,9 @@ class _Discarded(LaneBuffer):
 
     __slots__ = ()
 
-    def extend(self, _row: object) -> None:
+    def __iadd__(self, _row: Iterable[object], /) -> Self:  # type: ignore[misc]  # `+` makes a plain list
         """Keep nothing."""
+        return self
 
 
 _NOWHERE = _Discarded(LaneKey(0, 0))

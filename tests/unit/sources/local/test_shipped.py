@@ -17,7 +17,7 @@ from dask._task_spec import Task
 from taskscope.record import Recorder, RunLog
 from taskscope.sources.local import shipped
 from taskscope.sources.local.shipped import ShippedTimes
-from taskscope.sources.local.timing import TimedTask, timed
+from taskscope.sources.local.timing import TimedTask
 from tests.support.signal_pipe import SignalPipe
 from tests.support.waiting import PATIENCE_S
 
@@ -38,7 +38,6 @@ def kind_of_file(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 @pytest.fixture
 def log(kind_of_file: str) -> Any:
     log = Recorder().begin()
-    log.kind = TimedTask
     log.shipped = ShippedTimes(log)
     yield log
     log.shipped.close()
@@ -46,7 +45,9 @@ def log(kind_of_file: str) -> Any:
 
 def sent(log: RunLog, key: str = "x", text: str = "7") -> Any:
     """Return a task as the process that runs it sees it."""
-    return pickle.loads(pickle.dumps(timed(key, Task(key, int, text), log)))
+    task = TimedTask()
+    task.key, task.inner, task.log = key, Task(key, int, text), log
+    return pickle.loads(pickle.dumps(task))
 
 
 def test_a_task_that_ends_after_its_run_is_over_writes_into_no_file_that_came_to_its_path(
