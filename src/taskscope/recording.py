@@ -221,10 +221,9 @@ def compare(before: Recording, after: Recording) -> Comparison:
 
     Notes
     -----
-    The interval is that of a percentile bootstrap over tasks (1,000 resamples, of at most 2,000 tasks drawn
-    from each side). It takes tasks for independent, and knows nothing of what differs from run to run: two
-    recordings of the same code can differ clearly. Makespan and memory are one number per recording, so they
-    have no interval.
+    The interval is from the standard errors of both means. It takes tasks for independent, and knows nothing
+    of what differs from run to run: two recordings of the same code can differ clearly. Makespan and memory
+    are one number per recording, so they have no interval.
     """
     data = compared(before, after)
     return Comparison(*(getattr(data, field.name) for field in fields(data)))

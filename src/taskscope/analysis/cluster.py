@@ -16,7 +16,7 @@ from taskscope.analysis.result import TableResult
 from taskscope.analysis.totals import union_s, were_seen
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import ERRED
-from taskscope.model.tables.workers import PrefixSeconds, is_on_cpu
+from taskscope.model.tables.workers import PrefixSeconds
 
 _NAME_WIDTH = 24
 _SPAN_WIDTH = 60
@@ -205,14 +205,6 @@ def seconds_by_prefix(recording: RecordedData) -> list[PrefixSeconds]:
         if metric.seconds:
             seconds[metric.run, metric.prefix, metric.activity] += metric.seconds
     return [PrefixSeconds(*name, total) for name, total in seconds.items()]
-
-
-def cpu_by_prefix(recording: RecordedData) -> dict[str, float]:
-    """Return the CPU time of finished tasks that workers of a cluster metered, by prefix."""
-    seconds: defaultdict[str, float] = defaultdict(float)
-    for metric in recording.metrics:
-        seconds[metric.prefix] += metric.seconds if is_on_cpu(metric.activity) else 0.0
-    return dict(seconds)
 
 
 _ENDS = {"retired", "left", "killed", "timed out", "died"}

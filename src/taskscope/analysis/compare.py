@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,9 +15,8 @@ from taskscope.analysis.totals import PrefixTotal, Totals, measure_totals, rows_
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import CLUSTER
 
-_RESAMPLES = 1_000
-_LEVEL = 0.95
-_MAX_SAMPLE = 2_000
+_QUANTILE = 1.96
+"""Of the normal distribution, for 95 % confidence."""
 _MAX_PREFIXES = 20
 _VERSIONS = ("dask", "distributed", "numpy", "python", "taskscope")
 _MACHINE = ("host", "platform", "n_cores", "memory_limit_bytes")
@@ -64,7 +64,7 @@ class Difference:
     """The differences of the tasks of one prefix.
 
     `mean_ratio` is the mean duration after over that before, `low` and `high` its interval of 95 %
-    confidence by bootstrap; None unless both recordings have tasks, two or more for the interval. `kind` is
+    confidence; None unless both recordings have tasks, two or more for the interval. `kind` is
     ``new`` (only after), ``gone`` (only before), or ``both``.
     """
 
@@ -148,12 +148,11 @@ def compared(before: RecordedData, after: RecordedData) -> ComparedData:
     totals = measure_totals(before), measure_totals(after)
     seconds = _durations(before), _durations(after)
     known = [{total.prefix: total for total in each.prefixes} for each in totals]
-    chance = np.random.default_rng(0)
     rows = [
         _difference(
             name,
             [each.get(name) for each in known],
-            _interval(seconds[0].get(name), seconds[1].get(name), chance),
+            _interval(seconds[0].get(name), seconds[1].get(name)),
         )
         for name in dict.fromkeys([*seconds[0], *seconds[1]])
     ]
@@ -192,27 +191,21 @@ def _difference(
 
 
 def _interval(
-    before: NDArray[np.float64] | None, after: NDArray[np.float64] | None, chance: np.random.Generator
+    before: NDArray[np.float64] | None, after: NDArray[np.float64] | None
 ) -> tuple[float | None, float | None]:
+    """Return between which values the ratio of the means lies, from how much durations scatter."""
     if before is None or after is None or min(len(before), len(after)) < 2:
         return None, None
-    means = [_resampled_means(values, chance) for values in (before, after)]
-    if not (means[0] > 0).all():
+    means = float(before.mean()), float(after.mean())
+    if not min(means) > 0:
         return None, None
-    tail = (1 - _LEVEL) / 2
-    low, high = np.quantile(means[1] / means[0], [tail, 1 - tail])
-    return float(low), float(high)
-
-
-def _resampled_means(values: NDArray[np.float64], chance: np.random.Generator) -> NDArray[np.float64]:
-    n = min(len(values), _MAX_SAMPLE)
-    means = np.empty(_RESAMPLES)
-    for i in range(_RESAMPLES):
-        means[i] = values[chance.integers(0, len(values), n)].mean()
-    # A mean of fewer values varies more; around the true mean, by the root of how many fewer.
-    mean = values.mean()
-    shrunk: NDArray[np.float64] = mean + (means - mean) * np.sqrt(n / len(values))
-    return shrunk
+    # The error of a logarithm is the relative error, and the logarithm of a ratio is a difference.
+    errors = (
+        float(of.std(ddof=1)) / math.sqrt(len(of)) / mean
+        for of, mean in zip((before, after), means, strict=True)
+    )
+    factor, ratio = math.exp(_QUANTILE * math.hypot(*errors)), means[1] / means[0]
+    return ratio / factor, ratio * factor
 
 
 def _warnings(

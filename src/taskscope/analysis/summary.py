@@ -9,7 +9,6 @@ from typing import cast
 
 import numpy as np
 
-from taskscope.analysis.cluster import cpu_by_prefix
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.memory import memory_peak, most_allocated
 from taskscope.analysis.quantities import (
@@ -55,7 +54,7 @@ class Summary(Result):
     """The findings and totals of a recording that text, page and result show.
 
     `facts` are the measured totals as pairs of a name and a text, `why` is what `explain` answers, `remarks`
-    are errors and messages; `cpu_s` is the CPU time by prefix that workers of a cluster metered.
+    are errors and messages.
     """
 
     title: str
@@ -63,7 +62,6 @@ class Summary(Result):
     facts: tuple[tuple[str, str], ...]
     why: tuple[str, ...]
     remarks: tuple[str, ...]
-    cpu_s: Mapping[str, float]
 
     _rows = "totals.prefixes", PrefixTotal
 
@@ -77,7 +75,6 @@ class Summary(Result):
             tuple(_facts(recording, totals)),
             _why(recording),
             tuple(_remarks(recording, totals)),
-            cpu_by_prefix(recording),
         )
 
     def sections(self) -> Iterator[Section]:
@@ -93,7 +90,8 @@ class Summary(Result):
         """Return a table with a row for each of `most` prefixes, and one for all others."""
         prefixes, rest = self.totals.prefixes[:most], self.totals.prefixes[most:]
         n_erred = sum(prefix.n_erred for prefix in self.totals.prefixes)
-        extra = [*(["failed"] if n_erred else []), *(["CPU"] if self.cpu_s else [])]
+        has_cpu = CLUSTER in self.totals.schedulers and self.totals.cpu_s is not None
+        extra = [*(["failed"] if n_erred else []), *(["CPU"] if has_cpu else [])]
         shares = format_shares([*(of.share for of in prefixes), sum(of.share for of in rest)])
         rows = [
             self._row(printable(of.prefix, _NAME_WIDTH), [of], share, extra)
@@ -105,7 +103,7 @@ class Summary(Result):
         return Section("", head, rows or [(UNKNOWN,) * len(head)])
 
     def _row(self, name: str, of: Sequence[PrefixTotal], share: str, extra: Sequence[str]) -> tuple[str, ...]:
-        cpu_s = [self.cpu_s[row.prefix] for row in of if row.prefix in self.cpu_s]
+        cpu_s = [row.cpu_s for row in of if row.cpu_s is not None]
         more = {
             "failed": format_count(sum(row.n_erred for row in of)),
             "CPU": format_duration(sum(cpu_s) if cpu_s else None),
@@ -170,7 +168,7 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     facts = [
         ("wall time", wall),
         ("busy", busy),
-        ("CPU", ", ".join(filter(None, (_cpu_share(recording, totals), _cpu(recording, totals))))),
+        ("CPU", ", ".join(filter(None, (_cpu_share(recording, totals), _cpu(totals))))),
         memory,
         ("allocated", most_allocated(recording)),
         ("on workers", _on_workers(totals.workers)),
@@ -178,13 +176,10 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     return [(name, text) for name, text in facts if text]
 
 
-def _cpu(recording: RecordedData, totals: Totals) -> str:
-    """Return the CPU time of tasks; on a cluster the metered time where that of some tasks is unknown."""
+def _cpu(totals: Totals) -> str:
+    """Return the CPU time of tasks."""
     if not totals.n_cpu_unknown:
         return f"{format_duration(totals.cpu_s)} in tasks"
-    metered = cpu_by_prefix(recording)
-    if metered and totals.schedulers == (CLUSTER,):
-        return f"{format_duration(sum(metered.values()))} in tasks that finished"
     unknown = f" ({counted(totals.n_cpu_unknown, 'task')} unknown)"
     return f"{format_duration(totals.cpu_s)} in tasks" + ("" if totals.cpu_s is None else unknown)
 

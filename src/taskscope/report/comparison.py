@@ -77,7 +77,7 @@ def _prefixes(comparison: ComparedData) -> str:
     more = len(comparison.prefixes) - _MAX_ROWS
     note = f"<p>{format_count(more)} more task types are not listed</p>" if more > 0 else ""
     explained = (
-        "<p>The intervals hold the ratio of the means with 95 % confidence, by bootstrap over tasks."
+        "<p>The intervals hold the ratio of the means with 95 % confidence, by how much tasks scatter."
         " They know nothing of what differs from run to run.</p>"
     )
     return f"<h2>By task type</h2>{comparison.by_prefix(_MAX_ROWS).table_html(_ROW)}{note}{explained}"

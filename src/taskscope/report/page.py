@@ -11,7 +11,6 @@ from html import escape
 from taskscope.analysis.calls import Profile, flame_message
 from taskscope.analysis.calls import profile as calls_of
 from taskscope.analysis.cluster import bandwidth
-from taskscope.analysis.display.page_tables import few_samples, thinned_note
 from taskscope.analysis.display.pictures import DARK, LIGHT
 from taskscope.analysis.quantities import format_count, format_duration, printable
 from taskscope.analysis.result import Section
@@ -73,7 +72,7 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
     flames = profile_html(recording, profile, interactive=script is not None) if has_profile else ""
     body = (
         f"<h1>{escape(name)}</h1>{facts_html(summary)}"
-        f'{remarks_html(recording, summary)}<div class="taskscope-place"></div>{_picture(recording, summary)}'
+        f'{remarks_html(summary)}<div class="taskscope-place"></div>{_picture(recording, summary)}'
         f"{_rounding(recording)}{left_out}{computes_html(recording)}{prefix_table_html(summary)}{flames}{sections}{chart}"
     )
     return document(name, _PAGE_STYLE, body, script)
@@ -174,11 +173,9 @@ def facts_html(summary: Summary) -> str:
     return f"<div>{' &nbsp; '.join(parts)}</div>"
 
 
-def remarks_html(recording: RecordedData, summary: Summary) -> str:
+def remarks_html(summary: Summary) -> str:
     """Return errors and messages as a list; nothing where there are none."""
-    thinned = thinned_note(recording, len(few_samples(recording.workers)))
-    said = [*summary.why, *summary.remarks, thinned]
-    notes = [f"<li>{escape(note)}</li>" for note in said if note]
+    notes = [f"<li>{escape(note)}</li>" for note in (*summary.why, *summary.remarks)]
     return f"<ul>{''.join(notes)}</ul>" if notes else ""
 
 

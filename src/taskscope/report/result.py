@@ -70,7 +70,7 @@ def _html(recording: RecordedData, summary: Summary, *, interactive: bool) -> st
     if recording.runs:
         parts += [facts_html(summary), _chart(recording, summary, interactive=interactive)]
     more = bool(recording.runs) and _has_frame(recording, interactive=interactive)
-    parts += [remarks_html(recording, summary), computes_html(recording)]
+    parts += [remarks_html(summary), computes_html(recording)]
     parts += [prefix_table_html(summary, more_charts=more)]
     return f'{_THEME}<div class="taskscope-result">{"".join(parts)}</div>'
 

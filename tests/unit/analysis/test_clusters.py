@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from html import unescape
 
-from taskscope.analysis.display.page_tables import MAX_WORKER_SAMPLES, recorded_frames
-from taskscope.analysis.summary import Summary
+from taskscope.analysis.display.page_tables import MAX_WORKER_SAMPLES, few_samples, recorded_frames
 from taskscope.model.tables.workers import Metric
-from taskscope.report.page import remarks_html
 from tests.support.clusters.recordings import cluster_recording
 from tests.support.wire_decoder import PageReader
 
 
-def test_where_samples_of_workers_are_left_out_it_is_said_beside_the_chart() -> None:
+def test_of_many_samples_of_workers_a_page_gets_the_extremes_and_the_last_of_each() -> None:
     few = cluster_recording()
     n = MAX_WORKER_SAMPLES + 100
-    many = replace(few, workers=tuple(replace(few.workers[0], time_s=few.zero_s + i) for i in range(n)))
-    told = []
-    for recording in (few, many):
-        told_first = PageReader().read([recorded_frames(recording)[0]])
-        said = [text for _, _, text in told_first["messages"]]
-        page = unescape(remarks_html(recording, Summary.of(recording)))
-        told.append((len(told_first["tables"]["worker_samples"]), said, page))
-    shown, said, page = told[1]
-    text = (
-        f"the chart of workers shows {shown:,} of {n:,} samples: of each worker and stretch of time the last "
-        "and the one of most memory; the table `workers` has all"
-    )
-    assert shown < n
-    assert (said, text in page) == ([text], True)
-    assert told[0][:2] == (len(few.workers), [])
-    assert "samples" not in told[0][2]
+    samples = [replace(few.workers[0], time_s=few.zero_s + i, rss_bytes=float(i % 7)) for i in range(n)]
+    samples[1_000] = replace(samples[1_000], rss_bytes=1e9)
+    samples[2_000] = replace(samples[2_000], worker="tcp://gone:1", n_threads=0)
+    shown = few_samples(samples)
+    assert len(shown) <= MAX_WORKER_SAMPLES
+    assert all(any(one is samples[i] for one in shown) for i in (1_000, 2_000, n - 1))
+    assert few_samples(few.workers) is few.workers
 
 
 def test_a_result_says_where_the_seconds_of_each_prefix_went_on_all_workers_together() -> None:

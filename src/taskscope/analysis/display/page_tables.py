@@ -24,7 +24,7 @@ from taskscope.model.streams import PAGE, RECORDS
 from taskscope.model.tables.cache_usage import CacheRows, TimeBins
 from taskscope.model.tables.columns import GraphColumns, RowBlock
 from taskscope.model.tables.process import ResourceRows
-from taskscope.model.tables.records import RUNNING, Message, flag_codes
+from taskscope.model.tables.records import RUNNING, flag_codes
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.wire import batch_message, wire_text
 from taskscope.wire.writer import Columns, FrameWriter
@@ -108,17 +108,6 @@ def activity_groups(recording: RecordedData) -> NDArray[np.uint32]:
     return groups
 
 
-def thinned_note(recording: RecordedData, shown: int) -> str | None:
-    """Return the note on samples of workers that are not shown; None where all are."""
-    n = len(recording.workers)
-    if shown == n:
-        return None
-    return (
-        f"the chart of workers shows {shown:,} of {n:,} samples: of each worker and stretch of time the last "
-        "and the one of most memory; the table `workers` has all"
-    )
-
-
 def few_samples(samples: Sequence[WorkerSample], limit: int = MAX_WORKER_SAMPLES) -> Sequence[WorkerSample]:
     """Return at most about `limit` samples: of each worker and stretch the last, and the one of most memory.
 
@@ -170,15 +159,11 @@ def _few(recording: RecordedData) -> RecordedData:
     rows = recording.activities.rows
     longest = rows.part(np.argsort(-rows.duration, kind="stable")[:MAX_ACTIVITIES])
     longest = longest.part(np.argsort(longest.start, kind="stable"))
-    workers = tuple(few_samples(recording.workers))
-    note = thinned_note(recording, len(workers))
-    messages = () if note is None else (Message(recording.now_s, "info", note),)
     dropped = recording.activities.dropped + len(rows) - len(longest)
     return replace(
         recording,
         resources=thin_samples(recording.resources),
-        workers=workers,
-        messages=(*recording.messages, *messages),
+        workers=tuple(few_samples(recording.workers)),
         activities=replace(recording.activities, rows=longest, dropped=dropped),
         dropped=0,
     )

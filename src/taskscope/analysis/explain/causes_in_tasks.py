@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +112,8 @@ def oversubscribed(part: Part) -> Iterator[Finding]:
         f"tasks start threads of their own (BLAS, for instance). The process took "
         f"{process_s / max(cpu_s, 1e-9):.1f} times the CPU time of its tasks. "
         f"It kept {used:.1f} of {cores} cores busy",
-        _fewer_threads(part),
+        "give BLAS one thread: threadpoolctl.threadpool_limits(1) around the compute, or "
+        "OPENBLAS_NUM_THREADS=1, MKL_NUM_THREADS=1, OMP_NUM_THREADS=1 before NumPy is imported",
         {
             "process_cpu_s": process_s,
             "tasks_cpu_s": cpu_s,
@@ -121,18 +122,6 @@ def oversubscribed(part: Part) -> Iterator[Finding]:
             "prefixes": part.whole.most(schedule.prefix, schedule.seconds),
         },
     )
-
-
-def _fewer_threads(part: Part) -> str:
-    """Return how to have fewer threads, without the variables that are set to 1 already."""
-    limits = part.whole.recording.metadata.get("thread_limits")
-    limits = limits if isinstance(limits, Mapping) else {}
-    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-    unset = [f"{name}=1" for name in names if str(limits.get(name)) != "1"]
-    call = "threadpoolctl.threadpool_limits(1) around the compute"
-    if len(unset) < len(names):
-        return f"BLAS has one thread already: use {call}, or check which library has more"
-    return f"set {', '.join(unset)} before NumPy is imported, or use {call}"
 
 
 def _with_own_threads_s(part: Part) -> float | None:

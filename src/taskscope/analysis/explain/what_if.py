@@ -56,7 +56,6 @@ _CONTENDED = 0.85
 _CPU_HEAVY = 0.3
 _PARTLY = (0.15, 0.85)
 _LOCK_UNKNOWN = "whether tasks release the interpreter's lock is not known"
-_SOME_UNKNOWN = "whether tasks of all computes take turns in running Python is not known"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -184,7 +183,7 @@ def what_if(
         "outside": between_s + sum(each.outside_s for each in schedules),
     }
     limited_by = max(bounds, key=lambda name: bounds[name]) if n_tasks else "outside"
-    notes = tuple(dict.fromkeys(note for case in cases for note in case.notes(has_lock=has_lock)))
+    notes = tuple(dict.fromkeys(note for case in cases for note in case.notes()))
     return WhatIf(workers, recorded_s, makespan_s, low_s, high_s, chain_s, work_s, limited_by, None, notes)
 
 
@@ -346,21 +345,11 @@ class _Case:
         """Return how much longer it takes at most because of that."""
         return max(self.schedule.recorded_s - guess_s, 0.0) if self.doubt() else 0.0
 
-    def notes(self, *, has_lock: bool) -> Iterator[str]:
-        """Yield the assumptions of an estimate for more or fewer workers.
-
-        `has_lock` is whether tasks of any of the computes took turns in running Python.
-        """
-        if self.is_other:
-            yield from self._notes_of_cores()
-            if self.schedule.at_lock.any():
-                yield "tasks took turns at a lock: more workers do not make them faster"
-            if doubt := self.doubt():
-                known = _SOME_UNKNOWN if has_lock and doubt == _LOCK_UNKNOWN else doubt
-                yield f"{known}: the upper end is the worse case"
-
-    def _notes_of_cores(self) -> Iterator[str]:
+    def notes(self) -> Iterator[str]:
+        """Yield the assumptions of an estimate for more or fewer workers."""
         load = self.load
+        if not self.is_other:
+            return
         if load.cpu_share is None:
             yield "CPU time of tasks is not known: it holds if further workers have cores of their own"
         elif load.has_held_lock:
@@ -369,6 +358,10 @@ class _Case:
             yield "how many cores there are is not known: it holds if there are enough"
         elif load.cpu_share >= _CPU_HEAVY and self.n_workers > (load.n_cores or 0):
             yield f"tasks burn CPU, and there are {load.n_cores} {plural('core', load.n_cores)}"
+        if self.schedule.at_lock.any():
+            yield "tasks took turns at a lock: more workers do not make them faster"
+        if doubt := self.doubt():
+            yield f"{doubt}: the upper end is the worse case"
 
 
 _COUNTING = 0.1

@@ -32,18 +32,6 @@ class Metric:
     count: Annotated[float, About("How often, where that is counted.")]
 
 
-def is_on_cpu(activity: str) -> bool | None:
-    """Return whether an activity is what calls took on the CPU, or off it; None where it is neither.
-
-    Examples
-    --------
-    >>> [is_on_cpu(activity) for activity in ("thread-cpu", "thread-noncpu", "executor")]
-    [True, False, None]
-    """
-    # P2P meters itself, and its seconds are no more in thread-cpu.
-    return True if activity.endswith("-cpu") else False if activity.endswith("-noncpu") else None
-
-
 @dataclass(frozen=True, slots=True)
 class PrefixSeconds:
     """How long all workers together spent on one activity in executing tasks of one prefix."""

@@ -184,23 +184,6 @@ def test_more_workers_make_nothing_slower_but_a_slower_speed_does() -> None:
     assert slower.makespan_s > 6.0
 
 
-def test_where_one_of_two_computes_took_turns_the_lock_of_the_other_alone_is_not_known() -> None:
-    rows = [
-        Row(key=("x", i), run=i // 20, lane=i % 4, start_s=i // 4, stop_s=i // 4 + 1, cpu_s=cpu_s)
-        for i in range(40)
-        for cpu_s in [0.25 if i < 20 else 1.0]
-    ]
-    runs = [run_of(i, n_tasks=20, start_s=5.0 * i, stop_s=5.0 * i + 5, n_workers=4) for i in range(2)]
-    recording = recording_of(rows, [replace(runs[0], lock_share=0.9), runs[1]], metadata={"n_cores": 8})
-    assert recording.what_if(workers=8).notes == (
-        "tasks took turns in running Python: more threads do not make them faster",
-        (
-            "whether tasks of all computes take turns in running Python is not known: the upper end is the "
-            "worse case"
-        ),
-    )
-
-
 def test_tasks_that_burn_cpu_get_no_faster_beyond_the_cores() -> None:
     processes = busy(40, 2, 1.0, scheduler="processes").what_if(workers=8)
     assert (processes.makespan_s, processes.limited_by) == (10.0, "cores")
