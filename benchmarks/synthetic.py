@@ -62,7 +62,6 @@ def synthetic(n: int, *, is_random: bool, seed: int = 0) -> Recording:
         graphs={0: _graph(ints, group, stop)},
         resources=ResourceRows.empty(),
         messages=(),
-        totals=(),
         now_s=float(stop.max()),
         dropped=0,
         metadata={"label": "synthetic"},

@@ -20,7 +20,7 @@ from taskscope.export.save import save as _save
 from taskscope.export.save import to_chrome_trace as _to_chrome_trace
 from taskscope.export.save import to_html as _to_html
 from taskscope.export.save import to_speedscope as _to_speedscope
-from taskscope.model.recording import RecordedData
+from taskscope.model.recording import RecordedData, own_groups_and_lanes
 from taskscope.model.tables.records import Run
 from taskscope.report import result_bundle
 from taskscope.report.comparison import comparison_bundle
@@ -61,8 +61,9 @@ class Recording(RecordedData):
 
     @classmethod
     def of(cls, data: RecordedData) -> Self:
-        """Return the same tables with everything that can be done with them."""
-        return cls(*(getattr(data, field.name) for field in fields(RecordedData)))
+        """Return the same tables, with no groups and lanes but their own, and what can be done with them."""
+        own = own_groups_and_lanes(data)
+        return cls(*(getattr(own, field.name) for field in fields(RecordedData)))
 
     @classmethod
     def due(cls, completion: Completion) -> Self:

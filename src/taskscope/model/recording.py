@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,6 @@ from taskscope.model.tables.records import (
     FLAGS,
     RUNNING,
     Group,
-    GroupTotal,
     Lane,
     Message,
     Run,
@@ -43,6 +42,9 @@ from taskscope.schema import Column
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_T = TypeVar("_T", Group, Lane)
+_N = TypeVar("_N", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -61,7 +63,6 @@ class RecordedData:
     graphs: Mapping[int, GraphColumns]
     resources: ResourceRows
     messages: tuple[Message, ...]
-    totals: tuple[GroupTotal, ...]
     now_s: float
     dropped: int
     metadata: Mapping[str, object]
@@ -409,3 +410,42 @@ def _join_errors(parts: Sequence[tuple[RowBlock, _Graph]]) -> dict[int, str]:
             found |= {first + i: t for i, t in zip(failed.tolist(), texts, strict=True) if t is not None}
         first += len(tasks)
     return found
+
+
+def own_groups_and_lanes(recorded: RecordedData) -> RecordedData:
+    """Return the recording with no groups and lanes but its own, numbered from 0: a session has many more."""
+    graphs, blocks, holdings = recorded.graphs, recorded.blocks, recorded.holdings
+    activities = recorded.activities.rows
+    group = _Used(recorded.groups, [holdings.group, *(graph.group for graph in graphs.values())])
+    lane = _Used(recorded.lanes, [activities.lane, *(block.lane for block in blocks)])
+    if not group.is_all:
+        graphs = {run: replace(graph, group=group.places(graph.group)) for run, graph in graphs.items()}
+        holdings = replace(holdings, group=group.places(holdings.group))
+    if not lane.is_all:
+        blocks = tuple(replace(block, lane=lane.places(block.lane)) for block in blocks)
+        activities = replace(activities, lane=lane.places(activities.lane))
+    return replace(
+        recorded,
+        groups=tuple(replace(each, id=i) for i, each in enumerate(group.rows)),
+        lanes=tuple(replace(each, id=i) for i, each in enumerate(lane.rows)),
+        graphs=graphs,
+        blocks=blocks,
+        holdings=holdings,
+        activities=replace(recorded.activities, rows=activities),
+    )
+
+
+class _Used(Generic[_T]):
+    """The rows that columns of ids refer to, and their new places."""
+
+    def __init__(self, rows: Sequence[_T], columns: Sequence[NDArray[Any]]) -> None:
+        is_used = np.zeros(len(rows), bool)
+        for column in columns:
+            is_used[column] = True
+        self.rows: list[_T] = [rows[i] for i in np.flatnonzero(is_used).tolist()]
+        self.is_all = len(self.rows) == len(rows)
+        self._places = np.cumsum(is_used) - 1
+
+    def places(self, ids: NDArray[_N]) -> NDArray[_N]:
+        found: NDArray[_N] = self._places[ids].astype(ids.dtype)
+        return found

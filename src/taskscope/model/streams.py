@@ -19,7 +19,6 @@ from taskscope.model.tables.records import (
     STATUSES,
     Estimate,
     Group,
-    GroupTotal,
     Lane,
     Message,
     PrefixProgress,
@@ -445,9 +444,6 @@ _DECLARED = (
         PeakLine,
         "One row for each source line that had allocated memory for a task when most was allocated "
         "(`memory=True`), the largest first; the last rows are what no task had.",
-    ),
-    _of_records(
-        "totals", GroupTotal, "Exact totals of groups.", *_exact(*columns_of(GroupTotal)), public=False
     ),
 )
 

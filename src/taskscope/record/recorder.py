@@ -27,7 +27,6 @@ from taskscope.model.tables.columns import GraphColumns, RowBlock, TaskLinks
 from taskscope.model.tables.process import ResourceLimits, ResourceRows
 from taskscope.model.tables.records import (
     Group,
-    GroupTotal,
     Lane,
     Message,
     PrefixProgress,
@@ -320,11 +319,6 @@ class Recorder:
         """Whether a compute is running, or one that is over has tasks still running or not folded."""
         return bool(self._arrived or self._active)
 
-    def totals(self) -> list[GroupTotal]:
-        """Return exact totals per group over everything ever folded, dropped rows included."""
-        with self._lock:
-            return self._groups.totals()
-
     def tasks_since(self, cursor: int, limit: int) -> tuple[int, TaskBlock]:
         """Return up to `limit` tasks from row `cursor` on, and the number of the first one.
 
@@ -470,7 +464,6 @@ class Recorder:
                 graphs=graphs,
                 resources=self._samples_of(start_s, last_run, until_s),
                 messages=tuple(self.messages_log.messages(start_s, until_s)),
-                totals=tuple(self._groups.totals()),
                 now_s=now_s,
                 dropped=sum(s.n_ended for s in states) - held,
                 metadata=dict(metadata or {}),

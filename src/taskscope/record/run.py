@@ -303,7 +303,6 @@ class RunState:
             self.occupancy.note_sizes(block.task, block.sizes())
         for group_id, sums in sum_by_group(block, builder.groups(block.task)):
             self.ended[group_id].add(sums)
-            self.groups.add(group_id, sums)
         return block
 
     def take_activities(self, lane_id: Callable[[LaneKey], int], into: ActivityLog) -> None:

@@ -61,7 +61,6 @@ def recording_of(
         graphs={run: _graph(mine, groups) for run, mine in by_run.items()},
         resources=samples,
         messages=tuple(messages),
-        totals=(),
         now_s=ZERO_S + 10.0,
         dropped=dropped,
         metadata=dict(metadata or {}),

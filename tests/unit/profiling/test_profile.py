@@ -34,6 +34,22 @@ def test_a_block_records_its_own_computes_and_no_others() -> None:
     assert not current().held
 
 
+def test_a_recording_and_its_file_have_no_groups_and_threads_of_earlier_blocks(tmp_path: Path) -> None:
+    earlier = dask.delayed(sum)([1], dask_key_name="secret-1")
+    later = dask.delayed(sum)([1], dask_key_name="shown-1")
+    with taskscope.profile(display=False) as before:
+        dask.compute(earlier, scheduler="threads", num_workers=2)
+    with taskscope.profile(display=False, save=tmp_path / "later.taskscope") as run:
+        later.compute(scheduler="synchronous")
+    loaded = taskscope.load(tmp_path / "later.taskscope")
+    for recording in (run.recording, loaded):
+        assert [group.prefix for group in recording.groups] == ["shown"]
+        assert [lane.id for lane in recording.lanes] == [0]
+        assert list(recording.table("tasks")["prefix"]) == ["shown"]
+    assert [group.prefix for group in before.recording.groups] == ["secret"]
+    assert list(before.recording.table("tasks")["prefix"]) == ["secret"]
+
+
 def test_a_block_keeps_neither_its_exception_nor_what_the_frames_in_it_have() -> None:
     class Large:
         pass

@@ -125,35 +125,6 @@ def few_samples(samples: Sequence[WorkerSample], limit: int = MAX_WORKER_SAMPLES
     return [samples[place] for place in sorted({*kept.tolist(), *gone})]
 
 
-def _compact(recording: RecordedData) -> RecordedData:
-    """Return the recording with its own groups and lanes only, numbered from 0."""
-    activities, holdings = recording.activities.rows, recording.holdings
-    group_ids = np.unique(
-        np.concatenate(
-            [np.empty(0, np.uint32), holdings.group, *(g.group for g in recording.graphs.values())]
-        )
-    )
-    lane_ids = np.unique(
-        np.concatenate([np.empty(0, np.uint16), activities.lane, *(b.lane for b in recording.blocks)])
-    )
-
-    def group(ids: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        return np.searchsorted(group_ids, ids).astype(np.uint32)
-
-    def lane(ids: NDArray[np.uint16]) -> NDArray[np.uint16]:
-        return np.searchsorted(lane_ids, ids).astype(np.uint16)
-
-    return replace(
-        recording,
-        groups=tuple(replace(recording.groups[n], id=i) for i, n in enumerate(group_ids.tolist())),
-        lanes=tuple(replace(recording.lanes[n], id=i) for i, n in enumerate(lane_ids.tolist())),
-        graphs={run: replace(graph, group=group(graph.group)) for run, graph in recording.graphs.items()},
-        blocks=tuple(replace(block, lane=lane(block.lane)) for block in recording.blocks),
-        holdings=replace(holdings, group=group(holdings.group)),
-        activities=replace(recording.activities, rows=replace(activities, lane=lane(activities.lane))),
-    )
-
-
 def _few(recording: RecordedData) -> RecordedData:
     """Return the recording with as many samples and activities as a page shows, and what it leaves out."""
     rows = recording.activities.rows
@@ -182,7 +153,7 @@ def recorded_frames(
     of the critical path.
     """
     frames: list[bytes] = []
-    shown = _few(_compact(recording))
+    shown = _few(recording)
     tables = PAGE if has_links else {n: t for n, t in PAGE.items() if n not in {"dependencies", "graphs"}}
     header = {"recorder": "static", "epoch": "static-0", "zero_s": recording.zero_s}
     # The same recording is the same page each time.

@@ -394,19 +394,6 @@ def join_progress(rows: Iterable[PrefixProgress]) -> list[PrefixProgress]:
     return sorted(joined.values(), key=lambda row: row.order)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupTotal:
-    """Exact totals of one group, kept even when its rows were dropped."""
-
-    group: Annotated[str, About("The task group.")]
-    prefix: Annotated[str, About("Its prefix.")]
-    n_tasks: Annotated[int, About("How many of its tasks have ended.")]
-    n_erred: Annotated[int, About("How many of them raised.")]
-    duration_s: Annotated[float, About("How long they took together.", unit="s")]
-    cpu_s: Annotated[float, About("CPU time of those of which it is known.", unit="s")]
-    result_bytes: Annotated[float, About("Size of those results of which it is known.", unit="bytes")]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskBlock(Measured):
     """Many tasks as equally long columns, with the key of every row, and errors by row."""

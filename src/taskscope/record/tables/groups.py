@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from taskscope.model.keys import split_key
 from taskscope.model.tables.columns import RowBlock
-from taskscope.model.tables.records import ERRED, STATUSES, Group, GroupTotal, Lane, flag_codes
+from taskscope.model.tables.records import STATUSES, Group, Lane, flag_codes
 from taskscope.record.writers.runlog import LaneKey
 
 MAX_GROUPS = 65_000
@@ -25,8 +25,6 @@ class GroupSums:
 
     counts: list[int]
     duration_s: float = 0.0
-    cpu_s: float = 0.0
-    result_bytes: float = 0.0
     first_s: float | None = None
 
     @classmethod
@@ -36,8 +34,6 @@ class GroupSums:
     def add(self, other: GroupSums) -> None:
         self.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)]
         self.duration_s += other.duration_s
-        self.cpu_s += other.cpu_s
-        self.result_bytes += other.result_bytes
         self.first_s = min((s for s in (self.first_s, other.first_s) if s is not None), default=None)
 
 
@@ -52,8 +48,6 @@ def sum_by_group(block: RowBlock, group: NDArray[np.uint32]) -> Iterator[tuple[i
     columns = (
         counts.reshape(-1, n_statuses),
         np.bincount(place, block.duration),
-        np.bincount(place, np.nan_to_num(block.cpu_s)),
-        np.bincount(place, np.nan_to_num(block.sizes())),
         first,
     )
     for group_id, *sums in zip(ids.tolist(), *(column.tolist() for column in columns), strict=True):
@@ -61,7 +55,7 @@ def sum_by_group(block: RowBlock, group: NDArray[np.uint32]) -> Iterator[tuple[i
 
 
 class GroupTable:
-    """Groups by first appearance, with totals that outlive the dropped rows."""
+    """Groups by first appearance."""
 
     def __init__(self) -> None:
         self.groups: list[Group] = []
@@ -71,7 +65,6 @@ class GroupTable:
         self._variants: dict[tuple[int, str | None, str | None], int] = {}
         self._has_functions = False
         self._colours: dict[str, int] = {}
-        self._sums: dict[int, GroupSums] = {}
 
     def ids(self, keys: Sequence[object]) -> list[int]:
         """Return the group id of every key, adding the groups that are new."""
@@ -146,19 +139,6 @@ class GroupTable:
     def note_fused(self, fused: Mapping[str, str]) -> None:
         """Record which groups are fused into the tasks of later groups, by their names."""
         self._fused |= {name: of for name, of in fused.items() if of and name not in self._ids}
-
-    def add(self, group_id: int, sums: GroupSums) -> None:
-        self._sums.setdefault(group_id, GroupSums.zero()).add(sums)
-
-    def totals(self) -> list[GroupTotal]:
-        """Return the totals of every group that had a task, by first appearance."""
-        return [
-            GroupTotal(
-                g.name, g.prefix, sum(s.counts), s.counts[ERRED], s.duration_s, s.cpu_s, s.result_bytes
-            )
-            for g in self.groups
-            if (s := self._sums.get(g.id)) is not None
-        ]
 
 
 _UNNAMED = re.compile(r"ThreadPoolExecutor-(\d+)_(\d+)")
