@@ -1,4 +1,4 @@
-"""What is true of page, file, traits and recordings alike, in whatever order is written and read."""
+"""What is true of page, file and recordings alike, in whatever order is written and read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from taskscope.analysis.progress import Estimates
 from taskscope.jupyter.feed.stream import PageStream
-from taskscope.jupyter.widgets.values import ResourceFollower, RunRange
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
@@ -30,7 +29,7 @@ from tests.support.wire_decoder import PageReader
 
 MAX_ROWS = 4
 ACTS = st.lists(
-    st.sampled_from(["task", "activity", "sample", "worker", "fold", "page", "file", "traits", "recording"]),
+    st.sampled_from(["task", "activity", "sample", "worker", "fold", "page", "file", "recording"]),
     max_size=40,
 )
 TIMES = {"tasks": "stop_s", "resources": "time_s", "activities": "start_s", "worker_samples": "time_s"}
@@ -166,16 +165,6 @@ class Cut:
         assert dropped == (logs["tasks"].dropped, logs["activities"].dropped)
 
 
-class Traits:
-    def __init__(self, written: Written) -> None:
-        self._follower = ResourceFollower(written.recorder, RunRange(0, None))
-        self.expected = Expected(written)
-
-    def read(self) -> None:
-        self.expected.read()
-        assert self._follower.refresh().n_samples == len(self.expected.told["resources"])
-
-
 @given(ACTS)
 @settings(max_examples=120)
 def test_each_reader_is_told_each_row_once_after_what_it_refers_to_and_how_many_were_dropped(
@@ -183,12 +172,11 @@ def test_each_reader_is_told_each_row_once_after_what_it_refers_to_and_how_many_
 ) -> None:
     written = Written(n_keys=len(acts))
     written.fold()
-    page, traits, cut = Page(written), Traits(written), Cut(written)
+    page, cut = Page(written), Cut(written)
     with closing(File(written)) as file:
-        readers: dict[str, Page | File | Traits | Cut] = {
+        readers: dict[str, Page | File | Cut] = {
             "page": page,
             "file": file,
-            "traits": traits,
             "recording": cut,
         }
         for name in acts:
@@ -199,7 +187,6 @@ def test_each_reader_is_told_each_row_once_after_what_it_refers_to_and_how_many_
         end_run(written.log)
         written.fold()
         page.read()
-        traits.read()
         cut.read()
         assert page.told == page.expected.told
         file.read()

@@ -213,15 +213,13 @@ def group_progress(recording: RecordedData, run: int) -> dict[int, PrefixProgres
 class ResourceTotals:
     """None where nothing was measured; CPU in percent, 100 per core.
 
-    `cpu_percent` is of the last sample, and `cpu_mean_percent` of all `measured_s` seconds; `n_gaps` is how
-    often samples were missing.
+    `cpu_percent` is of the last sample, and `cpu_mean_percent` of the time from the first compute's start to
+    the last one's end; `n_gaps` is how often samples were missing.
     """
 
     n_samples: int = 0
     cpu_percent: float | None = None
     cpu_mean_percent: float | None = None
-    measured_s: float = 0.0
-    last_s: float = math.nan
     cpu_peak_percent: float | None = None
     rss_bytes: float | None = None
     rss_peak_bytes: float | None = None
@@ -229,50 +227,47 @@ class ResourceTotals:
     n_gaps: int = 0
 
 
-def add_samples(totals: ResourceTotals, samples: ResourceRows) -> ResourceTotals:
-    """Return the totals with further samples.
+def total_samples(samples: ResourceRows, runs: Iterable[Run]) -> ResourceTotals:
+    """Return the totals of samples from the start of the first of these computes on.
 
     Examples
     --------
     >>> samples = ResourceRows.of([(0.0, np.nan, 5e6, 1, 0), (0.25, 80.0, 4e6, 1, 0)])
-    >>> totals = add_samples(ResourceTotals(), samples)
+    >>> totals = total_samples(samples, [])
     >>> totals.cpu_mean_percent, totals.rss_bytes, totals.rss_peak_bytes
     (80.0, 4000000.0, 5000000.0)
     """
+    runs = list(runs)
+    samples = samples.part(samples.time >= min((run.start_s for run in runs), default=-math.inf))
     if not len(samples):
-        return totals
-    cpu = float(samples.cpu_percent[-1])
-    known = samples.cpu_percent[~np.isnan(samples.cpu_percent)].tolist()
+        return ResourceTotals()
+    cpu = samples.cpu_percent
     # CPU of a sample is the mean since the one before.
-    took_s = np.where(
-        np.isnan(samples.cpu_percent), 0.0, np.nan_to_num(np.diff(samples.time, prepend=totals.last_s))
-    )
-    before = (totals.cpu_mean_percent or 0.0) * totals.measured_s
-    measured_s = totals.measured_s + float(took_s.sum())
-    used = before + float(np.dot(took_s, np.nan_to_num(samples.cpu_percent)))
+    took_s = np.where(np.isnan(cpu), 0.0, np.diff(samples.time, prepend=samples.time[0]))
+    stops_s = [math.inf if run.stop_s is None else run.stop_s for run in runs]
+    # The first sample after the last end is taken right after it.
+    took_s[np.searchsorted(samples.time, max(stops_s, default=math.inf)) + 1 :] = 0.0
+    known, measured_s, last = cpu[~np.isnan(cpu)], float(took_s.sum()), float(cpu[-1])
+    mean = float(np.dot(took_s, np.nan_to_num(cpu))) / measured_s if measured_s else last
     return ResourceTotals(
-        n_samples=totals.n_samples + len(samples),
-        cpu_percent=None if math.isnan(cpu) else cpu,
-        cpu_mean_percent=used / measured_s if measured_s else None if math.isnan(cpu) else cpu,
-        measured_s=measured_s,
-        last_s=float(samples.time[-1]),
-        cpu_peak_percent=max([*_some(totals.cpu_peak_percent), *known], default=None),
+        n_samples=len(samples),
+        cpu_percent=_known(last),
+        cpu_mean_percent=_known(mean),
+        cpu_peak_percent=float(known.max()) if len(known) else None,
         rss_bytes=float(samples.rss_bytes[-1]),
-        rss_peak_bytes=max([*_some(totals.rss_peak_bytes), float(samples.most_bytes().max())]),
+        rss_peak_bytes=float(samples.most_bytes().max()),
         n_processes=int(samples.n_processes[-1]),
-        n_gaps=totals.n_gaps + int(np.count_nonzero(samples.gap)),
+        n_gaps=int(np.count_nonzero(samples.gap)),
     )
 
 
 def measure_resources(recording: RecordedData) -> ResourceTotals:
-    """Return the totals of the samples from the start of the first compute on."""
-    samples = recording.resources
-    start_s = min((run.start_s for run in recording.runs), default=-math.inf)
-    return add_samples(ResourceTotals(), samples.part(samples.time >= start_s))
+    """Return the totals of a recording's samples."""
+    return total_samples(recording.resources, recording.runs)
 
 
-def _some(value: float | None) -> list[float]:
-    return [] if value is None else [value]
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 Unfinished: TypeAlias = Literal["interrupted", "lost", "running", "given", "not started", "not finished"]

@@ -62,6 +62,8 @@ export interface QuantitySpec {
   readonly mostAt?: (i: number) => number;
   /** Whether its mean says more of ended computes than its peak. */
   readonly hasMean?: boolean;
+  /** The end of the computes, to which the mean is taken. */
+  readonly endS?: number;
   /** Whether a value is the mean of the time since the sample before. */
   readonly isMean?: boolean;
   /** How the legend shows it; left out: it is not in the legend. */
@@ -318,7 +320,7 @@ export abstract class ValueTrack implements Track {
 
 /** What was measured of one thing. */
 export function quantityOf({ timeS, range: [from, to] }: Samples, spec: QuantitySpec): Quantity {
-  const { valueAt, mostAt = valueAt } = spec;
+  const { valueAt, mostAt = valueAt, endS = Infinity } = spec;
   const last = valueAt(to - 1);
   let peak: Peak | null = null;
   let [sum, lengthS] = [0, 0];
@@ -327,7 +329,8 @@ export function quantityOf({ timeS, range: [from, to] }: Samples, spec: Quantity
     if (peak === null ? !Number.isNaN(most) : most > peak.value) {
       peak = { value: most, timeS: timeS[i] as number };
     }
-    if (i > from && !Number.isNaN(value)) {
+    // The first sample after the end was taken right after it.
+    if (i > from && !Number.isNaN(value) && (timeS[i - 1] as number) < endS) {
       const tookS = (timeS[i] as number) - (timeS[i - 1] as number);
       sum += value * tookS;
       lengthS += tookS;
@@ -337,14 +340,14 @@ export function quantityOf({ timeS, range: [from, to] }: Samples, spec: Quantity
 }
 
 /** The time whose samples belong to some computes; those between two computes belong to the one before. */
-export function sampleSpan({ runs }: Tables, runRange: RunRange): Span {
+export function sampleSpan({ runs }: Tables, runRange: RunRange): Span & { endS: number } {
   const own = [...runs.values()].filter(run => inRunRange(run.run, runRange));
   const startS = own.reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity);
-  const lastS = own.reduce((most, run) => Math.max(most, run.stopS ?? Infinity), -Infinity);
+  const endS = own.reduce((most, run) => Math.max(most, run.stopS ?? Infinity), -Infinity);
   const nextS = [...runs.values()]
-    .filter(run => !inRunRange(run.run, runRange) && (run.startS ?? -Infinity) >= lastS)
+    .filter(run => !inRunRange(run.run, runRange) && (run.startS ?? -Infinity) >= endS)
     .reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity);
-  return { startS, stopS: nextS };
+  return { startS, stopS: nextS, endS };
 }
 
 /** Whether it is in tables: what has a limit or a place in the legend always is, of the rest what was ever known. */

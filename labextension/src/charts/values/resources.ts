@@ -19,13 +19,14 @@ export class ResourcesTrack extends ValueTrack {
 
   protected sources(): readonly unknown[] {
     const { store: { resources, tables }, runRange } = this.context;
-    const { startS, stopS } = sampleSpan(tables, runRange);
-    return [resources.version, resources.nCores, resources.limitBytes, startS, stopS];
+    const { startS, stopS, endS } = sampleSpan(tables, runRange);
+    return [resources.version, resources.nCores, resources.limitBytes, startS, stopS, endS];
   }
 
   protected read({ growing }: ShownTime): Values | string {
     const { store: { resources, tables }, runRange } = this.context;
-    const range = resources.within(sampleSpan(tables, runRange));
+    const span = sampleSpan(tables, runRange);
+    const range = resources.within(span);
     if (range[0] >= range[1]) {
       return growing ? trans.__('no samples yet') : trans.__('no samples of CPU and memory for this compute');
     }
@@ -38,7 +39,7 @@ export class ResourcesTrack extends ValueTrack {
       at: at => upperBound(timeS, range[1], at)
     };
     const cpu = quantityOf(samples, {
-      name: trans.__('CPU'), format: formatCpu, limit: 1, ofLimit: coresText(nCores), isMean: true, hasMean: true,
+      name: trans.__('CPU'), format: formatCpu, limit: 1, ofLimit: coresText(nCores), isMean: true, hasMean: true, endS: span.endS,
       valueAt: i => (cpuPercent[i] as number) / 100 / (nCores ?? 1),
       copied: [trans.__('CPU (% of one core)'), i => cpuPercent[i]]
     });

@@ -67,6 +67,12 @@ describe('numbers', () => {
     ]);
   });
 
+  it('the mean of CPU is of the computes, whatever their cell did afterwards', () => {
+    const after: Sample = { at: 9, cpu: 200, rss: 1e9 };
+    const { texts } = mounted(storeOf([...SAMPLES, after], [smallRun({ startS: 0.5, stopS: 4.5, status: 'finished' })]));
+    expect(texts('.tsk-resources td').slice(0, 2)).toEqual(['CPU', '30%']);
+  });
+
   it('at a time are those of the sample that stands for it, and CPU is the mean up to it', () => {
     const axis = new TimeAxis(false);
     const { el, texts } = mounted(storeOf(SAMPLES, [RUN]), axis);
@@ -92,11 +98,11 @@ it('samples belong to computes up to the next one, the one right after the end i
   const { tables } = storeOf([], runs);
   const spans = [[0, 0], [1, 1], [2, 2], [1, 2], [3, null]] as const;
   expect(spans.map(([firstRun, lastRun]) => sampleSpan(tables, { firstRun, lastRun }))).toEqual([
-    { startS: 1, stopS: 2.5 },
-    { startS: 2.5, stopS: 9 },
-    { startS: 3, stopS: 9 },
-    { startS: 2.5, stopS: 9 },
-    { startS: 9, stopS: Infinity }
+    { startS: 1, stopS: 2.5, endS: 2 },
+    { startS: 2.5, stopS: 9, endS: 6 },
+    { startS: 3, stopS: 9, endS: 4 },
+    { startS: 2.5, stopS: 9, endS: 6 },
+    { startS: 9, stopS: Infinity, endS: Infinity }
   ]);
 });
 

@@ -14,11 +14,11 @@ from taskscope.jupyter.widgets.values import (
     CacheTraits,
     GanttTraits,
     ProgressTraits,
-    ResourceFollower,
     ResourceTraits,
     cache_values,
     following,
     gantt_values,
+    live_resources,
     progress_values,
     resource_values,
     still_cache_values,
@@ -101,13 +101,9 @@ class ResourceWidget(RecorderWidget, ResourceTraits):
     _model_name = traitlets.Unicode("ResourceModel").tag(sync=True)
     _view_name = traitlets.Unicode("ResourceView").tag(sync=True)
 
-    _follower: ResourceFollower | None = None
-
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
-        shown = self._shown(session)
-        self._follower = following(self._follower, ResourceFollower, session.recorder, shown)
-        limits = session.recorder.limits
-        return resource_values(self._follower.refresh(), limits.n_cores, limits.memory_bytes)
+        totals, limits = live_resources(session.recorder, self._shown(session)), session.recorder.limits
+        return resource_values(totals, limits.n_cores, limits.memory_bytes)
 
     def _still(self, recording: RecordedData) -> Mapping[str, object]:
         return still_resource_values(recording)
@@ -132,7 +128,7 @@ class CacheWidget(RecorderWidget, CacheTraits):
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
         shown = self._shown(session)
-        self._follower = following(self._follower, CacheFollower, session.recorder, shown)
+        self._follower = following(self._follower, session.recorder, shown)
         runs = shown.runs(session.recorder)
         return cache_values(self._follower.refresh(), runs, session.metric_name)
 
@@ -255,17 +251,15 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
     _model_name = traitlets.Unicode("DashboardModel").tag(sync=True)
     _view_name = traitlets.Unicode("DashboardView").tag(sync=True)
 
-    _resources: ResourceFollower | None = None
     _cache: CacheFollower | None = None
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
         recorder = session.recorder
         progress, limits, shown = self._progress(session, now_s), recorder.limits, self._shown(session)
-        self._resources = resources = following(self._resources, ResourceFollower, recorder, shown)
-        self._cache = held = following(self._cache, CacheFollower, recorder, shown)
+        self._cache = held = following(self._cache, recorder, shown)
         return {
             **gantt_values(recorder, shown),
-            **resource_values(resources.refresh(), limits.n_cores, limits.memory_bytes),
+            **resource_values(live_resources(recorder, shown), limits.n_cores, limits.memory_bytes),
             **cache_values(held.refresh(), shown.runs(recorder), session.metric_name),
             **progress_values(progress),
         }

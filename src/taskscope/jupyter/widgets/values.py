@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 import traitlets
 
 from taskscope.analysis.memory import HeldTotals, cache_metrics, cache_rows, is_lower_bound
 from taskscope.analysis.progress import Estimates, Progress, headline, live_states, measure_progress
-from taskscope.analysis.totals import ResourceTotals, add_samples, measure_resources, prefix_progress
+from taskscope.analysis.totals import ResourceTotals, measure_resources, prefix_progress, total_samples
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.records import PrefixProgress, Run
 from taskscope.model.tables.workers import Scheduled
@@ -127,45 +126,30 @@ class RunRange:
 
 
 _MAX_ROWS = 20_000
-_MAX_SAMPLES = 500_000
-
-_F = TypeVar("_F", "ResourceFollower", "CacheFollower")
 
 
-class ResourceFollower:
-    """Adds up the samples of a window of computes."""
-
-    def __init__(self, recorder: Recorder, window: RunRange, cursor: int = 0) -> None:
-        self._recorder = recorder
-        self.window = window
-        self.rows = Reader(recorder.resources, _MAX_SAMPLES, cursor)
-        self.n_runs = 0
-        """How many computes there were when it read last."""
-        self.totals = ResourceTotals()
-
-    def refresh(self) -> ResourceTotals:
-        """Return the totals of all samples."""
-        self.n_runs = self._recorder.next_run
-        runs = self.window.runs(self._recorder)
-        if runs:
-            _, samples = self.rows.next()
-            inside = samples.time >= min(run.start_s for run in runs)
-            if self.window.last_run is not None:
-                # The last sample of a compute is taken right after its end, and none between computes.
-                later = self._recorder.runs(self.window.last_run + 1)
-                inside &= samples.time < min((run.start_s for run in later), default=math.inf)
-            self.totals = add_samples(self.totals, samples.part(inside))
-        return self.totals
+def live_resources(recorder: Recorder, window: RunRange) -> ResourceTotals:
+    """Return the totals of the samples of a window of computes."""
+    runs = window.runs(recorder)
+    if not runs:
+        return ResourceTotals()
+    samples = recorder.resources.rows()
+    if window.last_run is not None:
+        # The last sample of a compute is taken right after its end.
+        later = recorder.runs(window.last_run + 1)
+        samples = samples.part(samples.time < min((run.start_s for run in later), default=math.inf))
+    return total_samples(samples, runs)
 
 
 class CacheFollower:
-    """Adds up cache usage in a window of computes; see `ResourceFollower`."""
+    """Adds up cache usage in a window of computes."""
 
     def __init__(self, recorder: Recorder, window: RunRange, cursor: int = 0) -> None:
         self._recorder = recorder
         self.window = window
         self.rows = Reader(recorder.held, _MAX_ROWS, cursor)
         self.n_runs = 0
+        """How many computes there were when it read last."""
         self.totals = HeldTotals(window.first_run, window.last_run)
 
     def refresh(self) -> HeldTotals:
@@ -176,13 +160,12 @@ class CacheFollower:
         return self.totals
 
 
-def following(known: _F | None, make: Callable[..., _F], recorder: Recorder, shown: RunRange) -> _F:
+def following(known: CacheFollower | None, recorder: Recorder, shown: RunRange) -> CacheFollower:
     """Return a follower of the computes that are shown: the known one, where it follows these."""
     if known is not None and known.window.first_run == shown.first_run:
         return known
     is_later = known is not None and shown.first_run >= known.n_runs
-    cursor = known.rows.cursor if known is not None and is_later else 0
-    return make(recorder, shown, cursor)
+    return CacheFollower(recorder, shown, known.rows.cursor if known is not None and is_later else 0)
 
 
 def resource_values(
