@@ -5,12 +5,13 @@ The folder has a bounded size; its oldest files are deleted first. Several kerne
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import secrets
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from taskscope.recording import Recording
 
 _FOLDER = "taskscope-history"
+_BOUND_EVERY_S = 1.0
 _NAME = re.compile(r".+-(?P<time>\d{8}-\d{6})-(?P<cell>[0-9a-f]{8})[0-9a-f]{4}\.taskscope")
 """The name of a file of the history; other files of its folder are never deleted."""
 
@@ -50,6 +52,8 @@ class History:
         """The computes whose end was not seen."""
         self._streams: dict[int, FileStream] = {}
         """The growing files of the long ones of these."""
+        self._bounded_s = -math.inf
+        """When the oldest files last made room for those that grow."""
         self._has_warned = False
         self._completing = threading.Lock()
         self._changing = ForkLock()
@@ -120,9 +124,10 @@ class History:
             del self._going[number]
             if stream is not None:
                 del self._streams[number]
-                threading.Thread(
-                    target=self._complete, args=(number, stream), name="taskscope-history", daemon=True
-                ).start()
+                _start(self._complete, number, stream)
+        if self._streams and tick.now_s >= self._bounded_s + _BOUND_EVERY_S:
+            self._bounded_s = tick.now_s
+            _start(self._bound, {stream.path for stream in self._streams.values()})
 
     def _begin(self, run: Run) -> FileStream:
         from taskscope.export import FileStream
@@ -159,6 +164,10 @@ class History:
                     text = f"a recording larger than the history's {format_bytes(most)} was not kept"
                     self._session.recorder.warn(text)
             _delete_oldest(path.parent, most)
+
+    def _bound(self, growing: set[Path]) -> None:
+        with self._completing, Guard("bounding the history", self._fault):
+            _delete_oldest(self.folder, self._options.most_bytes, growing)
 
     def _fault(self, where: str, error: BaseException) -> None:
         """Warn once if the folder cannot be written: each file would fail."""
@@ -201,13 +210,18 @@ def _checksum(cell: str | None) -> str:
     return f"{zlib.crc32((cell or '').encode()):08x}"
 
 
-def _delete_oldest(folder: Path, most_bytes: float) -> None:
+def _start(target: Callable[..., None], *arguments: object) -> None:
+    threading.Thread(target=target, args=arguments, name="taskscope-history", daemon=True).start()
+
+
+def _delete_oldest(folder: Path, most_bytes: float, growing: Collection[Path] = ()) -> None:
     n_bytes = 0
-    for path in reversed(history_files(folder)):
+    files = sorted(history_files(folder), key=lambda path: path in growing)
+    for path in reversed(files):
         # Another kernel may delete it at the same time.
         with suppress(FileNotFoundError):
             n_bytes += path.stat().st_size
-            if n_bytes > most_bytes:
+            if n_bytes > most_bytes and path not in growing:
                 path.unlink()
 
 

@@ -167,8 +167,10 @@ def counted(n: int | None, noun: str) -> str:
     return f"{format_count(n)} {plural(noun, n)}"
 
 
-def printable(text: str, limit: int = 200) -> str:
+def printable(text: str, limit: int = 200, tail: int | None = None) -> str:
     r"""Return one line of at most `limit` characters, before escapes, in which every character can be seen.
+
+    A longer text loses its middle; `tail` characters of its end stay, a quarter by default.
 
     Examples
     --------
@@ -177,7 +179,7 @@ def printable(text: str, limit: int = 200) -> str:
     """
     # Not escaping for HTML, which belongs to the edge.
     if len(text) > limit:
-        tail = limit // 4
+        tail = limit // 4 if tail is None else tail
         text = f"{text[: limit - tail - 1]}{_ELLIPSIS}{text[-tail:]}"
     if text.isascii() and text.isprintable():
         return text

@@ -10,10 +10,11 @@ from typing import Any, TypeAlias, TypeVar
 from taskscope.errors import OptionError
 from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData
+from taskscope.model.source_lines import is_of_library, wait_of_file
 from taskscope.model.streams import RECORDS
 from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.records import Lane, Run
-from taskscope.model.tables.stacks import StackColumns
+from taskscope.model.tables.stacks import Function, StackColumns
 from taskscope.schema import columns_of
 
 Redact: TypeAlias = bool | Callable[[str], str]
@@ -82,6 +83,11 @@ class Redaction:
             changes[column.name] = rename(value) if isinstance(value, str) else tuple(map(rename, value))
         if isinstance(row, Lane) and self.hides_host:
             changes["label"] = f"lane {row.id}"
+        if isinstance(row, Function) and self.hides_host and is_of_library(row.file):
+            # It stays one of a library; what its functions wait for is read from these.
+            kind, part = wait_of_file(row.file)
+            changes["file"] = f"site-packages/{part if kind else self.name(row.file)}"
+            changes["name"] = row.name if kind else self.name(row.name)
         if isinstance(row, Run):
             changes["source_crc"] = None
         return replace(row, **changes)  # type: ignore[type-var]  # records are dataclasses
@@ -126,8 +132,9 @@ def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData
     """Return the recording as it may leave the machine; credentials in URLs are always hidden.
 
     With True names of keys, groups, labels, functions and their files become ``name-1``, ``name-2``…, of
-    errors and messages only the beginning is left, and host and threads lose their names. A function returns
-    the replacement of each of these texts, but for threads.
+    errors and messages only the beginning is left, and host and threads lose their names. Functions that wait
+    in files of Python and of known packages keep their names. A function returns the replacement of each of
+    these texts, but for threads.
     """
     redaction = Redaction.of(redact)
     sources = tuple(map(redaction.source, recording.activities.sources))

@@ -127,6 +127,25 @@ def is_of_library(file: str) -> bool:
     return is_python or file.startswith(_TASKSCOPE) or _LIBRARY.search(file) is not None
 
 
+_WAITS_IN_FILE: tuple[tuple[Wait, str], ...] = (
+    ("process", "subprocess.py multiprocessing/popen_fork.py multiprocessing/pool.py"),
+    ("queue", "queue.py multiprocessing/queues.py distributed/queues.py"),
+    ("result", "concurrent/futures/_base.py distributed/client.py"),
+    ("file", "pathlib.py pathlib/ fsspec/implementations/local.py"),
+    ("network", "socket.py ssl.py http/client.py urllib3/ requests/ botocore/ aiohttp/ httpcore/"),
+    ("lock", "filelock/ xarray/backends/locks.py dask/utils.py portalocker/"),
+    ("lock", "distributed/lock.py distributed/semaphore.py"),
+    ("event", "threading.py"),
+)
+
+
+def wait_of_file(file: str) -> tuple[Wait | None, str]:
+    """Return what functions of a library's file wait for, and the part of its path that shows it."""
+    path = file.replace("\\", "/")
+    of_parts = ((kind, part) for kind, parts in _WAITS_IN_FILE for part in parts.split())
+    return next(((kind, part) for kind, part in of_parts if f"/{part}" in path), (None, ""))
+
+
 def wait_of_line(lines: Sequence[str], number: int) -> Wait | None:
     """Return the kind of wait that a line reads like, if it had no CPU time."""
     text = source_text(lines, number) or ""

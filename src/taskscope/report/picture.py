@@ -34,6 +34,7 @@ MAX_LANES = 40
 
 WIDTH_PX = 800
 _LEFT_PX = 128
+_NAME_CHARS = 18
 _RIGHT_PX = 14
 _TOP_PX = 8
 _AXIS_PX = 22
@@ -102,10 +103,20 @@ def img_html(svg: str, alt: str, style: str = "max-width:100%") -> str:
 
 def _lanes(recording: RecordedData, shown: Coverage) -> list[str]:
     labels = [
-        _text(_LEFT_PX - 6, _TOP_PX + i * (LANE_PX + 1) + 11, label, 18, anchor="end", css="faint")
-        for i, label in enumerate(recording.lanes[lane].label for lane in shown.lanes.tolist())
+        _text(_LEFT_PX - 6, _TOP_PX + i * (LANE_PX + 1) + 11, name, 99, anchor="end", css="faint")
+        for i, name in enumerate(_cut([recording.lanes[lane].label for lane in shown.lanes.tolist()]))
     ]
     return [*labels, _HATCHING, *_bars(shown)] if labels else []
+
+
+def _cut(labels: list[str]) -> list[str]:
+    """Return names of lanes, shortened where they do not differ."""
+    names: list[str] = []
+    for tail in range(_NAME_CHARS // 4, _NAME_CHARS):
+        names = [printable(label, _NAME_CHARS, tail) for label in labels]
+        if len(set(names)) == len(set(labels)):
+            break
+    return names
 
 
 def _axis(coverage: Coverage, bottom: int) -> list[str]:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope.analysis.display.pictures import PALETTE
+from taskscope.model.tables.records import Lane
 from taskscope.report.picture import LANE_PX, picture_svg
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
@@ -48,3 +50,11 @@ def test_a_short_task_is_never_invisible_and_a_failed_one_is_hatched() -> None:
     found = areas(rows, 4.0)
     assert set(found) == {PALETTE[0], "url(#bad)"}
     assert abs(found["url(#bad)"] - 0.25) < 0.01
+
+
+def test_names_of_lanes_that_are_too_long_are_cut_where_they_do_not_differ() -> None:
+    names = [f"tcp://10.0.0.12:{port}, thread 1" for port in (41234, 52345)]
+    recording = recording_of([Row(key=("x", i), lane=i) for i in (0, 1)], [run_of(n_tasks=2)])
+    lanes = tuple(Lane(i, name, 1, name) for i, name in enumerate(names))
+    svg = picture_svg(replace(recording, lanes=lanes), ())
+    assert re.findall(r'class="faint">(tcp[^<]*)<', svg) == ["tcp://…4, thread 1", "tcp://…5, thread 1"]

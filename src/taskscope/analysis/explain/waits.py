@@ -11,7 +11,7 @@ import numpy as np
 
 from taskscope.analysis.quantities import format_percent, printable
 from taskscope.model.recording import RecordedData
-from taskscope.model.source_lines import is_of_library, place_text
+from taskscope.model.source_lines import is_of_library, place_text, wait_of_file
 from taskscope.model.tables.stacks import WAITS, Function, StackColumns, Wait
 
 WAIT_WORDS: dict[Wait, str] = {
@@ -26,16 +26,6 @@ WAIT_WORDS: dict[Wait, str] = {
 }
 """The kinds of waits, in words."""
 
-_OF_FILE: tuple[tuple[Wait, str], ...] = (
-    ("process", "subprocess.py multiprocessing/popen_fork.py multiprocessing/pool.py"),
-    ("queue", "queue.py multiprocessing/queues.py distributed/queues.py"),
-    ("result", "concurrent/futures/_base.py distributed/client.py"),
-    ("file", "pathlib.py pathlib/ fsspec/implementations/local.py"),
-    ("network", "socket.py ssl.py http/client.py urllib3/ requests/ botocore/ aiohttp/ httpcore/"),
-    ("lock", "filelock/ xarray/backends/locks.py dask/utils.py portalocker/"),
-    ("lock", "distributed/lock.py distributed/semaphore.py"),
-    ("event", "threading.py"),
-)
 _LOCKED = {"acquire", "__enter__"}
 _MOST_CALLERS = 32
 _ON_CPU = 0.5
@@ -187,8 +177,7 @@ def _kind_of_calls(functions: Sequence[Function]) -> Wait | None:
     """Return what calls of libraries wait for, the innermost first."""
     found: Wait | None = None
     for function in functions:
-        file = function.file.replace("\\", "/")
-        kind = next((k for k, files in _OF_FILE if any(f"/{part}" in file for part in files.split())), None)
+        kind, _ = wait_of_file(function.file)
         if kind == "event" and function.name in _LOCKED:
             kind = "lock"
         # The caller decides the kind of an event of `threading`.

@@ -10,7 +10,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
@@ -289,7 +289,8 @@ class LaneKey:
     pid: int
     thread: int
     depth: int = 0
-    label: str = field(default="", compare=False)
+    label: str = ""
+    """The thread's name; a later thread with the same identity and another name is another lane."""
     worker: str = ""
     slot: int = 0
 

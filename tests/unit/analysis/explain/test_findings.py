@@ -11,12 +11,14 @@ import subprocess
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
 import numpy as np
 import pytest
 
+import taskscope
 from taskscope.analysis.explain.finding import Cause, Explanation
 from taskscope.model.keys import key_block
 from taskscope.model.tables.activities import ACTIVITIES, ActivityColumns, ActivityRows
@@ -661,12 +663,16 @@ def seen_in(file: str, name: str) -> Recording:
     ],
 )
 def test_what_tasks_wait_for_is_named_with_the_line_and_the_cure_is_of_its_kind(
-    module: ModuleType, name: str, kind: str, cure: str
+    module: ModuleType, name: str, kind: str, cure: str, tmp_path: Path
 ) -> None:
-    (found,) = seen_in(str(module.__file__), name).explain()
+    recording = seen_in(str(module.__file__), name)
+    (found,) = recording.explain()
     assert (found.cause, found.evidence["waits_for"]) == ("waiting", kind)
     assert found.text.endswith("100% of it in `work` of `work.py`")
     assert cure in found.advice
+    recording.save(tmp_path / "redacted.taskscope", redact=True)
+    (hidden,) = taskscope.load(tmp_path / "redacted.taskscope").explain()
+    assert (hidden.cause, hidden.evidence["waits_for"], "work.py" in hidden.text) == ("waiting", kind, False)
 
 
 def test_more_workers_are_no_cure_for_a_chain_of_waits() -> None:
