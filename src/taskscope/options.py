@@ -254,7 +254,7 @@ class HistoryOptions:
     most_bytes: float = option(
         1_000_000_000,
         "The most bytes of the files together, such as ``2e9``: the oldest are deleted first.",
-        "A file that grows is not counted before its compute has ended.",
+        "A file that grows counts; the others make room for it.",
         Argument(("--most",), "BYTES"),
     )
 

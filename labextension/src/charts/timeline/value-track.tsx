@@ -344,10 +344,8 @@ export function sampleSpan({ runs }: Tables, runRange: RunRange): Span & { endS:
   const own = [...runs.values()].filter(run => inRunRange(run.run, runRange));
   const startS = own.reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity);
   const endS = own.reduce((most, run) => Math.max(most, run.stopS ?? Infinity), -Infinity);
-  const nextS = [...runs.values()]
-    .filter(run => !inRunRange(run.run, runRange) && (run.startS ?? -Infinity) >= endS)
-    .reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity);
-  return { startS, stopS: nextS, endS };
+  const later = [...runs.values()].filter(run => !inRunRange(run.run, runRange) && (run.startS ?? -Infinity) >= endS);
+  return { startS, endS, stopS: later.reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity) };
 }
 
 /** Whether it is in tables: what has a limit or a place in the legend always is, of the rest what was ever known. */
