@@ -24,7 +24,7 @@ from taskscope.record import Recorder
 from taskscope.session import current
 from taskscope.sources.cell import in_kernel
 from taskscope.sources.cluster import CLIENTS, Call, Submission, may_have_clients, release, watch
-from taskscope.sources.cluster.adapter import Observer
+from taskscope.sources.cluster.adapter import ClientObserver
 from taskscope.sources.local.adapter import registration
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class _CellLine:
         return {"text/plain": self._text}
 
 
-class _ClusterComputes(Observer):
+class _ClusterComputes(ClientObserver):
     """Has a bar show the computes of clients: calls that wait until they return, others until they end."""
 
     def __init__(self, bar: ProgressBar) -> None:

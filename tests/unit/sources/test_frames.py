@@ -52,7 +52,7 @@ def test_who_has_threads_switch_yet_sooner_is_left_alone() -> None:
 
 def _on_worker() -> None:
     worker = SimpleNamespace(active_threads={0: "task"}, active_threads_lock=threading.Lock())
-    plugin.Sampler(worker).sample(1.0, 0.1)
+    plugin.WorkerSampler(worker).sample(1.0, 0.1)
 
 
 @pytest.mark.parametrize("sample", [current_frames, _on_worker])

@@ -59,7 +59,7 @@ class Submission:
     """The code of these functions."""
 
 
-class Observer(Protocol):
+class ClientObserver(Protocol):
     """Receives the calls of clients, on the thread that makes them."""
 
     def opened(self, client: object) -> None:
@@ -258,7 +258,7 @@ def _graphs(graph: Any) -> Iterator[Any]:
 
 _CLOSING = frozenset(("closing", "closed"))
 _lock = threading.RLock()
-_observers: tuple[Observer, ...] = ()
+_observers: tuple[ClientObserver, ...] = ()
 _originals: dict[str, Any] = {}
 _call: ContextVar[Call | None] = ContextVar("taskscope_cluster_call", default=None)
 _sent = threading.local()
@@ -266,7 +266,7 @@ _sent = threading.local()
 _LARGE_BYTES = 1_000_000
 
 
-def watch(observer: Observer) -> bool:
+def watch(observer: ClientObserver) -> bool:
     """Notify `observer` of calls of clients; False if distributed was not imported yet."""
     global _observers  # noqa: PLW0603 - there is one distributed.Client class per process
     with _lock:
@@ -279,7 +279,7 @@ def watch(observer: Observer) -> bool:
         return True
 
 
-def release(observer: Observer) -> None:
+def release(observer: ClientObserver) -> None:
     """Notify `observer` no more; distributed is as it was once there is no observer."""
     global _observers  # noqa: PLW0603 - see watch
     with _lock:
@@ -359,7 +359,7 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
             # Tasks of `submit` and `map` are one run of many graphs.
             before = {} if single else {"send_s": sent_s}
 
-            def tell(observer: Observer) -> None:
+            def tell(observer: ClientObserver) -> None:
                 # Tasks that a task submits are part of its compute: the scheduler's event names the task.
                 if getattr(sys.modules["distributed.client"].thread_state, "key", None) is not None:
                     return
@@ -432,7 +432,7 @@ class _Retrying:
         self.failed = frozenset(key for key, state in dict(client.futures).items() if state.status == "error")
         self._began = time.perf_counter()
 
-    def tell(self, observer: Observer) -> None:
+    def tell(self, observer: ClientObserver) -> None:
         """Notify of the given futures, and of futures that had failed with them."""
         futures = self._client.futures
         keys = {future.key for future in sys.modules["distributed.client"].futures_of(self._given)}
@@ -503,13 +503,13 @@ _REPLACED = {
 }
 
 
-def _call_observers(tell: Callable[[Observer], None]) -> None:
+def _call_observers(tell: Callable[[ClientObserver], None]) -> None:
     for observer in _observers:
         with observer.guard():
             tell(observer)
 
 
-async def _call_in_loop(tell: Callable[[Observer], Awaitable[None]]) -> None:
+async def _call_in_loop(tell: Callable[[ClientObserver], Awaitable[None]]) -> None:
     for observer in _observers:
         with observer.guard():
             await tell(observer)

@@ -21,13 +21,12 @@ import threading
 import uuid
 import zlib
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 from weakref import WeakSet
 
-from taskscope.model.errortext import describe
 from taskscope.record import Recorder
 
 _T = TypeVar("_T")
@@ -116,7 +115,7 @@ def _close_sockets() -> None:
         sockets.close(all_fds=True)
 
 
-class Link:
+class Connection:
     """A connection to one scheduler; for coroutines of one event loop."""
 
     def __init__(
@@ -126,10 +125,10 @@ class Link:
         self._arguments = arguments
         self._on_lost = on_lost
         self._rpc: Any = None
-        self._asking: set[asyncio.Task[Any]] = set()
+        self._requests: set[asyncio.Task[Any]] = set()
         self._gone = asyncio.Event()
 
-    async def ask(self, op: str, **arguments: Any) -> Any:
+    async def request(self, op: str, **arguments: Any) -> Any:
         if self._gone.is_set():
             raise ConnectionResetError("it is gone")
         if self._rpc is None:
@@ -138,11 +137,11 @@ class Link:
             self._rpc = rpc(
                 self.address, deserialize=False, timeout=_CONNECT_S, connection_args=self._arguments
             )
-        asking = asyncio.create_task(getattr(self._rpc, op)(**arguments))
-        self._asking.add(asking)
-        asking.add_done_callback(self._asking.discard)
+        request = asyncio.create_task(getattr(self._rpc, op)(**arguments))
+        self._requests.add(request)
+        request.add_done_callback(self._requests.discard)
         try:
-            return await asking
+            return await request
         except asyncio.CancelledError:
             own = asyncio.current_task()
             if self._gone.is_set() and not (own and own.cancelling()):
@@ -155,9 +154,18 @@ class Link:
         A new connection to an address where nothing listens would be tried as long as to a busy scheduler.
         """
         self._gone.set()
-        for asking in self._asking:
-            asking.cancel()
+        for request in self._requests:
+            request.cancel()
         self._on_lost()
+
+    async def task_states(self, keys: Sequence[Hashable]) -> Mapping[Hashable, str | None]:
+        """Return the scheduler's states of tasks; nothing where it refuses the request."""
+        try:
+            return await self.request("get_task_status", keys=keys) or {}
+        except OSError:
+            raise
+        except Exception:  # noqa: BLE001 - a scheduler that blocks a message may raise anything
+            return {}
 
     async def open(self) -> Any:
         """Return another connection, as distributed has it; its messages are not unpickled either."""
@@ -172,22 +180,13 @@ class Link:
             await self._rpc.close_rpc()
 
 
-async def try_ask(link: Link, op: str, **arguments: Any) -> tuple[Any, str | None]:
-    """Return the answer, or None and why the scheduler gives none; raises OSError where it is gone."""
-    try:
-        return await link.ask(op, **arguments), None
-    except OSError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a scheduler that blocks a message may raise anything
-        return None, describe(error)
-
-
 class ThreadSafeEvent:
     """An `asyncio.Event` that other threads can set from `open` on, until the loop is closed."""
 
     def __init__(self) -> None:
         self._inner = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.set_here, self.clear = self._inner.set, self._inner.clear
 
     def open(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -198,19 +197,11 @@ class ThreadSafeEvent:
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self._inner.set)
 
-    def set_here(self) -> None:
-        self._inner.set()
-
-    def clear(self) -> None:
-        """Unset it, on the loop."""
-        self._inner.clear()
-
-    async def wait(self, longest_s: float | None) -> bool:
-        """Return whether it was set within this time; None: however long it takes."""
+    async def wait(self, longest_s: float | None) -> None:
+        """Wait until it is set, so long at most; None: however long it takes."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(longest_s):
                 await self._inner.wait()
-        return self._inner.is_set()
 
 
 _SHORTEST_S = 0.15
@@ -400,11 +391,11 @@ def worker_plugin(name: str) -> bytes:
     return pickle.dumps(_Made(_WORKER_PLUGIN, name=name, meter=meter, **_plugins()))
 
 
-class Observer:
-    """The plugins of one scheduler, as seen from here; for coroutines of one event loop."""
+class Plugins:
+    """The plugins of one scheduler, installed and read from here; for coroutines of one event loop."""
 
-    def __init__(self, link: Link, recorder: Recorder) -> None:
-        self._link = link
+    def __init__(self, connection: Connection, recorder: Recorder) -> None:
+        self._connection = connection
         self._recorder = recorder
         self._name = f"taskscope-{uuid.uuid4().hex}"
         self._comm: Any = None
@@ -413,9 +404,9 @@ class Observer:
 
     async def open(self, clients: Sequence[str] = (), options: bytes = b"") -> None:
         """Install the plugins; raises OSError where the scheduler is out of reach, else why it refuses."""
-        comm = await self._link.open()
+        comm = await self._connection.open()
         try:
-            await comm.write(self._request(clients, options))
+            await comm.write(self._feed(clients, options))
             _check(await comm.read())
         except BaseException:
             comm.abort()
@@ -441,7 +432,7 @@ class Observer:
         clock = self._recorder.clock
         # In this order, so that a lost time slice in between makes it longer, never earlier.
         began, at = clock.perf_counter(), clock.time()
-        details = await self._ask(
+        details = await self._request(
             self._name,
             cursor=cursor,
             limit=_MOST_AT_ONCE,
@@ -459,7 +450,7 @@ class Observer:
 
     async def flush(self, options: bytes, within_s: float) -> list[str]:
         """Have all workers send what they have recorded; return the workers that do not in time."""
-        late = await self._ask(f"{self._name}-flush", options=options, within_s=within_s)
+        late = await self._request(f"{self._name}-flush", options=options, within_s=within_s)
         return list(map(str, late))
 
     def close(self) -> None:
@@ -470,10 +461,10 @@ class Observer:
             self._comm.abort()
             self._comm = None
 
-    async def _ask(self, op: str, **arguments: Any) -> Any:
+    async def _request(self, op: str, **arguments: Any) -> Any:
         if self._listening is None or self._listening.done():
             raise ConnectionResetError("it is gone")
-        answer = await self._link.ask(op, **arguments)
+        answer = await self._connection.request(op, **arguments)
         if answer is None:
             # The scheduler has removed it, and does not answer unknown messages.
             raise ConnectionResetError("it is gone")
@@ -484,9 +475,9 @@ class Observer:
             while True:
                 await comm.read()
         except OSError:
-            self._link.lose()
+            self._connection.lose()
 
-    def _request(self, clients: Sequence[str], options: bytes) -> dict[str, Any]:
+    def _feed(self, clients: Sequence[str], options: bytes) -> dict[str, Any]:
         arguments = (self._name, _MOST_EVENTS, worker_plugin(self._name), list(clients), options)
         return {
             "op": "feed",

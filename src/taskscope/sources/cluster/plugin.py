@@ -670,7 +670,7 @@ class WorkerObserver(WorkerPlugin):
     async def setup(self, worker: Any) -> None:
         self.worker = worker
         worker.stream_handlers[self.name] = self.take
-        self.sampler = Sampler(worker)
+        self.sampler = WorkerSampler(worker)
         self.log_lines = LogLines(self.name, self.log)
         self.counts: LineCounts | None = None
         self.timer = asyncio.get_running_loop().call_later(LEASE_S, self.remove)
@@ -885,7 +885,7 @@ class WorkerObserver(WorkerPlugin):
                 self.exchanges = [min([*self.exchanges, times], key=lambda times: times[2] - times[0])]
 
 
-class Sampler:
+class WorkerSampler:
     """A thread that samples the threads of a worker while these run tasks.
 
     It wakes up late by the time that it waited for the interpreter's lock, and for a core: the kernel counts

@@ -6,7 +6,7 @@ import asyncio
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -17,13 +17,12 @@ from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.connection import (
     ClientRefs,
-    Link,
+    Connection,
     LoopThread,
-    Observer,
+    Plugins,
     RateLimiter,
     ThreadSafeEvent,
     packed,
-    try_ask,
 )
 from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
 from taskscope.sources.cluster.tasks import TO_RUN, SchedulerTasks
@@ -101,7 +100,7 @@ class WatchedScheduler:
         self._on_change = on_change
         self._left = left
         self._event = ThreadSafeEvent()
-        self._link = Link(address, arguments, self._event.set_here)
+        self._connection = Connection(address, arguments, self._event.set_here)
         self._limiter = RateLimiter(recorder.clock.perf_counter)
         self.workers = Workers(address, recorder)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
@@ -114,7 +113,7 @@ class WatchedScheduler:
         self._end_as: tuple[str, str | None] = "interrupted", None
         """Status and error of runs that go on when it is polled no more."""
         self._tasks = SchedulerTasks(self.workers, client_refs.have)
-        self._observer = Observer(self._link, recorder)
+        self._plugins = Plugins(self._connection, recorder)
         self._wanted = wanted
         self.owes_news = False
         """Whether workers may have unsent records of runs that are over."""
@@ -219,7 +218,7 @@ class WatchedScheduler:
             self._opened.set()
             self._close()
             self._on_change()
-            await self._link.close()
+            await self._connection.close()
             self._left(self)
 
     async def _work_or_rest(self) -> None:
@@ -246,7 +245,7 @@ class WatchedScheduler:
         """Install the observer, and read which workers there are."""
         clients = self.client_refs.ids
         self._tasks.noted = frozenset(clients)
-        await self._observer.open(clients, self._options())
+        await self._plugins.open(clients, self._options())
         self._tasks.opened = self._recorder.clock.perf_counter()
         await self._observe()
         self._fold()
@@ -255,7 +254,7 @@ class WatchedScheduler:
 
     def _close(self) -> None:
         self._tasks.holdings.clear()
-        self._observer.close()
+        self._plugins.close()
 
     def _has_work(self) -> bool:
         counts_lines = HAS_LOCAL_EVENTS and self._wanted.sought is not None and not self.refuses
@@ -310,7 +309,7 @@ class WatchedScheduler:
         """Have workers send what they have, and warn of workers that do not in time."""
         if self.refuses:
             return
-        for address in await self._observer.flush(self._options(), _FLUSH_S):
+        for address in await self._plugins.flush(self._options(), _FLUSH_S):
             self._recorder.warn(
                 f"{self.workers.get(address).label} did not answer in time: samples of its tasks and "
                 "transfers may be missing"
@@ -337,22 +336,20 @@ class WatchedScheduler:
             return
         wanted, joined = (self._options(), self.client_refs.ids), self._tasks.joined
         few = may_rest and not self._tasks.holdings.are_left
-        news = await self._observer.read(
-            self._tasks.cursor, *wanted, joined, may_rest=may_rest, keeps_few=few
-        )
+        news = await self._plugins.read(self._tasks.cursor, *wanted, joined, may_rest=may_rest, keeps_few=few)
         self._tasks.noted |= joined
         n = news.n
         self._tasks.take(news)
         while self._tasks.cursor < n and news.events:
-            news = await self._observer.read(self._tasks.cursor, *wanted, may_rest=may_rest, keeps_few=few)
+            news = await self._plugins.read(self._tasks.cursor, *wanted, may_rest=may_rest, keeps_few=few)
             self._tasks.take(news)
         unsure, self._tasks.unsure = self._tasks.unsure, []
         if unsure:
             self._fold()
         for first in range(0, len(unsure), _MOST_KEYS):
             keys = unsure[first : first + _MOST_KEYS]
-            states, _ = await try_ask(self._link, "get_task_status", keys=keys)
-            self._tasks.correct({key: (states or {}).get(key) for key in keys})
+            states = await self._connection.task_states(keys)
+            self._tasks.correct({key: states.get(key) for key in keys})
 
     def _fold(self) -> None:
         retried = (submission.keys for _, submission in self._incoming if submission.is_retry)
@@ -395,9 +392,7 @@ class WatchedScheduler:
         """Drop some tasks that are not needed; True if these are all that were checked."""
         keys = list(islice(run.given_up, _AT_ONCE))
         unknown = [key for key in keys if self._tasks.state(key) in (None, "processing")]
-        states: Mapping[Hashable, str | None] = {}
-        if unknown:
-            states = (await try_ask(self._link, "get_task_status", keys=unknown))[0] or {}
+        states = await self._connection.task_states(unknown) if unknown else {}
         found = {key: states.get(key) if key in unknown else self._tasks.state(key) for key in keys}
         gone = [key for key, state in found.items() if state not in TO_RUN]
         for key in gone:

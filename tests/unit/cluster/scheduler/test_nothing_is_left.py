@@ -1,7 +1,9 @@
-"""After a block scheduler and workers are as they were before it."""
+"""After a block, and after a kernel that was killed, scheduler and workers are as they were before."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -47,6 +49,21 @@ def on_worker(dask_worker: Any) -> dict[str, Any]:
     }
 
 
+KERNEL = """
+import sys, taskscope
+from distributed import Client
+
+def spin(n):
+    return sum(range(n))
+
+lines = spin if sys.argv[2] == "spin" else True
+with Client(sys.argv[1]) as client, taskscope.profile(display=False, lines=lines):
+    client.gather(client.map(spin, [1_000_000] * 8, pure=False))
+    print("there", flush=True)
+    sys.stdin.read()
+"""
+
+
 def spin(n: int) -> int:
     total = 0
     for i in range(n):
@@ -54,17 +71,21 @@ def spin(n: int) -> int:
     return total
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
-        True,
-        pytest.param(
-            "spin",
-            marks=pytest.mark.skipif(not HAS_LOCAL_EVENTS, reason="sys.monitoring came with Python 3.12"),
-        ),
-    ],
-)
-def test_scheduler_and_workers_are_as_before(*, lines: bool | str) -> None:
+LINES = [
+    "all",
+    pytest.param(
+        "spin",
+        marks=pytest.mark.skipif(not HAS_LOCAL_EVENTS, reason="sys.monitoring came with Python 3.12"),
+    ),
+]
+
+
+def there(client: Client) -> tuple[Any, Any]:
+    return client.run_on_scheduler(on_scheduler), client.run(on_worker)
+
+
+@pytest.mark.parametrize("lines", LINES)
+def test_after_a_block_scheduler_and_workers_are_as_before(lines: str) -> None:
     with (
         LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
         Client(cluster) as client,
@@ -72,12 +93,35 @@ def test_scheduler_and_workers_are_as_before(*, lines: bool | str) -> None:
         shifted_worker(client, 0.0),
     ):
         client.gather(client.map(spin, range(4), pure=False))
-
-        def there() -> tuple[Any, Any]:
-            return client.run_on_scheduler(on_scheduler), client.run(on_worker)
-
-        before = there()
-        with taskscope.profile(display=False, lines=spin if lines == "spin" else lines) as run:
+        before = there(client)
+        with taskscope.profile(display=False, lines=spin if lines == "spin" else True) as run:
             client.gather(client.map(spin, [300_000] * 8, pure=False))
         assert len(run.recording.tasks) == 8
-        until(lambda: there() == before)
+        until(lambda: there(client) == before)
+
+
+@pytest.mark.parametrize("end", ["left", "killed"])
+@pytest.mark.parametrize("lines", LINES)
+def test_after_a_kernel_scheduler_and_workers_are_as_before(lines: str, end: str) -> None:
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+    ):
+        before = there(client)
+        with subprocess.Popen(
+            [sys.executable, "-c", KERNEL, cluster.scheduler_address, lines],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as kernel:
+            assert kernel.stdout is not None
+            assert kernel.stdin is not None
+            assert kernel.stdout.readline() == "there\n"
+            during = there(client)
+            if end == "killed":
+                kernel.kill()
+            else:
+                kernel.stdin.close()
+        for now, earlier in zip(during, before, strict=True):
+            assert now != earlier
+        until(lambda: there(client) == before)

@@ -7,8 +7,6 @@ import io
 import logging
 import math
 import re
-import subprocess
-import sys
 import time
 import uuid
 import zlib
@@ -23,52 +21,9 @@ import taskscope
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import connection
-from taskscope.sources.cluster.connection import Observer
+from taskscope.sources.cluster.connection import Plugins
 from tests.support.clusters.recordings import rows
-from tests.support.clusters.tasks import what_is_there
 from tests.support.waiting import until
-
-SCRIPT = """
-import sys, taskscope
-from distributed import Client
-if __name__ == "__main__":
-    with taskscope.profile(display=False), Client(sys.argv[1]) as client:
-        assert client.submit(abs, -1).result() == 1
-        print("there", flush=True)
-        sys.stdin.read()
-"""
-
-
-@pytest.mark.parametrize("end", ["left", "killed"])
-def test_nothing_is_left_on_the_scheduler(end: str) -> None:
-    with (
-        LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        before, on_workers = client.run_on_scheduler(what_is_there), client.run(on_worker)
-        with subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, cluster.scheduler_address],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as process:
-            assert process.stdout is not None
-            assert process.stdin is not None
-            assert process.stdout.readline() == "there\n"
-            during = client.run_on_scheduler(what_is_there)
-            assert client.run(on_worker) != on_workers
-            if end == "killed":
-                process.kill()
-            else:
-                process.stdin.close()
-        added = {kind: set(during[kind]) - set(before[kind]) for kind in ("plugins", "handlers")}
-        (name,) = added["plugins"]
-        assert added["handlers"] == {name, f"{name}-clock", f"{name}-flush"}
-        assert [name.partition("-")[0] for name in added["plugins"]] == ["taskscope"]
-        until(lambda: client.run_on_scheduler(what_is_there) == before)
-        until(lambda: client.run(on_worker) == on_workers)
 
 
 def fail(text: str) -> None:
@@ -219,13 +174,13 @@ def test_tasks_that_an_idle_worker_stole_have_a_row_with_what_the_scheduler_expe
 def test_a_scheduler_that_gave_an_odd_answer_is_asked_again_by_the_next_block(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def odd(_observer: Observer, *_arguments: Any, **_options: Any) -> Any:
+    async def odd(_plugins: Plugins, *_arguments: Any, **_options: Any) -> Any:
         raise ValueError("odd")
 
     current().hold("the extension")
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(Observer, "read", odd)
+            patch.setattr(Plugins, "read", odd)
             with taskscope.profile(display=False) as run:
                 assert client.submit(abs, -1, key="abs-odd").result() == 1
         ((text,),) = rows(run.recording, "messages", "text")

@@ -76,7 +76,7 @@ def test_a_scheduler_whose_answer_to_another_thread_is_odd_is_observed_no_more_a
     with taskscope.profile(display=False) as run:
         future = plain.submit(wait_for, "odd-read", pure=False)
         until(lambda: rows(run.recording, "runs", "n_tasks") == [(1,)])
-        monkeypatch.setattr(connection.Observer, "flush", answer_oddly)
+        monkeypatch.setattr(connection.Plugins, "flush", answer_oddly)
         current().cluster.settle()
         until(lambda: plain.run_on_scheduler(n_plugins) == 0)
         Event("odd-read", client=plain).set()
@@ -125,18 +125,18 @@ def test_work_that_is_released_before_its_graph_was_read_is_not_taken_for_cancel
     cluster: LocalCluster, plain: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     n_reads, is_there = Semaphore(0), threading.Event()
-    reads, asks = connection.Observer.read, connection.Link.ask
+    reads, asks = connection.Plugins.read, connection.Connection.request
 
-    async def read(self: connection.Observer, cursor: int, *arguments: Any, **options: Any) -> Any:
+    async def read(self: connection.Plugins, cursor: int, *arguments: Any, **options: Any) -> Any:
         news = await reads(self, cursor, *arguments, **options)
         n_reads.release()
         return news if is_there.is_set() else connection.News(cursor, cursor, ())
 
-    async def ask(self: connection.Link, op: str, **arguments: Any) -> Any:
+    async def ask(self: connection.Connection, op: str, **arguments: Any) -> Any:
         return {} if op == "get_task_status" and not is_there.is_set() else await asks(self, op, **arguments)
 
-    monkeypatch.setattr(connection.Observer, "read", read)
-    monkeypatch.setattr(connection.Link, "ask", ask)
+    monkeypatch.setattr(connection.Plugins, "read", read)
+    monkeypatch.setattr(connection.Connection, "request", ask)
     with taskscope.profile(display=False) as run:
         until(each_scheduler_keeps_records)
         release(cluster, plain.submit(wait_for, "late-graph", key="late"))
@@ -164,16 +164,16 @@ def test_options_that_change_while_the_earlier_ones_are_sent_are_sent_next(
     plain: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_reading, may_go_on = threading.Event(), threading.Event()
-    reads = connection.Observer.read
+    reads = connection.Plugins.read
 
-    async def read(self: connection.Observer, *arguments: Any, may_rest: bool, **options: Any) -> Any:
+    async def read(self: connection.Plugins, *arguments: Any, may_rest: bool, **options: Any) -> Any:
         answer = await reads(self, *arguments, may_rest=may_rest, **options)
         if may_rest and not is_reading.is_set():
             is_reading.set()
             await asyncio.to_thread(may_go_on.wait, PATIENCE_S)
         return answer
 
-    monkeypatch.setattr(connection.Observer, "read", read)
+    monkeypatch.setattr(connection.Plugins, "read", read)
     with taskscope.profile(display=False):
         assert is_reading.wait(PATIENCE_S)
         wanted = current().cluster.wanted
@@ -187,19 +187,19 @@ def test_lines_wanted_while_it_connects_are_counted_once_it_has(
     plain: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_opening, may_open, flushed = threading.Event(), threading.Event(), list[bool]()
-    opens, flushes = connection.Observer.open, connection.Observer.flush
+    opens, flushes = connection.Plugins.open, connection.Plugins.flush
 
-    async def open_later(self: connection.Observer, *arguments: Any) -> None:
+    async def open_later(self: connection.Plugins, *arguments: Any) -> None:
         is_opening.set()
         await asyncio.to_thread(may_open.wait, PATIENCE_S)
         await opens(self, *arguments)
 
-    async def flush(self: connection.Observer, *arguments: Any) -> list[str]:
+    async def flush(self: connection.Plugins, *arguments: Any) -> list[str]:
         flushed.append(may_open.is_set())
         return await flushes(self, *arguments)
 
-    monkeypatch.setattr(connection.Observer, "open", open_later)
-    monkeypatch.setattr(connection.Observer, "flush", flush)
+    monkeypatch.setattr(connection.Plugins, "open", open_later)
+    monkeypatch.setattr(connection.Plugins, "flush", flush)
     with taskscope.profile(display=False):
         assert is_opening.wait(PATIENCE_S)
         beginning = current().cluster.begin_wanted()

@@ -53,9 +53,9 @@ def test_what_is_read_while_it_connects_waits_until_it_has(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_read = threading.Event()
-    opens, steps = connection.Observer.open, scheduler.WatchedScheduler.step
+    opens, steps = connection.Plugins.open, scheduler.WatchedScheduler.step
 
-    async def open_once_read(self: connection.Observer, *arguments: Any) -> None:
+    async def open_once_read(self: connection.Plugins, *arguments: Any) -> None:
         await asyncio.to_thread(is_read.wait)
         await opens(self, *arguments)
 
@@ -63,7 +63,7 @@ def test_what_is_read_while_it_connects_waits_until_it_has(
         is_read.set()
         return steps(self)
 
-    monkeypatch.setattr(connection.Observer, "open", open_once_read)
+    monkeypatch.setattr(connection.Plugins, "open", open_once_read)
     monkeypatch.setattr(scheduler.WatchedScheduler, "step", step)
     future = client.submit(first_or_later, 4, "later-read", pure=False)
     until(lambda: client.run_on_scheduler(is_unobserved))

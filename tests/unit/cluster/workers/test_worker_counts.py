@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import dask
@@ -141,33 +139,6 @@ with Client(sys.argv[1]) as client:
     from tests.support.computes.process_tasks import total
     client.submit(total, [1, 2]).result()
 """
-
-
-KILLED = """
-import sys, time
-from distributed import Client
-import taskscope
-from tests.support.computes.process_tasks import total
-
-with Client(sys.argv[1]) as client, taskscope.profile(display=False, lines=[total]):
-    client.submit(total, [1, 2]).result()
-    open(sys.argv[2], "w").close()
-    time.sleep(600)
-"""
-
-
-@needs_events
-def test_a_kernel_that_is_killed_leaves_nothing_behind(workers: Client, tmp_path: Path) -> None:
-    assert workers.scheduler is not None
-    here = tmp_path / "here"
-    kernel = subprocess.Popen([sys.executable, "-c", KILLED, str(workers.scheduler.address), str(here)])
-    try:
-        until(here.exists)
-        assert any(workers.run(left_behind).values())
-    finally:
-        kernel.send_signal(signal.SIGKILL)
-        kernel.wait(PATIENCE_S)
-    until(lambda: has_nothing_left(workers))
 
 
 @pytest.mark.skipif(HAS_LOCAL_EVENTS, reason="from Python 3.12 on lines are counted")

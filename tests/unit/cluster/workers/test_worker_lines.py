@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 from distributed import Client
 
 import taskscope
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 
 def burn(seconds: float) -> float:
@@ -67,31 +63,3 @@ def test_without_lines_it_is_said_what_to_add(client: Client) -> None:
         "no lines of tasks on the cluster: workers sample lines where they are asked for, with "
         "%%profile --lines or profile(lines=True)"
     )
-
-
-KILLED = """
-import sys, time
-from distributed import Client
-import taskscope
-
-def wait(path):
-    import os, time
-    while not os.path.exists(path):
-        time.sleep(0.01)
-
-with Client(sys.argv[1]) as client, taskscope.profile(display=False, lines=True):
-    client.gather(client.map(wait, [sys.argv[2]], key=["killed-1"]))
-"""
-
-
-def test_a_kernel_that_is_killed_leaves_no_sampler_behind(client: Client, tmp_path: Path) -> None:
-    assert client.scheduler is not None
-    address = str(client.scheduler.address)
-    kernel = subprocess.Popen([sys.executable, "-c", KILLED, address, str(tmp_path / "end")])
-    try:
-        until(lambda: any(client.run(is_sampling).values()))
-    finally:
-        kernel.send_signal(signal.SIGKILL)
-        kernel.wait(PATIENCE_S)
-    until(lambda: has_ended(client))
-    (tmp_path / "end").touch()

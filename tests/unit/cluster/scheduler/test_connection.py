@@ -6,7 +6,7 @@ import threading
 
 from tornado.tcpclient import TCPClient
 
-from taskscope.sources.cluster.connection import Link, LoopThread
+from taskscope.sources.cluster.connection import Connection, LoopThread
 from tests.support.waiting import PATIENCE_S
 
 
@@ -29,28 +29,28 @@ def test_the_thread_ends_although_a_task_swallows_its_first_cancellation() -> No
     assert "taskscope-cluster" not in {alive.name for alive in threading.enumerate()}
 
 
-def test_what_is_asked_of_a_scheduler_that_is_known_to_be_gone_raises_at_once() -> None:
+def test_a_request_to_a_scheduler_that_is_known_to_be_gone_raises_at_once() -> None:
     class Mute:
         """A scheduler's connection over which no answer comes."""
 
         async def identity(self) -> None:
             await asyncio.Event().wait()
 
-    async def ask() -> list[type[BaseException | None]]:
-        link = Link("tcp://10.0.0.1:8786", {})
-        link._rpc = Mute()
-        asking, given_up = (asyncio.create_task(link.ask("identity")) for _ in range(2))
+    async def request() -> list[type[BaseException | None]]:
+        connection = Connection("tcp://10.0.0.1:8786", {})
+        connection._rpc = Mute()
+        pending, given_up = (asyncio.create_task(connection.request("identity")) for _ in range(2))
         await asyncio.sleep(0)
         given_up.cancel()
         await asyncio.wait([given_up])
-        link.lose()
-        await asyncio.wait([asking])
-        later = asyncio.create_task(link.ask("identity"))
+        connection.lose()
+        await asyncio.wait([pending])
+        later = asyncio.create_task(connection.request("identity"))
         await asyncio.wait([later])
         assert given_up.cancelled()
-        return [type(task.exception()) for task in (asking, later)]
+        return [type(task.exception()) for task in (pending, later)]
 
-    assert asyncio.run(ask()) == [ConnectionResetError] * 2
+    assert asyncio.run(request()) == [ConnectionResetError] * 2
 
 
 def test_what_is_still_connected_when_the_thread_ends_is_closed() -> None:
