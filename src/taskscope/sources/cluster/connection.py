@@ -21,10 +21,9 @@ import threading
 import uuid
 import zlib
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from taskscope.record import Recorder
@@ -219,17 +218,16 @@ class RateLimiter:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._began = 0.0
         self._took_s: deque[float] = deque(maxlen=_FEW)
 
-    def __enter__(self) -> Self:
-        self._began = self._now()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._took_s.append(self._now() - self._began)
+    @contextlib.contextmanager
+    def awaiting(self) -> Iterator[None]:
+        """Time the awaiting of answers."""
+        began = self._now()
+        try:
+            yield
+        finally:
+            self._took_s.append(self._now() - began)
 
     def pause_s(self) -> float:
         """Return the seconds until the next poll."""

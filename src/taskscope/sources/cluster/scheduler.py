@@ -292,7 +292,7 @@ class WatchedScheduler:
 
     async def _poll_once(self, over: Sequence[TrackedRun], *, at_end: bool) -> None:
         """Read events, and the last ones of workers where runs are over."""
-        with self._limiter:
+        with self._limiter.awaiting():
             if at_end or any(self._is_long(run) for run in over):
                 await self._flush()
             await self._read()

@@ -26,6 +26,7 @@ SETTLE_S = 2.0
 """How long the end of a block waits for the last records."""
 SETTLE_IN_LOOP_S = 0.5
 """How long where an event loop is blocked until then."""
+_LINES_MISSING = ": lines of the first tasks may be missing"
 _LOOK_S = 0.2
 """How often a blocked event loop is checked for whether it will ever go on."""
 
@@ -135,7 +136,7 @@ class ClusterSource:
         beginning = self.begin_wanted()
         if beginning is not None:
             wait_for({beginning}, READY_S)
-            self._check_begun(beginning)
+            self._check(beginning, READY_S, _LINES_MISSING)
 
     async def ready(self) -> None:
         """Wait until all known schedulers, and that of the default client, keep records."""
@@ -148,20 +149,13 @@ class ClusterSource:
         if beginning is not None:
             waiting = asyncio.wrap_future(beginning)
             await asyncio.wait({waiting}, timeout=READY_S)
-            self._check_begun(waiting)
+            self._check(waiting, READY_S, _LINES_MISSING)
 
     def begin_wanted(self) -> Future[list[None]] | None:
         """Have workers of all schedulers count lines; None if there are none."""
         with self._lock:
             there = [known for known in self._watched if not known.broken]
             return self._thread.submit(lambda: _all(s.begin_wanted() for s in there)) if there else None
-
-    def _check_begun(self, beginning: Future[list[None]] | asyncio.Future[list[None]]) -> None:
-        if not beginning.done():
-            beginning.cancel()
-            self.recorder.warn(
-                f"the scheduler did not answer within {READY_S:g} s: lines of the first tasks may be missing"
-            )
 
     def settle(self) -> None:
         """Wait until the records of ended tasks were read, two seconds at most."""
@@ -172,7 +166,7 @@ class ClusterSource:
         if stepping is not None:
             timeout_s = SETTLE_S if patience_s is None else patience_s
             wait_for({stepping}, timeout_s)
-            self._check_stepped(stepping, timeout_s)
+            self._check(stepping, timeout_s)
 
     def settle_in_background(self) -> None:
         """Settle on a thread that blocks no event loop, once the loops of schedulers here go on.
@@ -188,7 +182,7 @@ class ClusterSource:
                 return
             wait_for({stepping}, SETTLE_S)
             if stepping.done() or all(_turns(loop, 0.0) for loop in self._loops()):
-                self._check_stepped(stepping, SETTLE_S)
+                self._check(stepping, SETTLE_S)
                 return
             stepping.cancel()
 
@@ -204,14 +198,18 @@ class ClusterSource:
         if stepping is not None:
             waiting = asyncio.wrap_future(stepping)
             await asyncio.wait({waiting}, timeout=SETTLE_S)
-            self._check_stepped(waiting, SETTLE_S)
+            self._check(waiting, SETTLE_S)
 
-    def _check_stepped(self, waiting: Future[Any] | asyncio.Future[Any], timeout_s: float) -> None:
+    def _check(
+        self,
+        waiting: Future[Any] | asyncio.Future[Any],
+        timeout_s: float,
+        missing: str = ", so its last tasks may be missing here",
+    ) -> None:
+        """Warn of a scheduler that did not answer in time, and record the fault of reading it."""
         if not waiting.done():
             waiting.cancel()
-            self.recorder.warn(
-                f"the scheduler did not answer within {timeout_s:g} s, so its last tasks may be missing here"
-            )
+            self.recorder.warn(f"the scheduler did not answer within {timeout_s:g} s{missing}")
         # With the last run the last scheduler may be left, and its thread cancels this.
         elif not waiting.cancelled() and (error := waiting.exception()) is not None:
             self.recorder.fault("reading a scheduler", error)

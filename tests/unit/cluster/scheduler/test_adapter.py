@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Hashable
 from typing import Any
 
@@ -54,19 +53,6 @@ class Watching:
 
     def guard(self) -> Guard:
         return Guard("watching", lambda _where, error: self.heard.append(error))
-
-
-def test_the_private_names_are_there(cluster: LocalCluster) -> None:
-    graph_to_futures = inspect.signature(Client._graph_to_futures)
-    assert list(graph_to_futures.parameters)[:3] in (["self", "expr", "keys"], ["self", "dsk", "keys"])
-    assert "sync" in inspect.signature(Client.get).parameters
-    with Client(cluster, set_as_default=False) as client:
-        assert client._asynchronous is False
-    assert cluster.scheduler is not None
-    assert {"feed", "get_task_stream", "processing", "events", "identity"} <= set(cluster.scheduler.handlers)
-    assert list(inspect.signature(Client._release_key).parameters) == ["self", "key"]
-    feed = inspect.signature(cluster.scheduler.feed)
-    assert {"comm", "function", "setup", "teardown", "interval"} <= set(feed.parameters)
 
 
 def test_what_clients_hand_over_is_told_with_its_call_and_its_kind(client: Client) -> None:
