@@ -33,7 +33,9 @@ UPSTREAM := build/upstream-distributed
 DISTRIBUTED ?= https://github.com/dask/distributed
 REVISION ?= $(shell $(PYTHON) -c 'from importlib.metadata import version; print(version("distributed"))')
 LABEXTENSION := src/taskscope/labextension
-LINK := $(VENV)/share/jupyter/labextensions/taskscope
+NBEXTENSION := src/taskscope/nbextension
+SHARE := $(VENV)/share/jupyter
+LINKS := $(SHARE)/labextensions/taskscope $(SHARE)/nbextensions/taskscope
 NOTEBOOK := notebooks/01-quickstart.ipynb
 FRONTEND_SOURCES := $(shell find labextension/src labextension/schema labextension/*.* -type f) package.json
 AS_ROOT := $(filter 0,$(shell id -u))
@@ -157,7 +159,7 @@ pictures: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## take the pictures of 
 	$(PYTHON) -m docs.pictures
 
 clean: ## back to a fresh clone
-	rm -rf $(VENV) build dist node_modules labextension/lib labextension/built-from $(LABEXTENSION) src/taskscope/static
+	rm -rf $(VENV) build dist node_modules labextension/lib labextension/built-from $(LABEXTENSION) $(NBEXTENSION) src/taskscope/static
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 help: ## this list
@@ -225,12 +227,14 @@ $(STAMPS)/newest: pyproject.toml | $(STAMPS)/python
 	fi; \
 	echo "$$other" | sed '/^$$/d' >$@
 
-# JupyterLab gets a link to the front end, which may not be built yet. pip would write through an old one.
+# Front ends get links to the scripts, which may not be built yet. pip would write through old ones.
 $(STAMPS)/python: pyproject.toml | $(PYTHON)
 	@echo 'installing taskscope and its development tools'
-	@mkdir -p $(@D) $(LABEXTENSION) && rm -rf $(LINK)
+	@mkdir -p $(@D) $(LABEXTENSION) $(NBEXTENSION) && rm -rf $(LINKS)
 	@TASKSCOPE_SKIP_FRONTEND=1 $(PYTHON) -m pip install -qq --disable-pip-version-check -e '.[dev]'
-	@rm -rf $(LINK) && mkdir -p $(dir $(LINK)) && ln -s $(CURDIR)/$(LABEXTENSION) $(LINK)
+	@rm -rf $(LINKS) && mkdir -p $(dir $(LINKS))
+	@ln -s $(CURDIR)/$(LABEXTENSION) $(CURDIR)/$(SHARE)/labextensions/taskscope
+	@ln -s $(CURDIR)/$(NBEXTENSION) $(CURDIR)/$(SHARE)/nbextensions/taskscope
 	@touch $@
 
 $(STAMPS)/node_modules: package-lock.json | $(STAMPS)/python

@@ -1,6 +1,7 @@
-/** Builds the scripts of static results, which each notebook carries: as small as they get. */
+/** Builds the scripts of static results, which each notebook carries: as small as they get; and the module of VS Code. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 
 import { build } from 'esbuild';
 import { minify } from 'terser';
@@ -42,3 +43,29 @@ for (const [name, entry] of Object.entries(SCRIPTS)) {
 }
 // It runs in browsers that may be too old for the rest, to say so.
 await build({ ...SHARED, ...JSX, entryPoints: [join(REPORT, 'loader.ts')], target: 'es2017', outdir: OUT });
+
+// VS Code copies what lies in share/jupyter/nbextensions, and reads this call as text to find the module of the widgets.
+const NBEXTENSION = join(import.meta.dirname, '../src/taskscope/nbextension');
+const EXTENSION = `define(() => {
+  window.require.config({ map: { '*': { taskscope: 'nbextensions/taskscope/index' } } });
+  return { load_ipython_extension() {} };
+});
+`;
+const { outputFiles, metafile } = await build({
+  ...SHARED, ...JSX, format: 'cjs', entryPoints: [join(import.meta.dirname, 'src/hosts/vscode/index.ts')], target: 'es2022', external: ['@jupyter-widgets/base'],
+  banner: { js: "define(['@jupyter-widgets/base'],base=>{const module={exports:{}},require=()=>base;" }, footer: { js: 'return module.exports.default});' },
+  plugins: [styles], metafile: true, write: false
+});
+const packages = new Set(Object.keys(metafile.inputs).flatMap(path => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []));
+const ours = await readFile(join(import.meta.dirname, '../LICENSE'), 'utf8');
+const licences = await Promise.all([...packages].sort().map(async name => {
+  const path = createRequire(import.meta.url).resolve(`${name}/package.json`);
+  const { version, license } = JSON.parse(await readFile(path, 'utf8'));
+  // Jupyter's packages have the terms of our own licence, and no file of them.
+  const terms = name.startsWith('@lumino/') ? ours.replace(/^Copyright.*$/m, 'Copyright (c) Project Jupyter Contributors') : await readFile(join(dirname(path), 'LICENSE'), 'utf8');
+  return `${name} ${version} (${license})\n\n${terms}`;
+}));
+await mkdir(NBEXTENSION, { recursive: true });
+await writeFile(join(NBEXTENSION, 'extension.js'), EXTENSION);
+await writeFile(join(NBEXTENSION, 'index.js'), outputFiles[0].text);
+await writeFile(join(NBEXTENSION, 'third-party-licenses.txt'), licences.join('\n\n'));

@@ -22,9 +22,10 @@ SOURCES = (
     "package-lock.json",
     "package.json",
 )
-BUILT = ("src/taskscope/labextension", "src/taskscope/static")
+BUILT = ("src/taskscope/labextension", "src/taskscope/nbextension", "src/taskscope/static")
 NEEDED = (
     "src/taskscope/labextension/package.json",
+    "src/taskscope/nbextension/index.js",
     "src/taskscope/static/loader.js",
     "src/taskscope/static/report.js",
 )

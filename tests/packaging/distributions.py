@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+BUILT = ("src/taskscope/labextension", "src/taskscope/nbextension", "src/taskscope/static")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,12 @@ def copy_tree(to: Path) -> Path:
     for name in [*names, "labextension/built-from"]:
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, to / name)
-    for name in ("src/taskscope/labextension", "src/taskscope/static"):
+    for name in BUILT:
         shutil.copytree(ROOT / name, to / name)
     return to
 
 
 def built_files(root: Path) -> dict[str, bytes]:
     """Read what npm makes of the sources in this folder."""
-    tops = (root / "src/taskscope/labextension", root / "src/taskscope/static")
-    paths = [path for top in tops for path in top.rglob("*") if path.is_file()]
+    paths = [path for top in BUILT for path in (root / top).rglob("*") if path.is_file()]
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}

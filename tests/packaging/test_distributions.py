@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.packaging.distributions import ROOT, Distributions, build
 
 LABEXTENSION = "share/jupyter/labextensions/taskscope"
+NBEXTENSION = ("extension.js", "index.js", "third-party-licenses.txt")
 
 
 def data_directory(names: set[str]) -> str:
@@ -23,6 +24,7 @@ def test_the_wheel_holds_the_whole_front_end(built: Distributions) -> None:
         f"{extension}/install.json",
         f"{extension}/package.json",
         f"{extension}/schemas/taskscope/plugin.json",
+        *(f"{data_directory(names)}/share/jupyter/nbextensions/taskscope/{name}" for name in NBEXTENSION),
         "taskscope/py.typed",
         "taskscope/static/report.js",
     }
@@ -39,7 +41,7 @@ def test_the_wheel_holds_each_file_once_and_no_sources_of_the_front_end(built: D
         names = archive.namelist()
     assert sorted(names) == sorted(set(names))
     assert [name for name in names if name.endswith((".ts", ".tsx", ".map"))] == []
-    assert [name for name in names if name.startswith("taskscope/labextension")] == []
+    assert [name for name in names if name.startswith(("taskscope/labextension", "taskscope/nbext"))] == []
 
 
 def test_the_wheel_bundles_preact_alone_with_its_licence(built: Distributions) -> None:
@@ -56,12 +58,22 @@ def test_the_wheel_bundles_preact_alone_with_its_licence(built: Distributions) -
     assert text.startswith("The MIT License (MIT)")
 
 
+def test_the_scripts_of_vs_code_come_with_the_licence_of_each_package_in_them(built: Distributions) -> None:
+    name = f"{data_directory(built.wheel_names())}/share/jupyter/nbextensions/taskscope/{NBEXTENSION[-1]}"
+    with zipfile.ZipFile(built.wheel) as archive:
+        text = archive.read(name).decode()
+    lumino = ["@lumino/algorithm", "@lumino/coreutils", "@lumino/signaling"]
+    assert re.findall(r"^(\S+) [\d.]+ \(\S+\)$", text, re.MULTILINE) == [*lumino, "preact"]
+    assert (text.count("Redistributions in binary form"), text.count("The MIT License (MIT)")) == (3, 1)
+
+
 def test_the_sdist_builds_without_node(built: Distributions) -> None:
     names = built.sdist_names()
     wanted = {"LICENSE", "README.md", "package-lock.json", "labextension/install.json"}
     prebuilt = {
         "labextension/built-from",
         "src/taskscope/labextension/package.json",
+        "src/taskscope/nbextension/index.js",
         "src/taskscope/static/report.js",
     }
     assert wanted | prebuilt <= names

@@ -7,7 +7,6 @@ import { adoptStyles } from '../charts/ui/theme';
 import { trans } from '../lib/translate';
 import type { Feed } from './lab/feed/feed';
 import { describeState } from './lab/feed/state';
-import { closeIcon, popOutIcon } from './lab/panels/charts';
 
 const CSS = `
 .tsk-widget { min-width: 0; width: 100%; }
@@ -28,10 +27,16 @@ const CSS = `
 .tsk-frame-button:focus-visible { outline: 2px solid var(--jp-brand-color1, #1565c0); outline-offset: -1px; }
 `;
 
+/** A button of the frame. */
+export interface FrameButton {
+  readonly icon: LabIcon;
+  readonly label: string;
+  readonly act: () => void;
+}
+
 /** Where what is shown comes from. */
 export type Source =
-  /** `popOut` opens a panel that stays with the kernel, `close` takes the view away; null where that cannot be. */
-  | { readonly kind: 'live'; readonly feed: Feed; readonly recorder: string; readonly popOut: (() => void) | null; readonly close: (() => void) | null }
+  | { readonly kind: 'live'; readonly feed: Feed; readonly recorder: string; readonly buttons: readonly FrameButton[] }
   | { readonly kind: 'recorded' }
   | { readonly kind: 'saved' }
   | { readonly kind: 'no-kernel' };
@@ -42,14 +47,13 @@ export function mountFrame(el: HTMLElement, source: Source, signal: AbortSignal)
   el.classList.add('tsk-widget');
   const show = (): void => {
     const text = describeSource(source);
-    const { popOut, close } = source.kind === 'live' ? source : { popOut: null, close: null };
+    const buttons = source.kind === 'live' ? source.buttons : [];
     el.classList.toggle('tsk-former', isFormer(source));
     render(
       <>
         <div class="tsk-frame-head">
           <div class="tsk-note" role="status" hidden={text === null}>{text}</div>
-          {popOut !== null && <IconButton icon={popOutIcon} act={popOut} label={trans.__('Open as a tab of its own')} />}
-          {close !== null && <IconButton icon={closeIcon} act={close} label={trans.__('Close')} />}
+          {buttons.map(button => <IconButton key={button.label} {...button} />)}
         </div>
         <div class="tsk-body" />
       </>,
@@ -70,7 +74,7 @@ export function mountFrame(el: HTMLElement, source: Source, signal: AbortSignal)
   return el.lastElementChild as HTMLElement;
 }
 
-function IconButton({ icon, act, label }: { readonly icon: LabIcon; readonly act: () => void; readonly label: string }): ComponentChildren {
+function IconButton({ icon, act, label }: FrameButton): ComponentChildren {
   // JupyterLab's icons make elements of their own.
   const addIcon = (button: HTMLButtonElement | null): void => {
     if (button?.childElementCount === 0) {

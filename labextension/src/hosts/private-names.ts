@@ -17,9 +17,13 @@ export function addBelowInput(cell: Widget, added: Widget): void {
   layout.insertWidget(layout.widgets.findIndex(({ node }) => node === input) + 1, added);
 }
 
-/** The kernel a widget manager serves; the base type does not say that Lab's manager has one. */
+/** The connection to the kernel that a widget manager serves; the base type does not say that it has one. */
+export function connectionOf(manager: unknown): Kernel.IKernelConnection | null {
+  return (manager as { readonly kernel?: Kernel.IKernelConnection | null }).kernel ?? null;
+}
+
 export function kernelOf(manager: unknown): Kernel.IModel | null {
-  return (manager as { readonly kernel?: Kernel.IKernelConnection | null }).kernel?.model ?? null;
+  return connectionOf(manager)?.model ?? null;
 }
 
 /** Set a trait; those who hear of the change hear who set it. Backbone passes on options that it does not know. */

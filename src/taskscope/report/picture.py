@@ -194,8 +194,8 @@ _LABEL_PX = 200
 _BAR_PX = 300
 _MAX_ROWS = 8
 _HINT = (
-    "Live in JupyterLab and Notebook 7, where taskscope is installed beside them (reload the page after"
-    " that); VS Code and Colab show this picture."
+    "Live in VS Code, and in JupyterLab and Notebook 7 where taskscope is installed beside them (reload the"
+    " page after that); Colab and VS Code with a remote Jupyter server show this picture."
 )
 
 

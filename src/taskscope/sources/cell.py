@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 import zlib
@@ -47,16 +48,15 @@ def current_cell() -> Cell:
     shell = _shell()
     if shell is None:
         return NO_CELL
-    kernel = getattr(shell, "kernel", None)
-    if kernel is None or not hasattr(kernel, "get_parent"):
+    if not hasattr(getattr(shell, "kernel", None), "get_parent"):
         return _prompt(_execution_count(shell))
-    parent: Any = kernel.get_parent()
-    if not isinstance(parent, Mapping) or parent.get("header", {}).get("msg_type") != "execute_request":
+    request = _request()
+    if request is None:
         # A button's callback, for one, runs in no cell.
         return NO_CELL
-    code = parent.get("content", {}).get("code")
+    code = request.get("content", {}).get("code")
     count = _execution_count(shell, code)
-    cell_id = parent.get("metadata", {}).get("cellId")
+    cell_id = request.get("metadata", {}).get("cellId")
     if not cell_id:
         return _prompt(count)
     return Cell(str(cell_id), count, None if code is None else zlib.crc32(code.encode(errors="replace")))
@@ -64,11 +64,20 @@ def current_cell() -> Cell:
 
 def current_execution() -> str | None:
     """Return the id of the kernel's request that runs this thread's code, None outside of cells."""
-    kernel: Any = getattr(_shell(), "kernel", None)
-    parent: Any = kernel.get_parent() if hasattr(kernel, "get_parent") else None
-    if not isinstance(parent, Mapping) or parent.get("header", {}).get("msg_type") != "execute_request":
+    request = _request()
+    return None if request is None else str(request["header"].get("msg_id"))
+
+
+def vscode_window() -> str | None:
+    """Return the id of the VS Code window that runs this thread's cell; None elsewhere.
+
+    It is None, too, for the kernel of a Jupyter server, whose scripts of widgets VS Code cannot read.
+    """
+    request = _request()
+    if request is None or "JPY_SESSION_NAME" in os.environ:
         return None
-    return str(parent["header"].get("msg_id"))
+    is_vscode = str(request.get("metadata", {}).get("cellId")).startswith("vscode-")
+    return str(request["header"].get("session")) if is_vscode else None
 
 
 def in_kernel() -> bool:
@@ -137,6 +146,14 @@ def _shell() -> Any:  # noqa: ANN401 - IPython's, which is not imported: a scrip
     # Another thread may be importing it.
     get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return None if get_ipython is None else get_ipython()
+
+
+def _request() -> Mapping[str, Any] | None:
+    """Return the kernel's request that runs this thread's code, None outside of cells."""
+    kernel: Any = getattr(_shell(), "kernel", None)
+    parent: Any = kernel.get_parent() if hasattr(kernel, "get_parent") else None
+    is_cell = isinstance(parent, Mapping) and parent.get("header", {}).get("msg_type") == "execute_request"
+    return parent if is_cell else None
 
 
 def _prompt(count: int | None) -> Cell:

@@ -38,6 +38,9 @@ export function followTheme(elOf: () => Element | undefined, apply: (theme: Them
     apply(readTheme(el?.isConnected === true ? el : document.body));
   };
   read();
+  if (elOf()?.isConnected === false) {
+    requestAnimationFrame(() => { if (!signal.aborted) { read(); } });
+  }
   watchTheme(read, signal);
 }
 

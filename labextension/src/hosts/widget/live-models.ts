@@ -8,13 +8,13 @@ export interface LiveModel {
 
 export class LiveModels {
   /** A model has come to life. */
-  readonly added = new Signal<this, string>(this);
+  readonly added = new Signal<this, LiveModel>(this);
 
   /** Note a model that was made; one of what a notebook saved has no kernel, and is none. */
   add(model: LiveModel): void {
     if (model.comm_live) {
       this._models.set(model.model_id, model);
-      this.added.emit(model.model_id);
+      this.added.emit(model);
     }
   }
 

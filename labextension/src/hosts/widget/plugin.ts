@@ -5,11 +5,13 @@ import { IConsoleTracker } from '@jupyterlab/console';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { setTranslator } from '../../lib/translate';
+import { setTranslator, trans } from '../../lib/translate';
 import { withEach } from '../lab/application';
 import { ICells } from '../lab/cells/cells';
 import { IFeeds } from '../lab/feed/feeds';
+import { popOutIcon } from '../lab/panels/charts';
 import { IPanels } from '../lab/panels/panels';
+import { kernelOf } from '../private-names';
 import { MODULE_NAME, MODULE_VERSION, liveModels } from './live-models';
 import { type Renderers, addOutputRenderer } from './renderer';
 
@@ -38,7 +40,15 @@ export const plugin: JupyterFrontEndPlugin<void> = {
       version: MODULE_VERSION,
       exports: async () => {
         const [{ widgetModule }] = await Promise.all([import('./charts'), feeds.ready()]);
-        return widgetModule({ feeds, panels, cells });
+        return widgetModule({
+          feedOf: ({ widget_manager: manager }) => {
+            const kernel = kernelOf(manager);
+            return kernel === null ? null : feeds.use(kernel);
+          },
+          buttons: (chart, kernelId) =>
+            panels === null ? [] : [{ icon: popOutIcon, label: trans.__('Open as a tab of its own'), act: () => void panels.openFor(chart, kernelId) }],
+          cells
+        });
       }
     });
   }

@@ -7,7 +7,7 @@
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { Panel } from '@lumino/widgets';
 
-import type { LiveModels } from './live-models';
+import type { LiveModel, LiveModels } from './live-models';
 
 /** Says of an output that it is a widget of ours. */
 export const OUTPUT = 'application/vnd.taskscope.view+json';
@@ -59,7 +59,7 @@ export class OutputRenderer extends Panel implements IRenderMime.IRenderer {
     super.dispose();
   }
 
-  private readonly _onAdded = (_: LiveModels, id: string): void => {
+  private readonly _onAdded = (_: LiveModels, { model_id: id }: LiveModel): void => {
     if (this._output !== null && modelIdOf(this._output) === id) {
       void this.renderModel(this._output);
     }

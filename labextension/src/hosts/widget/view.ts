@@ -3,20 +3,21 @@ import { DOMWidgetView, type WidgetModel } from '@jupyter-widgets/base';
 
 import type { RunRange } from '../../store';
 import { type Charts, liveCharts, recordedCharts } from '../chart-host';
-import { mountFrame } from '../chart-frame';
+import { type FrameButton, mountFrame } from '../chart-frame';
 import type { ICells } from '../lab/cells/cells';
-import type { IFeeds } from '../lab/feed/feeds';
+import type { Feed } from '../lab/feed/feed';
+import type { Use } from '../lab/feed/shared';
 import type { ChartName } from '../lab/panels/charts';
-import type { IPanels } from '../lab/panels/panels';
-import { kernelOf } from '../private-names';
 import { RecordingModel } from './models';
 
-/** What views need of the plugin. */
+/** What views need of the page. */
 export interface Surroundings {
-  feeds: IFeeds;
+  /** Use the feed of the kernel of a widget; null where there is no kernel. */
+  readonly feedOf: (model: WidgetModel) => Use<Feed> | null;
+  /** The buttons of a chart's frame. */
+  readonly buttons: (chart: ChartName, kernelId: string) => readonly FrameButton[];
   /** Null where there are none. */
-  panels: IPanels | null;
-  cells: ICells | null;
+  readonly cells: ICells | null;
 }
 
 export interface Place extends Charts {
@@ -74,7 +75,7 @@ function mountChart(
   chart: ChartName,
   mount: MountChart
 ): void {
-  const { feeds, panels, cells } = surroundings;
+  const { feedOf, buttons, cells } = surroundings;
   const show = (body: HTMLElement, { store, options }: Charts, tell: Place['tell']): void => {
     mount({ el: body, model, tell, store, options: { ...options, ...runRangeOf(model), shows: model.get('shows_now') === true ? 'now' : 'all' } });
   };
@@ -83,15 +84,14 @@ function mountChart(
     show(mountFrame(el, { kind: 'recorded' }, signal), recordedCharts(recorded.store, signal), () => false);
     return;
   }
-  const kernel = kernelOf(model.widget_manager);
-  if (kernel === null) {
+  const use = feedOf(model);
+  if (use === null) {
     mountFrame(el, { kind: 'no-kernel' }, signal);
     return;
   }
-  const { value: feed, release } = feeds.use(kernel);
-  const popOut = panels === null ? null : (): void => void panels.openFor(chart, kernel.id);
+  const { value: feed, release } = use;
   const recorder = textOf(model.get('recorder_id'));
-  const body = mountFrame(el, { kind: 'live', feed, recorder, popOut, close: null }, signal);
+  const body = mountFrame(el, { kind: 'live', feed, recorder, buttons: buttons(chart, feed.kernelId) }, signal);
   const { store, options } = liveCharts(feed, recorder, signal);
   signal.addEventListener('abort', release);
   const reveal = cells?.of(feed.kernelId) ?? (() => null);

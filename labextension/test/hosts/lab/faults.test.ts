@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-import { Feed } from '../../../src/hosts/lab/feed/feed';
+import { kernelFeed } from '../../../src/hosts/lab/feed/kernel-feed';
 import type { TaskStore } from '../../../src/store';
 import { wireMessage } from '../../wire/wire-fixture';
 import { FakeKernel } from './fake-kernel';
@@ -91,7 +91,7 @@ afterEach(() => {
 it('whatever happens to messages, the page ends with the rows that were recorded', async () => {
   const stored = async (steps: readonly [string, number][]): Promise<unknown[]> => {
     const kernel = new FakeKernel();
-    const feed = new Feed(kernel.asManager(), { id: 'k', name: 'python3' });
+    const feed = kernelFeed(kernel.asManager(), { id: 'k', name: 'python3' });
     await vi.advanceTimersByTimeAsync(0);
     new Network(kernel).disturb(steps);
     const { value: store } = feed.use('rec');

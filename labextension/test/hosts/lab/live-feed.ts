@@ -1,7 +1,8 @@
 /** A feed on a kernel that the test answers for. */
 import { afterEach, beforeEach, vi } from 'vitest';
 
-import { Feed } from '../../../src/hosts/lab/feed/feed';
+import type { Feed } from '../../../src/hosts/lab/feed/feed';
+import { kernelFeed } from '../../../src/hosts/lab/feed/kernel-feed';
 import { type FixtureBatch, RUN, wireMessage } from '../../wire/wire-fixture';
 import type { FakeKernel } from './fake-kernel';
 
@@ -12,7 +13,7 @@ export const DATA = 'taskscope.data';
 let feeds: Feed[] = [];
 
 export function feedOf(kernel: FakeKernel): Feed {
-  const feed = new Feed(kernel.asManager(), MODEL);
+  const feed = kernelFeed(kernel.asManager(), MODEL);
   feeds.push(feed);
   return feed;
 }

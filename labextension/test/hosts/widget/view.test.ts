@@ -10,9 +10,6 @@ vi.hoisted(() => {
   vi.stubGlobal('DragEvent', MouseEvent);
 });
 
-// JupyterLab's icons want more of a page than jsdom has.
-vi.mock('../../../src/hosts/lab/panels/charts', () => ({ popOutIcon: {} }));
-
 let mounted: string[];
 let holds: number;
 
@@ -36,8 +33,7 @@ function surroundings(): Surroundings {
     keeper: {},
     use: () => held({ value: new TaskStore() })
   };
-  const feeds = { use: () => held({ value: feed }) };
-  return { feeds, panels: null, cells: null, trans: { __: (text: string) => text } } as unknown as Surroundings;
+  return { feedOf: () => held({ value: feed }), buttons: () => [], cells: null } as unknown as Surroundings;
 }
 
 const mount: MountChart = ({ model, options: { firstRun, lastRun, signal } }) => {

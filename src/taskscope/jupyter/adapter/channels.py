@@ -9,7 +9,11 @@ import comm
 
 
 class Channel(Protocol):
-    """One open comm."""
+    """A comm."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a message would be sent; a `WidgetChannel` waits for widgets."""
 
     def send(self, data: Mapping[str, Any], buffers: Sequence[bytes] = ()) -> None:
         """Send a message to the page; thread-safe."""
@@ -38,6 +42,8 @@ class Channels(Protocol):
 
 
 class _KernelChannel:
+    is_open = True
+
     def __init__(self, base: comm.base_comm.BaseComm) -> None:
         self._comm = base
 
@@ -52,6 +58,68 @@ class _KernelChannel:
 
     def close(self) -> None:
         self._comm.close()
+
+
+class Widget(Protocol):
+    """The used part of an ipywidgets ``Widget``."""
+
+    model_id: str
+
+    def send(self, content: object, buffers: Sequence[bytes] | None = None) -> None:
+        """Send a custom message on its comm."""
+
+    def on_msg(self, callback: Callable[[object, object, object], None]) -> None:
+        """Call `callback` with the widget, the content and the buffers of each custom message."""
+
+
+class WidgetChannel:
+    """The comms of all widgets as one channel to the pages that show them.
+
+    Pages of VS Code can open no comm. A page has the model of each widget, so any comm reaches it: messages
+    take the one on which a page sent last.
+    """
+
+    def __init__(self) -> None:
+        self._widgets: dict[str, Widget] = {}
+        """By model; the last one sends."""
+        self._message: Callable[[object], None] = lambda _: None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a widget."""
+        return bool(self._widgets)
+
+    def add(self, widget: Widget, *, sends: bool) -> Callable[[], None]:
+        """Add the comm of a widget, which messages take at once or after others; return what removes it."""
+        model = widget.model_id
+
+        def received(_widget: object, content: object, _buffers: object) -> None:
+            if model in self._widgets:
+                self._widgets = {**self._without(model), model: widget}
+                self._message(content)
+
+        def remove() -> None:
+            self._widgets = self._without(model)
+
+        self._widgets = {**self._widgets, model: widget} if sends else {model: widget, **self._widgets}
+        widget.on_msg(received)
+        return remove
+
+    def send(self, data: Mapping[str, Any], buffers: Sequence[bytes] = ()) -> None:
+        """Implement `Channel.send`."""
+        for widget in [*self._widgets.values()][-1:]:
+            widget.send(dict(data), list(buffers))
+
+    def listen(self, message: Callable[[object], None], closed: Callable[[], None]) -> None:
+        """Implement `Channel.listen`; it stays open for further widgets."""
+        self._message = message
+
+    def close(self) -> None:
+        """Implement `Channel.close`: the widgets' comms are their own."""
+        self._widgets = {}
+
+    def _without(self, model: str) -> dict[str, Widget]:
+        return {key: widget for key, widget in self._widgets.items() if key != model}
 
 
 class KernelChannels:

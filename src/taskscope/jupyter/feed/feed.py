@@ -11,7 +11,7 @@ from typing import Literal
 from taskscope.analysis.progress import Estimates
 from taskscope.history import History
 from taskscope.history import current as current_history
-from taskscope.jupyter.adapter.channels import Channel, Channels, KernelChannels
+from taskscope.jupyter.adapter.channels import Channel, Channels, KernelChannels, Widget, WidgetChannel
 from taskscope.jupyter.adapter.kernel import (
     IdleClock,
     delete_in_turn,
@@ -21,7 +21,7 @@ from taskscope.jupyter.adapter.kernel import (
     suppress_status,
 )
 from taskscope.jupyter.feed.actions import Answers, Keeping, Stopping
-from taskscope.jupyter.feed.pages import LEASE_S, Page, Pages, PendingTraitChanges, Publisher, Sender
+from taskscope.jupyter.feed.pages import Page, Pages, PendingTraitChanges, Publisher, Sender
 from taskscope.jupyter.feed.requests import BadRequestError, is_count, parse_page, parse_request
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.model.forklock import Single
@@ -29,12 +29,19 @@ from taskscope.model.streams import StopWay
 from taskscope.model.version import __version__
 from taskscope.session import Session
 from taskscope.session import current as current_session
+from taskscope.sources.cell import vscode_window
 from taskscope.wire import PROTOCOL, encode_links
 
 ANNOUNCE = "taskscope.announce"
 SHOW = "taskscope.show"
 CONTROL = "taskscope.control"
 DATA = "taskscope.data"
+_WIDGETS = ""
+"""The name of the pages that are reached by the comms of widgets; no page can take it."""
+
+_UNTIL_CLOSED_S = 1e6
+"""The lease of these pages: their messages would reach the kernel only between cells."""
+
 MAX_LINKS = 200
 """Most dependencies, and most dependents, in one answer."""
 
@@ -108,6 +115,9 @@ class Feed:
         self._loads += 1
         facts = {"protocol": PROTOCOL, "recorder": self.session.recorder.id, "epoch": self.epoch}
         self._channels.announce(ANNOUNCE, facts)
+        for page in self._pages.alive():
+            if page.name == _WIDGETS:
+                self._start(page, 0)
 
     def open(self) -> None:
         """Announce it, unless that was done."""
@@ -116,7 +126,7 @@ class Feed:
 
     def ask_for_panel(self, panel: Literal["dock"] | None) -> bool:
         """Request the side panel of the page that runs this cell; return whether there is a page."""
-        if not self.has_front_end():
+        if all(page.name == _WIDGETS for page in self._pages.alive()):
             return False
         self._channels.announce(SHOW, {"protocol": PROTOCOL, "panel": panel or "auto"})
         return True
@@ -124,6 +134,24 @@ class Feed:
     def has_front_end(self) -> bool:
         """Return whether there is a page."""
         return bool(self._pages.alive())
+
+    def connect(self, widget: Widget) -> Callable[[], None]:
+        """Let pages that can open no comm get the stream by that of a widget; return what ends this.
+
+        In VS Code it starts at once, because no request arrives before the end of the cell.
+        """
+        page, window = self._pages.get(_WIDGETS), vscode_window()
+        if not isinstance(page.data, WidgetChannel):
+            page.control = page.data = channel = WidgetChannel()
+            page.lease_s = _UNTIL_CLOSED_S
+            channel.listen(partial(self._answer, page, channel), lambda: None)
+        is_new = window is not None and window != page.window
+        remove = page.data.add(widget, sends=is_new)
+        if is_new:
+            page.window, page.is_early = window, True
+            self._pages.renew(page, on_subshell=False)
+            self._start(page, 0)
+        return remove
 
     def close(self) -> None:
         """Close all comms and send nothing more; `announce` opens again."""
@@ -175,9 +203,9 @@ class Feed:
             answer = self._handlers[verb](page, **fields) or {}
         except BadRequestError as bad:
             answer = {"error": str(bad)}
-        channel.send({**self._facts(request, on_subshell=on_subshell), **answer})
+        channel.send({**self._facts(page, request, on_subshell=on_subshell), **answer})
 
-    def _facts(self, request: object, *, on_subshell: bool) -> dict[str, object]:
+    def _facts(self, page: Page, request: object, *, on_subshell: bool) -> dict[str, object]:
         sent = request if isinstance(request, dict) else {}
         verb = sent.get("verb")
         # A page may have sent several requests before the first answer.
@@ -189,13 +217,17 @@ class Feed:
             "recorder": self.session.recorder.id,
             "epoch": self.epoch,
             "cursor": self.session.recorder.cursor,
-            "lease_s": LEASE_S,
+            "lease_s": page.lease_s,
             "subshell": on_subshell,
             "version": __version__,
         }
 
     def _hello(self, page: Page, cursor: int, epoch: str | None) -> None:
-        self._start(page, cursor if epoch == self.epoch else 0)
+        if page.is_early:
+            page.is_early = False
+            self._renew(page)
+        else:
+            self._start(page, cursor if epoch == self.epoch else 0)
 
     def _start(self, page: Page, cursor: int) -> None:
         page.stream = PageStream(

@@ -34,6 +34,11 @@ class Page:
         self.data: Channel | None = None
         self.stream: PageStream | None = None
         self.interval_s = 0.1
+        self.lease_s = LEASE_S
+        self.window: str | None = None
+        """The VS Code window whose cell showed a widget last."""
+        self.is_early = False
+        """Whether the stream was started for this window, which has requested none yet."""
         self.on_subshell = False
         self.renewed_s = float("-inf")
         self.at_end: list[Callable[[], None]] = []
@@ -45,7 +50,8 @@ class Page:
             self.at_end.pop()()
 
     def wants(self, tick: Tick) -> bool:
-        return self.data is not None and self.stream is not None and self.stream.wants(tick)
+        data, stream = self.data, self.stream
+        return data is not None and data.is_open and stream is not None and stream.wants(tick)
 
     def send(self, tick: Tick) -> None:
         data, stream = self.data, self.stream
@@ -112,7 +118,7 @@ class Pages:
         return self._clock() if page.on_subshell else self._idle_clock()
 
     def _left_s(self, page: Page) -> float:
-        return page.renewed_s + LEASE_S - self._now_s(page)
+        return page.renewed_s + page.lease_s - self._now_s(page)
 
 
 class PendingTraitChanges:

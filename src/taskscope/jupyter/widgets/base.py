@@ -296,7 +296,13 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             self.refresh,
             lambda: feed.trait_changes.has(model) or bool(self._changes),
         )
-        self._remove = feed.publisher.add_sender(sender)
+        remove, disconnect = feed.publisher.add_sender(sender), feed.connect(self)
+
+        def leave() -> None:
+            disconnect()
+            remove()
+
+        self._remove = leave
         session.pump.wake()
 
     def _recorded_options(self) -> Options:

@@ -16,7 +16,7 @@ from IPython.display import display, update_display
 from taskscope.jupyter.feed import Feed
 from taskscope.model.forklock import ForkLock
 from taskscope.record.pump import Tick
-from taskscope.sources.cell import at_cell_end
+from taskscope.sources.cell import at_cell_end, vscode_window
 
 Bundle: TypeAlias = Mapping[str, Any]
 
@@ -135,8 +135,10 @@ class WidgetOutput:
         return version, self._widget() if self._shows_widget else self._picture()
 
     def _can_show_widget(self) -> bool:
-        # Voila runs the whole notebook before there is a page, and no page of its gets updates.
-        return self._feed.has_front_end() or os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
+        # Voila runs the whole notebook before there is a page, and no page of its gets updates. VS Code shows
+        # a widget only in an output that began with it.
+        is_voila = os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
+        return self._feed.has_front_end() or is_voila or vscode_window() is not None
 
     def _has_news(self) -> bool:
         """Return whether the output may have to change yet."""

@@ -10,7 +10,7 @@ from taskscope.jupyter.feed import Feed
 from taskscope.jupyter.feed.pages import LEASE_S, MAX_PAGES
 from taskscope.record.pump import Tick
 from taskscope.session import Session
-from tests.support.fakes.channels import FakeChannel, FakeChannels
+from tests.support.fakes.channels import FakeChannel, FakeChannels, FakeWidget
 from tests.support.recordings.run_writing import begin_run, end_run
 from tests.support.wire_decoder import PageReader
 
@@ -148,3 +148,41 @@ def test_computes_are_explained_to_the_page_that_asks(world: World) -> None:
     end_run(log)
     world.session.recorder.pull()
     assert control.ask(asked)["explanation"].keys() == {"makespan_s", "answer", "busy", "findings", "path"}
+
+
+def test_a_page_that_has_only_a_widget_gets_the_stream_on_its_comm_once_it_says_hello(world: World) -> None:
+    first, second = FakeWidget("a"), FakeWidget("b")
+    world.feed.connect(first)
+    world.feed.connect(second)
+    world.tick(final=True)
+    assert (first.sent, second.sent, world.feed.has_front_end()) == ([], [], False)
+    assert second.ask({"verb": "hello"})["re"] == "hello"
+    world.tick()
+    # It has no place for panels.
+    assert (world.feed.has_front_end(), world.feed.ask_for_panel("dock")) == (True, False)
+    assert (first.sent, [data.get("kind") for data in second.sent]) == ([], [None, "batch"])
+    world.now_s += 100 * LEASE_S
+    assert world.feed.has_front_end()
+
+
+def test_vs_code_gets_the_stream_before_it_can_ask_and_anew_in_another_window(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    windows = iter(["one", "one", "two"])
+    monkeypatch.setattr("taskscope.jupyter.feed.feed.vscode_window", lambda: next(windows))
+    a, b, c = FakeWidget("a"), FakeWidget("b"), FakeWidget("c")
+    end = world.feed.connect(a)
+    world.tick()
+    # It arrives at the end of the cell, and the stream goes on.
+    assert a.ask({"verb": "hello"})["re"] == "hello"
+    world.tick(final=True)
+    # The cell runs again: its widget is closed, and another one comes later.
+    end()
+    world.tick(final=True)
+    world.feed.connect(b)
+    world.tick(final=True)
+    world.feed.connect(c)
+    world.tick(final=True)
+    page = PageReader()
+    numbers = [[page.read(frame)["seq"] for frame in widget.buffers if frame] for widget in (a, b, c)]
+    assert numbers == [[0, 1], [2], [0]]

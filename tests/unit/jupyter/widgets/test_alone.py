@@ -1,4 +1,4 @@
-"""Widgets shown in a front end that has never heard of taskscope: nbclient here, as VS Code would be."""
+"""Widgets shown in a front end that has never heard of taskscope: nbclient here, as Colab would be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.kernel import executed
 
-HINT = "VS Code and Colab show this picture."
+HINT = "Colab and VS Code with a remote Jupyter server show this picture."
 SETUP = """
 import dask, threading
 import taskscope

@@ -5,9 +5,11 @@ import { Widget } from '@lumino/widgets';
 import type { Dashboard } from '../../../charts/dashboard';
 import { element } from '../../../charts/ui/dom';
 import { adoptStyles } from '../../../charts/ui/theme';
+import { trans } from '../../../lib/translate';
 import type { RunRange } from '../../../store';
 import { addBelowInput } from '../../private-names';
 import type { IFeeds } from '../feed/feeds';
+import { closeIcon } from '../panels/charts';
 
 // As far in as inputs and outputs are.
 const CSS = `
@@ -69,7 +71,7 @@ export class CellView {
     });
     void Promise.all([import('../../chart-host'), import('../../chart-frame')]).then(([{ MOUNTS, liveCharts }, { mountFrame }]) => {
       if (!signal.aborted) {
-        const body = mountFrame(el, { kind: 'live', feed, recorder, popOut: null, close: this._closed }, signal);
+        const body = mountFrame(el, { kind: 'live', feed, recorder, buttons: [{ icon: closeIcon, label: trans.__('Close'), act: this._closed }] }, signal);
         const { store, options } = liveCharts(feed, recorder, signal);
         const onBrief = (brief: boolean): void => {
           this._isBrief = brief;

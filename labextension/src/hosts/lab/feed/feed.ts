@@ -1,6 +1,5 @@
 /** The feed of one kernel, as the browser sees it: keeps the stores up to date, whatever happens to the kernel. */
-import type { Kernel } from '@jupyterlab/services';
-import { type JSONObject, type JSONValue, UUID } from '@lumino/coreutils';
+import type { JSONObject, JSONValue } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
@@ -11,7 +10,7 @@ import { type Batch, PageStream, WireError, decodeExplained, decodeLinks } from 
 import { isRecord } from '../../../wire/check';
 import { FEED_DEFAULTS, type FeedSettings } from './state';
 import { InStep, RESUME_MS } from '../kernel/in-step';
-import { type Arrival, KernelComms, type CommsEvent } from '../kernel/comms';
+import type { Arrival, CommsEvent, FeedComms } from '../kernel/comms';
 import type { KernelError } from '../kernel/messages';
 import type { Use } from './shared';
 import { RecorderStores } from './recorder-stores';
@@ -22,13 +21,11 @@ const UNHEARD = 'this kernel hears that only between cells: its futures will be 
 
 export class Feed implements IDisposable {
   constructor(
-    kernels: Kernel.IManager,
-    model: Kernel.IModel,
+    readonly kernelId: string,
+    private readonly _comms: FeedComms,
     private _settings: FeedSettings = FEED_DEFAULTS,
     private readonly _openPage: (html: string) => void = () => undefined
   ) {
-    this.kernelId = model.id;
-    this._comms = new KernelComms(kernels, model, UUID.uuid4());
     this._stores = new RecorderStores(_settings, recorder => row =>
       recorder === this.recorder && this._state.kind === 'live' && this._comms.ask({ verb: 'dependencies', row })
     );
@@ -40,7 +37,6 @@ export class Feed implements IDisposable {
     }
   }
 
-  readonly kernelId: string;
   readonly stateChanged = new Signal<this, FeedState>(this);
   /** The kernel told of its recorder for the first time, or has another one since. */
   readonly recorderChanged = new Signal<this, TaskStore>(this);
@@ -160,8 +156,7 @@ export class Feed implements IDisposable {
       // The server interrupts whatever the kernel does, which may be something else.
       return 'it has ended';
     }
-    await this._comms.interrupt();
-    return null;
+    return this._comms.interrupt();
   }
 
   /** Have the kernel write computes to a file beside the notebook, compare or explain them: see `jupyter/feed/actions.py`. */
@@ -240,7 +235,7 @@ export class Feed implements IDisposable {
     this._comms.ask({ verb: 'history', is_on: this._settings.keepHistory });
   }
 
-  private readonly _onHappened = (_: KernelComms, event: CommsEvent): void => {
+  private readonly _onHappened = (_: unknown, event: CommsEvent): void => {
     this._step.rest();
     switch (event) {
       case 'connected':
@@ -273,7 +268,7 @@ export class Feed implements IDisposable {
     this._step.renew();
   }
 
-  private readonly _onArrived = (_: KernelComms, arrival: Arrival): void => {
+  private readonly _onArrived = (_: unknown, arrival: Arrival): void => {
     if (arrival.channel === 'data') {
       const heard = this._decoded(() => ({ batches: this._stream.take(arrival.data, arrival.buffers) }));
       if (heard?.batches === null && this._step.takes(null)) {
@@ -320,7 +315,7 @@ export class Feed implements IDisposable {
     this._heardKept(reply);
     this._subshell = reply.subshell;
     this._told = reply.epoch;
-    this._setState({ kind: 'live', subshell: reply.subshell });
+    this._setState({ kind: 'live', subshell: reply.subshell, version: reply.version });
     this._step.follow(reply);
   }
 
@@ -368,7 +363,6 @@ export class Feed implements IDisposable {
     this.stateChanged.emit(state);
   }
 
-  private readonly _comms: KernelComms;
   private readonly _step: InStep;
   private readonly _stream = new PageStream();
   private readonly _stores: RecorderStores;

@@ -6,6 +6,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 
 import type { PanelAsk } from '../kernel/messages';
 import type { Feed } from './feed';
+import type { kernelFeed } from './kernel-feed';
 import { FEED_DEFAULTS, type FeedSettings } from './state';
 import type { Use } from './shared';
 import { SharedMap } from './shared';
@@ -45,7 +46,7 @@ export class Feeds implements IFeeds, IDisposable {
   }
 
   async ready(): Promise<void> {
-    this._Feed ??= (await import('./feed')).Feed;
+    this._kernelFeed ??= (await import('./kernel-feed')).kernelFeed;
   }
 
   get(kernelId: string): Feed | undefined {
@@ -130,14 +131,14 @@ export class Feeds implements IFeeds, IDisposable {
   };
 
   private _make(model: Kernel.IModel): Entry {
-    if (this._Feed === null) {
+    if (this._kernelFeed === null) {
       throw new Error('feeds are used before they are ready: await ready() first');
     }
-    return { feed: new this._Feed(this._kernels, model, this._settings, this._openPage), seen: false, gone: false };
+    return { feed: this._kernelFeed(this._kernels, model, this._settings, this._openPage), seen: false, gone: false };
   }
 
   private readonly _kernels: Kernel.IManager;
-  private _Feed: typeof Feed | null = null;
+  private _kernelFeed: typeof kernelFeed | null = null;
   /** A feed lives as long as its kernel, or its last view; where there is nothing to hear, only for its views. */
   private readonly _feeds = new SharedMap<string, Entry>(
     ({ feed, gone }) => gone || feed.state.kind === 'not-loaded',

@@ -3,7 +3,7 @@ import type { Kernel, KernelMessage } from '@jupyterlab/services';
 import type { JSONObject } from '@lumino/coreutils';
 import { UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
-import { Signal } from '@lumino/signaling';
+import { type ISignal, Signal } from '@lumino/signaling';
 
 import {
   CONTROL,
@@ -27,13 +27,33 @@ export type Arrival =
 
 export type CommsEvent = 'connected' | 'lost' | 'replaced' | 'dead' | 'refused';
 
+/** How a feed and its kernel reach each other. */
+export interface FeedComms extends IDisposable {
+  readonly arrived: ISignal<unknown, Arrival>;
+  readonly happened: ISignal<unknown, CommsEvent>;
+  readonly isConnected: boolean;
+  readonly isOpen: boolean;
+  /** Whether what is asked is answered while a cell runs. */
+  readonly hasSubshell: boolean;
+  /** The kernel's language, null while it is not known. */
+  readonly language: string | null;
+  open(): Promise<boolean>;
+  close(): void;
+  isSameKernel(): Promise<boolean | null>;
+  ask(data: JSONObject): boolean;
+  replaced(): void;
+  execute(code: string): Promise<KernelError | null>;
+  /** Interrupt the kernel; resolves to why that cannot be, or null. */
+  interrupt(): Promise<string | null>;
+}
+
 /**
  * Carries the control and the data comm of this page.
  *
  * The kernel may be busy, restart, crash, or have never heard of taskscope; this says so and leaves it to
  * its owner to `open` again.
  */
-export class KernelComms implements IDisposable {
+export class KernelComms implements FeedComms {
   constructor(kernels: Kernel.IManager, model: Kernel.IModel, page: string) {
     this._page = page;
     this._connection = kernels.connectTo({ model, handleComms: false });
@@ -53,7 +73,6 @@ export class KernelComms implements IDisposable {
     return this._comms !== null;
   }
 
-  /** Whether what is asked is answered while a cell runs. */
   get hasSubshell(): boolean {
     return this._comms !== null && this._comms.subshellId !== null;
   }
@@ -62,7 +81,6 @@ export class KernelComms implements IDisposable {
     return this._connection.isDisposed;
   }
 
-  /** The kernel's language, null while it is not known. */
   get language(): string | null {
     return this._language;
   }
@@ -151,8 +169,9 @@ export class KernelComms implements IDisposable {
   }
 
   /** Interrupt by the server, for kernels that do not hear us while a cell runs. */
-  interrupt(): Promise<void> {
-    return this._connection.interrupt();
+  async interrupt(): Promise<null> {
+    await this._connection.interrupt();
+    return null;
   }
 
   dispose(): void {
