@@ -126,7 +126,8 @@ class Feed:
 
     def ask_for_panel(self, panel: Literal["dock"] | None) -> bool:
         """Request the side panel of the page that runs this cell; return whether there is a page."""
-        if all(page.name == _WIDGETS for page in self._pages.alive()):
+        # A page that is reached by widgets has no place for it.
+        if not self.has_front_end() or [page.name for page in self._pages.alive()] == [_WIDGETS]:
             return False
         self._channels.announce(SHOW, {"protocol": PROTOCOL, "panel": panel or "auto"})
         return True

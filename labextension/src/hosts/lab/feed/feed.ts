@@ -4,10 +4,12 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
 import type { Keeper } from '../../../charts/ui/keeping';
+import { trans } from '../../../lib/translate';
 import type { RunRange } from '../../../store';
 import type { TaskStore } from '../../../store/task-store';
 import { type Batch, PageStream, WireError, decodeExplained, decodeLinks } from '../../../wire';
 import { isRecord } from '../../../wire/check';
+import { MODULE_VERSION } from '../../widget/live-models';
 import { FEED_DEFAULTS, type FeedSettings } from './state';
 import { InStep, RESUME_MS } from '../kernel/in-step';
 import type { Arrival, CommsEvent, FeedComms } from '../kernel/comms';
@@ -16,6 +18,13 @@ import type { Use } from './shared';
 import { RecorderStores } from './recorder-stores';
 import { type Reply, parseRefusal, parseReply } from '../kernel/replies';
 import type { FeedState } from './state';
+
+/** A front end of another version than the kernel's: one of them was upgraded while the notebook was open. */
+function versionNote({ version }: Reply): { readonly note?: string } {
+  return (version ?? MODULE_VERSION) === MODULE_VERSION
+    ? {}
+    : { note: trans.__('this page has taskscope %1, the kernel %2: restart the kernel and reload the page', MODULE_VERSION, String(version)) };
+}
 
 const UNHEARD = 'this kernel hears that only between cells: its futures will be cancelled then';
 
@@ -315,7 +324,7 @@ export class Feed implements IDisposable {
     this._heardKept(reply);
     this._subshell = reply.subshell;
     this._told = reply.epoch;
-    this._setState({ kind: 'live', subshell: reply.subshell, version: reply.version });
+    this._setState({ kind: 'live', subshell: reply.subshell, ...versionNote(reply) });
     this._step.follow(reply);
   }
 

@@ -1,12 +1,11 @@
 /** What a feed is doing, in words, and what a person may set for all feeds of a page. */
 import { trans } from '../../../lib/translate';
-import { MODULE_VERSION as VERSION } from '../../widget/live-models';
 
 export type FeedState =
   /** Asking the kernel for a subshell, or waiting for its first answer. */
   | { kind: 'connecting' }
-  /** Answered; `subshell` says whether it also answers while a cell runs. The version is null where it has named none. */
-  | { kind: 'live'; subshell: boolean; version?: string | null }
+  /** Answered; `subshell` says whether it also answers while a cell runs. */
+  | { kind: 'live'; subshell: boolean; note?: string }
   /** The kernel knows no taskscope; its language is null where it does not say. */
   | { kind: 'not-loaded'; language: string | null }
   /** The kernel began anew, and has not loaded taskscope since. */
@@ -41,9 +40,7 @@ export function describeState(state: FeedState): string | null {
     case 'refused':
       return state.error;
     case 'live':
-      return (state.version ?? VERSION) === VERSION
-        ? null
-        : trans.__('this page has taskscope %1, the kernel %2: restart the kernel and reload the page', VERSION, state.version ?? '');
+      return state.note ?? null;
   }
 }
 
