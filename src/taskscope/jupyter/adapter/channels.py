@@ -65,7 +65,7 @@ class Widget(Protocol):
 
     model_id: str
 
-    def send(self, content: object, buffers: Sequence[bytes] | None = None) -> None:
+    def send(self, content: Mapping[str, Any], buffers: Sequence[bytes], /) -> None:
         """Send a custom message on its comm."""
 
     def on_msg(self, callback: Callable[[object, object, object], None]) -> None:
