@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from functools import partial, wraps
+from logging import Logger
 from os import PathLike
 from pathlib import PurePath
 from types import CodeType, FunctionType, MethodType
@@ -164,9 +165,12 @@ class ProfileOptions(Options):
     )
     display: bool = option(
         True,
-        "Show it: live under the cell in a notebook, elsewhere as a summary on standard error at the end.",
+        "Show it: live under the cell in a notebook, elsewhere as progress and a summary on standard error.",
         "",
         Argument(("-q", "--quiet"), const=False, help="show nothing", in_run=True),
+    )
+    logger: Logger | None = option(
+        None, "A logger that gets progress, every ten seconds, and the summary, instead of standard error."
     )
     panel: Panel | None = option(
         None,
@@ -213,6 +217,8 @@ class ProfileOptions(Options):
         Options.__post_init__(self)
         if self.label is not None and not isinstance(self.label, str):
             raise OptionError(f"label must be text, got {self.label!r}")
+        if self.logger is not None and not hasattr(self.logger, "info"):
+            raise OptionError(f"logger must be a logger of the module logging, got {self.logger!r}")
         if self.panel is not None and self.panel not in get_args(Panel):
             near = get_close_matches(str(self.panel), get_args(Panel), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -27,7 +27,7 @@ def test_the_page_of_options_is_what_they_declare() -> None:
 
 def test_every_option_says_what_it_means() -> None:
     assert [one.name for one, _ in declared()] == [
-        *("label", "display", "panel", "save", "overwrite", "redact"),
+        *("label", "display", "logger", "panel", "save", "overwrite", "redact"),
         *(
             "dt",
             "metric",

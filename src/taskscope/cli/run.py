@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import runpy
-import shutil
 import sys
 import threading
 import zipfile
@@ -15,77 +14,10 @@ from functools import partial
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import Self, TextIO
 
-from taskscope.analysis.progress import Estimates, live_states, measure_progress
-from taskscope.analysis.quantities import printable
 from taskscope.errors import FileError, OptionError
 from taskscope.options import given_options
 from taskscope.profiling import Block, BlockOptions
-from taskscope.record.pump import Tick
-from taskscope.report.picture import progress_text
-
-_INTERVAL_S = 0.25
-_CLEAR = "\r\x1b[K"
-
-
-class TerminalProgress:
-    """Rewrites the line while a compute runs, and takes it away afterwards."""
-
-    def __init__(self, block: Block, stream: TextIO) -> None:
-        self._block = block
-        self._stream = stream
-        self._shown = False
-        self._shown_s = float("-inf")
-        self._lock = threading.Lock()
-        self._estimates = Estimates(block.session.recorder)
-        self._undo = [
-            block.session.pump.subscribe(self.tick),
-            # The script's next output starts on a new line.
-            block.session.at_compute_end(self._clear),
-        ]
-
-    @classmethod
-    def on_a_terminal(cls, block: Block) -> Self | None:
-        """Return one on standard error, None where that is no terminal."""
-        stream = sys.stderr
-        return cls(block, stream) if stream is not None and stream.isatty() else None
-
-    def tick(self, tick: Tick) -> None:
-        """Write the line if it is time; called on the pump's thread."""
-        if not tick.active or tick.now_s - self._shown_s < _INTERVAL_S:
-            return
-        self._shown_s = tick.now_s
-        recorder, first = self._block.session.recorder, self._block.first_run
-        runs = recorder.runs(first)
-        estimates, states = self._estimates.of(runs, tick.now_s), live_states(recorder, runs, tick.now_s)
-        progress = measure_progress(recorder.progress(first), runs, tick.now_s, estimates, states)
-        pending = [p for p in progress.prefixes if p.finished + p.erred < p.total]
-        parts = [f"{printable(p.prefix, 24)} {p.finished:,}/{p.total:,}" for p in pending]
-        text = " · ".join([progress_text(progress).removeprefix("taskscope · running · "), *parts])
-        line = text[: shutil.get_terminal_size().columns - 1]
-        encoding = self._stream.encoding or "utf-8"
-        with self._lock:
-            # Measuring takes time, in which the compute may have ended.
-            if recorder.is_computing():
-                self._write(_CLEAR + line.encode(encoding, "replace").decode(encoding))
-                self._shown = True
-
-    def close(self) -> None:
-        """Remove the line, and draw no more."""
-        while self._undo:
-            self._undo.pop()()
-        self._clear()
-
-    def _clear(self) -> None:
-        with self._lock:
-            if self._shown:
-                self._write(_CLEAR)
-                self._shown = False
-
-    def _write(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
 
 
 def run(given: argparse.Namespace) -> int:
@@ -94,14 +26,12 @@ def run(given: argparse.Namespace) -> int:
     options = BlockOptions(**{"label": name, **given_options(given)})
     block = Block(options)
     block.start()
-    progress = TerminalProgress.on_a_terminal(block) if options.display else None
     error: BaseException | None = None
     try:
         program()
     except BaseException as raised:  # noqa: BLE001 - the program's own end becomes the command's exit status
         error = raised
-    if progress is not None:
-        progress.close()
+    block.end_live_view()
     for name in _left_running():
         block.session.recorder.warn(
             f"the thread {name!r} outlives the program; its later computes are not recorded"

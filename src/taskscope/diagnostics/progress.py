@@ -15,17 +15,20 @@ import dask.diagnostics
 from dask.utils import format_time
 
 from taskscope.analysis.progress import live_states
+from taskscope.analysis.quantities import printable
 from taskscope.diagnostics.profilers import Callback
 from taskscope.errors import OptionError
 from taskscope.model.guard import Guard
 from taskscope.model.import_notice import ImportNotice
 from taskscope.options import Options
+from taskscope.profiling.textbar import TextBar
 from taskscope.record import Recorder
 from taskscope.session import current
 from taskscope.sources.cell import in_kernel
 from taskscope.sources.cluster import CLIENTS, Call, Submission, may_have_clients, release, watch
 from taskscope.sources.cluster.adapter import ClientObserver
 from taskscope.sources.local.adapter import registration
+from taskscope.sources.local.source import run_label
 
 if TYPE_CHECKING:
     from taskscope.jupyter.widgets import ProgressWidget
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 _Counts: TypeAlias = Callable[[], tuple[int, int]]
 """How many tasks have finished, and how many there are."""
 _OPTIONS = Options(dt="any", metric="any")
-_MAX_WIDTH = 1_000
+_DT, _MAX_WIDTH = 0.1, 1_000
 _log = logging.getLogger("taskscope")
 
 
@@ -47,9 +50,11 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
     width
         Characters of the bar itself, 40 by default.
     dt
-        Seconds between updates, 0.1 by default.
+        Seconds between updates: by default 0.1 on a terminal and in a notebook, 10 elsewhere.
     out
         Where to write, such as ``sys.stderr``. By default ``sys.stdout``, and in a notebook a widget.
+    logger
+        A logger that gets whole lines, at level INFO, instead.
 
     Raises
     ------
@@ -59,7 +64,9 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
     Notes
     -----
     ``last_duration`` is the seconds that the last compute took. Computes that run at the same time share a
-    bar. It has no hook per task, and writes only every `dt` and at the end.
+    bar. It has no hook per task, and writes only every `dt` and at the end. To a pipe, a file or a logger it
+    writes whole lines: of computes that take a second one at the start, then one every `dt`, and one at the
+    end. In a block with a label the bar has it. On a terminal it makes way for log records.
 
     Examples
     --------
@@ -72,15 +79,23 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
     # Dask's own flushes at each task.
     _pretask = None  # type: ignore[assignment]  # no hook
 
-    def __init__(self, minimum: float = 0, width: int = 40, dt: float = 0.1, out: Any = None) -> None:
+    def __init__(
+        self,
+        minimum: float = 0,
+        width: int = 40,
+        dt: float | None = None,
+        out: Any = None,
+        *,
+        logger: logging.Logger | None = None,
+    ) -> None:
         if type(width) is not int or not 0 <= width <= _MAX_WIDTH:
             raise OptionError(f"width must be a number of characters from 0 to {_MAX_WIDTH:,}, got {width!r}")
         self._minimum = _checked("minimum", minimum, lowest=0.0)
-        self._dt = _checked("dt", dt, lowest=1e-3)
+        self._dt = None if dt is None else _checked("dt", dt, lowest=1e-3)
         self._width = width
+        self._is_for_notebook = out is None and logger is None and in_kernel()
         # Without a console, as in a window application on Windows, there is no stdout.
-        self._file = out or sys.stdout
-        self._is_for_notebook = out is None and in_kernel()
+        self._text = TextBar(out or sys.stdout, terminal_dt=_DT, dt=self._dt, logger=logger)
         self.last_duration: float = 0.0  # type: ignore[assignment]  # Dask's begins with 0
         self._timer = threading.Thread()
         self._owners: set[object] = set()
@@ -92,7 +107,7 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
         self._ended = (0, 0)
         self._failed = self._running = False
         self._over = threading.Event()
-        self._length = 0
+        self._label = ""
         self._cell: _CellLine | None = None
 
     def _begin(self, owner: object) -> None:
@@ -132,7 +147,8 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
             if is_first:
                 # An interrupt may have kept the bar before from ending.
                 self._end_bar()
-                self._ended, self._failed, self._length = (0, 0), False, 0
+                self._ended, self._failed = (0, 0), False
+                self._label = f"{printable(label, 40)} " if (label := run_label.get()) else ""
                 self._over = threading.Event()
                 # Given as a callback of one compute it holds no session.
                 self._cell = _CellLine(first_run) if self._owners and self._is_for_notebook else None
@@ -160,13 +176,16 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
             self._timer.join(1.0)
             self.last_duration = elapsed = time.perf_counter() - self._began
             # Only the end draws 100 %: the timer may draw when the last compute has just been counted.
-            self._draw(self._share() if self._failed else 1.0, elapsed, "\n")
+            self._draw(self._share() if self._failed else 1.0, elapsed, is_over=True)
             self._cell = None
 
     def _redraw(self) -> None:
-        over = self._over
-        while not over.wait(self._dt):
+        over, dt, pause_s = self._over, self._text.dt, self._text.first_s
+        if self._cell is not None:
+            dt = pause_s = self._dt or _DT
+        while not over.wait(pause_s):
             self._draw(min(self._share(), 0.999), time.perf_counter() - self._began, state=self._live_state())
+            pause_s = dt
 
     def _live_state(self) -> str:
         """Return what keeps the computes on clusters from going on, in words."""
@@ -179,23 +198,23 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
         done, total = (sum(part) for part in zip(*counts, strict=True))
         return done / total if total else 0.0
 
-    def _draw(self, frac: float, elapsed: float, end: str = "", *, state: str = "") -> None:
+    def _draw(self, frac: float, elapsed: float, *, is_over: bool = False, state: str = "") -> None:
         if elapsed < self._minimum:
             return
         bar = f"{'#' * int(self._width * frac):<{self._width}}"
-        text = f"[{bar}] | {int(100 * frac)}% Completed | {format_time(elapsed)}{state and f' | {state}'}"
-        with Guard("the progress bar", self._stop_writing):
-            if self._cell is not None:
-                self._cell.draw(text, is_over=bool(end))
-            elif self._file is not None:
-                # A shorter line must cover a longer one.
-                padded, self._length = f"\r{text:<{self._length}}{end}", len(text)
-                self._file.write(padded)
-                self._file.flush()
+        done = f"{int(100 * frac)}% Completed | {format_time(elapsed)}{state and f' | {state}'}"
+        text = f"{self._label}[{bar}] | {done}"
+        if self._cell is not None:
+            with Guard("the progress bar", self._stop_showing):
+                self._cell.draw(text, is_over=is_over)
+        elif is_over:
+            self._text.end(text)
+        else:
+            self._text.draw(text)
 
-    def _stop_writing(self, _where: str, error: BaseException) -> None:
-        self._file = self._cell = None
-        _log.warning("the progress bar stopped, because it could not be written: %s", error)
+    def _stop_showing(self, _where: str, error: BaseException) -> None:
+        self._cell = None
+        _log.warning("the progress bar stopped, because it could not be shown: %s", error)
 
 
 class _CellLine:

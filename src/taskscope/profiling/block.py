@@ -127,7 +127,9 @@ class Block:
                 self._write_while_recording(target)
         with self.session.recorder.guard("showing a block"):
             options = self.options
-            output = choose_output(self.session, options.panel, display=options.display)
+            output = choose_output(
+                self.session, options.panel, display=options.display, logger=options.logger
+            )
             output.start(min(going, default=self.first_run))
             self._output = output
 
@@ -232,14 +234,18 @@ class Block:
         self._output.finish(recording)
         self._show_lines(recording)
 
+    def end_live_view(self) -> None:
+        """Show no more progress; idempotent."""
+        with self.session.recorder.guard("showing a result"):
+            self._output.close()
+
     def close(self) -> None:
         """Close the window, if it is open, without saving or showing; idempotent.
 
         A block that other threads complete is left to them.
         """
         if not self._completes_itself():
-            with self.session.recorder.guard("showing a result"):
-                self._output.close()
+            self.end_live_view()
             self._close_window()
 
     def _completes_itself(self) -> bool:

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from collections.abc import Callable
+from logging import Logger
 from typing import TYPE_CHECKING, Any
 
+from taskscope.analysis.progress import Estimates, live_states, measure_progress
+from taskscope.analysis.quantities import printable
 from taskscope.options import Panel
+from taskscope.profiling.textbar import TextBar, cut
+from taskscope.record.pump import Tick
 from taskscope.recording import Recording
+from taskscope.report.picture import progress_text
 from taskscope.session import Session
 from taskscope.sources.cell import in_kernel
+from taskscope.sources.local.source import run_label
 
 if TYPE_CHECKING:
     from taskscope.jupyter.widgets import Dashboard
 
+_TERMINAL_DT, _MOST_PREFIXES = 0.25, 8
 
-def choose_output(session: Session, panel: Panel | None, *, display: bool) -> Output:
+
+def choose_output(
+    session: Session, panel: Panel | None, *, display: bool, logger: Logger | None = None
+) -> Output:
     """Return the output of a block that begins here."""
     if not display:
         return Output()
-    return CellOutput(session, panel) if in_kernel() else Terminal()
+    return CellOutput(session, panel) if logger is None and in_kernel() else Terminal(session, logger)
 
 
 class Output:
@@ -47,23 +60,73 @@ class Output:
 
 
 class Terminal(Output):
-    """Writes the summary to standard error, which keeps a script's own output clean."""
+    """Writes progress and the summary to standard error, or to a logger: a script's output stays clean.
+
+    All computes of a block are one bar.
+    """
 
     can_wait = False
     """It would be in the middle of the script's next output."""
+
+    def __init__(self, session: Session, logger: Logger | None = None) -> None:
+        self._session, self._logger = session, logger
+        self._bar = TextBar(sys.stderr, terminal_dt=_TERMINAL_DT, logger=logger)
+        self._estimates = Estimates(session.recorder)
+        self._label, self._first_run = "", 0
+        self._due_s: float | None = None
+        """When to write next; None before the first compute."""
+        self._undo: list[Callable[[], None]] = []
+
+    def start(self, first_run: int) -> None:
+        self._first_run = first_run
+        self._label = printable(label, 40) if (label := run_label.get()) else "taskscope"
+        self._undo = [
+            self._session.pump.subscribe(self._tick),
+            # The script's next output starts on a new line.
+            self._session.at_compute_end(self._bar.clear),
+        ]
+
+    def _tick(self, tick: Tick) -> None:
+        if not tick.active:
+            return
+        if self._due_s is None:
+            self._due_s = tick.now_s + self._bar.first_s
+        if tick.now_s >= self._due_s:
+            self._due_s = tick.now_s + self._bar.dt
+            text = self._text(tick.now_s)
+            # Measuring takes time, in which the compute may have ended.
+            if self._session.recorder.is_computing():
+                self._bar.draw(text)
+
+    def _text(self, now_s: float) -> str:
+        recorder = self._session.recorder
+        runs = recorder.runs(self._first_run)
+        estimates, states = self._estimates.of(runs, now_s), live_states(recorder, runs, now_s)
+        progress = measure_progress(recorder.progress(self._first_run), runs, now_s, estimates, states)
+        parts = [self._label, *progress_text(progress).split(" · ")[2:]]
+        if progress.left is not None:
+            # Of a line that is cut the rest matters less.
+            parts.insert(2, parts.pop())
+        pending = [p for p in progress.prefixes if p.finished + p.erred < p.total]
+        parts += [f"{printable(p.prefix, 24)} {p.finished:,}/{p.total:,}" for p in pending[:_MOST_PREFIXES]]
+        text = " · ".join(parts)
+        return cut(text, shutil.get_terminal_size().columns - 1) if self._bar.is_terminal else text
 
     def go_on(self, recording: Recording, last_run: int | None) -> None:
         self.finish(recording)
 
     def finish(self, recording: Recording) -> None:
+        self.close()
         self.show_text(recording.summary())
 
     def show_text(self, text: str) -> None:
-        stream = sys.stderr
-        if stream is None:
-            return
-        encoding = getattr(stream, "encoding", None) or "utf-8"
-        stream.write(f"{text.encode(encoding, 'replace').decode(encoding)}\n")
+        for line in [text] if self._logger is None else text.splitlines():
+            self._bar.end(line)
+
+    def close(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+        self._bar.clear()
 
 
 class CellOutput(Output):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import dask
 import pytest
 
 import taskscope
@@ -43,7 +46,9 @@ def test_a_script_keeps_its_arguments_and_output_and_is_recorded(tmp_path: Path)
     assert (done.returncode, done.stdout) == (0, "args ['-D', 'x'] __main__\nsum 6\n")
     recording = taskscope.load(tmp_path / "a.taskscope")
     assert [(r.label, r.status) for r in recording.runs] == [("script.py", "finished")]
-    assert done.stderr == (tmp_path / "a.txt").read_text(encoding="utf-8") == f"{recording.summary()}\n"
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == f"{recording.summary()}\n"
+    # After lines of progress, where the machine is slow.
+    assert done.stderr.endswith(f"{recording.summary()}\n")
 
 
 LINES = """
@@ -84,7 +89,7 @@ def test_lines_of_tasks_are_written_after_the_script_ended(
     )
     assert (done.returncode, done.stdout) == (0, "['-D', 'x']\n")
     head, _, lines = done.stderr.partition(said)
-    assert head.startswith("taskscope · script.py · finished · threads · ")
+    assert "taskscope · script.py · finished · threads · " in head
     assert lines.count("work · ") == 1
     assert [line for line in LINES.splitlines()[3:7] if line not in lines] == []
 
@@ -216,11 +221,48 @@ def test_a_terminal_shows_progress_and_what_is_left(tmp_path: Path) -> None:
     finally:
         os.close(main)
     assert process.wait(PATIENCE_S) == 0
-    lines = [line for line in shown.decode().split("\r\x1b[K") if " tasks (" in line]
+    lines = [line for line in shown.decode().split("\r") if " tasks (" in line]
     assert len(lines) >= 2
-    assert all(" of 40 tasks (" in line for line in lines)
+    assert all(line.startswith("script.py · ") and " of 40 tasks (" in line for line in lines)
     assert any("left (up to " in line for line in lines)
-    assert "\r\x1b[Kthe end\r\n" in shown.decode()
+    # The line was cleared before.
+    assert re.search(r"\r +\rthe end\r\n", shown.decode())
+
+
+SLOW = """
+import dask, os, sys, time
+def wait():
+    while not os.path.exists("go"): time.sleep(0.02)
+for i in range(2):
+    dask.compute(*[dask.delayed(abs)(j) for j in range(2 + i)], dask.delayed(wait)(), scheduler="threads")
+print("the end")
+"""
+
+
+def test_in_a_pipe_all_computes_are_one_bar_of_whole_lines_and_the_summary(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SLOW)
+    line = command("run", "script.py")
+    with subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline().decode()
+        (tmp_path / "go").touch()
+        out, rest = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out) == (0, b"the end\n")
+    assert first.startswith("script.py · 2 of 3 tasks (67%) · 1 running · ")
+    assert "\r" not in rest.decode()
+    summary = rest.decode().partition("taskscope · script.py · finished · ")[2]
+    # Where the machine is slow there may be another line before the summary.
+    assert "2 computes" in summary
+
+
+def test_a_logger_gets_progress_and_summary_of_a_block(caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        caplog.at_level(logging.INFO, "mine"),
+        taskscope.profile(label="sum", logger=logging.getLogger("mine")) as block,
+    ):
+        dask.get({"a": (sum, [1, 2])}, "a")
+    lines = block.recording.summary().splitlines()
+    assert caplog.messages[-len(lines) :] == lines
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from dask.callbacks import add_callbacks
 
+import taskscope
 from taskscope.diagnostics import Callback, ProgressBar
 from taskscope.errors import OptionError
 from tests.support.waiting import PATIENCE_S, until
@@ -23,7 +24,14 @@ from tests.support.waiting import PATIENCE_S, until
 FULL = "[" + "#" * 40 + "] | 100% Completed | "
 
 
-class Counting(io.StringIO):
+class Terminal(io.StringIO):
+    """Shows carriage returns as such."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Counting(Terminal):
     """Counts writes and flushes."""
 
     def __init__(self) -> None:
@@ -73,6 +81,66 @@ def test_it_moves_while_a_compute_lasts() -> None:
     assert lines == sorted(lines, key=lambda line: line.count("#"))
 
 
+def test_elsewhere_than_on_a_terminal_it_writes_whole_lines() -> None:
+    out = io.StringIO()
+
+    def wait(_: object) -> int:
+        until(lambda: "50%" in out.getvalue())
+        return 1
+
+    with taskscope.profile(label="rechunk", display=False), ProgressBar(out=out, width=10, dt=0.01):
+        dask.get({"a": 1, "b": (abs, "a"), "c": (wait, "b")}, "c")
+    assert "\r" not in out.getvalue()
+    assert out.getvalue().endswith("\n")
+    lines = [line.rpartition(" | ")[0] for line in out.getvalue().splitlines()]
+    assert set(lines) - {"rechunk [          ] | 0% Completed", "rechunk [######### ] | 99% Completed"} == {
+        "rechunk [#####     ] | 50% Completed",
+        "rechunk [##########] | 100% Completed",
+    }
+    assert lines[-1] == "rechunk [##########] | 100% Completed"
+
+
+def test_lines_of_long_computes_are_ten_seconds_apart_by_default() -> None:
+    def dt_of(**options: Any) -> tuple[float, float]:
+        bar = ProgressBar(**options)._text
+        return bar.first_s, bar.dt
+
+    assert dt_of(out=io.StringIO()) == (1.0, 10.0)
+    assert dt_of(out=io.StringIO(), dt=60) == (1.0, 60.0)
+    assert dt_of(out=Terminal(), logger=logging.getLogger("mine")) == (1.0, 10.0)
+    assert dt_of(out=Terminal()) == (0.1, 0.1)
+
+
+def test_a_logger_gets_the_lines_and_the_stream_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    out = Terminal()
+    with caplog.at_level(logging.INFO, "mine"), ProgressBar(out=out, logger=logging.getLogger("mine")):
+        compute()
+    assert out.getvalue() == ""
+    assert [r.levelname for r in caplog.records] == ["INFO"] * len(caplog.records)
+    assert caplog.messages[-1].startswith(FULL)
+
+
+def test_a_log_record_of_others_starts_a_line_of_its_own() -> None:
+    out = Terminal()
+    log, handler = logging.getLogger("others"), logging.StreamHandler(out)
+    log.addHandler(handler)
+    before = logging.getLogRecordFactory()
+
+    def work(_: object) -> int:
+        until(lambda: out.getvalue().endswith("s"))
+        log.warning("low on memory")
+        return 1
+
+    try:
+        with ProgressBar(out=out, width=10, dt=0.02):
+            dask.get({"a": 1, "b": (work, "a")}, "b")
+    finally:
+        log.removeHandler(handler)
+    assert any(rows[-1].strip() == "" for rows in [out.getvalue().partition("low on")[0].split("\r")])
+    assert "\rlow on memory\n" in out.getvalue()
+    assert logging.getLogRecordFactory() is before
+
+
 def test_there_is_no_write_and_no_flush_for_a_task() -> None:
     out = Counting()
     with ProgressBar(out=out, dt=1000):
@@ -86,7 +154,7 @@ def test_only_the_end_of_a_compute_draws_100_percent() -> None:
     sys.setswitchinterval(1e-6)
     try:
         for _ in range(200):
-            out = io.StringIO()
+            out = Terminal()
             with ProgressBar(out=out, dt=0.001):
                 dask.get({"x": (time.sleep, 0.001)}, "x")
             texts.append(out.getvalue())
@@ -96,7 +164,7 @@ def test_only_the_end_of_a_compute_draws_100_percent() -> None:
 
 
 def test_a_failed_compute_shows_how_far_it_came() -> None:
-    out = io.StringIO()
+    out = Terminal()
     with pytest.raises(ZeroDivisionError), ProgressBar(out=out, width=10) as bar:
         dask.get({"a": (abs, -1), "b": (lambda x: x / 0, "a")}, "b")
     assert last_line(out).startswith("[#####     ] | 50% Completed | ")
@@ -191,7 +259,7 @@ def test_it_keeps_no_result_alive() -> None:
 
 
 def test_computes_at_the_same_time_share_one_bar() -> None:
-    out = io.StringIO()
+    out = Terminal()
     both, ended = threading.Barrier(2), threading.Event()
 
     def first() -> int:
