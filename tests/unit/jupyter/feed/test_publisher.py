@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from taskscope.jupyter.feed.pages import Publisher, Sender
 from taskscope.record.pump import Tick
@@ -58,6 +59,16 @@ def test_all_together_send_at_most_ten_messages_in_any_second_and_take_turns() -
     counts = [len(s.sent) for s in senders]
     assert sum(counts) == 100
     assert max(counts) - min(counts) <= 3
+
+
+def test_a_page_beside_the_traits_of_three_widgets_is_never_silent_for_long() -> None:
+    page = Talker("page")
+    publisher = Stage(pages=[page]).publisher()
+    for i in range(3):
+        publisher.add_sender(Talker(f"traits {i}", interval_s=0.5))
+    run(publisher, 10)
+    times = [tick.now_s for tick in page.sent]
+    assert max(after - before for before, after in pairwise(times)) < 0.35
 
 
 def test_a_failing_page_is_dropped_and_counted_and_the_others_go_on() -> None:

@@ -12,7 +12,7 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.sources.cell import NO_CELL, Cell, current_cell
+from taskscope.sources.cell import NO_CELL, Cell, current_cell, vscode_window
 from taskscope.sources.local.source import run_label
 from tests.support.computes.local_computes import run_facts
 
@@ -97,3 +97,25 @@ def test_what_an_earlier_cell_left_behind_is_of_that_cell_and_not_of_the_latest_
 def test_a_history_that_was_emptied_gives_no_prompt_number(monkeypatch: pytest.MonkeyPatch) -> None:
     shell_of(monkeypatch, request(cell="cell-1"), inputs=["x"], count=9)
     assert current_cell() == Cell("cell-1", None, zlib.crc32(b"x"))
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind", "server", "window"),
+    [
+        ("vscode-notebook-cell:/run.ipynb#W0sZmlsZQ%3D%3D", "execute_request", None, "w"),
+        ("vscode-notebook-cell:/run.ipynb#W0sZmlsZQ%3D%3D", "comm_msg", None, None),
+        # It cannot read the scripts of the server's environment.
+        ("vscode-notebook-cell:/run.ipynb#W0sZmlsZQ%3D%3D", "execute_request", "run.ipynb", None),
+        ("0f3c-77", "execute_request", None, None),
+        (None, "execute_request", None, None),
+    ],
+)
+def test_a_window_of_vs_code_is_told_by_the_cells_that_it_runs(
+    monkeypatch: pytest.MonkeyPatch, cell: str | None, kind: str, server: str | None, window: str | None
+) -> None:
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    if server is not None:
+        monkeypatch.setenv("JPY_SESSION_NAME", server)
+    asked = request(cell=cell, kind=kind)
+    shell_of(monkeypatch, {**asked, "header": {**asked["header"], "session": "w"}})
+    assert vscode_window() == window
