@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Route
 
+from tests.browser.harness.lab_page import DONE_MS
 from tests.browser.harness.server import TOKEN, Server
 
 ROOT = Path(__file__).parents[3]
@@ -90,6 +91,7 @@ def open_notebook(
 
     def open_one(**options: Any) -> Notebook:
         page = chromium.new_page(viewport={"width": 1000, "height": 800})
+        page.set_default_timeout(DONE_MS)
         errors: list[str] = []
         notebook = Notebook(page, server, errors)
         opened.append(notebook)

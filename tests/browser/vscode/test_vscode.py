@@ -108,6 +108,7 @@ def test_every_widget_shows_its_chart_and_a_recording_too(
     expect(notebook.page.locator("#cell-2 .tsk-body:has(.tsk-chart)")).to_have_count(len(kinds))
     expect(notebook.page.locator("#cell-2 .tsk-note:visible")).to_have_count(0)
     expect(bars(notebook, 2)).to_have_count(2)
+    expect(bars(notebook, 3)).to_have_attribute("aria-valuenow", "8")
 
 
 def test_charts_have_the_colours_of_a_dark_theme_and_follow_another(

@@ -1,6 +1,8 @@
 /** The module that VS Code's widget manager loads: all widgets, with one feed for each manager, which has one kernel. */
 import { adoptStyles } from '../../charts/ui/theme';
+import { trans } from '../../lib/translate';
 import { Feed } from '../lab/feed/feed';
+import { FEED_DEFAULTS } from '../lab/feed/state';
 import { connectionOf } from '../private-names';
 import { widgetModule } from '../widget/charts';
 import { type LiveModel, liveModels } from '../widget/live-models';
@@ -23,28 +25,32 @@ body[class*='vscode-'] .tsk-widget {
 `;
 adoptStyles(document.body, CSS);
 
-const feeds = new WeakMap<object, Feed>();
-const comms = new WeakMap<object, WidgetComms>();
+const reached = new WeakMap<object, { readonly comms: WidgetComms; readonly feed: Feed }>();
+
+const openPage = (): void => {
+  throw new Error(trans.__('this page can open no other one: taskscope.compare(before, after) in a cell shows it'));
+};
 
 // Messages follow the opening of a widget's comm at once, before a view of it is made.
 liveModels.added.connect((_, added) => {
   const model = added as LiveModel & CommModel;
   const manager = model.widget_manager;
+  const known = reached.get(manager);
   if (model.get('recorder_id') === '') {
-    return;
-  }
-  const connection = connectionOf(manager);
-  const ofManager = comms.get(manager) ?? new WidgetComms(connection);
-  comms.set(manager, ofManager);
-  ofManager.add(model);
-  if (!feeds.has(manager)) {
-    feeds.set(manager, new Feed(connection?.id ?? '', ofManager));
+    // It shows a recording.
+  } else if (known !== undefined) {
+    known.comms.add(model);
+  } else {
+    const connection = connectionOf(manager);
+    const comms = new WidgetComms(connection);
+    comms.add(model);
+    reached.set(manager, { comms, feed: new Feed(connection?.id ?? '', comms, FEED_DEFAULTS, openPage) });
   }
 });
 
 export default widgetModule({
   feedOf: ({ widget_manager: manager }) => {
-    const value = feeds.get(manager);
+    const value = reached.get(manager)?.feed;
     return value === undefined ? null : { value, release: () => undefined };
   },
   buttons: () => [],

@@ -40,6 +40,10 @@ export class WidgetComms implements FeedComms {
     model.once('destroy', () => {
       this._models.delete(model);
     });
+    if (this._isGone) {
+      this._isGone = false;
+      this.happened.emit('connected');
+    }
   }
 
   get isConnected(): boolean {
@@ -88,6 +92,7 @@ export class WidgetComms implements FeedComms {
 
   private readonly _onGone = (): void => {
     this._models.clear();
+    this._isGone = true;
     this.replaced();
   };
 
@@ -102,5 +107,7 @@ export class WidgetComms implements FeedComms {
     }
   };
 
+  /** Whether the kernel was restarted, and has shown no widget since. */
+  private _isGone = false;
   private readonly _models = new Set<CommModel>();
 }

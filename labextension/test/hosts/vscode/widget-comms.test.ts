@@ -18,7 +18,7 @@ class FakeManager {
   display_view = vi.fn();
 
   /** The kernel opens the comm of a widget; what it sends then goes to the function that is returned. */
-  widget(id: string): { view: { el: HTMLElement; render(): void; remove(): void }; push: (data: object, buffers?: readonly ArrayBuffer[]) => Promise<unknown>; close: () => void } {
+  widget(id: string, recorder = 'r'): { view: { el: HTMLElement; render(): void; remove(): void }; push: (data: object, buffers?: readonly ArrayBuffer[]) => Promise<unknown>; close: () => void } {
     let receive: Receive = () => Promise.resolve();
     let closed: (message: object) => void = () => undefined;
     const comm = {
@@ -28,7 +28,7 @@ class FakeManager {
       send: ({ content }: { content?: unknown }) => { this.sent.push([id, content]); return ''; }
     };
     const { ProgressModel, ProgressView } = widgets as unknown as Record<'ProgressModel' | 'ProgressView', new (...args: unknown[]) => never>;
-    const model = new ProgressModel({ recorder_id: 'r' }, { model_id: id, comm, widget_manager: this });
+    const model = new ProgressModel({ recorder_id: recorder }, { model_id: id, comm, widget_manager: this });
     const view: { el: HTMLElement; render(): void; remove(): void } = new ProgressView({ model, options: {} });
     const push = (content: object, buffers: readonly ArrayBuffer[] = []): Promise<unknown> =>
       receive({ content: { data: { method: 'custom', content } }, buffers: buffers.map(buffer => new DataView(buffer)) });
@@ -70,4 +70,8 @@ it('a kernel of another version, one that is gone, and a manager that drops byte
   expect(note(other)).toBe('this page has taskscope 0.1.0, the kernel 9.9: restart the kernel and reload the page');
   manager.kernel.disposed.emit();
   expect(note(other)).toBe('kernel restarted: this is what was there before');
+  const next = manager.widget('c', 'r2');
+  next.view.render();
+  await next.push(...batch(0, 0, 1, { recorder: 'r2', epoch: 'r2-1' }));
+  expect([note(other), note(next)]).toEqual(['kernel restarted: this is what was there before', null]);
 });
