@@ -327,7 +327,7 @@ class WatchedScheduler:
         await self._observe()
         self._admit()
         self._fold()
-        for run in self._runs:
+        for run in () if self.refuses else self._runs:
             run.log.n_workers = max(run.log.n_workers or 0, self.workers.n_threads)
 
     async def _observe(self, *, may_rest: bool = False) -> None:
@@ -413,7 +413,7 @@ class WatchedScheduler:
             arrived.append(self._incoming[0])
             if arrived[-1][0] not in self._runs:
                 self._runs.append(arrived[-1][0])
-                arrived[-1][0].log.workers = self.workers.counts
+                arrived[-1][0].log.workers = None if self.refuses else self.workers.counts
             # Only now, so that it is seen on every thread that there is a run.
             self._incoming.popleft()
         for run, submission in arrived:
@@ -472,5 +472,7 @@ class WatchedScheduler:
             )
         self.refuses = True
         self._tasks.lack()
+        for run in self._runs:
+            run.log.workers = None
         self._close()
         self._event.set_here()

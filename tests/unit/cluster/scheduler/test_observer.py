@@ -59,6 +59,7 @@ def test_computes_on_a_scheduler_that_forbids_observers_have_their_own_ends_and_
         ("erred", "ValueError: no"),
         ("finished", None),
     ]
+    assert [found.n_workers for found in recording.runs] == [None] * 4
     assert rows(recording, "tasks", "key") == []
     ((text,),) = rows(recording, "messages", "text")
     assert re.fullmatch(
