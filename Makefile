@@ -19,7 +19,7 @@ VERSIONS := $(shell sed -n 's/.*Programming Language :: Python :: \(3\.[0-9]*\)"
 PYTEST := pytest --timeout 300
 # Without the plugin for notebooks, whose imports compile a grammar for two seconds in each process.
 IN_PAIRS := $(PYTEST) -p no:nbval -n 2 --dist loadfile
-UNIT := $(IN_PAIRS) --ignore=tests/browser --ignore=tests/faults --ignore=tests/packaging --ignore=tests/upstream
+UNIT := $(IN_PAIRS) --ignore=tests/browser --ignore=tests/faults --ignore=tests/packaging --ignore=tests/terminal --ignore=tests/upstream
 FAULTS := $(IN_PAIRS) tests/faults
 UPSTREAM_OURS := $(PYTEST) -c tests/upstream/dask.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
 NOTEBOOKS := $(PYTEST) --nbval-lax -n 2 --dist loadfile notebooks
@@ -56,7 +56,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum releases newest unit-other binder packaging notebooks browser lab42 docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum releases newest unit-other binder terminal packaging notebooks browser lab42 docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -72,6 +72,7 @@ test: setup ## check everything
 	$(MAKE) unit-python
 	$(MAKE) newest
 	$(MAKE) faults
+	$(MAKE) terminal
 	$(MAKE) packaging
 	$(MAKE) browser
 
@@ -108,7 +109,7 @@ upstream-distributed: setup $(STAMPS)/upstream-distributed ## distributed's own 
 	PYTHONPATH=$(UPSTREAM)/matplotlib $(PYTEST) -c tests/upstream/distributed.ini $(UPSTREAM)/tests
 
 minimum: setup $(STAMPS)/minimum ## unit tests with the oldest releases we allow (not part of test)
-	$(MINIMUM)/bin/$(PYTEST) --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+	$(MINIMUM)/bin/$(PYTEST) --ignore=tests/browser --ignore=tests/packaging --ignore=tests/terminal --ignore=tests/upstream
 
 releases: setup $(RELEASES:%=$(STAMPS)/distributed-%) ## tests of clusters with several releases of distributed, each alone; `make releases RELEASES=2026.1.2` for another (not part of test)
 	@for release in $(RELEASES); do echo "distributed $$release"; \
@@ -129,6 +130,9 @@ binder: $(STAMPS)/python ## build what Binder would, without its container, and 
 	cd build/binder/repository && export PATH="$(CURDIR)/build/binder/environment/bin:$$PATH" && bash binder/postBuild && \
 		jupyter nbconvert --log-level=WARN --to notebook --execute --output-dir .. $(NOTEBOOK) && \
 		jupyter labextension list 2>&1 | grep 'taskscope.*enabled'
+
+terminal: setup $(STAMPS)/tmux ## the live view in a real terminal, tmux
+	$(PYTEST) -p no:nbval tests/terminal
 
 packaging: setup ## build wheel and sdist, look inside, install without Node
 	$(IN_PAIRS) --timeout 900 tests/packaging
@@ -279,6 +283,16 @@ $(STAMPS)/upstream-distributed: | $(STAMPS)/python
 		FETCH_HEAD:distributed/diagnostics/tests/test_$$name.py >$(UPSTREAM)/tests/test_$$name.py; done
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --target $(UPSTREAM)/matplotlib --no-deps \
 		matplotlib contourpy cycler fonttools kiwisolver pillow pyparsing
+	@touch $@
+
+$(STAMPS)/tmux:
+	@mkdir -p $(@D)
+	@if ! command -v tmux >/dev/null; then \
+		if [ -z '$(AS_ROOT)' ] || ! command -v apt-get >/dev/null; then \
+			echo 'the tests of terminals need tmux on the PATH: install it (Debian: apt-get install tmux)' >&2; exit 1; fi; \
+		echo 'installing tmux'; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y tmux >/dev/null; \
+	fi
 	@touch $@
 
 $(STAMPS)/chromium:

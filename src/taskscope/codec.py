@@ -233,6 +233,16 @@ def read_frames(file: BinaryIO, budget: Budget) -> Iterator[tuple[int, bytes]]:
     _require(not file.read(1), "there is something after its end")
 
 
+def has_frame(file: BinaryIO) -> bool:
+    """Return whether a file that grows has all bytes of its next frame, or something that is no frame."""
+    place = file.tell()
+    head, n_bytes = file.read(_HEAD.size + _U32.size), file.seek(0, 2) - place
+    file.seek(place)
+    if not head.startswith(_MAGIC[: len(head)]):
+        return True
+    return len(head) == _HEAD.size + _U32.size and n_bytes - len(head) >= _HEAD.unpack(head[: _HEAD.size])[7]
+
+
 def _unpacked(stored: bytes, n_bytes: int, part: str) -> bytes:
     unpacker = zlib.decompressobj()
     try:

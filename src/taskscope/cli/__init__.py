@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_info(commands.add_parser("info", help="print the summary and the tables of a recording"))
     _add_explain(commands.add_parser("explain", help="print why it took as long as it did, and advice"))
     _add_compare(commands.add_parser("compare", help="print the differences of two recordings"))
+    _add_top(commands.add_parser("top", help="follow a recording that another process writes, live"))
     _add_run(commands.add_parser("run", help="run a Python script or module and record what Dask does in it"))
     return parser
 
@@ -113,6 +114,11 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
         "--partial", action="store_true", help="of damaged files, take the rows before the damage"
     )
     parser.set_defaults(function=_loaded_when_run("files", "compare"))
+
+
+def _add_top(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a .taskscope file that grows, or a complete one")
+    parser.set_defaults(function=_loaded_when_run("live", "top"))
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:

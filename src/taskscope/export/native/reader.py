@@ -200,9 +200,9 @@ class _Tables:
             read[column] = grown(read[column], values) if column in read else values
 
     def _replace(self, name: str, columns: _Columns, n: int) -> None:
-        for row in _rows(columns, n):
+        for row in rows_of(columns, n):
             if name == "runs":
-                self._runs[int(row["run"])] = _record(Run, row, "runs")
+                self._runs[int(row["run"])] = record_of(Run, row, "runs")
             elif name == "graphs":
                 self._budget.charge(_GRAPH_BYTES)
                 self._graphs[int(row["run"])] = row
@@ -221,8 +221,8 @@ class _Tables:
     def _records(self, table: str, declared: type[_R]) -> Iterator[_R]:
         columns = self._columns[table]
         has_id = any(field.name == "id" for field in fields(declared))
-        for place, row in enumerate(_rows(columns, len(next(iter(columns.values()), ())))):
-            yield _record(declared, {"id": place, **row} if has_id else row, table)
+        for place, row in enumerate(rows_of(columns, len(next(iter(columns.values()), ())))):
+            yield record_of(declared, {"id": place, **row} if has_id else row, table)
 
     def recording(self, problem: str | None) -> RecordedData:
         """Return the recording of all batches; `problem` is why there are no more."""
@@ -443,7 +443,7 @@ class _Tables:
         if not sampling:
             require(not self._ends["stacks"], "samples say how they were taken")
             return NO_STACKS
-        (*_, said) = _rows(sampling, len(sampling["n_dropped"]))
+        (*_, said) = rows_of(sampling, len(sampling["n_dropped"]))
         for name in (column.name for column in FILE["stacks"].columns):
             parts = self._column("stacks", name), self._column("open_stacks", name)
             self._columns["stacks"][name] = np.concatenate(parts)
@@ -506,7 +506,7 @@ class _Tables:
             yield "metrics"
 
 
-def _rows(columns: _Columns, n: int) -> Iterator[dict[str, Any]]:
+def rows_of(columns: _Columns, n: int) -> Iterator[dict[str, Any]]:
     """Yield rows; unknown values are None."""
     values = [v.tolist() if isinstance(v, np.ndarray) else v for v in columns.values()]
     for row in zip(*values, strict=True) if n else ():
@@ -516,7 +516,7 @@ def _rows(columns: _Columns, n: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def _record(declared: type[_R], row: Mapping[str, Any], table: str) -> _R:
+def record_of(declared: type[_R], row: Mapping[str, Any], table: str) -> _R:
     """Return a record of a row."""
     columns = {column.name: column for column in FILE[table].columns}
     names = {field.name for field in fields(declared)}
