@@ -84,7 +84,8 @@ def test_what_goes_on_after_a_block_completes_its_recording(
     assert run.recording is complete is run.wait() is complete.wait()
     assert (complete.completion, current().held) == (None, False)
     assert keys_of(taskscope.load(path)) == names
-    assert "background" not in complete.summary()
+    # Not only "background": where tasks were slow the summary names this file, in which they wait.
+    assert "still running" not in complete.summary()
     del futures
 
 
