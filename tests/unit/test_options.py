@@ -69,7 +69,7 @@ def test_the_magic_has_the_options_that_a_cell_needs() -> None:
     declared_ones = {one.name for one, what in declared() if what.arguments}
     assert known == ours | declared_ones
     assert {one.name for one in fields(ProfileOptions)} - declared_ones == {
-        *("max_tasks", "profile_interval")
+        *("logger", "max_tasks", "profile_interval")
     }
 
 

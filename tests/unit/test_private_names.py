@@ -398,7 +398,7 @@ NAMES = (
 )
 """Also what is written on objects of others: a method that is replaced is as private as it gets."""
 
-DOCUMENTED = {"_make", "_replace"}  # of named tuples
+DOCUMENTED = {"_fields", "_make", "_replace"}  # of named tuples
 OUR_WORDS = {"_after", "_before", "_entries", "_registered_as", "_taskscope_finish_first", "_taskscope_exit"}
 """Texts that are no names of others: suffixes of columns, and keys in dictionaries of our own objects."""
 WRITTEN = {
