@@ -241,22 +241,16 @@ def lives_of(recording: RecordedData) -> Mapping[str, WorkerLife]:
     }
 
 
-def without_workers(recording: RecordedData, start_s: float, stop_s: float) -> list[tuple[float, float]]:
-    """Return the parts of a time in which there was no worker, where workers were seen at all."""
-    lives = sorted((life.since_s, life.until_s) for life in lives_of(recording).values())
-    if not lives:
-        return []
+def without_workers(recording: RecordedData) -> list[tuple[float, float]]:
+    """Return the times without any worker, where workers were seen at all, on the axis of the recorder."""
     gaps: list[tuple[float, float]] = []
-    reached = start_s
-    for since_s, until_s in lives:
-        if since_s > reached:
-            gaps.append((reached, min(since_s, stop_s)))
-        reached = max(reached, until_s)
-        if reached >= stop_s:
-            break
-    if reached < stop_s:
-        gaps.append((reached, stop_s))
-    return [(first, last) for first, last in gaps if last > first]
+    lives = sorted((life.since_s, life.until_s) for life in lives_of(recording).values())
+    reached_s = -math.inf
+    for since_s, until_s in [*lives, (math.inf, math.inf)] if lives else ():
+        if since_s > reached_s:
+            gaps.append((reached_s, since_s))
+        reached_s = max(reached_s, until_s)
+    return gaps
 
 
 def paused_s(recording: RecordedData, start_s: float, stop_s: float) -> dict[str, float]:

@@ -263,7 +263,7 @@ def _critical_path(recording: RecordedData, run: int | None = None) -> CriticalP
         slack_s[schedule.row] = _slack(schedule) / 1e9
         found += [_wait(NONE, cursor, schedule.begin, "client"), *_steps_of(schedule, part)]
         cursor = schedule.end
-    steps = _without_workers(recording, np.concatenate(found, axis=1))
+    steps = _split_waits(recording, schedules, np.concatenate(found, axis=1))
     steps = steps[:, (steps[_WHAT] == _TASK) | (steps[_STOP] > steps[_START])]
     notes = tuple(dict.fromkeys(note for schedule in schedules for note in _notes(schedule)))
     reason = None if schedules else "no Dask computation was recorded"
@@ -275,32 +275,34 @@ _Part: TypeAlias = tuple[int, int, int]
 """Start, stop and cause of a part of a wait, or of what a worker did for a task."""
 
 
-def _without_workers(recording: RecordedData, steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return steps in which waits at a time without any worker are of that cause."""
+def _split_waits(
+    recording: RecordedData, schedules: Sequence[Schedule], steps: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return steps in which waits are in parts: what workers did for the task, and the lack of any worker."""
+    parts: defaultdict[int, list[_Part]] = defaultdict(list)
     on_clusters = [run.run for run in recording.runs if run.is_on_cluster]
-    parts: dict[int, list[_Part]] = {}
-    for i in np.flatnonzero(np.isin(steps[_WHAT], _WORKERLESS) & np.isin(steps[_RUN], on_clusters)).tolist():
-        start, stop, cause = steps[_START : _WHAT + 1, i].tolist()
-        ends = (start / 1e9 + recording.zero_s, stop / 1e9 + recording.zero_s)
-        if gaps := without_workers(recording, *ends):
-            lacks = [tuple(to_ns(end_s - recording.zero_s).item() for end_s in gap) for gap in gaps]
-            none = _CAUSES.index("no-worker")
-            parts[i] = _split(start, stop, cause, [(first, last, none) for first, last in lacks])
-    return _spliced(steps, parts)
+    is_without = np.isin(steps[_WHAT], _WORKERLESS) & np.isin(steps[_RUN], on_clusters)
+    for ends_s in without_workers(recording):
+        first, last = (int(to_ns(end_s - recording.zero_s)) for end_s in ends_s)
+        for i in np.flatnonzero(is_without & (steps[_START] < last) & (steps[_STOP] > first)).tolist():
+            parts[i].append((first, last, _CAUSES.index("no-worker")))
+    for part, schedule in enumerate(schedules):
+        at = np.flatnonzero((steps[_WHAT] == _TASK) & (steps[_PART] == part))
+        step_of = dict(zip(steps[_PLACE, at].tolist(), at.tolist(), strict=True))
+        for place, did in _activities(schedule, steps[_PLACE, at]).items():
+            # The wait before the task.
+            parts[step_of[place] - 1] += did
+    pieces, first = [], 0
+    for i, did in sorted(parts.items()):
+        run, start, stop, cause = steps[: _WHAT + 1, i].tolist()
+        rows = [(run, *part, NONE, NONE) for part in _split(start, stop, cause, did)]
+        pieces += [steps[:, first:i], np.array(rows, np.int64).reshape(-1, 6).T]
+        first = i + 1
+    return np.concatenate([*pieces, steps[:, first:]], axis=1)
 
 
 def _wait(run: int, start: int, stop: int, cause: WaitCause) -> NDArray[np.int64]:
     return np.array([[run], [start], [stop], [_CAUSES.index(cause)], [NONE], [NONE]], np.int64)
-
-
-def _spliced(steps: NDArray[np.int64], parts: Mapping[int, Sequence[_Part]]) -> NDArray[np.int64]:
-    """Return steps with the waits at these places in parts."""
-    pieces, first = [], 0
-    for i, split in parts.items():
-        rows = [(int(steps[_RUN, i]), *part, NONE, NONE) for part in split]
-        pieces += [steps[:, first:i], np.array(rows, np.int64).T]
-        first = i + 1
-    return np.concatenate([*pieces, steps[:, first:]], axis=1)
 
 
 def _notes(schedule: Schedule) -> Iterator[str]:
@@ -334,16 +336,10 @@ def _steps_of(schedule: Schedule, part: int) -> Iterator[NDArray[np.int64]]:
     causes, none = _causes(schedule, places, since, start), np.full(len(places), NONE)
     waits = np.stack((run, since, start, causes, none, none))
     tasks = np.stack((run, start, stop, np.full(len(places), _TASK), np.full(len(places), part), places))
-    did = _activities(schedule, places)
-    parts = {
-        2 * i: _split(int(since[i]), int(start[i]), int(causes[i]), did[place])
-        for i, place in enumerate(places.tolist() if did else ())
-        if place in did
-    }
     starting = max(first - _pool_start_ns(schedule.runs[0]), begin)
     yield _wait(int(run[0]), begin, starting, "graph")
     yield _wait(int(run[0]), starting, first, "no-worker")
-    yield _spliced(np.stack((waits, tasks), axis=2).reshape(6, -1), parts)
+    yield np.stack((waits, tasks), axis=2).reshape(6, -1)
     yield _wait(int(run[-1]), until, end, "results" if schedule.is_finished else "unknown")
 
 
@@ -404,8 +400,6 @@ def _activities(schedule: Schedule, places: NDArray[np.int64]) -> Mapping[int, l
 
 def _split(start: int, stop: int, cause: int, did: Sequence[_Part]) -> list[_Part]:
     """Return the parts of a wait with their causes; activities of a worker for the task go first."""
-    if not did or stop <= start:
-        return [(start, stop, cause)]
     bounds = {start, stop, *(t for one in did for t in one[:2] if start < t < stop)}
     times = sorted(bounds)
     parts: list[_Part] = []
