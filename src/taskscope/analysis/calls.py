@@ -207,28 +207,17 @@ def profile(
     """
     stacks = recording.stacks.of_tasks
     chosen = np.ones(len(stacks.rows), bool)
-    if prefix is not None:
-        chosen &= _is(
-            stacks.rows.prefix, stacks.prefixes, prefix, [g.prefix for g in recording.groups], "prefix"
-        )
-    if worker is not None:
-        chosen &= _is(
-            stacks.rows.worker, stacks.workers, worker, [n.worker for n in recording.lanes], "worker"
-        )
+    asked: tuple[tuple[Literal["prefix", "worker"], str | None, tuple[str, ...], list[str]], ...] = (
+        ("prefix", prefix, stacks.prefixes, [group.prefix for group in recording.groups]),
+        ("worker", worker, stacks.workers, [lane.worker for lane in recording.lanes]),
+    )
+    for kind, name, sampled, others in asked:
+        if name is not None and name not in (*sampled, *others):
+            raise UnknownNameError(unknown_name(kind, name, dict.fromkeys((*sampled, *others))))
+        if name is not None:
+            chosen &= np.array([one == name for one in (*sampled, "")])[getattr(stacks.rows, kind)]
     rows = stacks.rows.part(chosen)
     return Profile(tree(stacks, rows), stacks.interval_s, _note(recording, rows))
-
-
-def _is(
-    column: NDArray[np.uint32], names: tuple[str, ...], name: str, others: list[str], kind: str
-) -> NDArray[np.bool_]:
-    if name in names:
-        found: NDArray[np.bool_] = column == names.index(name)
-        return found
-    known = dict.fromkeys([*names, *others])
-    if name not in known:
-        raise UnknownNameError(unknown_name(kind, name, known))
-    return np.zeros(len(column), bool)
 
 
 def tree(stacks: StackColumns, rows: StackRows) -> CallNode:
@@ -276,21 +265,20 @@ def _node(
 
 
 def _note(recording: RecordedData, rows: StackRows) -> str | None:
-    stacks = recording.stacks.of_tasks
-    unseen = sorted({str(r.scheduler) for r in recording.runs} - {"synchronous", "threads", "processes"})
-    if stacks.dropped:
-        return f"{stacks.dropped:,} of the oldest samples are no longer kept"
-    return None if len(rows) else _why_empty(recording, unseen)
+    if dropped := recording.stacks.of_tasks.dropped:
+        return f"{dropped:,} of the oldest samples are no longer kept"
+    return None if len(rows) else _why_no_samples(recording)
 
 
-def _why_empty(recording: RecordedData, unseen: Sequence[str]) -> str:
+def _why_no_samples(recording: RecordedData) -> str:
     if "stacks" in recording.unknown:
         return "not recorded: the process ended, or the file does, before its call stacks were written"
     if any(message.text.startswith(NOT_SAMPLED_WITHOUT_LOCK) for message in recording.messages):
         return NOT_SAMPLED_WITHOUT_LOCK
     if recording.stacks.interval_s is None:
         return "nothing was sampled: profile with stacks=True"
-    if recording.runs and unseen:
+    unseen = sorted({str(r.scheduler) for r in recording.runs} - {"synchronous", "threads", "processes"})
+    if unseen:
         return f"tasks of the scheduler {', '.join(unseen)} run where taskscope does not sample"
     return NO_SAMPLE
 
@@ -710,15 +698,6 @@ def _task_seconds(recording: RecordedData, prefix: str | None, key: str | None) 
     return float(np.nansum(seconds[chosen]))
 
 
-def _not_counted(recording: RecordedData, function: Named | None, key: str | None) -> str:
-    known = list(dict.fromkeys(each.key for each in recording.measured_lines if each.key is not None))
-    if not known:
-        return "lines of one task are known of functions that were named: `profile(lines=[f])`"
-    if key not in known:
-        return unknown_name("task", key, known[:_MOST_KNOWN])
-    return f"the task {key!r} ran no line of {function!r:.80}"
-
-
 def samples_of(stacks: StackColumns, rows: LineRows) -> StackRows:
     """Return the samples of the tasks that these lines are of."""
     return stacks.rows.part(np.isin(stacks.rows.run, rows.run) & np.isin(stacks.rows.prefix, rows.prefix))
@@ -754,12 +733,9 @@ def sampled_functions(
 def _why_no_lines(recording: RecordedData, rows: LineRows) -> str | None:
     if len(rows):
         return None
-    for run in recording.runs:
-        if run.is_on_cluster:
-            return _NOT_ON_CLUSTER
-    if not len(recording.stacks.of_tasks.rows):
-        return None
-    return _CUT_OFF
+    if recording.is_on_cluster:
+        return _NOT_ON_CLUSTER
+    return _CUT_OFF if len(recording.stacks.of_tasks.rows) else None
 
 
 def lines_text(recording: RecordedData, functions: Sequence[Named] = ()) -> str:
@@ -778,14 +754,22 @@ def _text_or_why(recording: RecordedData, function: Named | None) -> str:
         return str(error)
 
 
+def _not_counted(recording: RecordedData, function: Named | None, key: str | None) -> str:
+    known = list(dict.fromkeys(each.key for each in recording.measured_lines if each.key is not None))
+    if not known:
+        return "lines of one task are known of functions that were named: `profile(lines=[f])`"
+    if key not in known:
+        return unknown_name("task", key, known[:_MOST_KNOWN])
+    return f"the task {key!r} ran no line of {function!r:.80}"
+
+
 def _not_seen(recording: RecordedData, rows: LineRows, function: Named) -> str:
-    functions = [
-        recording.stacks.of_tasks.functions[place] for place in np.unique(rows.function[rows.function >= 0])
-    ]
+    functions = recording.stacks.of_tasks.functions
+    seen = [functions[place] for place in np.unique(rows.function[rows.function >= 0])]
     # A mistyped name is more often one of the user's own functions than of the many of libraries.
-    functions.sort(key=lambda each: is_of_library(each.file))
+    seen.sort(key=lambda each: is_of_library(each.file))
     known = dict.fromkeys(
-        [*(each.function for each in recording.measured_lines), *(each.name for each in functions)]
+        (*(each.function for each in recording.measured_lines), *(each.name for each in seen))
     )
     name = function if isinstance(function, str) else getattr(function, "__qualname__", repr(function))
     return f"{unknown_name('function', name, [*known][:_MOST_KNOWN])}. No sample of these tasks saw it"
