@@ -19,7 +19,9 @@ VERSIONS := $(shell sed -n 's/.*Programming Language :: Python :: \(3\.[0-9]*\)"
 PYTEST := pytest --timeout 300
 # Without the plugin for notebooks, whose imports compile a grammar for two seconds in each process.
 IN_PAIRS := $(PYTEST) -p no:nbval -n 2 --dist loadfile
-UNIT := $(IN_PAIRS) --ignore=tests/browser --ignore=tests/faults --ignore=tests/packaging --ignore=tests/terminal --ignore=tests/upstream
+UNIT := $(IN_PAIRS) --ignore=tests/browser --ignore=tests/faults --ignore=tests/memory --ignore=tests/packaging --ignore=tests/terminal --ignore=tests/upstream
+# In a process of their own: in Pythons without the fix of python/cpython#137400, memray may crash beside threads that end.
+MEMORY := $(PYTEST) -p no:nbval tests/memory
 FAULTS := $(IN_PAIRS) tests/faults
 UPSTREAM_OURS := $(PYTEST) -c tests/upstream/dask.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
 NOTEBOOKS := $(PYTEST) --nbval-lax -n 2 --dist loadfile notebooks
@@ -95,6 +97,7 @@ unit: unit-python unit-frontend ## Python and TypeScript unit tests, doctests
 
 unit-python: setup
 	$(UNIT)
+	$(MEMORY)
 
 unit-frontend: setup
 	npm run --silent test
@@ -122,6 +125,7 @@ newest: setup $(STAMPS)/newest ## unit tests with the newest other Python on thi
 
 unit-other:
 	$(UNIT)
+	$(MEMORY)
 
 binder: $(STAMPS)/python ## build what Binder would, without its container, and run notebook 01 there (not part of test)
 	rm -rf build/binder && mkdir -p build/binder/repository

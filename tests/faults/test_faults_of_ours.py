@@ -36,7 +36,7 @@ def told(run: taskscope.profile) -> list[str]:
         (local_module, "current_cell", "_start"),
         (local_module, "find_scheduler", "_start"),
         (local_module, "_graph_source", "_start_state"),
-        (local_module, "timed", "pretask"),
+        (local_module._Logs, "of", "pretask"),
         (RunLog, "open_lane", "a task"),
     ],
 )

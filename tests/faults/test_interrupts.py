@@ -122,7 +122,7 @@ def test_in_a_task_it_comes_out_and_the_next_block_is_its_own(
     [
         (local_module, "find_scheduler"),
         (local_module, "_graph_source"),
-        (local_module, "timed"),
+        (local_module._Logs, "of"),
         (RunLog, "open_lane"),
         (local_module.LocalSource, "_end"),
     ],

@@ -207,7 +207,7 @@ def callback(callback: _Counting, use: Use) -> tuple[object, object]:
 
 
 def registered_progress_bar(bar: ProgressBar, use: Use) -> tuple[object, object]:
-    out = bar._file = io.StringIO()
+    out = bar._text._stream = io.StringIO()
     bar.register()
     try:
         use.try_compute()
@@ -229,7 +229,7 @@ def registered_profiler(profiler: Profiler, use: Use) -> tuple[object, object]:
 
 
 def progress_bar(bar: ProgressBar, use: Use) -> tuple[object, object]:
-    out = bar._file = io.StringIO()
+    out = bar._text._stream = io.StringIO()
     with bar:
         use.try_compute()
     last = out.getvalue().rpartition("| ")[0].rpartition("| ")[2]

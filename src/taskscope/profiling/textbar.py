@@ -7,6 +7,7 @@ import time
 from typing import TextIO
 from unicodedata import east_asian_width
 
+from taskscope.model.errortext import describe
 from taskscope.model.forklock import ForkLock
 from taskscope.model.guard import Guard
 
@@ -95,7 +96,7 @@ class TextBar:
 
     def _stop(self, _where: str, error: BaseException) -> None:
         self._stream = None
-        _log.warning("the progress bar stopped, because it could not be written: %s", error)
+        _log.warning("the progress bar stopped, because it could not be written: %s", describe(error))
 
 
 class _Shown:

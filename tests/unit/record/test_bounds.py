@@ -35,12 +35,12 @@ def test_lanes_beyond_the_bound_share_the_last_which_says_so(monkeypatch: pytest
     assert [lane.label for lane in table.lanes] == ["t1", "beyond 1 lanes"]
 
 
-def test_a_thread_that_has_the_identity_of_an_earlier_one_has_a_lane_and_a_name_of_its_own() -> None:
+def test_a_thread_that_has_the_identity_of_an_earlier_one_has_a_lane_of_its_own_where_it_has_a_name() -> None:
     own = os.getpid()
     table = LaneTable(own)
-    names = [f"ThreadPoolExecutor-{pool}_0" for pool in (0, 0, 3)]
-    assert [table.id(LaneKey(own, 7, 0, name)) for name in names] == [0, 0, 1]
-    assert [lane.label for lane in table.lanes] == ["thread 1", "thread 1 of pool 2"]
+    names = ["loader", "loader", "writer", "ThreadPoolExecutor-0_0", "ThreadPoolExecutor-3_0"]
+    assert [table.id(LaneKey(own, 7, 0, name)) for name in names] == [0, 0, 1, 2, 2]
+    assert [lane.label for lane in table.lanes] == ["loader", "writer", "thread 1"]
 
 
 def test_messages_are_bounded_and_known_ones_still_counted(monkeypatch: pytest.MonkeyPatch) -> None:

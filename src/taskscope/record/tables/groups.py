@@ -154,8 +154,13 @@ class LaneTable:
         self._ids: dict[LaneKey, int] = {}
 
     def id(self, key: LaneKey) -> int:
-        """Return the id of a lane; beyond `MAX_LANES` all new ones share the last."""
-        known = self._ids.get(key)
+        """Return the id of a lane; beyond `MAX_LANES` all new ones share the last.
+
+        Threads of pools without a name that have the same identity one after the other share a lane: there
+        may be a pool for each compute.
+        """
+        place = replace(key, label="") if _UNNAMED.fullmatch(key.label) else key
+        known = self._ids.get(place)
         if known is not None:
             return known
         if len(self.lanes) >= MAX_LANES:
@@ -168,7 +173,7 @@ class LaneTable:
             label = f"beyond {MAX_LANES - 1:,} lanes"
         worker = key.worker or f"{key.pid}"
         self.lanes.append(Lane(len(self.lanes), worker, key.thread, label))
-        self._ids[key] = len(self.lanes) - 1
+        self._ids[place] = len(self.lanes) - 1
         return len(self.lanes) - 1
 
     def _name(self, label: str) -> str:

@@ -101,9 +101,9 @@ class ClusterSource:
 
     @property
     def schedulers(self) -> list[WatchedScheduler]:
-        """The schedulers whose clients are watched."""
+        """The schedulers that are read: one that is gone may still be closing its connection."""
         with self._lock:
-            return list(self._watched)
+            return [known for known in self._watched if not known.broken]
 
     def forget_refused(self) -> None:
         """Forget schedulers that refused, so that they are tried again: one answer may have been odd."""
