@@ -80,20 +80,6 @@ def test_the_selected_next_cell_does_not_cover_the_badge_of_a_cell_that_runs_wit
     assert lab.outputs(1) == []
 
 
-def test_the_badge_of_the_last_cell_is_whole_at_the_lower_edge_of_the_notebook(
-    lab: LabPage, shots: Path
-) -> None:
-    lab.open(LOAD, "\n" * 60, HALF_DONE)
-    lab.run_cell(0)
-    lab.start_cell(2)
-    expect(badge(lab, 2)).to_have_text(re.compile(r"Dask: 50% · about .* left"))
-    cell(lab, 2).evaluate("cell => cell.scrollIntoView({ block: 'end' })")
-    lab.page.screenshot(path=shots / "badge-last-cell.png")
-    assert badge(lab, 2).evaluate(ON_TOP) == ["badge"] * 81
-    lab.release()
-    lab.wait_cell(2)
-
-
 def test_a_badge_folds_its_charts_again_and_the_notebook_keeps_nothing_of_them(
     lab: LabPage, server: Server
 ) -> None:

@@ -30,8 +30,6 @@ const CSS = `
   white-space: nowrap;
   cursor: pointer;
 }
-/* Below the last cell the notebook may end. */
-.jp-Cell:last-child > .jp-Cell-inputWrapper .tsk-cell-badge > button { bottom: 1px; }
 .tsk-cell-badge > button:hover { background: var(--jp-layout-color2, #eeeeee); }
 .tsk-cell-badge > button:focus-visible { outline: 2px solid var(--jp-brand-color1, #1565c0); outline-offset: 1px; }
 .tsk-badge-state { display: flex; }
