@@ -289,22 +289,12 @@ $(STAMPS)/upstream-distributed: | $(STAMPS)/python
 		matplotlib contourpy cycler fonttools kiwisolver pillow pyparsing
 	@touch $@
 
-$(STAMPS)/tmux:
+$(STAMPS)/chromium $(STAMPS)/tmux:
 	@mkdir -p $(@D)
-	@if ! command -v tmux >/dev/null; then \
+	@if ! command -v $(@F) >/dev/null; then \
 		if [ -z '$(AS_ROOT)' ] || ! command -v apt-get >/dev/null; then \
-			echo 'the tests of terminals need tmux on the PATH: install it (Debian: apt-get install tmux)' >&2; exit 1; fi; \
-		echo 'installing tmux'; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y tmux >/dev/null; \
-	fi
-	@touch $@
-
-$(STAMPS)/chromium:
-	@mkdir -p $(@D)
-	@if ! command -v chromium >/dev/null; then \
-		if [ -z '$(AS_ROOT)' ] || ! command -v apt-get >/dev/null; then \
-			echo 'the browser tests need Chromium on the PATH: install it (Debian: apt-get install chromium)' >&2; exit 1; fi; \
-		echo 'installing Chromium'; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null; \
+			echo 'the tests need $(@F) on the PATH: install it (Debian: apt-get install $(@F))' >&2; exit 1; fi; \
+		echo 'installing $(@F)'; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $(@F) >/dev/null; \
 	fi
 	@touch $@
