@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from taskscope.analysis.explain.what_if import run_again_s
 from taskscope.analysis.quantities import counted, format_duration
 from taskscope.analysis.totals import State, elapsed_s, state_of
-from taskscope.model.tables.records import Estimate, PrefixProgress, Run, join_progress
+from taskscope.model.tables.records import Estimate, Group, PrefixProgress, Run, join_progress
 from taskscope.model.tables.workers import Scheduled, sum_scheduled
 from taskscope.record import Recorder, WorkerCounts
 from taskscope.record.writers.graph import GraphShape
@@ -58,10 +58,20 @@ class Remaining:
     run: Run
     now_s: float
     rows: Sequence[PrefixProgress]
-    recent_s: Mapping[str, NDArray[np.float64]]
+    recent_s: Mapping[str, Sequence[float] | NDArray[np.float64]]
     in_flight_s: Mapping[str, Sequence[float]]
     graph: _LeftGraph | None = None
     lag_s: float = 0.0
+
+
+def seconds_by_prefix(
+    groups: Sequence[Group], of_groups: Iterable[tuple[int, float]]
+) -> dict[str, list[float]]:
+    """Return the seconds of tasks, which are given with the numbers of their groups, by prefix."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for group, seconds in of_groups:
+        found[groups[group].prefix].append(seconds)
+    return found
 
 
 def estimate_stop(left: Remaining) -> Estimate | None:
@@ -122,7 +132,7 @@ def _samples(left: Remaining) -> dict[str, NDArray[np.float64]]:
     mean_s = sum(row.duration_s for row in left.rows) / n_ends
     samples = {}
     for row in left.rows:
-        recent = left.recent_s.get(row.prefix, np.empty(0))
+        recent = np.array(left.recent_s.get(row.prefix, ()))
         own_s = row.duration_s / (row.ended + row.again) if row.ended else mean_s
         samples[row.prefix] = recent if len(recent) else np.array([own_s])
     return samples
@@ -237,23 +247,18 @@ class Estimates:
         start, stop = tasks.start[mine], tasks.stop[mine]
         # Tasks that ended since the last one was recorded are not counted yet.
         now_s = min(max(float(stop.max(initial=-math.inf)), now_s - _LATENCY_S), now_s)
-        recent_s: defaultdict[str, list[float]] = defaultdict(list)
-        for of_group, seconds in zip(group.tolist(), (stop - start).tolist(), strict=True):
-            recent_s[recorder.groups[of_group].prefix].append(seconds)
+        recent = zip(group.tolist(), (stop - start).tolist(), strict=True)
         in_flight = [
             (task.group, now_s - task.start_s)
             for task in recorder.running()
             if task.run == run.run and task.start_s <= now_s
         ]
-        in_flight_s: defaultdict[str, list[float]] = defaultdict(list)
-        for of_group, age_s in in_flight:
-            in_flight_s[recorder.groups[of_group].prefix].append(age_s)
         return Remaining(
             run,
             now_s,
             rows,
-            {prefix: np.array(seconds) for prefix, seconds in recent_s.items()},
-            in_flight_s,
+            seconds_by_prefix(recorder.groups, recent),
+            seconds_by_prefix(recorder.groups, in_flight),
             self._graph(run.run, rows, [of_group for of_group, _ in in_flight]),
             _lag_s(lane, start, stop),
         )

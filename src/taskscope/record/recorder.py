@@ -483,14 +483,20 @@ class Recorder:
     ) -> list[RowBlock]:
         return [b for s in states if (b := s.in_flight(now_s, self._lanes.id, limit)) is not None]
 
+    def samples_since(self, start_s: float) -> ResourceRows:
+        """Return the samples from this time on; a session has many that are older."""
+        blocks = (rows for _, rows in self.resources.blocks() if len(rows) and rows.time[-1] >= start_s)
+        rows = self.resources.joined([*blocks])
+        return rows.part(rows.time >= start_s)
+
     def _samples_of(self, start_s: float, last_run: int | None, until_s: float) -> ResourceRows:
         # The last sample of a compute is taken right after its end, and none between computes.
         later = [] if last_run is None else self._runs.window(last_run + 1, None)
         next_s = min(
             (state.run.start_s for state in later), default=until_s if last_run is None else math.inf
         )
-        rows = self.resources.rows()
-        return rows.part((rows.time >= start_s) & ((rows.time <= until_s) | (rows.time < next_s)))
+        rows = self.samples_since(start_s)
+        return rows.part((rows.time <= until_s) | (rows.time < next_s))
 
     def _cache_rows_between(self, first_run: int, last_run: int | None, until_s: float) -> CacheRows:
         rows = self.holdings.rows()

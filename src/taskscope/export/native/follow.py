@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from taskscope.analysis.progress import Progress, Remaining, estimate_stop, measure_progress
+from taskscope.analysis.progress import (
+    Progress,
+    Remaining,
+    estimate_stop,
+    measure_progress,
+    seconds_by_prefix,
+)
 from taskscope.analysis.totals import ResourceTotals, total_samples
 from taskscope.codec import END, HEADER, Budget, Decoder, Section, has_frame, read_frames
-from taskscope.export.native.reader import record_of, rows_of
+from taskscope.export.native.reader import record_of, rows_of, stored_as
 from taskscope.model.streams import FILE, RECORDS, STREAMED
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import Estimate, Group, Lane, PrefixProgress, Run, RunningTask
@@ -29,7 +34,7 @@ _ENDLESS = 2**62
 
 
 class FollowedFile:
-    """The numbers of a file now; `read` takes what was written since."""
+    """The present numbers of a file; `read` takes the frames that were written since the last call."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -99,7 +104,11 @@ class FollowedFile:
                 new = zip(columns["key"].tolist(), columns["duration_s"].tolist(), strict=True)
                 self._recent = [*self._recent, *new][-_RECENT_TASKS:]
             elif name == "resources":
-                self.resources = total_samples(_samples(columns), ())
+                kept = {
+                    c.name: stored_as(c, columns[STREAMED.get(c.name, c.name)])
+                    for c in columns_of(ResourceRows)
+                }
+                self.resources = total_samples(ResourceRows(**kept), ())
 
     def _add_records(self, name: str, rows: list[dict[str, Any]]) -> None:
         match name:
@@ -137,30 +146,16 @@ class FollowedFile:
         return measure_progress(rows, runs, self.now_s, estimates)
 
     def _estimate(self, run: Run) -> Estimate | None:
-        recent_s: defaultdict[str, list[float]] = defaultdict(list)
-        in_flight_s: defaultdict[str, list[float]] = defaultdict(list)
-        for key, seconds in self._recent:
-            if self._run[key] == run.run:
-                recent_s[self.groups[self._group[key]].prefix].append(seconds)
-        for task in self.running:
-            if task.run == run.run:
-                in_flight_s[self.groups[task.group].prefix].append(max(self.now_s - task.start_s, 0.0))
+        recent = ((self._group[key], seconds) for key, seconds in self._recent if self._run[key] == run.run)
+        in_flight = (
+            (task.group, max(self.now_s - task.start_s, 0.0)) for task in self.running if task.run == run.run
+        )
         return estimate_stop(
             Remaining(
                 run,
                 self.now_s,
                 [row for row in self._progress.values() if row.run == run.run],
-                {prefix: np.array(seconds) for prefix, seconds in recent_s.items()},
-                in_flight_s,
+                seconds_by_prefix(self.groups, recent),
+                seconds_by_prefix(self.groups, in_flight),
             )
         )
-
-
-def _samples(columns: Mapping[str, Any]) -> ResourceRows:
-    """Return samples in the types that they are kept in."""
-    known: dict[str, Any] = {}
-    for c in columns_of(ResourceRows):
-        values = columns[STREAMED.get(c.name, c.name)]
-        whole = values if np.dtype(c.stored[0]).kind == "f" else np.nan_to_num(values, nan=-1.0)
-        known[c.name] = whole.astype(c.stored[0])
-    return ResourceRows(**known)

@@ -379,13 +379,13 @@ class _Tables:
         return errors
 
     def _stored(self, declared: type[_Rows], table: str, **others: NDArray[Any]) -> _Rows:
-        """Return rows of a table in the types that they are kept in, whole numbers that are unknown as -1."""
+        """Return rows of a table in the types that they are kept in."""
         known: dict[str, NDArray[Any]] = {}
         for c in columns_of(declared):
             values = others[c.name] if c.name in others else self._column(table, STREAMED.get(c.name, c.name))
-            kind = np.dtype(c.stored[0]).kind
-            require(kind != "u" or (values >= 0).all(), f"{table} has no {c.name} below 0")
-            known[c.name] = (values if kind == "f" else np.nan_to_num(values, nan=-1.0)).astype(c.stored[0])
+            is_unsigned = np.dtype(c.stored[0]).kind == "u"
+            require(not is_unsigned or (values >= 0).all(), f"{table} has no {c.name} below 0")
+            known[c.name] = stored_as(c, values)
         n = max(map(len, known.values()))
         # Older files do not have all of them.
         lacking = {
@@ -504,6 +504,12 @@ class _Tables:
         # They are written last.
         if not recording.metrics and recording.is_on_cluster:
             yield "metrics"
+
+
+def stored_as(column: Column, values: NDArray[Any]) -> NDArray[Any]:
+    """Return values in the type that they are kept in, whole numbers that are unknown as -1."""
+    kept = np.dtype(column.stored[0])
+    return (values if kept.kind == "f" else np.nan_to_num(values, nan=-1.0)).astype(kept)
 
 
 def rows_of(columns: _Columns, n: int) -> Iterator[dict[str, Any]]:

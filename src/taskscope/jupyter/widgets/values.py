@@ -133,7 +133,7 @@ def live_resources(recorder: Recorder, window: RunRange) -> ResourceTotals:
     runs = window.runs(recorder)
     if not runs:
         return ResourceTotals()
-    samples = recorder.resources.rows()
+    samples = recorder.samples_since(min(run.start_s for run in runs))
     if window.last_run is not None:
         # The last sample of a compute is taken right after its end.
         later = recorder.runs(window.last_run + 1)
