@@ -53,7 +53,7 @@ class History:
         self._streams: dict[int, FileStream] = {}
         """The growing files of the long ones of these."""
         self._bounded_s = -math.inf
-        """When the oldest files last made room for those that grow."""
+        """When old files were last removed to make room for growing ones."""
         self._has_warned = False
         self._completing = threading.Lock()
         self._changing = ForkLock()

@@ -378,7 +378,7 @@ def _scaled(
     linear: Sequence[str],
     squared: Sequence[str] = (),
 ) -> _R:
-    """Return rows; in those of `runs` each prefix's seconds are scaled to add up to the measured ones."""
+    """Return the rows, with the sampled seconds of each prefix in `runs` scaled to its measured seconds."""
     chosen = np.isin(rows.run, runs)
     sampled_s = np.bincount(rows.prefix[chosen], seconds[chosen], len(measured_s))
     is_known = (sampled_s > 0) & (measured_s > 0)

@@ -46,7 +46,7 @@ SORTS = ("t", "n", "l")
 
 @dataclass(frozen=True, slots=True)
 class LiveNumbers:
-    """What is shown: `lanes` are their labels, what runs in them and for how long."""
+    """The numbers of one picture; each of `lanes` is a label, the running task and its seconds."""
 
     label: str
     progress: Progress
@@ -215,7 +215,7 @@ class _Followed:
         self._file.close()
 
     def is_over(self) -> bool:
-        """Read what is new; return whether the recording is complete."""
+        """Read new frames; return whether the recording is complete."""
         try:
             if self._file.was_replaced():
                 self._file.close()

@@ -33,7 +33,7 @@ export interface FeedComms extends IDisposable {
   readonly happened: ISignal<unknown, CommsEvent>;
   readonly isConnected: boolean;
   readonly isOpen: boolean;
-  /** Whether what is asked is answered while a cell runs. */
+  /** Whether the kernel answers requests while a cell runs. */
   readonly hasSubshell: boolean;
   /** The kernel's language, null while it is not known. */
   readonly language: string | null;
