@@ -1,5 +1,7 @@
 """Cells that browser tests share: taskscope loaded, and computes that end when a test lets them."""
 
+from pathlib import Path
+
 LOAD = """
 import os, threading, time, dask
 from IPython.display import display
@@ -41,6 +43,14 @@ import dask.threaded
 
 ``held`` takes until `LabPage.release`, which reaches a kernel that is busy.
 """
+
+PATIENT = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from tests.support.waiting import be_patient
+be_patient()
+"""
+"""Before a cluster: a scheduler on a busy machine takes longer to answer than taskscope waits for it."""
 
 HALF_DONE = """
 from itertools import count
@@ -88,5 +98,5 @@ def work_on(n):
 """
 """Loads taskscope with computes of many short tasks."""
 
-UNDER_WAY = "feed?.active && feed.tasks >= 100"
+UNDER_WAY = "feed.active && feed.tasks >= 100"
 """After ``work_on(100)`` has begun, which ends when it is released."""

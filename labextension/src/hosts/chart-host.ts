@@ -60,7 +60,14 @@ export interface PanelOptions extends Pick<DashboardOptions, 'compact' | 'hidden
 /** Put a chart of what runs now into a panel. */
 export function mountPanel(name: ChartName, el: HTMLElement, feed: Feed, recorder: string, signal: AbortSignal, { axis, ...more }: PanelOptions): void {
   const { store, options } = liveCharts(feed, recorder, signal);
-  const charts: Charts = { store, options: { ...options, ...more, axis: axis(() => new TimeAxis(true)), shows: 'now' } };
+  const cell = {
+    current: () => feed.cell,
+    subscribe: (listener: () => void): void => {
+      feed.cellChanged.connect(listener);
+      signal.addEventListener('abort', () => { feed.cellChanged.disconnect(listener); }, { once: true });
+    }
+  };
+  const charts: Charts = { store, options: { ...options, ...more, cell, axis: axis(() => new TimeAxis(true)), shows: 'now' } };
   if (name === 'flame') {
     mountLiveFlame(el, charts, feed);
   } else {

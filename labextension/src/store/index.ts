@@ -1,5 +1,7 @@
 export type { ActivityDetail, ActivitySum } from './cluster/activity-store';
 export { Amounts, NO_PREFIX } from './tasks/amounts';
+export type { Pair } from './cluster/pairs';
+export { Pairs } from './cluster/pairs';
 export type { SecondsOfPrefix } from './cluster/cluster-store';
 export { ClusterStore } from './cluster/cluster-store';
 export type { CoverageColumns, LaneInSight, CoverageQuery, OpenTask, PrefixFilter } from './tasks/coverage';

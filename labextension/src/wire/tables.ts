@@ -292,6 +292,17 @@ export const TABLES = {
       row: 'int?'
     }
   },
+  steals: {
+    mode: 'append',
+    columns: {
+      time_s: 'time',
+      run: 'int',
+      from_worker: 'text',
+      to_worker: 'text',
+      outcome: 'int < 3',
+      cost_s: 'f8?'
+    }
+  },
   logs: {
     mode: 'append',
     columns: {
@@ -320,6 +331,9 @@ export const CHOICES = {
   },
   activities: {
     activity: ['transfer', 'disk-read', 'disk-write', 'deserialize', 'serialize', 'other', 'failed-attempt']
+  },
+  steals: {
+    outcome: ['stolen', 'refused', 'rescheduled']
   },
   logs: {
     level: ['debug', 'info', 'warning', 'error', 'critical']

@@ -162,7 +162,7 @@ it('findings and the critical path have no text that was not translated', async 
       ] }
     }
   };
-  const keeper = { explain: () => Promise.resolve(explained), save: () => Promise.resolve('DATA'), compare: () => Promise.resolve() };
+  const keeper = { explain: () => Promise.resolve(explained), save: () => Promise.resolve('DATA'), compare: () => Promise.resolve(), story: () => Promise.resolve([]) };
   const { el } = mount(document.body, store, { signal: new AbortController().signal, keeping: new Keeping(keeper), findings: findingsOf(keeper) });
   await vi.advanceTimersByTimeAsync(300);
   el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'c', bubbles: true }));

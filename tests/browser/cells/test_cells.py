@@ -120,9 +120,9 @@ def test_a_task_and_a_compute_lead_to_their_cell(lab: LabPage, shots: Path) -> N
     lab.page.emulate_media(reduced_motion="reduce")
     lab.page.get_by_role("button", name="2 computes").click()
     computes = lab.page.get_by_role("list", name="Computes")
-    assert [text.splitlines()[0] for text in computes.get_by_role("listitem").all_inner_texts()] == [
-        f"In [{n}] (In [1], line {CALLED})" for n in (4, 3)
-    ]
+    expect(computes.get_by_role("listitem")).to_contain_text(
+        [f"In [{n}] (In [1], line {CALLED})" for n in (4, 3)]
+    )
     computes.scroll_into_view_if_needed()
     lab.page.screenshot(path=shots / "computes-of-cells.png")
     computes.get_by_role("button", name=f"In [3] (In [1], line {CALLED})", exact=True).press("Enter")

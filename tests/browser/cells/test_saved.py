@@ -50,7 +50,7 @@ def test_a_saved_notebook_keeps_text_and_picture_of_the_end_and_the_views_stay_a
     lab.run_cell(0)
     # The first widget makes the page say that it can show them.
     lab.ask_for_feed()
-    lab.wait_feed("feed?.state === 'live'")
+    lab.wait_feed("feed.state === 'live'")
     lab.run_cell(1)
     expect(page.locator(".jp-Cell .tsk-widget")).to_have_count(KINDS)
     page.evaluate("document.querySelectorAll('.tsk-widget').forEach(one => { one.dataset.marked = '' })")

@@ -89,7 +89,7 @@ def test_a_hostile_notebook_runs_nothing_and_makes_no_view_of_what_it_saved(
         # what was saved: restoreWidgets of jupyterlab-manager 5 runs twice, and one says all is restored.
         given_up = page.get_by_text("Error displaying widget: model not found")
         expect(notes.or_(given_up)).to_have_count(2 * len(NAMES))
-        lab.forgive("console: Error: widget model not found")
+        lab.forgive("console: Error: widget model not found", also_later=True)
         expect(page.frame_locator("iframe").get_by_text("kept out")).to_be_attached()
     else:
         expect(page.get_by_text("saved", exact=True)).to_have_count(2 * len(NAMES) + len(SUFFIXES))

@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 from playwright.sync_api import Browser, expect
 
-from tests.browser.harness.server import end_process, free_port
+from tests.browser.harness.server import end_process, reserved_port
 
 ROOT = Path(__file__).parents[3]
 VOILA = ROOT / "build" / "voila"
@@ -42,7 +42,12 @@ def compute():
 @contextmanager
 def running_voila(folder: Path) -> Iterator[str]:
     """Show the notebook of a folder with Voila until the block ends."""
-    port = free_port()
+    with reserved_port() as port, _running_voila(folder, port) as url:
+        yield url
+
+
+@contextmanager
+def _running_voila(folder: Path, port: int) -> Iterator[str]:
     # Voila serves no file behind a link, which is how this environment has the extension.
     shutil.copytree(EXTENSION, folder / "share" / "labextensions" / "taskscope")
     command = [sys.executable, "-m", "voila", "notebook.ipynb", "--no-browser", f"--port={port}"]

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import WITHOUT_SUBSHELLS
-from tests.browser.workloads import LOAD
+from tests.browser.workloads import LOAD, PATIENT
 
 WIDGET = "w = ProgressWidget(); display(w)"
 CHARTS = ("progress", "gantt", "resources", "cache")
@@ -40,7 +40,7 @@ LOOK = """async (base64) => {
 def start_waiting(lab: LabPage) -> None:
     lab.open(LOAD, WIDGET, "_ = computed(wait, 8)")
     lab.run_cell(0)
-    lab.wait_feed("feed?.state === 'live' && feed.subshell")
+    lab.wait_feed("feed.state === 'live' && feed.subshell")
     lab.run_cell(1)
     lab.start_cell(2)
 
@@ -61,7 +61,7 @@ def test_stop_interrupts_the_compute_while_its_cell_runs(lab: LabPage) -> None:
 def test_stop_goes_through_the_server_where_the_kernel_does_not_hear_us(lab: LabPage) -> None:
     lab.open(LOAD, WIDGET, "_ = computed(wait, 8)", kernel=WITHOUT_SUBSHELLS)
     lab.run_cell(0)
-    lab.wait_feed("feed?.state === 'live' && !feed.subshell")
+    lab.wait_feed("feed.state === 'live' && !feed.subshell")
     lab.run_cell(1)
     lab.start_cell(2)
     stop = lab.page.get_by_role("button", name="Stop", exact=True)
@@ -84,7 +84,7 @@ LOST = "goes on in the background. Cancelling it loses its 4 unfinished tasks, a
 def test_stop_cancels_what_a_cluster_goes_on_with_after_a_question_and_nothing_else(
     lab: LabPage, shots: Path
 ) -> None:
-    lab.open(LOAD, TWO_VIEWS, CLUSTER, PERSIST, "until(2)", "client.shutdown()")
+    lab.open(LOAD + PATIENT, TWO_VIEWS, CLUSTER, PERSIST, "until(2)", "client.shutdown()")
     for cell in range(4):
         lab.run_cell(cell)
     stop = lab.page.get_by_role("button", name="Stop", exact=True)
@@ -111,7 +111,7 @@ def test_stop_cancels_what_a_cluster_goes_on_with_after_a_question_and_nothing_e
 
 
 def test_the_first_stop_of_a_cell_with_futures_asks_what_becomes_of_them(lab: LabPage) -> None:
-    lab.open(LOAD, WIDGET, CLUSTER, f"{PERSIST}; _ = wait(kept)", "client.shutdown()")
+    lab.open(LOAD + PATIENT, WIDGET, CLUSTER, f"{PERSIST}; _ = wait(kept)", "client.shutdown()")
     for cell in range(3):
         lab.run_cell(cell)
     lab.start_cell(3)

@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.workloads import HALF_DONE, LOAD
+from tests.support.waiting import until
 
 USED = """
 token = "0123456789abcdef" * 2
@@ -59,7 +60,7 @@ def test_links_and_computes_in_a_side_panel_of_250_px_stand_apart_and_whole(
     expect(side.locator(".tsk-gantt-links").first).to_contain_text("Depends on 3 tasks")
     expect(side.locator(".tsk-gantt-links button")).to_have_count(3)
     side.screenshot(path=shots / "narrow-card.png")
-    assert side.evaluate(ODD) == []
+    until(lambda: side.evaluate(ODD) == [], lambda: side.evaluate(ODD))
     canvas.press("Escape")
     computes = side.get_by_role("button", name="3 computes")
     expect(computes).to_contain_text("In [4]")
@@ -69,7 +70,7 @@ def test_links_and_computes_in_a_side_panel_of_250_px_stand_apart_and_whole(
     side.get_by_role("button", name="Show In [2]").click()
     expect(shown).to_contain_text("In [2]")
     expect(side.get_by_role("button", name="Back to the latest")).to_be_visible()
-    assert side.evaluate(ODD) == []
+    until(lambda: side.evaluate(ODD) == [], lambda: side.evaluate(ODD))
     side.screenshot(path=shots / "narrow-computes-light.png")
     use_theme(lab.page, "dark")
     side.screenshot(path=shots / "narrow-computes-dark.png")
@@ -127,4 +128,4 @@ def test_charts_stay_where_they_are_from_the_first_tasks_to_the_first_finding(
     expect(side.locator(".tsk-progress-time").first).to_contain_text(re.compile(r"^half [\d.]+ m?s$"))
     side.screenshot(path=shots / f"stays-{width}-finished.png")
     assert len(set(lab.page.evaluate("window.tops"))) == 1
-    assert side.evaluate(ODD) == []
+    until(lambda: side.evaluate(ODD) == [], lambda: side.evaluate(ODD))

@@ -10,8 +10,8 @@ from playwright.sync_api import Error, Page, expect
 
 from tests.browser.harness.server import PYTHON3, Server
 
-READY_MS = 60_000
-DONE_MS = 60_000
+READY_MS = 120_000
+DONE_MS = 120_000
 
 _PANEL = "window.jupyterapp.shell.currentWidget"
 _PANEL_OR_NONE = "window.jupyterapp?.shell?.currentWidget"
@@ -35,10 +35,11 @@ _DONE = f"""(index) => {{
 # The plugin's service is nowhere public on the page; views get it by injection.
 _PLUGINS = "(window.jupyterapp.pluginRegistry ?? window.jupyterapp)._plugins"
 _FEEDS = f"{_PLUGINS}.get('taskscope:plugin').service"
-_KERNEL = f"{_PANEL}.context.sessionContext.session?.kernel"
+# Until a layout is restored, another widget may be the current one.
+_KERNEL = f"{_PANEL_OR_NONE}?.context?.sessionContext?.session?.kernel"
 _FEED = f"""(() => {{
   const kernel = {_KERNEL};
-  const feed = kernel && {_FEEDS}.get(kernel.id);
+  const feed = kernel && {_FEEDS}?.get(kernel.id);
   if (!feed) return null;
   const stores = [...feed._stores._stores.values()];
   return {{
@@ -225,8 +226,9 @@ class LabPage:
         return found
 
     def wait_feed(self, condition: str) -> None:
-        """Wait for a JavaScript condition on ``feed``, such as ``feed?.state === 'live'``."""
-        self.page.wait_for_function(f"(() => {{ const feed = {_FEED}; return {condition}; }})()")
+        """Wait for a feed, and a JavaScript condition on it, such as ``feed.state === 'live'``."""
+        holds = f"feed !== null && ({condition})"
+        self.page.wait_for_function(f"(() => {{ const feed = {_FEED}; return {holds}; }})()")
 
     def ask_for_feed(self) -> None:
         """Have a feed of this kernel, as a view that is shown does."""
@@ -261,8 +263,7 @@ class LabPage:
     def restart_kernel(self) -> None:
         """Restart the kernel and wait until it is idle."""
         # One that is restarted before it has begun may stay at "starting" for good.
-        kernel = f"{_PANEL_OR_NONE}?.context?.sessionContext.session?.kernel"
-        self.page.wait_for_function(f"() => ['idle', 'busy'].includes({kernel}?.status)", timeout=READY_MS)
+        self.page.wait_for_function(f"() => ['idle', 'busy'].includes({_KERNEL}?.status)", timeout=READY_MS)
         self.page.evaluate(f"{_KERNEL}.restart()")
         self.wait_ready()
 

@@ -110,7 +110,12 @@ def running_server(
     The extension and taskscope are those that this Python has installed; ``JUPYTER_PATH`` and ``PYTHONPATH``
     add to that.
     """
-    port = free_port()
+    with reserved_port() as port, _running(folder, app, port, base_url, policy) as server:
+        yield server
+
+
+@contextmanager
+def _running(folder: Path, app: str, port: int, base_url: str, policy: str | None) -> Iterator[Server]:
     (folder / "notebooks").mkdir()
     _silence_news(folder)
     _offer_ipykernel6(folder)
@@ -210,12 +215,14 @@ def _offer_echo(folder: Path) -> None:
     (kernel / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": ECHO, "language": ECHO}))
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """Hold a port that only who names it can listen on: the system assigns it to no other process."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        port: int = holder.getsockname()[1]
+        yield port
 
 
 def _wait_until_up(server: Server, process: subprocess.Popen[bytes]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import FrameLocator, Locator, expect
 
 from tests.browser.harness.lab_page import LabPage, use_theme
-from tests.browser.workloads import LOAD
+from tests.browser.workloads import LOAD, PATIENT
 
 CLUSTER = """
 import os, shutil, tempfile, time
@@ -69,7 +69,7 @@ shutil.rmtree(folder)
 def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     lab: LabPage, shots: Path
 ) -> None:
-    lab.open(LOAD, CLUSTER, FLAME, PROFILED, CHECKED)
+    lab.open(LOAD + PATIENT, CLUSTER, FLAME, PROFILED, CHECKED)
     for cell in (0, 1, 2):
         lab.run_cell(cell)
     lab.start_cell(3)

@@ -9,7 +9,7 @@ from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import Server
 from tests.browser.workloads import UNDER_WAY, WORK
 
-LIVE = "feed?.state === 'live' && feed.subshell"
+LIVE = "feed.state === 'live' && feed.subshell"
 
 
 def test_the_feed_delivers_while_the_cell_is_still_running(lab: LabPage) -> None:

@@ -6,6 +6,7 @@ from playwright.sync_api import CDPSession
 
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.workloads import LOAD
+from tests.support.waiting import until
 
 N_PANELS = 100
 # Each of them is looked at before it is closed, so that its chart was mounted.
@@ -75,7 +76,7 @@ def test_a_hundred_panels_leave_no_listener_comm_or_widget(lab: LabPage) -> None
     lab.page.evaluate(OPEN_AND_CLOSE, N_PANELS)
     assert lab.on_feeds(HOLDS) == before
     assert before["storeListeners"] == 2, "the badges of the notebook, and the status bar's item"
-    assert still_there(lab, session) == 0
+    until(lambda: still_there(lab, session) == 0, lambda: still_there(lab, session))
     # One of JupyterLab's own, for menus, comes and goes.
     assert listeners(session) - n_before in {-1, 0, 1}
     lab.run_cell(3)

@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.lab_page import LabPage, use_theme
-from tests.browser.workloads import LOAD
+from tests.browser.workloads import LOAD, PATIENT
 
 CLUSTER = """
 from distributed import Client, LocalCluster
@@ -42,7 +42,7 @@ def faces(lab: LabPage) -> list[Locator]:
 
 
 def test_a_cluster_without_workers_says_so_everywhere_until_one_comes(lab: LabPage, shots: Path) -> None:
-    lab.open(LOAD, CLUSTER, WITHOUT_WORKERS)
+    lab.open(LOAD + PATIENT, CLUSTER, WITHOUT_WORKERS)
     lab.command("taskscope:open-side-panel")
     lab.run_cell(0)
     lab.run_cell(1)
@@ -59,6 +59,27 @@ def test_a_cluster_without_workers_says_so_everywhere_until_one_comes(lab: LabPa
     for face in faces(lab):
         expect(face).to_contain_text("finished in")
     expect(live).to_be_hidden()
+
+
+def test_a_cell_that_has_computed_nothing_is_said_to_run_not_the_one_before_it_to_have_finished(
+    lab: LabPage, shots: Path
+) -> None:
+    lab.open(LOAD, "until(1)", "_ = computed(slow, 4)", "until(2)\n_ = computed(slow, 4)")
+    lab.command("taskscope:open-side-panel")
+    lab.run_cell(0)
+    side = lab.page.locator("#taskscope-side-panel")
+    state, live = side.locator(".tsk-progress-state"), side.locator(".tsk-progress-live")
+    for stage, cell, after in (1, 1, "Waiting for a Dask compute"), (2, 3, "Finished"):
+        lab.start_cell(cell)
+        expect(state).to_have_text(f"In [{cell + 1}] runs")
+        expect(live).to_have_text(re.compile(r"nothing computed yet, \d+ s"))
+        lab.page.screenshot(path=shots / f"live-nothing-computed-{stage}.png")
+        lab.release(stage)
+        lab.wait_cell(cell)
+        expect(state).to_have_text(after)
+        if stage == 1:
+            lab.run_cell(2)
+            expect(state).to_have_text("Finished")
 
 
 def test_a_kernel_that_sends_nothing_is_said_to_be_busy_or_out_of_reach(lab: LabPage, shots: Path) -> None:

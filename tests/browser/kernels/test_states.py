@@ -12,6 +12,7 @@ from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.painted import PAINTED
 from tests.browser.harness.server import running_server
 from tests.browser.workloads import HALF_DONE, LOAD
+from tests.support.waiting import until
 
 SHOW_EACH = "for kind in (ProgressWidget, GanttWidget, ResourceWidget, CacheWidget): display(kind())"
 CANVASES = ".tsk-widget canvas:visible"
@@ -82,14 +83,14 @@ def test_what_ran_when_its_kernel_restarted_is_cut_off_and_said_to_be_of_before(
     lab.start_cell(2)
     expect(lab.page.locator(".tsk-progress-count")).to_have_text("4 of 8 tasks")
     expect(lab.page.locator(".tsk-progress-eta")).to_contain_text("left")
-    assert dimmed(lab) == (["none"] * 4, {"1"})
+    until(lambda: dimmed(lab) == (["none"] * 4, {"1"}), lambda: dimmed(lab))
     lab.restart_kernel()
     expect(lab.page.locator(".tsk-note:visible")).to_have_text(
         ["kernel restarted: this is what was there before"] * 4
     )
     expect(lab.page.locator(".tsk-progress-state")).to_have_text("Interrupted")
     expect(lab.page.locator(".tsk-widget").first).not_to_contain_text("left")
-    assert dimmed(lab) == (["grayscale(1)"] * 4, {"0.6"})
+    until(lambda: dimmed(lab) == (["grayscale(1)"] * 4, {"0.6"}), lambda: dimmed(lab))
     expect(lab.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     lab.page.locator(".tsk-progress").first.scroll_into_view_if_needed()
     lab.page.screenshot(path=shots / "states-restarted.png")

@@ -41,7 +41,7 @@ def test_taskscope_loads_by_itself_once_a_person_has_taken_the_offer(lab: LabPag
     # The kernel at hand has imported dask already.
     lab.wait_feed("feed.state === 'live'")
     expect(offer).to_be_hidden()
-    assert lab.page.evaluate(LOADS_WITH_DASK) is True
+    lab.page.wait_for_function(LOADS_WITH_DASK)
     lab.run_cell(0)
     expect(finished).to_be_visible()
     lab.restart_kernel()

@@ -20,6 +20,8 @@ from tests.browser.harness.server import TOKEN, Server
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
+TO_NO_VIEW = "Cannot read properties of null (reading 'processLuminoMessage')"
+"""What the widget manager says where a message was on its way to a view that it has removed."""
 
 
 class Notebook:
@@ -90,7 +92,8 @@ def open_notebook(
             route.abort()
 
     def open_one(**options: Any) -> Notebook:
-        page = chromium.new_page(viewport={"width": 1000, "height": 800})
+        # Playwright would have frames of a dark page prefer light.
+        page = chromium.new_page(viewport={"width": 1000, "height": 800}, color_scheme="null")
         page.set_default_timeout(DONE_MS)
         errors: list[str] = []
         notebook = Notebook(page, server, errors)
@@ -106,5 +109,5 @@ def open_notebook(
     for notebook in opened:
         notebook.page.close()
         server.request("DELETE", f"kernels/{notebook.kernel['id']}")
-    errors = [error for notebook in opened for error in notebook.errors]
+    errors = [error for notebook in opened for error in notebook.errors if TO_NO_VIEW not in error]
     assert errors == []

@@ -127,6 +127,17 @@ def test_charts_have_the_colours_of_a_dark_theme_and_follow_another(
             has_class(re.compile("tsk-dark"))
 
 
+def test_the_static_result_has_the_ground_of_the_theme(open_notebook: OpenNotebook, tmp_path: Path) -> None:
+    notebook = open_notebook(theme="dark")
+    loaded(notebook, tmp_path).touch()
+    notebook.run("%%profile\ncompute()", 1)
+    ground = notebook.page.frame_locator("#cell-1 .taskscope-result iframe").locator(".tsk-chart").first
+    for theme, is_light in ("dark", False), ("high-contrast", False), ("light", True):
+        notebook.page.evaluate(f"document.body.className = 'vscode-{theme}'")
+        colour = re.compile(r"rgb\(2\d\d," if is_light else r"rgb\(\d\d?,")
+        expect(ground).to_have_css("background-color", colour)
+
+
 def test_a_manager_without_binary_messages_and_another_version_are_said_in_one_line(
     open_notebook: OpenNotebook, tmp_path: Path
 ) -> None:

@@ -52,7 +52,7 @@ export class ActivityLayer implements LaneLayer {
     const { runRange, store } = this.context;
     const of = [this.cluster.activities, this.cluster.activities.version, runRange.firstRun, runRange.lastRun];
     if (this.#seen.isNew(...of)) {
-      this.#sums = this.cluster.activities.sums(runRange);
+      this.#sums = activitiesIn(this.cluster, [runRange.firstRun, runRange.lastRun ?? Infinity], { startS: -Infinity, stopS: Infinity });
     }
     return [...of, store.tables.remarks, this.#hidden.join()];
   }
@@ -211,7 +211,7 @@ export function activitiesIn({ activities }: ClusterStore, runs: RunLimits, span
       if (sum !== undefined && isOf(lane.run[i] as number, runs) && isIn(fromS, toS, span)) {
         sum.n += 1;
         sum.seconds += secondsIn(fromS, toS, span);
-        sum.nbytes += activities.detail(id, i)?.nbytes ?? 0;
+        sum.nbytes += activities.nbytesOf(lane, i) || 0;
       }
     }
   }

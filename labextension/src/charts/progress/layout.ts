@@ -6,6 +6,15 @@ import { ALL_RUNS } from '../../store';
 import type { Estimate, PrefixProgress, Run } from '../../wire';
 import { isOnCluster } from '../../wire';
 
+/** A cell that runs. */
+export interface RunningCell {
+  readonly count: number;
+  /** As `performance.now` had it when it began. */
+  readonly sinceMs: number;
+  /** Its computes have this number or a later one. */
+  readonly firstRun: number;
+}
+
 /** How far computes are at one moment; all times on one axis. */
 export interface ProgressInput {
   readonly rows: readonly PrefixProgress[];
@@ -17,6 +26,8 @@ export interface ProgressInput {
   readonly nowS: number;
   /** For how long the kernel has sent nothing. */
   readonly silentS?: number;
+  /** A cell that runs and has computed nothing, and for how long it runs. */
+  readonly cell?: { readonly count: number; readonly forS: number } | null;
   /** How many tasks the workers of a cluster have said since then that they run; null: not all have. Left out: nobody knows. */
   readonly executingSince?: (sinceS: number) => number | null;
 }
@@ -75,6 +86,8 @@ export interface PrefixRow extends ShownCounts {
 
 export interface ProgressLayout extends ShownCounts {
   readonly state: ProgressState;
+  /** The `n` of `In [n]` of a cell that runs and has computed nothing; left out: there is none. */
+  readonly cell?: number;
   /** Whether it is still being found out how many tasks there are; `total` is those that are known by then. */
   readonly counting: boolean;
   /** How many of the running ones their workers have begun; null: that is not known. */
@@ -129,7 +142,8 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
     fraction: total === 0 || uncounted.size > 0 ? 0 : sums.finished / total,
     elapsedS: elapsedS(runs, nowS),
     eta: timeLeft(input),
-    prefixes: byPrefix(rows.filter(row => !uncounted.has(row.run)), onCluster, nowS)
+    prefixes: byPrefix(rows.filter(row => !uncounted.has(row.run)), onCluster, nowS),
+    ...(input.cell ? { cell: input.cell.count, liveState: trans.__('nothing computed yet, %1', formatDuration(Math.floor(input.cell.forS))) } : {})
   };
 }
 

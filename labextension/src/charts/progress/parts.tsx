@@ -283,6 +283,7 @@ export const PROGRESS_CSS = `
 .tsk-segment.tsk-interrupted { background: repeating-linear-gradient(0deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
 .tsk-progress-meta .tsk-key { display: inline-block; width: 10px; height: 10px; margin-inline-end: 5px; border-radius: 1px; }
 .tsk-progress-live, .tsk-progress-stuck, .tsk-progress-row.tsk-stuck .tsk-progress-number { color: var(--tsk-warn); font-weight: 600; }
+.tsk-progress[data-state='waiting'] .tsk-progress-live { color: inherit; font-weight: normal; }
 .tsk-progress-error { color: var(--tsk-ink); border-inline-start: 3px solid var(--tsk-error); padding-inline-start: 8px; margin-top: 4px; }
 .tsk-progress-errors { border-inline-start: 3px solid var(--tsk-error); padding-inline-start: 8px; margin-top: 4px; }
 .tsk-progress-errors ul { margin: 0; padding: 0; list-style: none; max-height: 240px; overflow: auto; }
@@ -335,13 +336,21 @@ export const PROGRESS_CSS = `
 .tsk-progress[data-dense] .tsk-progress-answer:has([data-folded='false']) { height: auto; }
 .tsk-progress[data-dense][data-answered] .tsk-progress-prefixes { display: none; }
 .tsk-progress[data-dense] .tsk-progress-rows { margin-top: 2px; }
+.tsk-progress[data-dense] .tsk-progress-more { margin-top: 2px; padding-block: 0; }
 .tsk-progress-empty { margin: 2px 0 0; color: var(--tsk-faint); }
+.tsk-progress-meta .tsk-narrow { display: none; }
 @container (max-width: 340px) {
+  .tsk-progress-meta .tsk-wide { display: none; }
+  .tsk-progress-meta .tsk-narrow { display: inline; }
   .tsk-progress-head, .tsk-progress-acts { gap: 4px; }
   .tsk-progress .tsk-progress-run, .tsk-progress .tsk-progress-stop { padding-inline: 4px; }
   .tsk-progress-lines { height: 60px; }
   .tsk-progress-meta { max-height: 40px; }
   .tsk-progress[data-dense] .tsk-progress-answer { height: 118px; }
+}
+@container (max-width: 260px) {
+  .tsk-progress .tsk-progress-acts button { padding-inline: 4px; min-width: 24px; }
+  .tsk-progress-head:has(> .tsk-progress-run:not([hidden])) .tsk-progress-state svg { display: none; }
 }
 @media (max-width: 480px) {
   .tsk-progress { padding-inline: 8px; }

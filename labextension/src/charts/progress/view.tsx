@@ -13,14 +13,17 @@ import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
 import { SHARED_CSS, adoptStyles, followTheme } from '../ui/theme';
 import { TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
-import type { ProgressInput, ProgressLayout } from './layout';
+import type { ProgressInput, ProgressLayout, RunningCell } from './layout';
 import { isOver, layoutProgress, sharesOfTime } from './layout';
 import { Errors, PROGRESS_CSS, PrefixRows, RunList, RunName, Segments, StateIcon, TimeShares, Times } from './parts';
 import type { MakeStopper, Stopper } from './stopper';
 import type { ProgressWords } from './words';
-import { describeProgress, progressTables } from './words';
+import { describeProgress, progressTables, shortEta } from './words';
 
 const TICK_MS = 200;
+
+/** A cell that computes sooner than this is not said to have computed nothing. */
+const MIN_IDLE_S = 1;
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
 const META = ['live', 'eta', 'stuck', 'erred', 'interrupted', 'lost', 'running', 'ahead', 'skipped'] as const;
@@ -37,6 +40,8 @@ export interface ProgressOptions {
    * computes together, as of one cell.
    */
   readonly shows?: Shows;
+  /** The cell that runs, where what runs now is shown; left out: that is not known. */
+  readonly cell?: { readonly current: () => RunningCell | null; readonly subscribe: (listener: () => void) => void };
   /** Makes what stops computes; left out: nothing can be stopped. */
   readonly stop?: MakeStopper;
   /** Writes files of what is shown, and compares it; left out: nobody does. */
@@ -94,7 +99,7 @@ class ProgressView implements ProgressChart {
   readonly #choose: ((run: number | null) => void) | null;
   readonly #reveal: RevealCell;
   readonly #frames: FrameLoop;
-  readonly #read: () => Tables;
+  readonly #readAll: () => Tables;
   readonly #signal: AbortSignal;
   #ticking: ReturnType<typeof setInterval> | undefined;
   #wasLive = false;
@@ -108,7 +113,7 @@ class ProgressView implements ProgressChart {
     this.#signal = signal;
     this.#axis = options.axis ?? new TimeAxis(false);
     this.#runRange = new ShownRuns(store, { firstRun, lastRun }, this.#axis, shows);
-    this.#read = reader(store, this.#runRange, this.#axis);
+    this.#readAll = reader(store, this.#runRange, this.#axis);
     this.#choose = shows === 'now' ? run => { this.#axis.choose(run); } : null;
     this.#joined = joined;
     this.#reveal = reveal;
@@ -128,6 +133,7 @@ class ProgressView implements ProgressChart {
     this.#draw();
     this.store.subscribe(this.#soon, signal);
     this.#axis.subscribe(this.#soon, signal);
+    this.options.cell?.subscribe(this.#soon);
     signal.addEventListener(
       'abort',
       () => {
@@ -142,7 +148,7 @@ class ProgressView implements ProgressChart {
   layout(): ProgressLayout {
     const { clock, cluster } = this.store;
     const executing = cluster === null ? {} : { executingSince: (sinceS: number) => cluster.workers.executingSince(sinceS) };
-    return layoutProgress({ ...this.#read(), ...executing, nowS: clock.nowS(), silentS: clock.silentS });
+    return layoutProgress({ ...this.#read(), ...executing, cell: this.#idleFor(), nowS: clock.nowS(), silentS: clock.silentS });
   }
 
   setRunRange(runRange: RunRange): void {
@@ -152,6 +158,24 @@ class ProgressView implements ProgressChart {
 
   refresh(): void {
     this.#soon();
+  }
+
+  #read(): Tables {
+    const tables = this.#readAll();
+    return this.#idleFor() === null ? tables : { ...tables, rows: [], runs: [], all: [], failures: [] };
+  }
+
+  /** The cell that runs, if it has computed nothing and nothing else runs. */
+  #idleCell(): RunningCell | null {
+    const cell = this.options.cell?.current() ?? null;
+    const computes = cell !== null && this.store.tables.runsIn({ firstRun: cell.firstRun, lastRun: null }).length > 0;
+    return computes || !this.#runRange.isOfNow || this.#readAll().runs.some(({ status }) => status === 'running') ? null : cell;
+  }
+
+  #idleFor(): ProgressInput['cell'] {
+    const cell = this.#idleCell();
+    const forS = cell === null ? 0 : (performance.now() - cell.sinceMs) / 1000;
+    return cell === null || forS < MIN_IDLE_S ? null : { count: cell.count, forS };
   }
 
   readonly #soon = (): void => {
@@ -174,7 +198,7 @@ class ProgressView implements ProgressChart {
       this.#moment = { layout, all, shown: new Set(runs.map(({ run }) => run)), nowS: clock.nowS() };
     }
     this.#render();
-    if (!this.#isAlive) {
+    if (!this.#isAlive && this.#idleCell() === null) {
       clearInterval(this.#ticking);
       this.#ticking = undefined;
     } else {
@@ -225,14 +249,14 @@ class ProgressView implements ProgressChart {
             <span class="tsk-progress-elapsed">{words.elapsed}</span>
             <span class="tsk-progress-percent" hidden={state === 'finished'}>{words.percent}</span>
           </div>
-          <div class="tsk-progress-meta">{meta(words, layout.executing !== null)}{hasTimes && <Times layout={layout} colourOf={colourOf} />}</div>
+          <div class="tsk-progress-meta">{meta(words, shortEta(layout), layout.executing !== null)}{hasTimes && <Times layout={layout} colourOf={colourOf} />}</div>
         </div>
         <div class="tsk-progress-answer" tabIndex={isDense ? 0 : undefined} role="group" aria-label={trans.__('Task types and findings')}>
           <div class="tsk-progress-error" hidden={words.error === ''}>{words.error}</div>
           <Errors errors={layout.errors} />
           {isAnswered && answer}
           <PrefixRows prefixes={layout.prefixes} colourOf={colourOf} isOver={isOver(state)} folded={isDense ? 4 : 8} />
-          <p class="tsk-progress-empty" hidden={state !== 'waiting' || !isDense}>
+          <p class="tsk-progress-empty" hidden={state !== 'waiting' || layout.cell !== undefined || !isDense}>
             {this.#choose === null
               ? trans.__('This cell has not computed with Dask yet.')
               : trans.__('Run a cell that computes with Dask: its tasks appear here.')}
@@ -284,7 +308,7 @@ function bar(layout: ProgressLayout, { sentence }: ProgressWords, segments: Comp
   );
 }
 
-function meta(words: ProgressWords, isToldByWorkers: boolean): ComponentChildren {
+function meta(words: ProgressWords, eta: string, isToldByWorkers: boolean): ComponentChildren {
   const titles: Partial<Record<(typeof META)[number], string>> = {
     stuck: trans.__('No worker has the resources or the address that they need.'),
     ...(isToldByWorkers ? { running: trans.__('As the workers counted last; the others wait on a worker.') } : {}),
@@ -293,7 +317,7 @@ function meta(words: ProgressWords, isToldByWorkers: boolean): ComponentChildren
   return META.map(name => (
     <span class={`tsk-progress-${name}`} title={titles[name]} hidden={words[name] === ''}>
       {WITH_KEY.has(name) && <span class={`tsk-key tsk-segment tsk-${name}`} aria-hidden="true" />}
-      <span>{words[name]}</span>
+      {name === 'eta' && words.eta !== eta ? <><span class="tsk-wide">{words.eta}</span><span class="tsk-narrow">{eta}</span></> : <span>{words[name]}</span>}
     </span>
   ));
 }

@@ -39,7 +39,7 @@ export interface ProgressWords {
 export function describeProgress(layout: ProgressLayout): ProgressWords {
   const { total, erred, interrupted, lost, nRuns, error, counting } = layout;
   const words = {
-    state: stateWord(layout.state),
+    state: layout.cell === undefined ? stateWord(layout.state) : trans.__('In [%1] runs', String(layout.cell)),
     count: countText(layout),
     percent: total > 0 && !counting ? formatPercent(layout.fraction) : '',
     elapsed: nRuns > 0 ? elapsedText(layout) : '',
@@ -168,6 +168,11 @@ function elapsedText({ state, elapsedS }: ProgressLayout): string {
   return state === 'running' && elapsedS < 59.95
     ? `${elapsedS.toFixed(1)} s`
     : formatDuration(elapsedS);
+}
+
+/** How long it will take, without what may change that. */
+export function shortEta({ eta }: ProgressLayout): string {
+  return etaText(eta.kind === 'estimate' ? { ...eta, nUnseen: 0 } : eta);
 }
 
 function etaText(eta: Eta): string {

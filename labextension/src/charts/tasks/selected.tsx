@@ -15,6 +15,7 @@ import type { Found, FoundOpen, FoundTask } from './find-task';
 import type { LaneLayout, Painting, Relation, Scene } from './scene';
 import type { Picker } from './steps';
 import { openOf, placeOfBar } from './steps';
+import type { Story } from './story';
 import { statusWord, tipOf } from './words';
 
 export class SelectedTask {
@@ -50,8 +51,10 @@ export class SelectedTask {
     const isDrawn = this.isRelating && links !== null && selected.kind === 'ended';
     this.relations = isDrawn ? relationsOf(store, selected, links) : [];
     const note = links === null ? '' : links.kind !== 'known' ? unknownText(links) : isDrawn ? linesText(links, this.relations) : '';
-    const run = store.tables.runs.get(selected.kind === 'ended' ? selected.detail.run : selected.bar.task.run);
+    const number = (selected.kind === 'ended' ? selected.detail : selected.bar.task).run;
+    const run = store.tables.runs.get(number);
     this.card = {
+      run: number,
       facts: tipOf(selected, scene, store.tables),
       colour: colourOf(store, selected) ?? '',
       note,
@@ -98,6 +101,7 @@ export function colourOf(store: TaskStore, found: Found): string | null {
 
 /** What is known of the selected task. */
 export interface TaskCard {
+  readonly run: number;
   readonly facts: Facts;
   readonly colour: string;
   /** What there is to say of its dependencies, besides which they are. */
@@ -109,6 +113,7 @@ export interface TaskCard {
 
 interface CardProps {
   readonly selection: TaskCard | null;
+  readonly story: Story | undefined;
   readonly neighbours: readonly Neighbours[];
   readonly goTo: (task: FoundTask | FoundOpen) => void;
   readonly relating: boolean;
@@ -117,7 +122,7 @@ interface CardProps {
   readonly close: () => void;
 }
 
-export function Card({ selection, neighbours, goTo, relating, toggleRelations, zoom, close }: CardProps): ComponentChildren {
+export function Card({ selection, story, neighbours, goTo, relating, toggleRelations, zoom, close }: CardProps): ComponentChildren {
   return (
     <div class="tsk-gantt-card" role="region" aria-label={trans.__('Selected task')} hidden={selection === null}>
       {selection !== null && (
@@ -136,6 +141,7 @@ export function Card({ selection, neighbours, goTo, relating, toggleRelations, z
             />
             <Button text={trans.__('Zoom to task')} label={trans.__('Zoom to task: the selected one fills the chart (Z)')} act={zoom} />
             <Button text={trans.__('Close')} label={trans.__('Close: select nothing (Escape)')} act={close} />
+            {story?.of(selection.run)}
           </div>
         </>
       )}

@@ -291,7 +291,7 @@ export class TasksTrack implements Track {
         {this.#range.panel()}
         {this.#findings?.below()}
         <Card
-          selection={this.#selected.card} neighbours={this.#selected.neighbours} relating={this.#selected.isRelating}
+          selection={this.#selected.card} story={this.#findings?.story} neighbours={this.#selected.neighbours} relating={this.#selected.isRelating}
           goTo={task => {
             this.#steps.goToFound(task);
             this.context.focus();

@@ -485,7 +485,7 @@ export const VALUES_CSS = `
 .tsk-gauge-detail { min-width: 0; overflow: hidden; text-overflow: ellipsis; color: var(--tsk-faint); }
 @container (max-width: 520px) {
   .tsk-gauge > div:first-child { flex-wrap: wrap; }
-  .tsk-gauge-detail { flex: 1 0 100%; }
+  .tsk-gauge-detail { flex: 1 0 100%; white-space: normal; }
 }
 .tsk-gauge-bar {
   position: relative; height: 8px; margin: 2px 0; border: 1px solid var(--tsk-line); border-radius: 2px;

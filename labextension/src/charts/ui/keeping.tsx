@@ -10,6 +10,9 @@ import type { ButtonSpec } from './toolbar';
 
 export type FileFormat = 'taskscope' | 'html' | 'trace';
 
+/** When something happened to a task, and what, in the words of `recording.story`. */
+export type StoryLine = readonly [after: string, what: string];
+
 /** Each rejects with what went wrong. */
 export interface Keeper {
   /** Writes them to a file beside the notebook; resolves to its path. */
@@ -18,6 +21,8 @@ export interface Keeper {
   readonly compare: (runRange: RunRange) => Promise<void>;
   /** Resolves to why they took so long, or what of them lies in a span. */
   readonly explain: (runRange: RunRange, span?: Span) => Promise<Explained>;
+  /** Resolves to when and what happened to a task of a compute, line by line. */
+  readonly story: (run: number, key: string) => Promise<readonly StoryLine[]>;
 }
 
 /** How a chart reaches the kernel's keeper. */

@@ -8,6 +8,8 @@ import type { Quantity as Measured } from '../../store';
 import type { ClusterWorker } from '../../wire';
 import { drawLife, happenings, lifeAt, lifeTable } from '../cluster/life';
 import { Seconds, secondsTable } from '../cluster/kinds';
+import { logLines } from '../cluster/logs';
+import { pairCharts } from '../cluster/pairs';
 import type { Line, QuantitySpec, Samples, ValuePlot, Values } from '../timeline/value-track';
 import { VALUES_CSS, ValueTrack, bytesAxis, quantityOf, sampleSpan } from '../timeline/value-track';
 import type { ComponentChildren } from '../ui/render';
@@ -32,13 +34,14 @@ export class WorkersTrack extends ValueTrack {
   #choices: ComponentChildren = null;
 
   isAbsent(): boolean {
-    return (this.context.store.cluster?.workers.n ?? 0) === 0;
+    const { cluster } = this.context.store;
+    return cluster === null || cluster.workers.n + cluster.activities.n + cluster.steals.version + cluster.logs.version === 0;
   }
 
   protected sources(): readonly unknown[] {
     const { store: { tables, cluster }, runRange } = this.context;
     const { startS, stopS } = sampleSpan(tables, runRange);
-    return [cluster?.workers.version, cluster?.metrics.version, tables.remarks, startS, stopS, this.context.theme()];
+    return [cluster?.workers.version, cluster?.metrics.version, cluster?.activities.version, cluster?.steals.version, cluster?.logs.version, tables.remarks, startS, stopS, this.context.theme()];
   }
 
   protected read(): Values | string {
@@ -50,8 +53,20 @@ export class WorkersTrack extends ValueTrack {
       this.#worker = null;
       return this.read();
     }
-    if (cluster === null || series === undefined || range[0] >= range[1]) {
-      return trans.__('nothing was heard of workers during this compute');
+    const nothing = trans.__('nothing was heard of workers during this compute');
+    if (cluster === null || series === undefined) {
+      return nothing;
+    }
+    const seconds = cluster.metrics.byPrefix(runRange);
+    const between = pairCharts(cluster, tables, runRange, this.zeroS);
+    const address = this.#worker === null ? null : (cluster.workers.workers.get(this.#worker)?.address ?? '');
+    const [told, logged] = [happenings(tables, address), logLines(cluster, [span.startS, span.stopS], address, this.zeroS)];
+    const sums = {
+      foot: [seconds.length > 0 && <Seconds prefixes={seconds} theme={this.context.theme()} />, ...between.map(({ squares }) => squares), ...logged.map(({ lines }) => lines)],
+      tables: () => [...(seconds.length === 0 ? [] : [secondsTable(seconds)]), ...(told.length === 0 ? [] : [lifeTable(told, this.zeroS)]), ...between, ...logged]
+    };
+    if (range[0] >= range[1]) {
+      return seconds.length + between.length + logged.length === 0 ? nothing : { ...sums, plots: [], title: nothing };
     }
     const { timeS, nWorkers } = series;
     const samples: Samples = { timeS, range, continues: i => series.continues(i), at: at => (nWorkers[series.at(at)] === 0 ? -1 : series.at(at)) };
@@ -73,8 +88,6 @@ export class WorkersTrack extends ValueTrack {
     const [tick, ...rest] = metered().map(({ measured, title, format }) => quantityOf(samples, {
       name: this.#worker === null ? trans.__('%1 (most of any)', title) : title, format, valueAt: valuesOf(measured)
     }));
-    const told = happenings(tables, this.#worker === null ? null : (cluster.workers.workers.get(this.#worker)?.address ?? ''));
-    const seconds = cluster.metrics.byPrefix(runRange);
     const paint: ValuePlot['paint'] = (brush, plot) => { drawLife(brush, plot, told); };
     const line = ({ valueAt }: Pick<Line, 'valueAt'>, fill = WEAK): Line => ({ valueAt, fill });
     return {
@@ -95,8 +108,7 @@ export class WorkersTrack extends ValueTrack {
       ],
       head: this.#picker(cluster.workers.workers),
       notes: [nWorkers[range[1] - 1] === 0 ? trans.__('gone') : ''],
-      foot: seconds.length > 0 && <Seconds prefixes={seconds} theme={this.context.theme()} />,
-      tables: () => [...(seconds.length === 0 ? [] : [secondsTable(seconds)]), ...(told.length === 0 ? [] : [lifeTable(told, this.zeroS)])]
+      ...sums
     };
   }
 
@@ -155,12 +167,19 @@ const WORKERS_CSS = `
 .tsk-swatch:is(.tsk-results, .tsk-unmanaged) { background: color-mix(in srgb, var(--tsk-accent) 16%, transparent); }
 .tsk-swatch.tsk-results { background: color-mix(in srgb, var(--tsk-accent) 52%, transparent); }
 .tsk-swatch.tsk-spilled { border-top-style: dotted; }
-.tsk-seconds { padding-top: 6px; }
+:is(.tsk-seconds, .tsk-pairs, .tsk-logs) { padding-top: 6px; }
+.tsk-logs > * { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .tsk-seconds-title { color: var(--tsk-ink); font-weight: 600; }
 .tsk-seconds-row { display: flex; align-items: center; gap: 8px; min-width: 0; height: 18px; }
 .tsk-seconds-prefix { flex: 0 1 18ch; min-width: 6ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; color: var(--tsk-ink); }
 .tsk-seconds-bar { flex: 1 1 0; display: flex; min-width: 0; height: 12px; }
 .tsk-seconds-bar > span { flex: none; height: 100%; forced-color-adjust: none; }
 .tsk-seconds-total { flex: 0 0 8ch; text-align: end; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.tsk-pairs { overflow-x: auto; }
+.tsk-pairs td { min-width: 12px; height: 16px; padding-inline: 3px; text-align: end; forced-color-adjust: none; }
+:is(.tsk-pairs[data-many='true'] td, .tsk-pairs td:first-child) { white-space: nowrap; }
+.tsk-pairs td:first-child { max-width: 18ch; overflow: hidden; text-overflow: ellipsis; }
+.tsk-pairs [title] { color: var(--tsk-ink); }
+@container (max-width: 700px) { .tsk-pairs[data-many='true'] span { display: none; } }
 .tsk-worker-picker select:focus-visible { outline: 2px solid var(--tsk-accent); }
 `;

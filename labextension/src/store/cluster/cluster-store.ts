@@ -1,15 +1,19 @@
 /** What a page has of a cluster besides its tasks: samples of its workers, their sums, and seconds by activity. */
 import { upperBound } from '../../lib/search';
-import type { ClusterWorker, PageTables, PrefixSeconds } from '../../wire';
+import type { ClusterWorker, PageTables, PrefixSeconds, TableRow } from '../../wire';
 import { tableRows } from '../../wire';
 import { columnTable, seriesTable } from '../columns';
 import { type RunRange, inRunRange } from '../tables';
 import { ActivityStore } from './activity-store';
+import type { Pair } from './pairs';
+import { Pairs } from './pairs';
 
 /** A worker that said nothing for as long as this is not counted any more: heartbeats of large clusters come every 5 s. */
 const STALE_S = 15;
 /** Totals are taken no more often than this. */
 const TOTAL_EVERY_S = 0.2;
+/** As many steals and lines of logs as the recorder keeps. */
+const MAX_ROWS = 10_000;
 
 /** Quantities of which all workers have the sum; NaN: unknown. */
 const SUMMED = ['cpuPercent', 'rssBytes', 'managedBytes', 'spilledBytes', 'limitBytes', 'nThreads', 'nExecuting'] as const;
@@ -212,7 +216,40 @@ class MetricStore {
   }
 }
 
+/** Rows of a table in the order that they came in, the last ones. */
+class RowStore<Name extends 'steals' | 'logs'> {
+  version = 0;
+  rows: TableRow<Name>[] = [];
+
+  constructor(private readonly name: Name) {}
+
+  append(tables: PageTables): void {
+    const rows = tableRows(tables, this.name);
+    if (rows.length > 0) {
+      // A stream that begins anew repeats them.
+      this.rows = tables[this.name].first === 0 ? rows : [...this.rows, ...rows].slice(-MAX_ROWS);
+      this.version += 1;
+    }
+  }
+}
+
+/** Tasks that the scheduler moved, or meant to move, from one worker to another. */
+class StealStore extends RowStore<'steals'> {
+  pairs(runRange: RunRange): Pair[] {
+    const pairs = new Pairs();
+    for (const { run, fromWorker, toWorker, outcome, costS, timeS } of this.rows) {
+      if (inRunRange(run, runRange)) {
+        const isStolen = outcome === 'stolen';
+        pairs.add(fromWorker, toWorker, { n: Number(isStolen), nOther: Number(!isStolen), nbytes: 0, seconds: isStolen ? costS ?? NaN : 0, firstS: timeS, lastS: timeS });
+      }
+    }
+    return pairs.all;
+  }
+}
+
 export class ClusterStore {
+  steals = new StealStore('steals');
+  logs = new RowStore('logs');
   activities = new ActivityStore();
   workers = new WorkerStore();
   metrics = new MetricStore();
@@ -221,11 +258,15 @@ export class ClusterStore {
     this.activities.append(tables);
     this.workers.append(tables);
     this.metrics.append(tableRows(tables, 'seconds'));
+    this.steals.append(tables);
+    this.logs.append(tables);
   }
 
   clear(): void {
     this.activities = new ActivityStore();
     this.workers = new WorkerStore();
     this.metrics = new MetricStore();
+    this.steals = new StealStore('steals');
+    this.logs = new RowStore('logs');
   }
 }

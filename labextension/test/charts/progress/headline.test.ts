@@ -50,6 +50,23 @@ it('is of the compute that runs, whatever became of those before', () => {
   expect(view('now').head()).toEqual(['Running', '52 of 60 tasks', '3.0 s', '87%', 'slow']);
 });
 
+it('is that a cell runs which has computed nothing, once it does for a second and nothing else runs', () => {
+  const store = new TaskStore({ clockMs: () => performance.now() });
+  const cell = { count: 3, sinceMs: performance.now(), firstRun: 1 };
+  mount(document.body, store, { signal: new AbortController().signal, shows: 'now', axis: new TimeAxis(true), cell: { current: () => cell, subscribe: () => undefined } });
+  const said = (): string[] =>
+    ['.tsk-progress-state', '.tsk-progress-live', '.tsk-progress-run', '.tsk-progress-count'].map(part => document.querySelector<HTMLElement>(`${part}:not([hidden])`)?.textContent ?? '');
+  const [before, progress] = [{ ...EARLIER, status: 'finished' as const, nTasks: 4 }, [smallProgress({ total: 4, finished: 4 })]];
+  store.append(smallBatch({ nowS: 9, runs: [before], progress }));
+  vi.advanceTimersByTime(500);
+  expect(said()).toEqual(['Finished', '', 'In [1]', '4 of 4 tasks']);
+  vi.advanceTimersByTime(3000);
+  expect(said()).toEqual(['In [3] runs', 'nothing computed yet, 3 s', '', '']);
+  store.append(smallBatch({ nowS: 12.5, runs: [before, { ...NOW, executionCount: 3 }], progress: [...progress, smallProgress({ run: 1, total: 60, finished: 2 })] }));
+  vi.advanceTimersByTime(50);
+  expect(said().slice(0, 2)).toEqual(['Running', '']);
+});
+
 it('is of all computes of the cell that ran last', () => {
   const of = (run: number, cell: string | null, executionCount: number | null, startS: number, stopS: number | null): Run =>
     smallRun({ run, cell, executionCount, startS, stopS, status: stopS === null ? 'running' : 'finished' });

@@ -53,7 +53,7 @@ async function mounted(store: TaskStore, ...answers: Explained[]): Promise<{ el:
     const answer = answers.shift();
     return answer === undefined ? Promise.reject(new Error('the kernel does not answer')) : Promise.resolve(answer);
   };
-  const keeper = { explain, save: () => Promise.resolve(''), compare: () => Promise.resolve() };
+  const keeper = { explain, save: () => Promise.resolve(''), compare: () => Promise.resolve(), story: () => Promise.resolve([]) };
   const el = document.createElement('div');
   document.body.append(el);
   mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, keeping: new Keeping(keeper), findings: findingsOf(keeper) });
@@ -97,6 +97,19 @@ describe('findings', () => {
     store.append(batchOf([], { seq: 3, first: 3, nowS: 13, active: false, runs: [OVER] }));
     await settle();
     expect([counts, asked.length, cards(el).length]).toEqual([[0, 0, 1], 1, 2]);
+  });
+
+  it('are said to be looked for until the kernel answers', async () => {
+    let answer: (of: Explained) => void = () => undefined;
+    const keeper = { explain: () => new Promise<Explained>(resolve => { answer = resolve; }), story: () => Promise.resolve([]) };
+    const el = document.createElement('div');
+    document.body.append(el);
+    mountTracks(el, filled(), ['tasks'], { signal: new AbortController().signal, findings: findingsOf(keeper) });
+    await vi.advanceTimersByTimeAsync(50);
+    const before = line(el);
+    answer(explained);
+    await vi.advanceTimersByTimeAsync(50);
+    expect([before, line(el), cards(el).length]).toEqual(['looking for causes…', null, 2]);
   });
 
   it('are asked for again when the kernel rests, as late as it says', async () => {

@@ -238,7 +238,7 @@ describe('a person', () => {
   it('is told of the longest chain once the kernel has answered', async () => {
     vi.spyOn(Element.prototype, 'getClientRects').mockReturnValue([new DOMRect(0, 0, 1, 1)] as unknown as DOMRectList);
     let answer: (explained: Explained) => void = () => undefined;
-    const findings = findingsOf({ explain: () => new Promise(resolve => { answer = resolve; }) });
+    const findings = findingsOf({ story: () => Promise.resolve([]), explain: () => new Promise(resolve => { answer = resolve; }) });
     const { panel, press } = mounted(['tasks'], { findings });
     press('x');
     const before = panel()[4];
@@ -254,7 +254,7 @@ describe('a person', () => {
     const answers: Explained[] = [
       { kind: 'later', waitS: 2 }, { kind: 'explained', explanation: { makespanS: 10, answer: 'long-chain: up to 5 s', busy: null, findings: [], path: { path: PATH } } }
     ];
-    const findings = findingsOf({ explain: (_, span) => (span === undefined ? new Promise(() => undefined) : Promise.resolve(answers.shift() ?? { kind: 'none', reason: 'too often' })) });
+    const findings = findingsOf({ story: () => Promise.resolve([]), explain: (_, span) => (span === undefined ? new Promise(() => undefined) : Promise.resolve(answers.shift() ?? { kind: 'none', reason: 'too often' })) });
     const { el, press } = mounted(['tasks'], { findings });
     const said = (): (string | null | undefined)[] => [...el.querySelectorAll('.tsk-gantt-range [role=status], [role=region] [role=status]')].map(status => status.textContent).filter(text => text !== '');
     press('x');

@@ -127,9 +127,11 @@ export class FakeKernel {
     return this as unknown as Kernel.IManager;
   }
 
-  private say(type: string, content: unknown, buffers: ArrayBuffer[] = []): void {
+  /** What a kernel sends of a request that it got from anywhere. */
+  say(type: string, content: unknown, buffers: ArrayBuffer[] = [], request = ''): void {
     this.iopubMessage.emit({
       header: { msg_type: type },
+      parent_header: { msg_id: request },
       content,
       buffers
     } as unknown as KernelMessage.IIOPubMessage);

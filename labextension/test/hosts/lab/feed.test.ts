@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { describe, expect, it, vi } from 'vitest';
 
-import { TABLES } from '../../wire/wire-fixture';
+import { RUN, TABLES } from '../../wire/wire-fixture';
 import { FakeKernel } from './fake-kernel';
 import { CONTROL, DATA, batch, feedOf, live, reply, useFakeTime } from './live-feed';
 
@@ -52,6 +52,24 @@ describe('a feed', () => {
       ['comm_msg', null]
     ]);
     expect(feed.state).toEqual({ kind: 'live', subshell: false });
+  });
+
+  it('has the cell that runs until that ends or the kernel is another, and the number of its first compute', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    const begin = (count: number): void => { kernel.say('execute_input', { execution_count: count }, [], `cell-${count}`); };
+    const idle = (request: string): void => { kernel.say('status', { execution_state: 'idle' }, [], request); };
+    begin(3);
+    expect(feed.cell).toEqual({ count: 3, sinceMs: performance.now(), firstRun: 0 });
+    kernel.push(DATA, ...batch(0, 0, 2, { tables: { runs: [RUN] } }));
+    idle('another');
+    expect(feed.cell?.count).toBe(3);
+    idle('cell-3');
+    expect(feed.cell).toBeNull();
+    begin(4);
+    expect(feed.cell).toEqual({ count: 4, sinceMs: performance.now(), firstRun: 1 });
+    feed.restarted();
+    expect(feed.cell).toBeNull();
   });
 
   it('puts what comes into the store of its recorder', async () => {

@@ -52,6 +52,21 @@ it('is explained what the kernel says, if that makes sense', async () => {
   ]);
 });
 
+it('has the story of a task line by line', async () => {
+  const kernel = new FakeKernel();
+  const { keeper } = await computing(kernel);
+  const answers = Promise.allSettled([keeper.story(3, 'x-1'), keeper.story(3, 'x-2')]);
+  const asked = kernel.verbs().slice(1);
+  kernel.push(CONTROL, reply('story', { request: 0, story: [['0 s', 'started'], ['1 s', 'finished']] }));
+  kernel.push(CONTROL, reply('story', { request: 1, story: [['0 s']] }));
+  const [told, senseless] = await answers;
+  expect([asked[0], told, senseless.status]).toEqual([
+    { verb: 'story', first_run: 3, last_run: 3, key: 'x-1', request: 0 },
+    { status: 'fulfilled', value: [['0 s', 'started'], ['1 s', 'finished']] },
+    'rejected'
+  ]);
+});
+
 it('is told where no answer will come', async () => {
   const kernel = new FakeKernel();
   const feed = await live(kernel);

@@ -39,9 +39,9 @@ it('gives a frame the theme of the page and the height it needs, within bounds',
   });
   expect(heights).toEqual(['311px', '4000px', '4000px', '4000px', '4000px']);
   more.open = true;
-  await vi.waitFor(() => { expect(sent.length).toBe(2); });
+  await vi.waitFor(() => { expect(sent.length).toBe(2); }, 60_000);
   document.body.dataset.jpThemeLight = 'true';
-  await vi.waitFor(() => { expect(sent.length).toBe(3); });
+  await vi.waitFor(() => { expect(sent.length).toBe(3); }, 60_000);
   expect(sent.slice(1)).toMatchObject([{ dark: true, brief: false }, { dark: false, brief: false }]);
   stop.abort();
   say(frame, { kind: KIND, height: 0 });

@@ -71,7 +71,7 @@ it('tells what a task of the page needs and what needs it, where its graph is kn
     expect(store.links(row)).toEqual({ kind: 'asked', isLate: false });
     await vi.waitFor(() => {
       expect(store.links(row).kind).not.toBe('asked');
-    });
+    }, 60_000);
     const links = store.links(row);
     return links.kind === 'known'
       ? [links.dependencies.map(({ place }) => place?.row), links.nDependencies, links.dependents.map(({ place }) => place?.row), links.nDependents]
@@ -87,7 +87,7 @@ it('tells what a task of the page needs and what needs it, where its graph is kn
   expect(store.links(6)).toEqual({ kind: 'asked', isLate: false });
   await vi.waitFor(() => {
     expect(store.links(6)).toEqual({ kind: 'unknown' });
-  });
+  }, 60_000);
 });
 
 it('reads the critical path of the page, tasks by their rows', async () => {

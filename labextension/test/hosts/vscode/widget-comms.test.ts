@@ -48,7 +48,7 @@ it('widgets of one manager share a feed, whose stream may come by any of them', 
   const [first, second] = [manager.widget('a'), manager.widget('b')];
   [first, second].forEach(({ view }) => { view.render(); });
   expect([note(first), note(second)]).toEqual(['waiting for the kernel', 'waiting for the kernel']);
-  await vi.waitFor(() => { expect(manager.sent).toEqual([['b', { verb: 'hello', cursor: 0, epoch: '' }]]); });
+  await vi.waitFor(() => { expect(manager.sent).toEqual([['b', { verb: 'hello', cursor: 0, epoch: '' }]]); }, 60_000);
   await first.push(...batch(0, 0, 1));
   expect([note(first), note(second)]).toEqual([null, null]);
   first.close();

@@ -12,6 +12,7 @@ import { runPlace } from '../../ui/keeping';
 import type { ComponentChildren } from '../../ui/render';
 import { Button } from '../../ui/toolbar';
 import type { Painting } from '../scene';
+import { STORY_CSS, Story } from '../story';
 import type { Evidence } from './path';
 import { evidenceOf, evidenceOfPath, paintEvidence, sumsOf, waitsText } from './path';
 
@@ -32,12 +33,14 @@ export interface FindingsHost {
 export type MakeFindings = (host: FindingsHost, signal: AbortSignal) => Findings;
 
 /** Findings that a kernel knows. */
-export function findingsOf({ explain }: Pick<Keeper, 'explain'>): MakeFindings {
-  return (host, signal) => new Findings(host, explain, signal);
+export function findingsOf({ explain, story }: Pick<Keeper, 'explain' | 'story'>): MakeFindings {
+  return (host, signal) => new Findings(host, explain, story, signal);
 }
 
 export class Findings {
-  readonly css = FINDINGS_CSS;
+  readonly css = FINDINGS_CSS + STORY_CSS;
+  /** Of the selected task. */
+  readonly story: Story;
   /** Grows whenever there is something else to say, or to light up. */
   version = 0;
   /** Whether they stand above the lanes, where there is little room. */
@@ -52,7 +55,8 @@ export class Findings {
   #why: ComponentChildren = null;
   #again: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly host: FindingsHost, private readonly ask: Keeper['explain'], signal: AbortSignal) {
+  constructor(private readonly host: FindingsHost, private readonly ask: Keeper['explain'], story: Keeper['story'], signal: AbortSignal) {
+    this.story = new Story(host.store, story, () => { this.#changed(); });
     this.#explainer = new Explainer({ ...host, ask, changed: () => { this.#changed(); } }, signal);
     signal.addEventListener('abort', () => { clearTimeout(this.#again); }, { once: true });
   }
@@ -119,8 +123,8 @@ export class Findings {
 
   /** Below the lanes: the line of the path, and where there is room, all findings. */
   below(): ComponentChildren {
-    const said = this.said();
-    const { explanation } = this.#explainer;
+    const { explanation, isAsking } = this.#explainer;
+    const said = this.said() || (isAsking && !this.isAbove ? LOOKING() : '');
     return (
       <>
         <p class="tsk-findings-path" hidden={said === ''}>{said}</p>
@@ -134,11 +138,11 @@ export class Findings {
     );
   }
 
-  /** Above the lanes: what is worth most, with its cure, and the others on demand; null before it is known. */
+  /** Above the lanes: what is worth most, with its cure, and the others on demand; null where nothing is known. */
   above(): ComponentChildren {
     const { explanation } = this.#explainer;
     if (explanation === null) {
-      return null;
+      return this.#explainer.isAsking ? <p class="tsk-findings-answer">{LOOKING()}</p> : null;
     }
     const { findings, answer, busy } = explanation;
     const isWhole = this.#isUnfolded;
@@ -252,6 +256,7 @@ export class Findings {
   }
 }
 
+const LOOKING = (): string => trans.__('looking for causes…');
 const refused = (error: unknown): Explained => ({ kind: 'none', reason: messageOf(error) });
 const isSame = (one: Span | null, other: Span): boolean => one?.startS === other.startS && one.stopS === other.stopS;
 
@@ -352,6 +357,8 @@ export class Explainer {
   /** The computes that are shown, if they have ended. */
   #shown: RunRange | null = null;
   #isAsked = false;
+  /** Whether an answer is to come. */
+  isAsking = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly host: ExplainerHost, private readonly signal: AbortSignal) {
@@ -363,7 +370,8 @@ export class Explainer {
   refresh(runRange: RunRange): boolean {
     const isOther = this.#find(runRange);
     if (this.#shown !== null && !this.#isAsked && this.host.isSeen()) {
-      this.#isAsked = true;
+      this.#isAsked = this.isAsking = true;
+      this.host.changed();
       void this.#ask(this.#shown);
     }
     return isOther;
@@ -381,7 +389,7 @@ export class Explainer {
       return false;
     }
     this.#shown = isOver ? { firstRun: first.run, lastRun: last.run } : null;
-    this.#isAsked = false;
+    this.#isAsked = this.isAsking = false;
     this.explanation = null;
     this.path = { reason: isOver ? trans.__('the kernel has not answered yet') : trans.__('these computes have not ended') };
     clearTimeout(this.#timer);
@@ -393,6 +401,7 @@ export class Explainer {
     if (this.#shown !== runRange || this.signal.aborted) {
       return;
     }
+    this.isAsking = false;
     if (heard.kind === 'explained') {
       this.explanation = heard.explanation;
       this.path = heard.explanation.path;

@@ -30,6 +30,9 @@ const CSS = `
   white-space: nowrap;
   cursor: pointer;
 }
+/* Below the last cell the notebook may end: it stands inside that cell's padding, over the toolbar of a cell of one line. */
+.jp-Cell:last-child > .jp-Cell-inputWrapper .tsk-cell-badge { z-index: 20; }
+.jp-Cell:last-child > .jp-Cell-inputWrapper .tsk-cell-badge > button { bottom: -4px; }
 .tsk-cell-badge > button:hover { background: var(--jp-layout-color2, #eeeeee); }
 .tsk-cell-badge > button:focus-visible { outline: 2px solid var(--jp-brand-color1, #1565c0); outline-offset: 1px; }
 .tsk-badge-state { display: flex; }

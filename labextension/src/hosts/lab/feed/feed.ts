@@ -3,12 +3,13 @@ import type { JSONObject, JSONValue } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
+import type { RunningCell } from '../../../charts/progress/layout';
 import type { Keeper } from '../../../charts/ui/keeping';
 import { trans } from '../../../lib/translate';
 import type { RunRange } from '../../../store';
 import type { TaskStore } from '../../../store/task-store';
 import { type Batch, PageStream, WireError, decodeExplained, decodeLinks } from '../../../wire';
-import { isRecord } from '../../../wire/check';
+import { Field, isRecord } from '../../../wire/check';
 import { MODULE_VERSION } from '../../widget/live-models';
 import { FEED_DEFAULTS, type FeedSettings } from './state';
 import { InStep, RESUME_MS } from '../kernel/in-step';
@@ -49,6 +50,10 @@ export class Feed implements IDisposable {
   readonly stateChanged = new Signal<this, FeedState>(this);
   /** The kernel told of its recorder for the first time, or has another one since. */
   readonly recorderChanged = new Signal<this, TaskStore>(this);
+
+  /** The cell that the kernel runs; null: none, or it began before this page listened. */
+  cell: RunningCell | null = null;
+  readonly cellChanged = new Signal<this, RunningCell | null>(this);
 
   get state(): FeedState {
     return this._state;
@@ -178,6 +183,10 @@ export class Feed implements IDisposable {
     explain: async ({ firstRun, lastRun }, span) => {
       const { data } = await this._keep({ verb: 'explain', first_run: firstRun, last_run: lastRun, start_s: span?.startS ?? null, stop_s: span?.stopS ?? null });
       return decodeExplained(data);
+    },
+    story: async (run, key) => {
+      const { data } = await this._keep({ verb: 'story', first_run: run, last_run: run, key });
+      return new Field(data, 'reply').at('story').list().map(line => line.tuple(2).map(text => text.text()) as [string, string]);
     }
   };
 
@@ -278,6 +287,11 @@ export class Feed implements IDisposable {
   }
 
   private readonly _onArrived = (_: unknown, arrival: Arrival): void => {
+    if (arrival.channel === 'cell') {
+      const { count } = arrival;
+      this._setCell(count === null ? null : { count, sinceMs: performance.now(), firstRun: Math.max(-1, ...(this.store?.tables.runs.keys() ?? [])) + 1 });
+      return;
+    }
     if (arrival.channel === 'data') {
       const heard = this._decoded(() => ({ batches: this._stream.take(arrival.data, arrival.buffers) }));
       if (heard?.batches === null && this._step.takes(null)) {
@@ -349,11 +363,17 @@ export class Feed implements IDisposable {
     this._stores.current = batch.recorder;
     this._epoch = batch.epoch;
     if (isOther) {
+      this._setCell(this.cell && { ...this.cell, firstRun: 0 });
       this.recorderChanged.emit(store);
     }
     if (this._state.kind === 'connecting') {
       this._setState({ kind: 'live', subshell: this._subshell });
     }
+  }
+
+  private _setCell(cell: RunningCell | null): void {
+    this.cell = cell;
+    this.cellChanged.emit(cell);
   }
 
   private _setState(state: FeedState): void {

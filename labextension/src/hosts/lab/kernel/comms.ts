@@ -23,7 +23,9 @@ import {
 /** What a comm brought. */
 export type Arrival =
   | { channel: 'data'; data: unknown; buffers: readonly (ArrayBuffer | ArrayBufferView)[] }
-  | { channel: 'control'; data: unknown };
+  | { channel: 'control'; data: unknown }
+  /** The kernel runs a cell, by its `n` of `In [n]`; null: no longer. */
+  | { channel: 'cell'; count: number | null };
 
 export type CommsEvent = 'connected' | 'lost' | 'replaced' | 'dead' | 'refused';
 
@@ -160,6 +162,7 @@ export class KernelComms implements FeedComms {
   replaced(): void {
     this._turn++;
     this._comms = null;
+    this._runs(null);
     this.happened.emit('replaced');
   }
 
@@ -189,18 +192,35 @@ export class KernelComms implements FeedComms {
   }
 
   private readonly _onConnection = (_: Kernel.IKernelConnection, status: Kernel.ConnectionStatus): void => {
+    this._runs(null);
     this.happened.emit(status === 'connected' ? 'connected' : 'lost');
   };
 
   private readonly _onStatus = (_: Kernel.IKernelConnection, status: Kernel.Status): void => {
     if (status === 'dead') {
+      this._runs(null);
       this.happened.emit('dead');
     } else if (status === 'starting' || status === 'restarting' || status === 'autorestarting') {
       this.replaced();
     }
   };
 
+  /** @param request is the id of the message that asked for it */
+  private _runs(count: number | null, request = ''): void {
+    if (count !== null || this._cell !== '') {
+      this._cell = request;
+      this.arrived.emit({ channel: 'cell', count });
+    }
+  }
+
   private readonly _onIopub = (_: Kernel.IKernelConnection, message: KernelMessage.IIOPubMessage): void => {
+    const { content, header: { msg_type: type }, parent_header: parent } = message;
+    const request = (parent as { msg_id?: string }).msg_id ?? '';
+    if (type === 'execute_input') {
+      this._runs((content as KernelMessage.IExecuteInputMsg['content']).execution_count, request);
+    } else if (type === 'status' && request === this._cell && (content as KernelMessage.IStatusMsg['content']).execution_state === 'idle') {
+      this._runs(null);
+    }
     const comms = this._comms;
     const commId = (message.content as { comm_id?: unknown }).comm_id;
     if (comms === null || (commId !== comms.control && commId !== comms.data)) {
@@ -225,5 +245,7 @@ export class KernelComms implements FeedComms {
   private readonly _page: string;
   private _comms: { control: string; data: string; subshellId: string | null } | null = null;
   private _turn = 0;
+  /** The message that asked for the cell that runs; empty: none runs. */
+  private _cell = '';
   private _language: string | null = null;
 }
