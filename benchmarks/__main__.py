@@ -16,7 +16,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.harness import machine
+from benchmarks.harness import commit, machine
 from benchmarks.process import run
 from benchmarks.results import finished, replaced, section
 from benchmarks.sections import QUICK_S, SECTIONS, Section
@@ -31,14 +31,17 @@ def measure(one: Section, limit_s: float, *, quick: bool) -> str:
         return LEFT_OUT
     print(f"\n## {one.name}\n", flush=True)
     began, start_s, on = datetime.now(UTC), time.monotonic(), machine()
-    ended = run(one.command(quick=quick), limit_s=limit_s)
+    ended = [run(command, limit_s=limit_s) for command in one.commands(quick=quick)]
+    output, fault = (
+        "\n".join(each.output for each in ended),
+        "\n".join(filter(None, (each.fault for each in ended))),
+    )
     took_s = time.monotonic() - start_s
-    print(f"({one.name}: {took_s:.0f} s{', ' + ended.fault if ended.fault else ''})", flush=True)
+    print(f"({one.name}: {took_s:.0f} s{', ' + fault if fault else ''})", flush=True)
     if not quick:
         measured = f"{began:%Y-%m-%d %H:%M} UTC, {took_s:.0f} s. {on}"
-        content = section(f"python -m benchmarks {one.name}", measured, ended.output, ended.fault)
-        keep(one.name, content)
-    return ended.fault
+        keep(one.name, section(one.name, commit(), measured, output, fault))
+    return fault
 
 
 def keep(name: str, content: str) -> None:

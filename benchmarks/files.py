@@ -132,9 +132,9 @@ JOBS: dict[str, Callable[[int, str, str], Measured]] = {
     "save .taskscope": save_job,
     "load .taskscope": load_job,
     "to_html": partial(export_job, "to_html"),
+    "to_perfetto": partial(export_job, "to_perfetto"),
     "to_chrome_trace": partial(export_job, "to_chrome_trace"),
     "to_parquet, all tables": partial(export_job, "to_parquet"),
-    "to_csv, all tables": partial(export_job, "to_csv"),
     "dask.diagnostics HTML": bokeh_job,
     "Chrome trace by json.dumps": plain_trace_job,
 }
@@ -235,13 +235,13 @@ def measure(*, quick: bool) -> list[Table]:
         Table(
             "A file written while recording (-D), threads",
             ["clock", "tasks", "rounds", "recorded, s", "-D, s", "-D, µs/task more", "-D / recorded"],
-            overhead(5_000 if quick else 50_000, 3 if quick else 9, folder),
+            overhead(5_000 if quick else 50_000, 3 if quick else 5, folder),
             note="Tasks that do nothing: the worst case. The file is completed on leaving the block.",
         ),
         Table(
             "Killed at random moments",
             ["kills", "age of the newest task in the file, s"],
-            kills(3 if quick else 40, folder),
+            kills(3 if quick else 15, folder),
             note="Every file was loaded.",
         ),
     ]

@@ -8,6 +8,7 @@ import math
 import os
 import platform
 import statistics
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-Name = TypeVar("Name", bound=str)
+Name = TypeVar("Name")
+Taken = TypeVar("Taken")
 _LEAST_REPETITIONS = 3
 
 
@@ -51,14 +53,22 @@ def spread(values: Sequence[float], form: str = "{:.2f}") -> str:
     return f"{form.format(middle)} ({form.format(low)} to {form.format(high)})"
 
 
+def quartiles(values: Sequence[float], form: str = "{:.2f}") -> str:
+    """Return the median with the quartiles: ``1.02 (1.00 to 1.04)``."""
+    if len(values) < _LEAST_REPETITIONS:
+        return spread(values, form)
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return f"{form.format(middle)} ({form.format(low)} to {form.format(high)})"
+
+
 def interleaved(
-    variants: Mapping[Name, Callable[[], float]], *, repetitions: int, patience_s: float = math.inf
-) -> dict[Name, list[float]]:
+    variants: Mapping[Name, Callable[[], Taken]], *, repetitions: int, patience_s: float = math.inf
+) -> dict[Name, list[Taken]]:
     """Call every variant in turn, again and again, so that drift of the machine hits all alike.
 
     What takes long is repeated less often, but three times: no round begins after `patience_s` seconds.
     """
-    measured: dict[Name, list[float]] = {name: [] for name in variants}
+    measured: dict[Name, list[Taken]] = {name: [] for name in variants}
     start_s = time.perf_counter()
     for repetition in range(repetitions):
         if repetition >= _LEAST_REPETITIONS and time.perf_counter() - start_s > patience_s:
@@ -87,6 +97,23 @@ def machine() -> str:
     )
 
 
+def commit() -> str:
+    """Return the short hash of the commit that is measured, and whether anything was changed since."""
+    root = Path(__file__).parent
+    try:
+        head = _git(root, "rev-parse", "--short=8", "HEAD")
+        # The results themselves change while they are measured.
+        changed = _git(root, "status", "--porcelain", "--", ":/", ":!RESULTS.md")
+    except (OSError, subprocess.CalledProcessError):
+        return "no commit"
+    return f"{head} + changes" if changed else head
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 def _processor() -> str:
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -98,13 +125,29 @@ def _processor() -> str:
 
 def main(doc: str | None, measure: Measure) -> None:
     """Run one benchmark file as a command and print its tables as Markdown."""
+    options = _parser(doc).parse_args()
+    _print(doc, measure(quick=options.quick))
+
+
+def named_tables(doc: str | None, tables: Mapping[str, Callable[[bool], Table]]) -> None:
+    """Run those of several benchmarks that the command line names, or all, and print their tables."""
+    parser = _parser(doc)
+    parser.add_argument("names", nargs="*", metavar="table", help=", ".join(tables))
+    options = parser.parse_args()
+    unknown = sorted(set(options.names) - set(tables))
+    if unknown:
+        parser.error(f"no table is called {', '.join(unknown)}; there are {', '.join(tables)}")
+    _print(doc, (tables[name](options.quick) for name in options.names or tables))
+
+
+def _parser(doc: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer repetitions: noisy")
-    parser.add_argument("--tables", type=int, nargs="+", metavar="n", help="only these, counted from 1")
-    options = parser.parse_args()
+    return parser
+
+
+def _print(doc: str | None, tables: Iterable[Table]) -> None:
     print(f"{(doc or '').strip()}\n")
-    for number, table in enumerate(measure(quick=options.quick), start=1):
-        if options.tables and number not in options.tables:
-            continue
+    for table in tables:
         for line in table.lines():
             print(line, flush=True)

@@ -1,4 +1,4 @@
-"""Which measurements there are: a section of RESULTS.md each, none longer than about ten minutes."""
+"""Which measurements there are: a section of RESULTS.md each, all of them within an hour."""
 
 from __future__ import annotations
 
@@ -14,69 +14,61 @@ QUICK_S = 160.0
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One benchmark, or some of its tables, run in a process of its own."""
+    """One benchmark, or several about one question, each run in a process of its own."""
 
     name: str
-    arguments: str
-    """What follows ``python -m``."""
-    timeout_s: float = 600.0
-    """After so many seconds it is taken to hang."""
-    in_quick: bool = True
+    budget_s: float
+    """What it takes on two quiet cores."""
+    arguments: tuple[str, ...]
+    """What follows ``python -m``, for each process."""
+    in_quick: bool = False
 
-    def command(self, *, quick: bool) -> list[str]:
+    @property
+    def timeout_s(self) -> float:
+        """After so many seconds a process is taken to hang."""
+        return 120.0 + 2.0 * self.budget_s
+
+    def commands(self, *, quick: bool) -> list[list[str]]:
         """Return what is executed."""
-        return [sys.executable, "-m", *shlex.split(self.arguments), *(["--quick"] if quick else [])]
+        more = ["--quick"] if quick else []
+        return [[sys.executable, "-m", *shlex.split(arguments), *more] for arguments in self.arguments]
 
 
-_LONG_S = 1800.0
+def _quick(name: str, budget_s: float, *arguments: str) -> Section:
+    return Section(name, budget_s, arguments, in_quick=True)
+
+
+def _whole(name: str, budget_s: float, *arguments: str) -> Section:
+    return Section(name, budget_s, arguments)
+
+
 SECTIONS = {
     section.name: section
     for section in (
-        Section("truth", "benchmarks.local.truth"),
-        Section("overhead", "benchmarks.local.overhead", _LONG_S),
-        Section("overhead-million", "benchmarks.local.overhead_million", _LONG_S, in_quick=False),
-        Section("in-situ", "benchmarks.local.in_situ --tables 1"),
-        Section("instructions", "benchmarks.local.in_situ --tables 2", _LONG_S, in_quick=False),
-        Section("fixed-cost", "benchmarks.local.fixed_cost"),
-        Section("stall", "benchmarks.local.stall", _LONG_S),
-        Section("retained", "benchmarks.local.retained"),
-        Section("memory", "benchmarks.local.memory"),
-        Section("memory-peak", "benchmarks.inside.memory_peak"),
-        Section("files", "benchmarks.files --tables 1", _LONG_S),
-        Section("files-live", "benchmarks.files --tables 2", in_quick=False),
-        Section("files-killed", "benchmarks.files --tables 3", in_quick=False),
-        Section("feed", "benchmarks.frontend.feed"),
-        Section("slow-reader", "benchmarks.frontend.slow_reader", in_quick=False),
-        Section("diagnostics", "benchmarks.diagnostics.cost --tables 1", _LONG_S, in_quick=False),
-        Section("diagnostics-caches", "benchmarks.diagnostics.cost --tables 2 3", in_quick=False),
-        Section("diagnostics-kept", "benchmarks.diagnostics.kept", in_quick=False),
-        Section("diagnostics-plots", "benchmarks.diagnostics.plots", in_quick=False),
-        Section("stacks", "benchmarks.inside.stacks --tables 1", _LONG_S, in_quick=False),
-        Section("stacks-truth", "benchmarks.inside.stacks --tables 2", _LONG_S, in_quick=False),
-        Section("lines", "benchmarks.inside.lines", _LONG_S, in_quick=False),
-        Section("lines-exact", "benchmarks.inside.exact_lines", in_quick=False),
-        Section("eta", "benchmarks.eta --tables 1", _LONG_S, in_quick=False),
-        Section("why", "benchmarks.why", 3600.0, in_quick=False),
-        Section("explain", "benchmarks.explain --tables 1", _LONG_S, in_quick=False),
-        Section("explain-cluster", "benchmarks.explain --tables 2", _LONG_S, in_quick=False),
-        Section("explain-replay", "benchmarks.explain.replay", _LONG_S, in_quick=False),
-        Section("explain-live", "benchmarks.explain.live", _LONG_S, in_quick=False),
-        Section("cluster", "benchmarks.cluster --tables 1", in_quick=False),
-        Section("cluster-cost", "benchmarks.cluster --tables 2"),
-        Section("cell-end", "benchmarks.cluster.cell_end"),
-        Section("cluster-share", "benchmarks.cluster --tables 6", in_quick=False),
-        Section("cluster-scale", "benchmarks.cluster --tables 3", _LONG_S, in_quick=False),
-        Section("cluster-lag", "benchmarks.cluster --tables 5 7", in_quick=False),
-        Section("cluster-eta", "benchmarks.eta --tables 2 3", _LONG_S, in_quick=False),
-        Section("cluster-report", "benchmarks.cluster --tables 8", in_quick=False),
-        Section("cluster-cpu", "benchmarks.cluster --tables 9", in_quick=False),
-        Section("cluster-clocks", "benchmarks.cluster --tables 4", in_quick=False),
-        Section("browser", "benchmarks.frontend.browser", in_quick=False),
-        Section("frontend", "benchmarks.frontend sizes busy chart lanes series live"),
-        Section("frontend-lab", "benchmarks.frontend replay panels reloads latency", in_quick=False),
-        Section("frontend-pages", "benchmarks.frontend pages documents", in_quick=False),
-        Section("frontend-bokeh", "benchmarks.frontend bokeh", in_quick=False),
-        Section("frontend-endurance", "benchmarks.frontend endurance", 2700.0, in_quick=False),
+        _quick("truth", 30, "benchmarks.local.truth"),
+        _whole("instructions", 215, "benchmarks.local.instructions"),
+        _quick("overhead", 560, "benchmarks.local.overhead"),
+        _quick("diagnostics", 100, "benchmarks.local.diagnostics"),
+        _quick("fixed-cost", 20, "benchmarks.local.fixed_cost"),
+        _quick("first-load", 30, "benchmarks.local.first_load"),
+        _quick("retained", 45, "benchmarks.local.retained"),
+        _quick("memory", 90, "benchmarks.local.memory", "benchmarks.local.memory_peak"),
+        _whole("files", 245, "benchmarks.files"),
+        _quick("feed", 20, "benchmarks.frontend.feed"),
+        _whole("stacks", 135, "benchmarks.inside.stacks"),
+        _whole("lines", 75, "benchmarks.inside.lines"),
+        _whole("eta", 125, "benchmarks.eta"),
+        _whole("explain", 120, "benchmarks.explain"),
+        _whole("explain-replay", 50, "benchmarks.explain.replay"),
+        _whole("explain-live", 50, "benchmarks.explain.live"),
+        _whole("cluster-truth", 140, "benchmarks.cluster truth cpu clocks"),
+        _whole("cluster-cost", 210, "benchmarks.cluster cost plugins"),
+        _whole("cluster-share", 200, "benchmarks.cluster share"),
+        _whole("cluster-pages", 60, "benchmarks.cluster lag report"),
+        _quick("cell-end", 65, "benchmarks.cluster.cell_end"),
+        _quick("frontend", 210, "benchmarks.frontend sizes busy chart lanes series live"),
+        _whole("frontend-lab", 80, "benchmarks.frontend replay panels reloads"),
+        _whole("frontend-pages", 110, "benchmarks.frontend pages documents bokeh"),
     )
 }
 """By name, in the order of RESULTS.md."""

@@ -10,28 +10,24 @@ from benchmarks.cluster.clocks import measure_clocks
 from benchmarks.cluster.cost import measure_cost, measure_share
 from benchmarks.cluster.cpu import measure_cpu
 from benchmarks.cluster.lag import measure_lag
-from benchmarks.cluster.page_lag import measure_page_lag
 from benchmarks.cluster.plugins import measure_plugins
 from benchmarks.cluster.report import measure_reports
-from benchmarks.cluster.scale import measure_scale
 from benchmarks.cluster.truth import measure_truth
-from benchmarks.harness import Table, main
-
-
-def measure(*, quick: bool) -> list[Table]:
-    return [
-        measure_truth(*((1_000, 1) if quick else (20_000, 3))),
-        measure_cost(300 if quick else 3_000, repetitions=2 if quick else 5),
-        measure_scale(1_000_000 if quick else 10_000_000),
-        measure_clocks(quick=quick),
-        measure_lag(100 if quick else 1_000),
-        measure_share(10 if quick else 100, compute_s=3.0 if quick else 5.0, repetitions=3),
-        measure_page_lag(100 if quick else 1_000),
-        measure_reports(1_000 if quick else 10_000, rounds=3 if quick else 5),
-        measure_cpu(rounds=1 if quick else 5),
-        measure_plugins(500 if quick else 5_000, rounds=3 if quick else 7),
-    ]
-
+from benchmarks.harness import named_tables
 
 if __name__ == "__main__":
-    main(__doc__, measure)
+    named_tables(
+        __doc__,
+        {
+            "truth": lambda quick: measure_truth(*((1_000, 1) if quick else (20_000, 3))),
+            "cpu": lambda quick: measure_cpu(rounds=1 if quick else 5),
+            "clocks": lambda quick: measure_clocks(quick=quick),
+            "cost": lambda quick: measure_cost(300 if quick else 2_000, repetitions=2 if quick else 5),
+            "plugins": lambda quick: measure_plugins(500 if quick else 3_000, rounds=3 if quick else 9),
+            "share": lambda quick: measure_share(
+                10 if quick else 100, compute_s=3.0 if quick else 5.0, repetitions=2 if quick else 5
+            ),
+            "lag": lambda quick: measure_lag(100 if quick else 1_000),
+            "report": lambda quick: measure_reports(1_000 if quick else 10_000, rounds=3 if quick else 5),
+        },
+    )

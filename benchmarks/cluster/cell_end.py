@@ -37,7 +37,7 @@ client = Client(**{CLUSTER!r})
 
 
 def measure(*, quick: bool) -> list[Table]:
-    pairs = 5 if quick else 40
+    pairs = 5 if quick else 15
     return [
         Table("A block that shows nothing, in a script", COLUMNS, _blocks(pairs), _allowed()),
         Table(

@@ -16,6 +16,8 @@ from benchmarks.cluster.processes import cpu_s, processes
 from benchmarks.harness import Table, differences, interleaved, spread
 
 _NAP_S = 0.5
+_WATCHING = "taskscope, on before"
+"""As in a notebook with the extension: without the workers' plugins, which a block installs and removes."""
 
 
 def increment(number: int) -> int:
@@ -68,23 +70,28 @@ def _rows(
         report = str(Path(folder) / "report.html")
         around: dict[str, Callable[[], Any]] = {
             "bare": nullcontext,
+            _WATCHING: lambda: taskscope.profile(display=False),
             "taskscope": lambda: taskscope.profile(display=False),
             "get_task_stream": get_task_stream,
             "performance_report": lambda: performance_report(filename=report),
             "dashboard page open": lambda: _page(client.dashboard_link),
         }
 
-        def variant(make: Callable[[], Any]) -> Callable[[], float]:
+        def variant(name: str, make: Callable[[], Any]) -> Callable[[], float]:
+            before, during = (make, nullcontext) if name == _WATCHING else (nullcontext, make)
+
             def once() -> float:
-                before = cpu_s(scheduler)
-                with make():
-                    unit = compute(client)
-                return (cpu_s(scheduler) - before) / unit
+                with before():
+                    client.submit(increment, 0, pure=False).result()
+                    began_s = cpu_s(scheduler)
+                    with during():
+                        unit = compute(client)
+                    return (cpu_s(scheduler) - began_s) / unit
 
             return once
 
         measured = interleaved(
-            {name: variant(make) for name, make in around.items()}, repetitions=repetitions
+            {name: variant(name, make) for name, make in around.items()}, repetitions=repetitions
         )
     for name, values in measured.items():
         above = spread(differences(values, measured["bare"], scale=1.0), form)

@@ -47,7 +47,7 @@ def _lags(client: Client, n_tasks: int) -> list[float]:
         recorder = session.recorder
         _first, block = recorder.tasks_since(recorder.cursor - n_tasks, n_tasks)
         names = [recorder.groups[group].name for group in block.group.tolist()]
-        for key in block.keys.iter_text(names):
+        for key in block.keys.to_text(names):
             seen.setdefault(key, time.time())
 
     leave = session.pump.subscribe(look)

@@ -57,7 +57,7 @@ def written(folder: str, number: int, seconds: float) -> int:
 
 def measure_truth(n_tasks: int, kills: int) -> Table:
     return Table(
-        f"{n_tasks:,} tasks, workers killed: {kills}, every {_RETRIED_EVERY}th task fails the first time",
+        f"Truth of {n_tasks:,} tasks, workers killed: {kills}, every {_RETRIED_EVERY}th task fails at first",
         ("what", "truth", "recorded"),
         _rows(n_tasks, kills),
         "What a worker did and could not report before it was killed is in the truth and nowhere else. What "

@@ -146,7 +146,7 @@ def measure(*, quick: bool) -> list[Table]:
         "Error: in parts of what the compute took with so many threads. Asked for: at other numbers a "
         "median of 5 % at most, 10 % at the 90th percentile, and a band that holds 80 %; at the same, 2 %."
     )
-    return [Table("Graphs of sleeping tasks", columns, _rows(range(1 if quick else 3)), note)]
+    return [Table("Graphs of sleeping tasks", columns, _rows(range(1 if quick else 2)), note)]
 
 
 if __name__ == "__main__":

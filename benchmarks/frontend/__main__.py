@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.frontend import lab
 from benchmarks.frontend.beside import bokeh_rows
 from benchmarks.frontend.charts import (
     busy_rows,
@@ -94,7 +93,7 @@ def live(*, quick: bool) -> Iterator[Table]:
 
 
 def sizes(*, quick: bool) -> Iterator[Table]:
-    columns = ("bundle", "kB", "kB, gzip", "budget, kB")
+    columns = ("bundle", "kB", "kB, gzip")
     yield Table("What a browser loads", columns, size_rows())
 
 
@@ -115,11 +114,6 @@ def reloads(*, quick: bool) -> Iterator[Table]:
     rows = reload_rows(100_000 if quick else 1_000_000, rounds=3 if quick else 5)
     columns = ("tasks", "JupyterLab with the panel after, s", "the chart after that, s")
     yield Table("A page that is loaded again with a panel open", columns, rows)
-
-
-def latency(*, quick: bool) -> Iterator[Table]:
-    rows = lab.live_rows(100_000 if quick else 1_000_000, seconds=5 if quick else 20)
-    yield Table("10,000 tasks a second on top, in JupyterLab", ("what", "value"), rows)
 
 
 def pages(*, quick: bool) -> Iterator[Table]:
@@ -159,7 +153,6 @@ SECTIONS: dict[str, Callable[..., Iterator[Table]]] = {
     "replay": replay,
     "panels": panels,
     "reloads": reloads,
-    "latency": latency,
     "pages": pages,
     "documents": documents,
     "bokeh": bokeh,

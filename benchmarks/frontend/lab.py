@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from benchmarks.harness import spread
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import running_server
 
-__all__ = ["live_rows", "panel_rows", "reload_rows", "replay_rows"]
+__all__ = ["panel_rows", "reload_rows", "replay_rows"]
 
 LOAD = """
 import os, threading, time
@@ -44,37 +43,12 @@ def fill(n):
     write(log, keys, log.start, 0.001)
     log.stop, log.status = log.perf_counter(), "finished"
     current().pump.wake()
-
-def stream(seconds, rate):
-    log, keys = begin(seconds * rate)
-    current().pump.wake()
-    sender = next(t for t in threading.enumerate() if t.name == "taskscope-pump")
-    cpu_clock = time.pthread_getcpuclockid(sender.ident)
-    cpu_s, began_s = time.clock_gettime(cpu_clock), time.perf_counter()
-    for beat in range(10 * seconds):
-        write(log, keys[beat * rate // 10 : (beat + 1) * rate // 10], time.perf_counter() - 0.1, 0.0016)
-        time.sleep(max(began_s + (beat + 1) / 10 - time.perf_counter(), 0))
-    log.stop, log.status = log.perf_counter(), "finished"
-    current().pump.wake()
-    print((time.clock_gettime(cpu_clock) - cpu_s) / (time.perf_counter() - began_s))
 """
 ZERO = "print(recorder.started_at.timestamp())"
 FEED = """(() => {
   const feeds = window.jupyterapp.pluginRegistry._plugins.get('taskscope:plugin').service;
   return feeds.get(window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.id);
 })()"""
-WATCH = f"""() => {{
-  window.arrivals = [];
-  window.gaps = [];
-  const now = () => (performance.timeOrigin + performance.now()) / 1000;
-  const feed = {FEED};
-  feed._comms.arrived.connect((_, a) => {{
-    if (a.channel === 'data') window.arrivals.push([now(), a.data.now_s, a.data.count]);
-  }});
-  let last = performance.now();
-  const look = time => {{ window.gaps.push(time - last); last = time; requestAnimationFrame(look); }};
-  requestAnimationFrame(look);
-}}"""
 REPLAY = f"""(n) => new Promise(resolve => {{
   const feed = {FEED};
   feed._stores.clear();
@@ -82,7 +56,7 @@ REPLAY = f"""(n) => new Promise(resolve => {{
   const beganMs = performance.now();
   let firstMs = null;
   const look = () => {{
-    const rows = [...feed._stores._entries.values()].at(-1)?.store.cursor ?? 0;
+    const rows = [...feed._stores._stores.values()].at(-1)?.cursor ?? 0;
     if (rows > 0) firstMs ??= performance.now() - beganMs;
     if (rows >= n) resolve([firstMs, performance.now() - beganMs]);
     else setTimeout(look, 2);
@@ -178,30 +152,3 @@ def reload_rows(n: int, *, rounds: int) -> Iterator[list[str]]:
             lab.page.wait_for_function(PAINTED)
             painted.append(time.perf_counter() - start_s - ready[-1])
     yield [f"{n:,}", spread(ready), spread(painted)]
-
-
-def live_rows(n: int, *, seconds: int, rate: int = 10_000) -> Iterator[list[str]]:
-    """Yield what a compute of `rate` tasks a second costs and shows on top of `n` tasks."""
-    cell = f"from taskscope import GanttWidget\ndisplay(GanttWidget())\nstream({seconds}, {rate})"
-    with _lab(n, cell) as lab:
-        (zero_s,) = _numbers(lab.outputs(1))
-        lab.page.evaluate(WATCH)
-        lab.run_cell(3)
-        (sender,) = _numbers(lab.outputs(3))
-        arrivals = np.array(lab.page.evaluate("window.arrivals"))
-        gaps = np.array(lab.page.evaluate("window.gaps"))
-    late_ms = (arrivals[:, 0] - zero_s - arrivals[:, 1]) * 1e3
-    yield ["tasks that came in messages", f"{int(arrivals[:, 2].sum()):,} in {len(arrivals)}"]
-    yield ["kernel to store, p50 / p95 ms", _p50_p95(late_ms)]
-    yield ["from one animation frame to the next, p50 / p95 ms", _p50_p95(gaps)]
-    yield ["sender, % of a core", f"{100 * sender:.1f}"]
-
-
-def _p50_p95(values: Any) -> str:
-    p50, p95 = np.percentile(values, [50, 95])
-    return f"{p50:.1f} / {p95:.1f}"
-
-
-def _numbers(outputs: list[dict[str, Any]]) -> list[float]:
-    texts = ["".join(o["text"]) for o in outputs if o["output_type"] == "stream"]
-    return [float(word) for word in "".join(texts).split()]

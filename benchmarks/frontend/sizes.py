@@ -9,8 +9,6 @@ from benchmarks.frontend.page import ROOT
 
 __all__ = ["size_rows"]
 
-BUDGETS_KB = {"lab extension": 150, "script of offline pages": 50}
-
 PAGES = {
     "offline pages": "report",
     "offline pages of clusters": "report-cluster",
@@ -32,10 +30,8 @@ def _packed(text: bytes) -> int:
 
 
 def _row(name: str, texts: list[bytes]) -> list[str]:
-    budget = BUDGETS_KB.get(name)
     return [
         name,
         f"{sum(map(len, texts)) / 1e3:.0f}",
         f"{sum(map(_packed, texts)) / 1e3:.1f}",
-        "" if budget is None else f"{budget}",
     ]

@@ -1,15 +1,12 @@
-"""Are the lines of tasks true, on threads, processes and a cluster, and what does sampling cost there?
+"""Are the sampled lines of tasks true, on threads, processes and a cluster?
 
-Truth: tasks call two functions and read the clock around each. Beside that stand the shares of the sampled
-lines, how far they should be off by chance, and lines' seconds over the tasks' measured time. Cost: CPU time
-of the processes that run tasks, of a fixed amount of work, with and without sampling, in turns, over the
-time that passed.
+Tasks call two functions and read the clock around each. Beside that stand the shares of the sampled lines,
+how far they should be off by chance, and lines' seconds over the tasks' measured time.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,16 +16,29 @@ from multiprocessing import get_context
 from typing import Any, TypeAlias
 
 import dask
-import psutil
 from dask import delayed
 from distributed import Client, LocalCluster
 
 import taskscope
 from benchmarks.harness import Table, main, spread
-from benchmarks.inside.stacks import first, second
-from benchmarks.local.truth import spin, steps_per_second
 
 Compute: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+def first(spinning_s: float) -> tuple[float, float]:
+    return held(spinning_s)
+
+
+def second(spinning_s: float) -> tuple[float, float]:
+    return held(spinning_s)
+
+
+def held(spinning_s: float) -> tuple[float, float]:
+    """Compute for a time of this thread's CPU; return when that was."""
+    start_s, until_s = time.perf_counter(), time.thread_time() + spinning_s
+    while time.thread_time() < until_s:
+        pass
+    return start_s, time.perf_counter()
 
 
 def timed(seconds: tuple[float, float], _: int) -> tuple[float, float]:
@@ -37,28 +47,23 @@ def timed(seconds: tuple[float, float], _: int) -> tuple[float, float]:
     return a[1] - a[0], b[1] - b[0]
 
 
-def worked(steps: int, _: int) -> None:
-    spin(steps)
+@contextmanager
+def threads(n: int) -> Iterator[Compute]:
+    yield lambda tasks: dask.compute(*tasks, scheduler="threads", num_workers=n)
 
 
 @contextmanager
-def threads(n: int) -> Iterator[tuple[Compute, list[int]]]:
-    yield lambda tasks: dask.compute(*tasks, scheduler="threads", num_workers=n), [os.getpid()]
-
-
-@contextmanager
-def processes(n: int) -> Iterator[tuple[Compute, list[int]]]:
+def processes(n: int) -> Iterator[Compute]:
     with ProcessPoolExecutor(n, mp_context=get_context("spawn")) as pool:
-        pids = {pool.submit(os.getpid).result() for _ in range(20 * n)}
-        yield lambda tasks: dask.compute(*tasks, scheduler="processes", pool=pool), sorted(pids)
+        yield lambda tasks: dask.compute(*tasks, scheduler="processes", pool=pool)
 
 
 @contextmanager
-def cluster(n_workers: int, n_threads: int) -> Iterator[tuple[Compute, list[int]]]:
+def cluster(n_workers: int, n_threads: int) -> Iterator[Compute]:
     with ExitStack() as stack:
         made = LocalCluster(n_workers=n_workers, threads_per_worker=n_threads, dashboard_address=":0")
         client = stack.enter_context(Client(stack.enter_context(made)))
-        yield lambda tasks: client.gather(client.compute(list(tasks))), sorted(client.run(os.getpid).values())
+        yield lambda tasks: client.gather(client.compute(list(tasks)))
 
 
 PLACES: dict[str, Callable[[], Any]] = {
@@ -101,9 +106,9 @@ def truth(place: str, compute: Compute, seconds: tuple[float, float], n_tasks: i
 def truths(*, quick: bool) -> Table:
     def rows() -> Iterator[list[str]]:
         for place, opened in PLACES.items():
-            with opened() as (compute, _):
+            with opened() as compute:
                 for seconds, n_tasks in (((0.005, 0.015), 200), ((0.06, 0.02), 50)):
-                    yield truth(place, compute, seconds, n_tasks // (4 if quick else 1), 2 if quick else 5)
+                    yield truth(place, compute, seconds, n_tasks // (4 if quick else 1), 2)
 
     columns = [
         "where",
@@ -117,44 +122,8 @@ def truths(*, quick: bool) -> Table:
     return Table("Lines against what the tasks measured", columns, rows())
 
 
-def cpu_s(pids: Sequence[int]) -> float:
-    times = [psutil.Process(pid).cpu_times() for pid in pids]
-    return sum(each.user + each.system for each in times)
-
-
-def cost(place: str, compute: Compute, pids: Sequence[int], steps: int, rounds: int) -> list[str]:
-    def spent(*, sampled: bool) -> tuple[float, float]:
-        with taskscope.profile(display=False, stacks=sampled, lines=sampled):
-            before_s, start_s = cpu_s(pids), time.perf_counter()
-            compute([delayed(worked, pure=False)(steps, n) for n in range(50)])
-            return cpu_s(pids) - before_s, time.perf_counter() - start_s
-
-    spent(sampled=True)
-    pairs = [(spent(sampled=False), spent(sampled=True)) for _ in range(rounds)]
-    shares = [100 * (sampled - without) / wall_s / len(pids) for (without, _), (sampled, wall_s) in pairs]
-    alone, sampled = ([pair[which][0] for pair in pairs] for which in (0, 1))
-    return [place, str(rounds), spread(alone, "{:.2f}"), spread(sampled, "{:.2f}"), spread(shares, "{:.1f}")]
-
-
-def costs(*, quick: bool) -> Table:
-    def rows() -> Iterator[list[str]]:
-        steps = int(steps_per_second() * 0.02)
-        for place, opened in PLACES.items():
-            with opened() as (compute, pids):
-                yield cost(place, compute, pids, steps, 2 if quick else 9)
-
-    columns = [
-        "where",
-        "rounds",
-        "CPU time without, s",
-        "with, s",
-        "difference, % of a core for each process",
-    ]
-    return Table("CPU time of the processes that run tasks of 20 ms of Python", columns, rows())
-
-
 def measure(*, quick: bool) -> list[Table]:
-    return [truths(quick=quick), costs(quick=quick)]
+    return [truths(quick=quick)]
 
 
 if __name__ == "__main__":

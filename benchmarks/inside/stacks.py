@@ -1,15 +1,12 @@
-"""What does sampling call stacks cost, and are its shares true?
+"""What does sampling call stacks cost?
 
-Cost: whole runs of a fixed amount of work, interleaved, with and without the sampling thread, which also
-measures how often the interpreter's lock is held (everything else is recorded in both). Truth: tasks call two
-functions and read the clock around each; beside that stand the shares of the samples, and how far they should
-be off by chance.
+Whole runs of a fixed amount of work, interleaved, with and without the sampling thread, which also measures
+how often the interpreter's lock is held; everything else is recorded in both.
 """
 
 from __future__ import annotations
 
 import gc
-import math
 import statistics
 import threading
 import time
@@ -26,7 +23,6 @@ import taskscope
 from benchmarks.harness import Table, main, spread
 from benchmarks.local.truth import spin, steps_per_second, threads
 from benchmarks.workloads import Workload, getter, tree
-from taskscope.analysis.calls import Profile
 from taskscope.sources.stacks import SamplingThread
 
 _DEEP = 60
@@ -108,18 +104,17 @@ def quartiles(values: list[float]) -> str:
 
 def costs(*, quick: bool) -> Table:
     per_ms = steps_per_second() / 1000
-    n = 20 if quick else 100
+    n = 20 if quick else 50
     four = threads(4)
     spins = tasks(spin, int(20 * per_ms), n)
     deeps = tasks(deep, int(20 * per_ms), n)
     arrays = tasks(multiply, 20, n)
-    trivial: Workload = tree(10_000 if quick else 50_000)
+    trivial: Workload = tree(10_000 if quick else 20_000)
     kinds: list[tuple[str, Callable[[], object]]] = [
         ("GIL-bound 20 ms, synchronous", lambda: getter("sync")(spins, list(spins))),
         ("GIL-bound 20 ms, 4 threads", lambda: four(spins, list(spins))),
         (f"the same {_DEEP} calls deep, 4 threads", lambda: four(deeps, list(deeps))),
         ("numpy, 4 threads", lambda: four(arrays, list(arrays))),
-        ("numpy, 32 threads", lambda: threads(32)(arrays, list(arrays))),
         ("empty tasks, synchronous", lambda: trivial.compute("sync")),
         ("empty tasks, threads", lambda: trivial.compute("threads")),
     ]
@@ -136,89 +131,8 @@ def costs(*, quick: bool) -> Table:
     return Table("Cost of sampling stacks and the lock, median (quartiles)", columns, rows, note)
 
 
-def first(spinning_s: float) -> tuple[float, float]:
-    return held(spinning_s)
-
-
-def second(spinning_s: float) -> tuple[float, float]:
-    return held(spinning_s)
-
-
-def held(spinning_s: float) -> tuple[float, float]:
-    """Compute for a time of this thread's CPU; return when that was."""
-    start_s, until_s = time.perf_counter(), time.thread_time() + spinning_s
-    while time.thread_time() < until_s:
-        pass
-    return start_s, time.perf_counter()
-
-
-def both(spent: list[tuple[float, float]], seconds: tuple[float, float]) -> None:
-    a, b = first(seconds[0]), second(seconds[1])
-    spent.append((a[1] - a[0], b[1] - b[0]))
-
-
-def share_seen(profile: Profile) -> float:
-    seconds = {node.name: node.seconds for _, node in profile.root.walk()}
-    return seconds.get("first", 0.0) / (seconds.get("first", 0.0) + seconds.get("second", 0.0))
-
-
-def shares(
-    name: str, seconds: tuple[float, float], n_threads: int, *, rounds: int, n_tasks: int
-) -> list[str]:
-    off: list[float] = []
-    expected: list[float] = []
-    n_samples: list[float] = []
-    for _ in range(rounds):
-        spent: list[tuple[float, float]] = []
-        graph = {i: Task(i, both, spent, seconds) for i in map("work-{}".format, range(n_tasks))}
-        with taskscope.profile(display=False) as run:
-            threads(n_threads)(graph, list(graph))
-        true = sum(a for a, _ in spent) / sum(a + b for a, b in spent)
-        profile = run.recording.profile()
-        off.append(100 * (share_seen(profile) - true))
-        expected.append(100 * math.sqrt(true * (1 - true) / profile.n_samples))
-        n_samples.append(profile.n_samples)
-    mean_error = statistics.stdev(off) / math.sqrt(rounds) if rounds > 1 else math.nan
-    return [
-        name,
-        str(rounds),
-        spread(n_samples, "{:.0f}"),
-        f"{statistics.mean(off):+.2f} ± {mean_error:.2f}",
-        spread([abs(o) for o in off], "{:.1f}"),
-        spread(expected, "{:.1f}"),
-    ]
-
-
-def truths(*, quick: bool) -> Table:
-    rounds = 3 if quick else 10
-    kinds = [
-        ("5 + 15 ms, 1 thread", (0.005, 0.015), 1, 200),
-        ("20 + 60 ms, 1 thread", (0.02, 0.06), 1, 50),
-        ("20 + 60 ms, 4 threads", (0.02, 0.06), 4, 50),
-        ("60 + 20 ms, 4 threads", (0.06, 0.02), 4, 50),
-        ("200 + 600 ms, 4 threads", (0.2, 0.6), 4, 5),
-    ]
-    rows = (
-        shares(name, seconds, n, rounds=rounds, n_tasks=n_tasks // (4 if quick and n_tasks > 4 else 1))
-        for name, seconds, n, n_tasks in kinds
-    )
-    columns = [
-        "first + second function",
-        "rounds",
-        "samples",
-        "mean error of the first's share, points",
-        "error of one run, points",
-        "expected by chance",
-    ]
-    note = (
-        "Functions hold the interpreter's lock, the worst case: a sampler gets it up to 5 ms late, so the"
-        " beginning of a short task is seen less often than it should be."
-    )
-    return Table("Shares of two functions against what the tasks measured", columns, rows, note)
-
-
 def measure(*, quick: bool) -> list[Table]:
-    return [costs(quick=quick), truths(quick=quick)]
+    return [costs(quick=quick)]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from functools import partial
 from dask.diagnostics import ResourceProfiler
 
 import taskscope
-from benchmarks.harness import Table, interleaved, main, spread
+from benchmarks.harness import Table, differences, interleaved, main, quartiles
 from benchmarks.local.variants import watched_by_dask
 from benchmarks.workloads import Workload, tree
 
@@ -57,13 +57,12 @@ def small(*, quick: bool) -> Table:
     rows = []
     for name, timed in (("entered for it", entered_each_time), ("already on", entered_once)):
         variants = {variant: partial(timed, context, workload) for variant, context in contexts.items()}
-        taken = interleaved(variants, repetitions=5 if quick else 30)
-        rows += [[name, variant, milliseconds(seconds)] for variant, seconds in taken.items()]
-    return Table("50 tasks, everything on, ms", ["watching", "by", "ms, median (smallest to largest)"], rows)
-
-
-def milliseconds(seconds: list[float]) -> str:
-    return spread([s * 1000 for s in seconds], "{:.1f}")
+        taken = interleaved(variants, repetitions=5 if quick else 25)
+        more = differences(taken["taskscope"], taken["bare"], scale=1e3)
+        of_each = (quartiles([s * 1e3 for s in seconds], "{:.1f}") for seconds in taken.values())
+        rows.append([name, str(len(more)), *of_each, quartiles(more, "{:.1f}")])
+    columns = ["watching", "rounds", *contexts, "taskscope, above bare"]
+    return Table("50 tasks, everything on, ms, median (quartiles)", columns, rows)
 
 
 def measure(*, quick: bool) -> list[Table]:

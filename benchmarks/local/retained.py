@@ -65,7 +65,7 @@ def bytes_per_task(n_tasks: int, watch: Callable[[Callable[[], object]], object]
 
 
 def per_task(*, quick: bool) -> Table:
-    sizes = (10_000,) if quick else (10_000, 100_000, 500_000)
+    sizes = (10_000,) if quick else (10_000, 100_000)
     rows = [
         [f"{n:,}", name, f"{bytes_per_task(n, watch):,.0f}"] for n in sizes for name, watch in PEERS.items()
     ]

@@ -1,16 +1,18 @@
-"""The peers: nothing, a callback that does nothing, dask.diagnostics, taskscope."""
+"""The peers: nothing, a callback that does nothing, dask.diagnostics, taskscope; and what a run takes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from io import StringIO
-from typing import Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from dask.callbacks import Callback
 from dask.diagnostics import CacheProfiler, Profiler, ProgressBar
 
 import taskscope
+from benchmarks.workloads import Scheduler, Workload
 
 Variant = Literal["bare", "no-op", "dask", "taskscope"]
 VARIANTS: Final[tuple[Variant, ...]] = ("bare", "no-op", "dask", "taskscope")
@@ -40,3 +42,29 @@ def watched_by(variant: Variant) -> AbstractContextManager[object]:
             return watched_by_dask()
         case "taskscope":
             return taskscope.profile(display=False)
+
+
+class Spent(NamedTuple):
+    """Seconds that a computation took; `left_s` is the time after it until its block was left."""
+
+    wall_s: float
+    cpu_s: float
+    ended_s: float
+    """When the result was there."""
+    left_s: float
+    result: Any
+
+
+def spent(
+    workload: Workload, scheduler: Scheduler, context: Callable[[], AbstractContextManager[object]]
+) -> Spent:
+    """Compute within a context; CPU time is that of all threads of the process, until the result is there."""
+    with context() as watched:
+        wall_s, cpu_s = time.perf_counter(), time.process_time()
+        result = workload.compute(scheduler)
+        ended_s, cpu_s = time.perf_counter(), time.process_time() - cpu_s
+    left_s = time.perf_counter() - ended_s
+    if isinstance(watched, taskscope.profile):
+        # The thread that completes it would take its time from the next run.
+        watched.recording.wait()
+    return Spent(ended_s - wall_s, cpu_s, ended_s, left_s, result)

@@ -26,7 +26,7 @@ from dask.delayed import Delayed
 import taskscope
 from benchmarks.harness import Table, main, spread
 
-N_RUNS = 40
+N_RUNS = 12
 LARGE = "transform"
 HARMLESS = ("load", "clean", "join", "score", "store")
 
