@@ -157,14 +157,15 @@ docs: setup ## build the documentation into build/docs, without a warning
 docs-check: setup ## run what the documents tell people to type, and follow their links
 	$(PYTHON) -m docs.check
 
-bench: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## measure against dask.diagnostics, write benchmarks/RESULTS.md (long)
+bench: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## measure against dask.diagnostics, write benchmarks/RESULTS.md (under an hour)
 	$(PYTHON) -m benchmarks
 
 bench-quick: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## the same, small, printed only: under three minutes
 	$(PYTHON) -m benchmarks --quick
 
+# One of them shows a BLAS with threads of its own.
 pictures: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## take the pictures of the documentation anew
-	$(PYTHON) -m docs.pictures
+	env -u OPENBLAS_NUM_THREADS $(PYTHON) -m docs.pictures
 
 clean: ## back to a fresh clone
 	rm -rf $(VENV) build dist node_modules labextension/lib labextension/built-from $(LABEXTENSION) $(NBEXTENSION) src/taskscope/static
