@@ -52,7 +52,7 @@ def seeded_run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> py
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     pytester.makeconftest(
         "from tests.support import leak_check\nfrom tests.support.leak_check import no_leaks\n"
-        "leak_check.GRACE_S = 0.2"
+        "leak_check.GRACE_S = 1.0"
     )
     pytester.makepyfile(SEEDED)
     return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "ignore")

@@ -42,7 +42,15 @@ def test_files_of_all_kinds_are_written_with_the_same_options() -> None:
         name: [
             str(given) for given in inspect.signature(getattr(taskscope.Recording, name)).parameters.values()
         ]
-        for name in ("save", "to_html", "to_chrome_trace", "to_speedscope", "to_parquet", "to_csv")
+        for name in (
+            "save",
+            "to_html",
+            "to_perfetto",
+            "to_chrome_trace",
+            "to_speedscope",
+            "to_parquet",
+            "to_csv",
+        )
     }
     options = ["overwrite: 'bool' = False", "redact: 'Redact' = False"]
     to_file, to_folder = ([f"{name}: 'str | PathLike[str]'", *options] for name in ("path", "directory"))

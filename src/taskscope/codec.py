@@ -205,7 +205,8 @@ def read_frames(file: BinaryIO, budget: Budget) -> Iterator[tuple[int, bytes]]:
         part = f"part {number + 1}"
         if number == 0:
             is_ours = head and _MAGIC.startswith(head[: len(_MAGIC)])
-            _require(is_ours, f"not a recording of taskscope: it begins with {head[:8]!r}")
+            begins = f"it begins with {head[:8]!r}" if head else "it is empty"
+            _require(is_ours, f"not a recording of taskscope: {begins}")
         if len(head) < _HEAD.size + _U32.size:
             raise CutOffError(f"it ends before {part} is complete")
         is_whole = magic == _MAGIC and _U32.pack(zlib.crc32(whole)) == head[_HEAD.size :]

@@ -99,5 +99,5 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     """
     choices = list(known)
     near = get_close_matches(str(name), choices, n=1)
-    hint = f" did you mean {near[0]!r}?" if near else ""
-    return f"unknown {kind} {name!r};{hint} Known: {', '.join(map(repr, choices))}"
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    return f"unknown {kind} {name!r}{hint} Known: {', '.join(map(repr, choices))}"

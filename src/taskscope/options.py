@@ -13,10 +13,11 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
+from enum import IntEnum
 from functools import partial, wraps
 from logging import Logger
 from os import PathLike
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, cast, get_args
 
@@ -37,6 +38,18 @@ _METRICS = ("nbytes", "count")
 _MOST_WRAPPED = 100
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+
+
+class TaskFacts(IntEnum):
+    """The facts that are recorded of each task of a local scheduler; others are unknown in the recording."""
+
+    NOTHING = 0
+    TIMES = 1
+    """When and in which thread it runs, and how it ends."""
+    LANDINGS = 2
+    """Also when its result enters the scheduler's cache."""
+    ALL = 3
+    """Also its CPU time, and how large its result is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,26 @@ def checked_dt(dt: object, name: str = "dt") -> float:
     if isinstance(dt, bool) or not isinstance(dt, (int, float)) or not 0 < dt < float("inf"):
         raise OptionError(f"{name} must be a positive number of seconds, got {dt!r}")
     return float(dt)
+
+
+def checked_path(path: object, name: str = "path") -> Path:
+    """Return a path with the user's home folder in place of ``~``.
+
+    Raises
+    ------
+    OptionError
+        If it is no text or path.
+    """
+    if not isinstance(path, str | PathLike):
+        raise OptionError(f"{name} must be a path, as text or a Path, got {path!r:.80}")
+    return Path(path).expanduser()
+
+
+def check_flags(options: object, *names: str) -> None:
+    """Raise OptionError if one of these options is neither True nor False."""
+    for name in names:
+        if type(value := getattr(options, name)) is not bool:
+            raise OptionError(f"{name} must be True or False, got {value!r:.80}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +164,11 @@ class Options:
     )
 
     @property
+    def facts(self) -> TaskFacts:
+        """The facts of each task that this holder needs."""
+        return TaskFacts.ALL
+
+    @property
     def samples_at_once(self) -> bool:
         """Whether also the first tenth of a second of a compute is worth samples of call stacks."""
         return False
@@ -143,11 +181,18 @@ class Options:
             raise OptionError(unknown_name("metric", self.metric, _METRICS) + ", or a function of a result")
         if type(self.max_tasks) is not int or self.max_tasks < 1:
             raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
-        for name in ("stacks", "memory"):
-            if type(getattr(self, name)) is not bool:
-                raise OptionError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        check_flags(self, "stacks", "memory")
         functions_named(self.lines)
         checked_dt(self.profile_interval, "profile_interval")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosticOptions(Options):
+    """The recording options of a diagnostic, which needs few facts of tasks."""
+
+    dt: float | Literal["any"] = "any"
+    metric: MetricOption | Literal["any"] = "any"
+    facts: TaskFacts = TaskFacts.NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +260,9 @@ class ProfileOptions(Options):
     def __post_init__(self) -> None:
         """Check the values."""
         Options.__post_init__(self)
+        check_flags(self, "display", "overwrite")
+        for path in self.files:
+            checked_path(path, "save")
         if self.label is not None and not isinstance(self.label, str):
             raise OptionError(f"label must be text, got {self.label!r}")
         if self.logger is not None and not hasattr(self.logger, "info"):

@@ -7,18 +7,20 @@ from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Protocol, Self
 
-from taskscope.analysis import calls, cluster, memory, task_groups
+from taskscope.analysis import calls, cluster, code_lines, memory, story, task_groups
 from taskscope.analysis import summary as summaries
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.explain import critical_path as paths
 from taskscope.analysis.explain import findings
 from taskscope.analysis.explain import what_if as cases
+from taskscope.errors import OptionError
 from taskscope.export import tabular
 from taskscope.export.native.reader import load as load_data
 from taskscope.export.save import comparison_to_html
 from taskscope.export.save import save as _save
 from taskscope.export.save import to_chrome_trace as _to_chrome_trace
 from taskscope.export.save import to_html as _to_html
+from taskscope.export.save import to_perfetto as _to_perfetto
 from taskscope.export.save import to_speedscope as _to_speedscope
 from taskscope.model.recording import RecordedData, own_groups_and_lanes
 from taskscope.model.tables.records import Run
@@ -111,10 +113,11 @@ class Recording(RecordedData):
         return self if self.completion is None else self.completion.wait(timeout)
 
     profile = calls.profile
-    lines = calls.lines
+    lines = code_lines.lines
     memory_peak = memory.memory_peak
     bandwidth = cluster.bandwidth
     spans = cluster.spans
+    story = story.story
     group_graph = task_groups.group_graph
     critical_path = paths.critical_path
     what_if = cases.what_if
@@ -123,6 +126,7 @@ class Recording(RecordedData):
     report = report_text
     save = _save
     to_html = _to_html
+    to_perfetto = _to_perfetto
     to_chrome_trace = _to_chrome_trace
     to_speedscope = _to_speedscope
     to_parquet = tabular.to_parquet
@@ -212,6 +216,11 @@ def compare(before: Recording, after: Recording) -> Comparison:
     before, after
         The recordings; the result is shown as text, in a notebook as tables and charts, and has `to_pandas`.
 
+    Raises
+    ------
+    OptionError
+        If one is no recording.
+
     Examples
     --------
     >>> import dask, taskscope
@@ -226,6 +235,11 @@ def compare(before: Recording, after: Recording) -> Comparison:
     of what differs from run to run: two recordings of the same code can differ clearly. Makespan and memory
     are one number per recording, so they have no interval.
     """
+    for name, each in (("before", before), ("after", after)):
+        if not isinstance(each, RecordedData):
+            raise OptionError(
+                f"{name} must be a taskscope.Recording, such as taskscope.load(file), got {each!r:.80}"
+            )
     data = compared(before, after)
     return Comparison(*(getattr(data, field.name) for field in fields(data)))
 

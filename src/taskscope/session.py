@@ -21,7 +21,7 @@ from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.forklock import Single
 from taskscope.model.tables.process import ResourceLimits
 from taskscope.model.version import __version__
-from taskscope.options import DEFAULT_DT, MetricOption, Options, functions_named
+from taskscope.options import DEFAULT_DT, MetricOption, Options, TaskFacts, functions_named
 from taskscope.record import Recorder
 from taskscope.record.pump import Pump, Tick
 from taskscope.record.tables.cache_usage import metric_name
@@ -57,15 +57,18 @@ class Session:
         """Whether all sources are attached; while that changes they are not."""
         self._is_released = True
         """Whether all that a holder began has ended."""
+        self._unread: weakref.WeakMethod[Callable[[], None]] | None = None
+        """Makes the recording of a block that was left unread, whose rows the recorder keeps."""
         self._at_ends: dict[Callable[[], None], None] = {}
         self._lock = threading.Lock()
-        self.pump.subscribe(self._tick)
+        self.pump.subscribe(self._tick, reads=False)
         _sessions.add(self)
 
     def hold(self, owner: object, options: Options | None = None) -> None:
         """Watch Dask until `owner` releases; holding twice only changes the options."""
         self.source.end_abandoned()
         with self._lock:
+            self._read_unread()
             self._is_released = False
             self._holders.pop(id(owner), None)
             self._holders[id(owner)] = (owner, options or Options())
@@ -81,16 +84,19 @@ class Session:
         if options is not None and functions_named(options.lines):
             self.cluster.begin_counting()
 
-    def release(self, owner: object) -> None:
+    def release(self, owner: object, read: Callable[[], None] | None = None) -> None:
         """Stop watching for `owner`; with the last one, sources are detached and threads end.
 
-        Idempotent; a second call completes one that was interrupted.
+        Idempotent; a second call completes one that was interrupted. `read`, a method that makes the owner's
+        recording, is called before its rows are dropped, which waits until the session is used again.
         """
         with self._lock:
             if self._is_released:
                 return
             self._holders.pop(id(owner), None)
             if self._holders:
+                if read is not None:
+                    read()
                 self._apply()
                 return
             # No other thread can hold it before all of this is over.
@@ -102,10 +108,28 @@ class Session:
             self.cluster.detach()
             pumping = self.pump.tell_to_stop()
             self.sampler.stop()
-            self.recorder.clear()
+            if read is None:
+                self.recorder.clear()
+            else:
+                self._unread = weakref.WeakMethod(read)
             self._is_released = True
         # Not before: a callback on its thread may release, too.
         self.pump.wait_for(pumping)
+
+    def read_unread(self) -> None:
+        """Make the recording of a block that was left unread, and drop its rows; idempotent."""
+        if self._unread is not None:
+            with self._lock:
+                self._read_unread()
+
+    def _read_unread(self) -> None:
+        unread, self._unread = self._unread, None
+        if unread is not None:
+            with self.recorder.guard("making a recording"):
+                read = unread()
+                if read is not None:
+                    read()
+            self.recorder.clear()
 
     def end_memory(self, owner: object, options: Options) -> None:
         """End recording allocations for a holder, which goes on with these options."""
@@ -176,6 +200,9 @@ class Session:
         options = self._options()
         metric = self._metric()
         self.source.metric = metric if callable(metric) else None
+        facts = max(o.facts for o in options)
+        self.source.want(facts)
+        self.sampler.probes_lock = facts is TaskFacts.ALL
         self.sampler.dt = min((o.dt for o in options if o.dt != "any"), default=DEFAULT_DT)
         self.recorder.max_tasks = max(o.max_tasks for o in options)
         sampled = [o for o in options if o.stacks]
@@ -209,6 +236,7 @@ class Session:
             self.pump.wake()
         else:
             # It outlived the last holder, so no release clears up after it.
+            self.read_unread()
             self.recorder.clear()
 
     def _wake_pump(self) -> None:
@@ -224,7 +252,9 @@ _current = Single(Session)
 
 def current() -> Session:
     """Return the session of this process, made on the first call."""
-    return _current.get()
+    session = _current.get()
+    session.read_unread()
+    return session
 
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()

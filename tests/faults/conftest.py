@@ -8,6 +8,12 @@ import pytest
 
 import taskscope
 from tests.support.computes.local_computes import watching
+from tests.support.waiting import be_patient
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    be_patient(monkeypatch.setattr)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.kernel import Kernel, running_kernel
+from tests.support.waiting import PATIENCE_S
 from tests.support.wire_decoder import PageReader
 
 N_TASKS = 1_000
@@ -21,6 +22,9 @@ SETUP = f"""
 import comm, threading, time
 import dask.threaded, taskscope
 from dask._task_spec import Task
+from taskscope.jupyter.feed import pages
+# One page renews once, the other never: on a busy machine the flood lasts longer than a lease.
+pages.LEASE_S = {PATIENCE_S}
 somebody = comm.create_comm(target_name="somebody.else")
 over = threading.Event()
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system can
     [
         (session_module._current._lock, session_module.current),
         (feed_module._current._lock, feed_module.current),
-        (adapter._lock, lambda: adapter.release(object())),  # type: ignore[arg-type]  # any observer
+        (adapter._lock, lambda: adapter.release(object())),
     ],
     ids=["session", "feed", "clients"],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,11 +14,11 @@ from hypothesis import strategies as st
 
 from taskscope.analysis.totals import prefix_progress
 from taskscope.record import Recorder
-from taskscope.sources.cluster import executions
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.connection import News
-from taskscope.sources.cluster.executions import Executions, read_executions, record_executions
+from taskscope.sources.cluster.executions import Execution, ExecutionWriter
 from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.workers import Workers
 from tests.support.clusters.scheduler_events import World
 from tests.support.fakes.clock import FakeClock
 
@@ -85,12 +86,15 @@ class Scheduler:
     records: list[Sequence[Any]] = field(default_factory=list)
     n_forgotten: int = 0
     n_seen: int = 0
+    n_lost: int = 0
     truth: list[Ran | None] = field(default_factory=list)
     expected: Counter[tuple[int, str, str, str]] = field(default_factory=Counter)
 
     def read(self, cursor: int) -> News:
-        first = max(cursor, self.n_forgotten)
-        return News(first, len(self.records), [("end", *record, None) for record in self.records[first:]])
+        first = max(self.n_seen, self.n_forgotten)
+        self.n_lost += first - self.n_seen
+        events = [("end", *record, None) for record in self.records[first:]]
+        return News(cursor, cursor + len(events), events, self.n_lost)
 
     def add(self, event: Ran | Broken) -> None:
         self.clock.advance(1.0)
@@ -133,7 +137,8 @@ def recorded(happened: Sequence[Event]) -> tuple[Scheduler, Recorder]:
     runs = [world.begin(collects=False) for _ in range(2)]
     for number, run in enumerate(runs):
         keys = [key for key, owner in OWNED.items() if owner == number]
-        world.tasks.expect(run, Submission(None, frozenset(keys), None, single=False, is_known=True))
+        submission = Submission(None, frozenset(keys), None, single=False, is_known=True)
+        world.tasks.expect(run, submission, is_early=False)
     for event in (*happened, Look()):
         match event:
             case Ran() | Broken():
@@ -141,8 +146,8 @@ def recorded(happened: Sequence[Event]) -> tuple[Scheduler, Recorder]:
             case Forgets(kept):
                 scheduler.n_forgotten = max(scheduler.n_forgotten, len(scheduler.records) - kept)
             case Look():
-                scheduler.seen()
                 world.tasks.take(scheduler.read(world.tasks.cursor))
+                scheduler.seen()
                 world.tasks.fold(knows_all=True)
     for run in runs:
         run.end(clock.perf_counter())
@@ -186,29 +191,37 @@ MANY: list[Event] = [
 
 
 def skipping_a_record(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(executions, "read_executions", lambda records: read_executions(records[1:]))
+    def careless(writer: ExecutionWriter, execution: Execution, run: TrackedRun) -> None:
+        if execution.key != "b":
+            write(writer, execution, run)
+
+    write = ExecutionWriter.write
+    patch.setattr(ExecutionWriter, "write", careless)
 
 
-def reading_twice(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(executions, "read_executions", lambda records: read_executions([*records, *records]))
+def writing_twice(patch: pytest.MonkeyPatch) -> None:
+    def careless(writer: ExecutionWriter, execution: Execution, run: TrackedRun) -> None:
+        write(writer, copy(execution), run)
+        write(writer, execution, run)
+
+    write = ExecutionWriter.write
+    patch.setattr(ExecutionWriter, "write", careless)
 
 
 def mixing_workers(patch: pytest.MonkeyPatch) -> None:
-    def careless(run: TrackedRun, found: Executions, *rest: Any) -> None:
-        record_executions(run, replace(found, lanes=found.lanes[:1] * len(found.lanes)), *rest)
-
-    patch.setattr(executions, "record_executions", careless)
+    get = Workers.get
+    patch.setattr(Workers, "get", lambda workers, _address: get(workers, WORKERS[0]))
 
 
 def dropping_errors(patch: pytest.MonkeyPatch) -> None:
-    def careless(records: Sequence[Sequence[Any]]) -> Any:
-        told, errors = read_executions(records)
-        return replace(told, errors={}), errors
+    def careless(writer: ExecutionWriter, record: Sequence[Any]) -> Execution:
+        return replace(read(writer, record), error=None)
 
-    patch.setattr(executions, "read_executions", careless)
+    read = ExecutionWriter.read
+    patch.setattr(ExecutionWriter, "read", careless)
 
 
-@pytest.mark.parametrize("seed_bug", [skipping_a_record, reading_twice, mixing_workers, dropping_errors])
+@pytest.mark.parametrize("seed_bug", [skipping_a_record, writing_twice, mixing_workers, dropping_errors])
 def test_a_seeded_bug_fails_the_property(
     monkeypatch: pytest.MonkeyPatch, seed_bug: Callable[[pytest.MonkeyPatch], None]
 ) -> None:

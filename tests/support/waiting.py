@@ -13,6 +13,21 @@ PATIENCE_S = 120.0
 """How long a test waits for what will happen: forever, but for telling where it hung before pytest does."""
 
 
+def be_patient(set_to: Callable[[object, str, float], None] = setattr) -> None:
+    """Take no busy machine for a scheduler or a worker that does not answer: a kernel may call this, too."""
+    from taskscope.profiling import block
+    from taskscope.sources.cluster import connection, scheduler, source
+
+    for module, names in {
+        block: ("_ANSWERS_S",),
+        connection: ("_CONNECT_S", "_INSTALL_S", "_JOIN_S"),
+        scheduler: ("READY_S", "_ARRIVES_S", "_FLUSH_S"),
+        source: ("READY_S", "SETTLE_S"),
+    }.items():
+        for name in names:
+            set_to(module, name, PATIENCE_S)
+
+
 def until(happened: Callable[[], bool], seen: Callable[[], object] = lambda: "") -> None:
     """Return once this is true; after two minutes fail with what was seen instead."""
     deadline = time.monotonic() + PATIENCE_S

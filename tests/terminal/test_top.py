@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import taskscope
+from tests.support.terminal import COMMAND, Screen
 from tests.support.waiting import PATIENCE_S, until
 
 SCRIPT = """
@@ -26,39 +27,6 @@ def load(i):
 done = [dask.delayed(clean)(dask.delayed(load)(i)) for i in range(40)]
 dask.compute(*done, scheduler="threads", num_workers=4)
 """
-COMMAND = [sys.executable, "-m", "taskscope"]
-
-
-class Screen:
-    """A terminal in which a command runs."""
-
-    def __init__(self, socket: Path, folder: Path, command: str, width: int, height: int) -> None:
-        self._tmux = ["tmux", "-f", "/dev/null", "-S", str(socket)]
-        size = ["-x", str(width), "-y", str(height)]
-        # The shell stays, so that what is left on the screen can be read.
-        shell = f"{command}; echo status $?; exec cat"
-        self.run("new-session", "-d", *size, "-c", str(folder), shell)
-
-    def run(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [*self._tmux, *arguments], capture_output=True, text=True, check=True, timeout=PATIENCE_S
-        )
-        return done.stdout
-
-    def text(self) -> str:
-        return self.run("capture-pane", "-p")
-
-    def shows(self, *texts: str) -> str:
-        """Return the screen once it shows all of these texts."""
-        shown = ""
-
-        def has_all() -> bool:
-            nonlocal shown
-            shown = self.text()
-            return all(text in shown for text in texts)
-
-        until(has_all, lambda: shown)
-        return shown
 
 
 @pytest.fixture
@@ -79,20 +47,15 @@ def recording(tmp_path: Path) -> Iterator[Path]:
 @contextmanager
 def top(path: Path, width: int, height: int, before: str = "") -> Iterator[Screen]:
     command = f"{before} {shlex.join([*COMMAND, 'top', str(path)])}"
-    socket = path.with_name("tmux")
-    screen = Screen(socket, path.parent, command, width, height)
-    try:
+    with Screen(path.parent, command, width, height) as screen:
         yield screen
-    finally:
-        screen.run("kill-server")
 
 
 def test_it_shows_computes_of_another_process_and_their_end(recording: Path) -> None:
     with top(recording, 80, 24) as screen:
-        shown = screen.shows("64 of 80 tasks (80%)", "script.py · running · ", "30/40", "34/40", "thread 4")
+        wanted = "script.py · running · ", "30/40", "34/40", "thread 4", "load", "CPU "
+        shown = screen.shows("64 of 80 tasks (80%)", *wanted)
         assert [line for line in shown.splitlines() if len(line) > 80] == []
-        assert "load" in shown
-        assert "CPU " in shown
         screen.run("resize-window", "-x", "120", "-y", "40")
         # The bar fills the new width.
         until(lambda: any(len(line) == 120 for line in screen.text().splitlines()), screen.text)
@@ -160,6 +123,73 @@ def test_in_a_pipe_it_writes_whole_lines_over_a_replaced_file(recording: Path) -
         rest, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert "taskscope · script.py · finished" in rest
+
+
+@pytest.fixture
+def grown(recording: Path) -> bytes:
+    """The bytes of a recording that a process has begun."""
+
+    def has_tasks() -> bool:
+        try:
+            tasks = taskscope.load(recording).to_pandas("tasks")
+            return int((tasks.status == "finished").sum()) == 64
+        except OSError:
+            return False
+
+    until(has_tasks)
+    return recording.read_bytes()
+
+
+def put(path: Path, content: bytes) -> None:
+    """Put another file in its place."""
+    new = path.with_suffix(".new")
+    new.write_bytes(content)
+    new.replace(path)
+
+
+@pytest.fixture
+def path(grown: bytes, recording: Path) -> Path:
+    """Return a file of its own with what was grown."""
+    followed = recording.with_name("followed.taskscope")
+    followed.write_bytes(grown)
+    return followed
+
+
+def test_a_file_that_is_cut_or_replaced_while_it_is_followed_is_said_to_be_and_followed_on(
+    path: Path, grown: bytes, recording: Path
+) -> None:
+    with top(path, 80, 24) as screen:
+        screen.shows("64 of 80 tasks (80%)", "q quit")
+        os.truncate(path, 10)
+        screen.shows("the file was replaced or cut", "0 of 0 tasks")
+        path.unlink()
+        screen.shows("the file cannot be read any more: No such file or directory")
+        put(path, grown)
+        screen.shows("the file was replaced or cut", "64 of 80 tasks (80%)")
+        recording.with_name("go").touch()
+
+        def is_over() -> bool:
+            put(path, recording.read_bytes())
+            return "status 0" in screen.text()
+
+        until(is_over, screen.text)
+        assert "taskscope · script.py · finished" in screen.text(scrolled=True)
+
+
+def test_a_file_that_never_grows_is_shown_and_said_to_be_old(path: Path) -> None:
+    with top(path, 80, 24) as screen:
+        screen.shows("64 of 80 tasks (80%)", "nothing new for ", "or its process has ended")
+        screen.run("send-keys", "q")
+        screen.shows("64 of 80 tasks", "status 0")
+
+
+def test_what_replaces_a_followed_file_and_is_no_recording_ends_the_view_with_a_line(path: Path) -> None:
+    with top(path, 200, 24) as screen:
+        screen.shows("64 of 80 tasks (80%)", "q quit")
+        put(path, b"a,b\n1,2\n")
+        lines = screen.shows("status 1").split("\n")
+        assert lines[0].startswith(f"taskscope: cannot load {str(path)!r}: not a recording of taskscope")
+        assert lines[1] == "status 1"
 
 
 def piped(path: Path) -> subprocess.CompletedProcess[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -61,3 +63,21 @@ def test_modules_are_named_in_strings_by_the_public_names_only(imports: dict[str
     sent = {"taskscope.sources.cluster.plugin", "taskscope.sources.line_meter"}
     named = {path: found - sent for path, found in named.items() if found - sent}
     assert list(named) == ["taskscope/__init__.py"]
+
+
+READ_THRICE = """
+import sys
+import dask
+import taskscope
+
+with taskscope.profile() as block:
+    dask.compute([dask.delayed(sum)([i]) for i in range(300)], scheduler="threads")
+block.recording.summary(), block.recording.explain(), block.recording.report()
+print("\\nnumpy.ma" if "numpy.ma" in sys.modules else "\\nneither")
+"""
+
+
+def test_no_compute_and_no_reading_of_it_imports_masked_arrays() -> None:
+    # See `distinct`: the thread that did would parse text while the user's thread may format a traceback.
+    done = subprocess.run([sys.executable, "-c", READ_THRICE], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "neither"

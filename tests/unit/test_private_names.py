@@ -419,6 +419,7 @@ WRITTEN = {
     "loader",
     "tb_next",
     "whitespace_split",
+    "write",
 }
 """Attributes of others that are there to be written: Python, inspect, ast, shlex and pandas say so."""
 

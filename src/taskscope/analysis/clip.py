@@ -16,7 +16,7 @@ from taskscope.analysis.quantities import format_duration
 from taskscope.analysis.totals import stop_of
 from taskscope.errors import OptionError, UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.columns import RowBlock, distinct
 from taskscope.model.tables.records import BEFORE, Run
 
 
@@ -36,7 +36,7 @@ def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> R
         elif block.run in earlier:
             part = block.part(block.start + block.duration > known_s[block.run])
             # A task that failed and ran again counts once.
-            n_before[block.run] += len(np.setdiff1d(block.task, part.task))
+            n_before[block.run] += len(distinct(block.task[~np.isin(block.task, part.task)]))
             if len(part):
                 blocks.append(part)
                 zero_s = min(zero_s, float(part.start.min()))
@@ -165,7 +165,7 @@ def _cut_rows(block: RowBlock, first_s: float, last_s: float) -> RowBlock:
 
 def _cut_run(data: RecordedData, run: Run, blocks: list[RowBlock], first_s: float, last_s: float) -> Run:
     own = [block.task for block in blocks if block.run == run.run]
-    n_tasks = len(np.unique(np.concatenate([np.empty(0, int), *own])))
+    n_tasks = len(distinct(np.concatenate([np.empty(0, int), *own])))
     unknown: dict[str, Any] = dict.fromkeys(BEFORE) if run.asked_s < first_s else {}
     # The range has ended, whatever became of the compute after it.
     status = "finished" if run.stop_s is None or run.stop_s > last_s else run.status

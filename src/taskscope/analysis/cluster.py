@@ -207,7 +207,8 @@ def seconds_by_prefix(recording: RecordedData) -> list[PrefixSeconds]:
     return [PrefixSeconds(*name, total) for name, total in seconds.items()]
 
 
-_ENDS = {"retired", "left", "killed", "timed out", "died"}
+WORKER_ENDS = frozenset(("retired", "left", "killed", "timed out", "died"))
+"""Events after which a worker is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +231,7 @@ def lives_of(recording: RecordedData) -> Mapping[str, WorkerLife]:
     for message in recording.messages:
         if message.worker is not None and message.event == "came":
             came.setdefault(message.worker, message.time_s)
-        elif message.worker is not None and message.event in _ENDS:
+        elif message.worker is not None and message.event in WORKER_ENDS:
             left[message.worker] = message.time_s
     threads = {sample.worker: sample.n_threads for sample in recording.workers if sample.n_threads}
     return {

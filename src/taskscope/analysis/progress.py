@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.explain.what_if import run_again_s
 from taskscope.analysis.quantities import counted, format_duration
-from taskscope.analysis.totals import State, elapsed_s, state_of
+from taskscope.analysis.totals import State, elapsed_s, in_c_s, state_of
+from taskscope.model.tables.columns import distinct, median
 from taskscope.model.tables.records import Estimate, Group, PrefixProgress, Run, join_progress
 from taskscope.model.tables.workers import Scheduled, sum_scheduled
 from taskscope.record import Recorder, WorkerCounts
@@ -92,7 +93,7 @@ def estimate_stop(left: Remaining) -> Estimate | None:
     ends_s = np.array(_ends_s(left, concurrency))
     low_s, high_s = np.quantile(ends_s, _BAND).tolist()
     return Estimate(
-        left.now_s + float(np.median(ends_s)),
+        left.now_s + median(ends_s),
         left.now_s + (1 - _FLOOR) * low_s,
         left.now_s + (1 + _FLOOR) * high_s,
         n_unseen,
@@ -204,7 +205,7 @@ def _lag_s(lane: NDArray[np.integer], start: NDArray[np.float64], stop: NDArray[
     ends = np.sort(stop)
     before = np.searchsorted(ends, start, side="right") - 1
     since_any_s = (start - ends[before])[before >= 0]
-    of_lanes_s = len(np.unique(lane)) * float(np.median(since_any_s)) if len(since_any_s) else 0.0
+    of_lanes_s = len(distinct(lane)) * median(since_any_s) if len(since_any_s) else 0.0
     return max(min(float(np.quantile(gaps_s, 0.25)), of_lanes_s), 0.0)
 
 
@@ -286,7 +287,7 @@ class Estimates:
         begun = [ready[group].pop() for group in in_flight if ready[group]]
         # The task that became ready last runs first: tasks whose dependencies have ended, before those
         # without any.
-        others = np.setdiff1d(left, begun)
+        others = left[~np.isin(left, begun)]
         others = others[np.argsort(shape.n_dependencies[others] == 0, kind="stable")]
         order = np.concatenate([np.array(begun, np.int64), others])
         place = np.zeros(len(shape.group), np.int64)
@@ -311,8 +312,6 @@ class Estimates:
 
 _RECENT_S = 2.0
 _RECENT_SAMPLES = 250
-_BUSY_PERCENT = 10.0
-"""A process that gets less of a core may be without it for as long as a gap."""
 
 
 def live_states(recorder: Recorder, runs: Iterable[Run], now_s: float) -> Mapping[int, str]:
@@ -350,11 +349,8 @@ def _lack_of_workers(recorder: Recorder, run: Run, workers: WorkerCounts | None,
 def _busy_in_c(recorder: Recorder, now_s: float) -> str:
     """Return for how long no thread of Python ran until just now although the process used a core."""
     _, last = recorder.resources.since(recorder.resources.cursor - _RECENT_SAMPLES, _RECENT_SAMPLES)
-    took_s = np.diff(last.time)
-    is_busy = (
-        (last.gap[1:] != 0) & (last.cpu_percent[1:] >= _BUSY_PERCENT) & (last.time[1:] > now_s - _RECENT_S)
-    )
-    return f"kernel busy in C code, {_whole_s(took_s[is_busy].max())}" if is_busy.any() else ""
+    took_s = in_c_s(last)[last.time > now_s - _RECENT_S]
+    return f"kernel busy in C code, {_whole_s(took_s.max())}" if took_s.any() else ""
 
 
 def _whole_s(seconds: float) -> str:

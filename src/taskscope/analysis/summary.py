@@ -34,7 +34,7 @@ from taskscope.analysis.totals import (
     measure_totals,
 )
 from taskscope.model.recording import RecordedData, count_tasks
-from taskscope.model.tables.records import CLUSTER, Message
+from taskscope.model.tables.records import CLUSTER, IN_THREADS, Message
 
 NO_DASK = "no Dask computation ran here"
 
@@ -53,14 +53,15 @@ _TASKS_OF_COMPUTE = 200
 class Summary(Result):
     """The findings and totals of a recording that text, page and result show.
 
-    `facts` are the measured totals as pairs of a name and a text, `why` is what `explain` answers, `remarks`
-    are errors and messages.
+    `facts` are the measured totals as pairs of a name and a text, `why` is what `explain` answers, `advice`
+    is what to do, and the code that it is about; `remarks` are errors and messages.
     """
 
     title: str
     totals: Totals
     facts: tuple[tuple[str, str], ...]
     why: tuple[str, ...]
+    advice: tuple[str, ...]
     remarks: tuple[str, ...]
 
     _rows = "totals.prefixes", PrefixTotal
@@ -73,13 +74,14 @@ class Summary(Result):
             title(recording, totals),
             totals,
             tuple(_facts(recording, totals)),
-            _why(recording),
+            *_why(recording),
             tuple(_remarks(recording, totals)),
         )
 
     def sections(self) -> Iterator[Section]:
         """Yield the totals, the prefixes, and the remarks."""
         facts = [*self.facts, *zip(("why", "and"), self.why, strict=False)]
+        facts += [("what to do", advice) for advice in self.advice[:1]]
         yield Section(self.title, rows=[(f"{name:<13}", value) for name, value in facts], left=2)
         if self.totals.n_runs:
             yield self.by_prefix(_MAX_PREFIXES)
@@ -156,7 +158,7 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     memory = ("peak memory", _peak_memory(recording, totals))
     if not totals.n_runs:
         return [("wall time", wall), memory]
-    busy, before = f"{format_duration(totals.task_s)} in tasks", measure_before_tasks(recording)
+    busy, before = f"{_task_time(recording, totals)} in tasks", measure_before_tasks(recording)
     computing_s = elapsed_s(recording.runs, recording.now_s)
     if (computes := format_duration(computing_s)) != wall:
         wall += f", {computes} of it in computes"
@@ -174,6 +176,10 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         ("on workers", _on_workers(totals.workers)),
     ]
     return [(name, text) for name, text in facts if text]
+
+
+def _task_time(recording: RecordedData, totals: Totals) -> str:
+    return format_duration(totals.task_s) if count_tasks(recording) or not totals.n_tasks else UNKNOWN
 
 
 def _cpu(totals: Totals) -> str:
@@ -259,20 +265,23 @@ def _said(messages: Sequence[Message]) -> list[str]:
     return notes + ([f"info: workers: {counts}"] if counts else [])
 
 
-def _why(recording: RecordedData) -> tuple[str, ...]:
+def _why(recording: RecordedData) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the answer of `explain`, where it is quick to find and a person would have felt the cause.
 
-    Where the machine was busy as well, that is the second sentence.
+    Where the machine was busy as well, that is the second sentence. Then the advice, and its code.
     """
     n_tasks = count_tasks(recording) + _TASKS_OF_COMPUTE * len(recording.runs)
     if not recording.runs or n_tasks > MAX_EXPLAINED:
-        return ()
+        return (), ()
     explained = explain(recording)
     is_felt = not explained.findings or explained.findings[0].worth_s >= _FELT_S
     if explained.reason is not None or not is_felt:
-        return ()
-    busy = explained.busy if explained.findings else None
-    return (explained.answer,) if busy is None else (explained.answer, busy)
+        return (), ()
+    if not explained.findings:
+        return (explained.answer,), ()
+    why = (explained.answer, explained.busy)
+    advice = (explained.findings[0].advice, explained.findings[0].code)
+    return tuple(filter(None, why)), tuple(filter(None, advice))
 
 
 _UNFINISHED: Mapping[Outcome, str] = {
@@ -308,7 +317,7 @@ def _workers(totals: Totals) -> str:
         "worker thread"
         if "distributed" in names
         else "thread"
-        if names <= {"threads", "synchronous"}
+        if names <= IN_THREADS
         else "process"
         if names == {"processes"}
         else "worker"

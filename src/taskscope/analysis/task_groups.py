@@ -14,7 +14,7 @@ from taskscope.analysis.quantities import counted, format_count, format_duration
 from taskscope.analysis.result import TableResult
 from taskscope.analysis.totals import group_progress
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.columns import GraphColumns
+from taskscope.model.tables.columns import GraphColumns, distinct_pairs
 
 _NAME_WIDTH = 32
 _MAX_NEEDED = 4
@@ -120,9 +120,9 @@ def _needs(graph: GraphColumns, is_task: NDArray[np.bool_]) -> Mapping[int, Sequ
     """Return which groups need which others; data are no tasks."""
     by, needed = graph.edge_sources(), graph.edges
     both = is_task[by] & is_task[needed]
-    pairs = np.unique(np.column_stack([graph.group[by[both]], graph.group[needed[both]]]), axis=0)
+    pairs = distinct_pairs(graph.group[by[both]], graph.group[needed[both]])
     found: defaultdict[int, list[int]] = defaultdict(list)
-    for group, other in pairs.tolist():
+    for group, other in zip(*(groups.tolist() for groups in pairs), strict=True):
         if group != other:
             found[group].append(other)
     return found

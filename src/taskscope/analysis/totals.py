@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from taskscope.analysis.quantities import format_duration
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import FAILED_ATTEMPT
-from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.columns import RowBlock, distinct, median
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import (
     ERRED,
@@ -115,7 +115,7 @@ def n_workers_of(recording: RecordedData, runs: Sequence[Run]) -> int | None:
     blocks = blocks_by_run(recording)
     for part in overlapping(recording, local, blocks):
         n_lanes = len(
-            {lane for run in part for of, _ in blocks[run.run] for lane in np.unique(of.lane).tolist()}
+            {lane for run in part for of, _ in blocks[run.run] for lane in distinct(of.lane).tolist()}
         )
         changes = [(run.start_s, run.n_workers or 0) for run in part]
         changes += [(stop_of(recording, run), -(run.n_workers or 0)) for run in part]
@@ -225,6 +225,21 @@ class ResourceTotals:
     rss_peak_bytes: float | None = None
     n_processes: int = 0
     n_gaps: int = 0
+
+
+_BUSY_PERCENT = 10.0
+"""A process that gets less of a core may be without it for as long as a gap."""
+
+
+def in_c_s(samples: ResourceRows) -> NDArray[np.float64]:
+    """Return the seconds before each sample where no thread of Python ran although the process used a core.
+
+    They are 0 where samples came in time.
+    """
+    is_busy = (samples.gap != 0) & (samples.cpu_percent >= _BUSY_PERCENT)
+    took_s = np.diff(samples.time, prepend=samples.time[:1])
+    found: NDArray[np.float64] = np.where(is_busy, took_s, 0.0)
+    return found
 
 
 def total_samples(samples: ResourceRows, runs: Iterable[Run]) -> ResourceTotals:
@@ -454,7 +469,7 @@ def _busy_fraction(recording: RecordedData, tasks: TaskBlock, n_workers: int | N
     seen = were_seen(tasks)
     start, stop = tasks.start[seen], tasks.stop[seen]
     place = np.array([places[thread] for thread in threads])[tasks.lane[seen]]
-    busy_s = sum(union_s(start[place == p], stop[place == p]) for p in np.unique(place))
+    busy_s = sum(union_s(start[place == p], stop[place == p]) for p in distinct(place))
     share = busy_s / (computing_s * n_workers)
     # Tasks that secede have further threads.
     return share if share <= 1 else 1.0 if share <= _ALL_BUSY else None
@@ -490,7 +505,7 @@ def _prefix(
         n_erred=int((tasks.status[rows] == ERRED).sum()),
         duration_s=own_s,
         share=own_s / all_s if all_s else 0.0,
-        median_s=float(np.median(seconds)),
+        median_s=median(seconds),
         longest_s=float(seconds.max()),
         cpu_s=None if np.isnan(cpu_s).all() else float(np.nansum(cpu_s)),
     )

@@ -34,6 +34,7 @@ from taskscope.analysis.display.pictures import (
 from taskscope.analysis.quantities import printable
 from taskscope.errors import OptionError, unknown_name
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.columns import distinct
 
 LEGEND_COLUMNS = 4
 MAX_LEGEND = 20
@@ -227,13 +228,13 @@ class Scheme:
         return self.colours[self.numbers.get(prefix, 0) % len(self.colours)]
 
 
-def _colours(palette: str | Sequence[str], n: int) -> tuple[str, ...]:
+def _colours(palette: object, n: int) -> tuple[str, ...]:
     if isinstance(palette, str):
         sizes = all_palettes.get(palette)
         if sizes is None:
             raise OptionError(unknown_name("palette", palette, sorted(all_palettes)[:1000]))
         return tuple(sizes[min((size for size in sizes if size >= n), default=max(sizes))])
-    colours = tuple(palette)
+    colours = tuple(palette) if isinstance(palette, Iterable) else ()
     if not colours or not all(isinstance(colour, str) for colour in colours):
         raise OptionError(
             f"palette must be the name of a Bokeh palette or a list of colours, got {palette!r}"
@@ -276,7 +277,7 @@ def thinned(series: Series, n_columns: int) -> Series:
     order = np.lexsort((values, column))
     ends = np.flatnonzero(np.diff(column, append=column[-1] + 1))
     starts = np.concatenate([[0], ends[:-1] + 1])
-    kept = np.unique(np.concatenate([order[starts], order[ends], ends]))
+    kept = distinct(np.concatenate([order[starts], order[ends], ends]))
     return times[kept], values[kept]
 
 

@@ -36,6 +36,7 @@ from taskscope.charts.canvas import (
 )
 from taskscope.errors import OptionError
 from taskscope.model.recording import RecordedData, key_sizes
+from taskscope.model.tables.columns import distinct
 from taskscope.model.tables.records import BAD_ENDS, STATUSES, TaskBlock, number_prefixes
 
 MAX_GLYPHS = 10_000
@@ -89,7 +90,7 @@ def plot_tasks(
         _draw_bars(plot, recording, tasks, row, shift, scheme, label_size)
         add_note(plot, f"{format_count(len(tasks))} task{'s' * (len(tasks) != 1)}{_dropped(recording)}")
     if legend:
-        prefixes = {recording.groups[i].prefix for i in np.unique(tasks.group).tolist()}
+        prefixes = {recording.groups[i].prefix for i in distinct(tasks.group).tolist()}
         add_legend(plot, scheme, prefixes, ended_badly=bad, grow=height_is_free(options))
     return plot
 
@@ -120,7 +121,7 @@ def _draw_bars(
         FAILED_COLOUR if is_bad else scheme.colour(group.prefix)
         for group, is_bad in zip(groups, bad.tolist(), strict=True)
     ]
-    keys = tasks.keys.iter_text([group.name for group in groups])
+    keys = tasks.keys.to_text([group.name for group in groups])
     source = ColumnDataSource(
         {
             "left": tasks.start + shift,

@@ -15,6 +15,7 @@ EXPORTS = {
     "html": ".html",
     "txt": ".txt",
     "json": ".json",
+    "perfetto": ".pftrace",
     "trace": ".trace.json",
     "speedscope": ".speedscope.json",
     "parquet": "-parquet",
@@ -126,6 +127,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         if settings["dest"] == "dt":
             settings["type"] = float
         parser.add_argument(*flags, **settings)
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help="show tasks, threads, CPU and memory below the output while computes run, then findings",
+    )
     parser.add_argument(
         "-m",
         dest="module",

@@ -37,6 +37,7 @@ def export(given: argparse.Namespace) -> int:
     options = {"overwrite": given.overwrite, "redact": given.redact}
     writers = {
         "html": recording.to_html,
+        "perfetto": recording.to_perfetto,
         "trace": recording.to_chrome_trace,
         "speedscope": recording.to_speedscope,
         "parquet": recording.to_parquet,

@@ -1,15 +1,15 @@
-"""Computes live in a terminal: of another process, by the file that it writes."""
+"""Computes live in a terminal: of this process, or of another one by the file that it writes."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import select
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from logging import Logger
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -24,20 +24,23 @@ from taskscope.analysis.quantities import (
     printable,
 )
 from taskscope.analysis.summary import state_word
-from taskscope.analysis.totals import ResourceTotals
+from taskscope.analysis.totals import ResourceTotals, total_samples
+from taskscope.cli.screen import HOME, KEY_S, Region, has_screen, own_screen, write
 from taskscope.errors import DamagedFileError, FileError, MissingDependencyError
 from taskscope.export.native.follow import FollowedFile
-from taskscope.model.tables.records import PrefixProgress
+from taskscope.model.tables.records import Group, Lane, PrefixProgress, RunningTask
+from taskscope.profiling.output import Terminal
 from taskscope.profiling.textbar import TextBar
+from taskscope.record.pump import Tick
 from taskscope.recording import load
 from taskscope.report.picture import progress_text
+from taskscope.session import Session
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-_REFRESH_S, _KEY_S, _STALE_S = 1.5, 0.2, 5.0
-_ENTER, _LEAVE, _HOME = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l", "\x1b[H"
+_REFRESH_S, _STALE_S = 1.5, 5.0
 _KEYS = {"\x1b[A": -1, "\x1b[B": 1, "\x1b[5~": -10, "\x1b[6~": 10, "k": -1, "j": 1}
 _WIDE = 60
 SORTS = ("t", "n", "l")
@@ -65,8 +68,8 @@ class Choices:
     first_lane: int = 0
 
 
-def render(shown: LiveNumbers, width: int, height: int, choices: Choices) -> RenderableType:
-    """Return the picture of a terminal of this size."""
+def render(shown: LiveNumbers, width: int, height: int, choices: Choices | None) -> RenderableType:
+    """Return the picture of a terminal of this size; without choices there are no keys."""
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
@@ -83,11 +86,14 @@ def render(shown: LiveNumbers, width: int, height: int, choices: Choices) -> Ren
         ),
         _text(done if progress.is_counted else f"{progress.finished:,} tasks finished"),
         bar,
-        _text(_left(progress)),
-        _text(_machine(shown)),
+        *_wrapped(_left(progress), width),
+        *_wrapped(_machine(shown), width),
     ]
     head += [_text(shown.note, "yellow")] if shown.note else []
-    rest = max(height - len(head) - 1, 2)
+    keys = "q quit  ↑↓ PgUp PgDn lanes  t n l sort types" if is_wide else "q quit ↑↓ t n l"
+    foot = [] if choices is None else [_text(keys, "dim")]
+    choices = choices or Choices()
+    rest = max(height - len(head) - len(foot), 2)
     prefixes = sorted(progress.prefixes, key=lambda row: _order(row, choices.sort))
     n_types = min(len(prefixes) + 1, max(rest // 2, rest - len(shown.lanes) - 1))
     n_lanes = max(rest - n_types - 1, 0)
@@ -97,7 +103,9 @@ def render(shown: LiveNumbers, width: int, height: int, choices: Choices) -> Ren
     for row in prefixes[: n_types - 1]:
         cells = printable(row.prefix, 60), f"{row.finished:,}/{row.total:,}", format_duration(row.duration_s)
         types.add_row(*cells[: 3 if is_wide else 2])
-    lanes = _table(("lane", "task", "for")[: 3 if is_wide else 2])
+    n_all = len(shown.lanes)
+    title = "lane" if n_lanes >= n_all else f"lanes {choices.first_lane + 1}-{last} of {n_all}"
+    lanes = _table((title, "task", "for")[: 3 if is_wide else 2])
     for label, task, age_s in shown.lanes[choices.first_lane : last]:
         cells = (
             printable(label, 40),
@@ -105,8 +113,19 @@ def render(shown: LiveNumbers, width: int, height: int, choices: Choices) -> Ren
             "" if age_s is None else format_duration(age_s),
         )
         lanes.add_row(*cells[: 3 if is_wide else 2])
-    keys = "q quit  ↑↓ PgUp PgDn lanes  t n l sort types" if is_wide else "q quit ↑↓ t n l"
-    return Group(*head, types, lanes, _text(keys, "dim"))
+    return Group(*head, types, lanes, *foot)
+
+
+def _lanes(
+    lanes: Iterable[Lane], running: Iterable[RunningTask], groups: Sequence[Group], now_s: float
+) -> tuple[tuple[str, str, float | None], ...]:
+    tasks = {task.lane: task for task in running}
+    found: list[tuple[str, str, float | None]] = []
+    for lane in lanes:
+        task = tasks.get(lane.id)
+        name = "" if task is None else groups[task.group].prefix
+        found.append((lane.label, name, None if task is None else max(now_s - task.start_s, 0.0)))
+    return tuple(found)
 
 
 def _order(row: PrefixProgress, sort: str) -> tuple[float, str]:
@@ -134,12 +153,18 @@ def _text(text: str, style: str = "") -> RenderableType:
     return Text(text, style, no_wrap=True, overflow="ellipsis")
 
 
+def _wrapped(text: str, width: int) -> list[RenderableType]:
+    """Return a text that is too long as a line for each of its parts."""
+    parts = [text] if len(text) <= width else text.replace(" (", " · (").split(" · ")
+    return [_text(part) for part in parts]
+
+
 def _table(names: tuple[str, ...]) -> Table:
     from rich.table import Table
 
     table = Table(box=None, expand=True, padding=(0, 1, 0, 0), header_style="reverse", pad_edge=False)
     for name in names:
-        is_text = name in {"task type", "lane", "task"}
+        is_text = name not in {"done", "time", "for"}
         side: Literal["left", "right"] = "left" if is_text else "right"
         table.add_column(
             name,
@@ -154,14 +179,17 @@ def _table(names: tuple[str, ...]) -> Table:
 def check_rich() -> None:
     """Raise an error that names the extra, where rich is not installed."""
     try:
-        import rich  # noqa: F401 - it is used when something is drawn
+        # Here, not on the thread that draws beside the script.
+        import rich.console
+        import rich.progress_bar
+        import rich.table  # noqa: F401 - they are used when something is drawn
     except ImportError as error:
         raise MissingDependencyError(
             "live views in a terminal need rich: pip install 'taskscope[terminal]'"
         ) from error
 
 
-def lines_of(shown: LiveNumbers, width: int, height: int, choices: Choices) -> list[str]:
+def lines_of(shown: LiveNumbers, width: int, height: int, choices: Choices | None) -> list[str]:
     """Return the lines of the picture with their colours, if the terminal has any."""
     from rich.console import Console
 
@@ -171,37 +199,64 @@ def lines_of(shown: LiveNumbers, width: int, height: int, choices: Choices) -> l
     return captured.get().splitlines()[:height]
 
 
-@contextmanager
-def _own_screen() -> Iterator[Callable[[], str]]:
-    """Show an empty screen, and the one from before at the end; yields what returns the pressed keys."""
-    import termios
-    import tty
+class LiveTerminal(Terminal):
+    """Shows the picture below the output of the script while computes run."""
 
-    has_keys = sys.stdin is not None and sys.stdin.isatty()
-    before = termios.tcgetattr(sys.stdin) if has_keys else None
-    try:
-        if has_keys:
-            tty.setcbreak(sys.stdin)
-        _write(_ENTER)
-        yield lambda: _pressed(has_keys=has_keys)
-    finally:
-        _write(_LEAVE)
-        if before is not None:
-            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+    def __init__(self, session: Session, logger: Logger | None = None) -> None:
+        super().__init__(session, logger, terminal_dt=_REFRESH_S)
+        self._region = Region(sys.stderr)
+
+    def _tick(self, tick: Tick) -> None:
+        if tick.final:
+            # Between short computes it stays.
+            self._region.clear()
+        elif tick.active and (self._bar.is_due(tick.now_s) or self._region.was_resized()):
+            numbers = self._numbers(tick.now_s)
+            self._region.draw(
+                lambda size: _below(numbers, size.columns, size.lines),
+                if_=self._session.recorder.is_computing,
+            )
+
+    def _numbers(self, now_s: float) -> LiveNumbers:
+        recorder = self._session.recorder
+        running = recorder.running()
+        first_run = min((log.run for log in recorder.going()), default=self._first_run)
+        used = recorder.lanes_of(first_run, None) | {task.lane for task in running}
+        limits = recorder.limits
+        return LiveNumbers(
+            self._label,
+            self._progress(now_s),
+            _lanes([lane for lane in recorder.lanes if lane.id in used], running, recorder.groups, now_s),
+            total_samples(recorder.samples_since(now_s - _STALE_S), ()),
+            limits.n_cores,
+            limits.memory_bytes,
+        )
+
+    def close(self) -> None:
+        super().close()
+        self._region.close()
 
 
-def _pressed(*, has_keys: bool) -> str:
-    if not has_keys:
-        time.sleep(_KEY_S)
-        return ""
-    ready, _, _ = select.select([sys.stdin], [], [], _KEY_S)
-    return os.read(sys.stdin.fileno(), 64).decode("utf-8", "replace") if ready else ""
+def _below(numbers: LiveNumbers, width: int, height: int) -> list[str]:
+    """Return the lines below the output of the script, for a terminal of this size."""
+    own_height = height * 5 // 8 if width >= _WIDE else height * 3 // 4
+    lines = lines_of(numbers, width, max(own_height - 1, 0), None)
+    return [f"\x1b[2m{'-' * width}\x1b[m", *lines]
 
 
-def _write(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
-    sys.stdout.flush()
+def choose_terminal() -> Callable[[Session, Logger | None], Terminal]:
+    """Return the output of ``taskscope run --live``: the picture, or whole lines where nothing can be drawn.
+
+    Raises
+    ------
+    MissingDependencyError
+        If rich is not installed.
+    """
+    if has_screen(sys.stderr):
+        check_rich()
+        return LiveTerminal
+    sys.stderr.write("taskscope: --live needs a terminal on standard error; progress follows as lines\n")
+    return partial(Terminal, terminal_dt=None)
 
 
 class _Followed:
@@ -234,28 +289,28 @@ class _Followed:
     def numbers(self) -> LiveNumbers:
         """Return the numbers of the rows that were read."""
         file, stale_s = self._file, time.monotonic() - self._grew_s
-        note = self._note
+        notes = [self._note] if self._note else []
         if stale_s >= _STALE_S:
-            note = (
-                f"nothing new for {format_duration(int(stale_s))}: no compute runs, or its process has ended"
-            )
-        running = {task.lane: task for task in file.running}
-        lanes = []
-        for lane in file.lanes:
-            task = running.get(lane.id)
-            name = "" if task is None else file.groups[task.group].prefix
-            lanes.append((lane.label, name, None if task is None else max(file.now_s - task.start_s, 0.0)))
+            quiet = format_duration(int(stale_s))
+            notes.append(f"nothing new for {quiet}: no compute runs, or its process has ended")
+        lanes = _lanes(file.lanes, file.running, file.groups, file.now_s)
         label = next((run.label for run in reversed(file.runs.values()) if run.label), self._path.name)
         used = file.resources
         return LiveNumbers(
-            printable(label, 40), file.progress(), tuple(lanes), used, file.n_cores, file.limit_bytes, note
+            printable(label, 40),
+            file.progress(),
+            lanes,
+            used,
+            file.n_cores,
+            file.limit_bytes,
+            ", ".join(notes),
         )
 
 
 def top(given: argparse.Namespace) -> int:
     """Follow a file until its recording is complete, then print its summary and findings."""
     path = Path(given.file).expanduser()
-    is_live = sys.stdout.isatty()
+    is_live = has_screen(sys.stdout)
     if is_live:
         check_rich()
     try:
@@ -273,17 +328,17 @@ def top(given: argparse.Namespace) -> int:
     finally:
         followed.close()
     if not is_over:
-        _write(f"{progress_text(followed.numbers().progress)}\n")
+        write(f"{progress_text(followed.numbers().progress)}\n")
         return 0
     recording = load(path)
-    _write(f"{recording.summary()}\n\n{recording.explain()}\n")
+    write(f"{recording.summary()}\n\n{recording.explain()}\n")
     return 0
 
 
 def _watch(followed: _Followed) -> bool:
     """Show the file until it is complete, or a key ends that; return whether it is complete."""
     choices, drawn_s, drawn_size = Choices(), float("-inf"), (0, 0)
-    with _own_screen() as pressed:
+    with own_screen() as pressed:
         while True:
             width, height = os.get_terminal_size(sys.stdout.fileno())
             if time.monotonic() - drawn_s >= _REFRESH_S or (width, height) != drawn_size:
@@ -291,7 +346,7 @@ def _watch(followed: _Followed) -> bool:
                     return True
                 drawn_s, drawn_size = time.monotonic(), (width, height)
                 lines = lines_of(followed.numbers(), width, height, choices)
-                _write(_HOME + "\x1b[K\r\n".join(lines) + "\x1b[K\x1b[J")
+                write(HOME + "\x1b[K\r\n".join(lines) + "\x1b[K\x1b[J")
             keys = pressed()
             if keys in {"q", "Q"}:
                 return False
@@ -303,11 +358,9 @@ def _watch(followed: _Followed) -> bool:
 
 def _write_lines(followed: _Followed) -> bool:
     """Write whole lines until the recording is complete."""
-    bar = TextBar(sys.stdout, terminal_dt=1.0)
-    pause_s, written_s = bar.first_s, time.monotonic()
+    bar = TextBar(sys.stdout, terminal_dt=None)
     while not followed.is_over():
-        if time.monotonic() - written_s >= pause_s:
-            pause_s, written_s = bar.dt, time.monotonic()
+        if bar.is_due(time.monotonic()):
             bar.draw(progress_text(followed.numbers().progress))
-        time.sleep(_KEY_S)
+        time.sleep(KEY_S)
     return True

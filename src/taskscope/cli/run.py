@@ -14,17 +14,26 @@ from functools import partial
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING
 
 from taskscope.errors import FileError, OptionError
 from taskscope.options import given_options
 from taskscope.profiling import Block, BlockOptions
+
+if TYPE_CHECKING:
+    from logging import Logger
+
+    from taskscope.profiling.output import Output
+    from taskscope.session import Session
 
 
 def run(given: argparse.Namespace) -> int:
     """Run the program and return its exit status."""
     name, program = _program(given)
     options = BlockOptions(**{"label": name, **given_options(given)})
-    block = Block(options)
+    if given.live and not options.display:
+        raise OptionError("--live shows computes and --quiet shows nothing: leave one of them out")
+    block = Block(options, _live_terminal() if given.live else None)
     block.start()
     error: BaseException | None = None
     try:
@@ -39,10 +48,19 @@ def run(given: argparse.Namespace) -> int:
     status = _status(error)
     recording = block.stop(None if isinstance(error, SystemExit) else error)
     block.show(recording)
+    if given.live:
+        with block.session.recorder.guard("explaining"):
+            sys.stderr.write(f"\n{recording.explain()}\n")
     if isinstance(error, KeyboardInterrupt):
         sys.excepthook = _say_nothing
         raise KeyboardInterrupt
     return status
+
+
+def _live_terminal() -> Callable[[Session, Logger | None], Output]:
+    from taskscope.cli.live import choose_terminal
+
+    return choose_terminal()
 
 
 def _program(given: argparse.Namespace) -> tuple[str, Callable[[], None]]:

@@ -4,7 +4,7 @@
 
     from taskscope.diagnostics import ProgressBar, Profiler, ResourceProfiler, CacheProfiler, visualize
 
-Every documented call of ``dask.diagnostics`` works as it did. The differences:
+Every documented call of ``dask.diagnostics`` is accepted. The differences:
 
 =========================================== ===========================================================
 with ``dask.diagnostics``                   here
@@ -16,11 +16,15 @@ failed and running tasks never appear       they are in ``prof.recording``; ``re
 a metric that raises ends the compute       the value is ``None``, with a message in the recording
 concurrent computes lose registrations      nothing is lost; ``register`` is idempotent, and so is
                                             ``unregister``; ``with`` nests
-``visualize`` overwrites, also by links     only ``profile.html`` is replaced unasked, and never a link:
-                                            else pass ``overwrite=True``
-HTML needs the network                      it does not; pass ``mode="cdn"`` for small files that do
+``visualize`` overwrites, also by links     it overwrites; a link is replaced and its target left alone;
+                                            ``overwrite=False`` raises instead
+HTML of 16 kB needs the network             it does not, and has 1.3 MB; pass ``mode="cdn"`` for small
+                                            files that do
 every task has a colour of its own          colours are by prefix, with one legend
 ``register`` then ``visualize`` raises      it draws
+rows have what each class shows             ``recording`` lacks what none that watches shows: a `Profiler`
+                                            alone has neither CPU time nor sizes of results, a
+                                            `ResourceProfiler` alone has no tasks
 a slower bar, a process, a quadratic cache  the cost per task is flat, and the bar costs no time
 =========================================== ===========================================================
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from taskscope.errors import MissingDependencyError, OptionError
-from taskscope.options import Options, checked_dt
+from taskscope.options import DiagnosticOptions, checked_dt
 from taskscope.session import current
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class MemorySampler(_Sampler):
     def _sample_here(self, label: str, interval_s: float) -> Iterator[None]:
         session, owner = current(), object()
         recorder, start_s = session.recorder, session.recorder.now_s()
-        session.hold(owner, Options(dt=interval_s, metric="any"))
+        session.hold(owner, DiagnosticOptions(dt=interval_s))
         try:
             session.sampler.block_started(owner)
             session.sampler.sample()

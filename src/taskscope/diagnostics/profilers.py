@@ -34,7 +34,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import FINISHED, flag_codes
-from taskscope.options import Options
+from taskscope.options import DiagnosticOptions, Options, TaskFacts, checked_path
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.session import current
@@ -117,8 +117,8 @@ class RecordedProfiler(Callback):
     has_prefixes = True
     """Whether the figure is coloured by prefix."""
 
-    def __init__(self, options: Options | None = None, measure: Callable[..., None] | None = None) -> None:
-        self._options = options or Options(dt="any", metric="any")
+    def __init__(self, options: Options, measure: Callable[..., None] | None = None) -> None:
+        self._options = options
         self._lock = threading.RLock()
         self._owners: set[object] = set()
         self._parts: list[RecordedData] = []
@@ -132,12 +132,39 @@ class RecordedProfiler(Callback):
         self._hooks: CallbackTuple = (self._seen, None, None, measure, None)
         self._results: list[Any] = []
         self._results_state: tuple[object, ...] = ()
+        self._pickled_origin: float | None = None
+        """The origin of the process that a pickled copy is of."""
         self.start_time: float | None = None
         self.end_time: float | None = None
 
     @property
     def recorder(self) -> Recorder:
         return current().recorder
+
+    @property
+    def origin(self) -> float:
+        """The time of ``time.perf_counter`` that recorded times are after."""
+        return self.recorder.origin if self._pickled_origin is None else self._pickled_origin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return rows, recording and times: a pickled copy has them, and watches nothing."""
+        with self._lock:
+            state = {
+                **self.__dict__,
+                "_results": self.results,
+                "_parts": [self._recorded()],
+                "_results_state": (1, self._cleared_s, frozenset()),
+                "_pickled_origin": self.origin,
+                "_computes": {},
+                "_with_source": set(),
+                "_owners": set(),
+                "_entries": [],
+            }
+        del state["_lock"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
 
     @property
     def recording(self) -> Recording:
@@ -196,6 +223,7 @@ class RecordedProfiler(Callback):
             self._first_run = min(self._computes, default=self.recorder.next_run)
             self._start_s = min((running[run] for run in self._computes), default=self._cleared_s)
         self._results, self._results_state = [], ()
+        self._pickled_origin = None
         self.start_time = time.perf_counter() if self._owners else None
         self.end_time = None
 
@@ -255,7 +283,8 @@ class RecordedProfiler(Callback):
     def _explicit_start(self, dsk: _Graph) -> None:
         self._open(id(dsk))
         source = current().source
-        is_called = source.callback[0] in [callback[0] for callback in find_callbacks()]
+        # A compute that began while no task was to be recorded lacks the hooks of tasks.
+        is_called = source.callback[2] in [callback[2] for callback in find_callbacks()]
         if not is_called and source.run_of(dsk) is None:
             self._with_source.add(id(dsk))
             source.callback[0](dsk)  # type: ignore[misc]  # the source has all five hooks
@@ -314,16 +343,16 @@ class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[mis
     """
 
     def __init__(self) -> None:
-        RecordedProfiler.__init__(self)
+        RecordedProfiler.__init__(self, DiagnosticOptions(facts=TaskFacts.TIMES))
 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
         from taskscope.charts import plot_tasks
 
-        origin = self.recorder.origin
+        origin = self.origin
         return plot_tasks(self._recorded(), zero_s - origin, until_s - origin, **options)
 
     def _rows(self) -> Iterator[TaskData]:
-        recording, origin = self._recorded(), self.recorder.origin
+        recording, origin = self._recorded(), self.origin
         workers = _worker_ids(recording)
         for run, graph in self._graphs(recording):
             rows = RowBlock.concat([block for block in recording.blocks if block.run == run])
@@ -366,7 +395,7 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
     def __init__(self, metric: CacheMetric | None = None, metric_name: str | None = None) -> None:
         if metric is not None and not callable(metric):
             raise OptionError(f"metric must be a function of a result, such as cachey.nbytes, got {metric!r}")
-        RecordedProfiler.__init__(self, measure=metric and self._measure)
+        RecordedProfiler.__init__(self, DiagnosticOptions(facts=TaskFacts.LANDINGS), metric and self._measure)
         self._metric = metric
         self._values: dict[tuple[int, object], object] = {}
         """What the metric gave, by compute and key."""
@@ -376,14 +405,14 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
         from taskscope.charts import Scheme, plot_cache
 
-        numbers, origin = prefix_colours(self._recorded()), self.recorder.origin
+        numbers, origin = prefix_colours(self._recorded()), self.origin
         options = {"scheme": Scheme.of(numbers, options.get("palette")), **options}
         held = self._held(list(numbers))
         return plot_cache(held, self._metric_name, zero_s - origin, until_s - origin, **options)
 
     def _held(self, prefixes: list[str]) -> Held:
         places = {prefix: place for place, prefix in enumerate(prefixes)}
-        rows, origin = self.results, self.recorder.origin
+        rows, origin = self.results, self.origin
         return Held(
             tuple(prefixes),
             np.array([places.get(split_key(row.key)[1], 0) for row in rows], np.int64),
@@ -394,7 +423,7 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
 
     def _rows(self) -> Iterator[CacheData]:
         """Yield the results that were in the scheduler's cache, by when they left."""
-        recording, origin = self._recorded(), self.recorder.origin
+        recording, origin = self._recorded(), self.origin
         stops = {run.run: run.stop_s for run in recording.runs}
         for run, graph in self._graphs(recording):
             stop_s, columns = stops.get(run), recording.graphs[run]
@@ -456,7 +485,7 @@ class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
     has_prefixes = False
 
     def __init__(self, dt: float = 1) -> None:
-        RecordedProfiler.__init__(self, Options(dt=dt, metric="any"))
+        RecordedProfiler.__init__(self, DiagnosticOptions(dt=dt))
         self._assigned: list[Any] | None = None
 
     @property
@@ -496,7 +525,7 @@ class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
         """Yield the samples whose CPU use is known."""
         if self._is_running():
             return
-        rows, origin = self._recorded().resources, self.recorder.origin
+        rows, origin = self._recorded().resources, self.origin
         for time_s, cpu_percent, rss_bytes, *_ in rows.part(~np.isnan(rows.cpu_percent)).tuples():
             yield ResourceData(time_s + origin, rss_bytes / 1e6, cpu_percent)
 
@@ -551,7 +580,7 @@ def visualize(
     save: bool | None = None,  # noqa: FBT001 - as show
     mode: str | None = None,
     *,
-    overwrite: bool = False,
+    overwrite: bool = True,
     **options: Any,
 ) -> LayoutDOM:
     """Draw profilers, above each other on one x axis.
@@ -569,7 +598,7 @@ def visualize(
     mode
         Where the file has Bokeh's scripts from; by default they are in it, so that it needs no network.
     overwrite
-        Replace a file of that name. Without it only ``profile.html`` is replaced, and no symbolic link.
+        Replace a file of that name; a symbolic link is replaced, too, and not followed.
     **options
         ``palette`` (the name of a Bokeh palette, or colours), ``label_size`` (longest text in the hover box,
         60 characters by default), and attributes of Bokeh's figure such as ``width``, which override
@@ -583,7 +612,7 @@ def visualize(
     Raises
     ------
     FileError
-        Before anything is drawn, if the file cannot be written, or exists.
+        Before anything is drawn, if the file cannot be written, or exists and `overwrite` is false.
     AttributeError, OptionError
         If Bokeh's figures have no attribute of the name of an option, or an option has a wrong value.
 
@@ -597,15 +626,12 @@ def visualize(
             "The file_path keyword argument is deprecated: use filename instead.", FutureWarning, stacklevel=2
         )
         filename = options.pop("file_path")
-    drawn = list(profilers) if isinstance(profilers, Sequence) else [profilers]
-    if not drawn:
-        raise OptionError("profilers must be a profiler or a list of them, got an empty list")
+    drawn = _checked(profilers)
     in_notebook = in_kernel()
-    target = Path(filename).expanduser()
-    replaces = overwrite or (str(filename) == _DEFAULT_FILENAME and not target.is_symlink())
+    target = checked_path(filename, "filename")
     saves = not in_notebook if save is None else save
     if saves:
-        check_writable(target, overwrite=replaces)
+        check_writable(target, overwrite=overwrite)
     layout = _draw(drawn, options)
 
     def page() -> bytes:
@@ -614,10 +640,21 @@ def visualize(
         return html_document(layout, "Profile Results", mode).encode("utf-8", "backslashreplace")
 
     if saves:
-        write_atomically(target, lambda file: file.write(page()), overwrite=replaces)
+        write_atomically(target, lambda file: file.write(page()), overwrite=overwrite)
     if show:
         _show(layout, page, target if saves else None, in_notebook=in_notebook)
     return layout
+
+
+def _checked(profilers: object) -> list[Any]:
+    """Return the profilers to draw."""
+    drawn = list(profilers) if isinstance(profilers, Sequence) else [profilers]
+    if not drawn:
+        raise OptionError("profilers must be a profiler or a list of them, got an empty list")
+    for profiler in drawn:
+        if not hasattr(profiler, "_plot"):
+            raise OptionError(f"profilers must be a profiler or a list of them, got {profiler!r:.80}")
+    return drawn
 
 
 def _draw(profilers: Sequence[Any], options: dict[str, Any]) -> LayoutDOM:

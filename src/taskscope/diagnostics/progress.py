@@ -20,13 +20,12 @@ from taskscope.diagnostics.profilers import Callback
 from taskscope.errors import OptionError
 from taskscope.model.guard import Guard
 from taskscope.model.import_notice import ImportNotice
-from taskscope.options import Options
+from taskscope.options import DiagnosticOptions, Options
 from taskscope.profiling.textbar import TextBar
 from taskscope.record import Recorder
 from taskscope.session import current
 from taskscope.sources.cell import in_kernel
-from taskscope.sources.cluster import CLIENTS, Call, Submission, may_have_clients, release, watch
-from taskscope.sources.cluster.adapter import ClientObserver
+from taskscope.sources.cluster import CLIENTS, Call, may_have_clients
 from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.source import run_label
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 _Counts: TypeAlias = Callable[[], tuple[int, int]]
 """How many tasks have finished, and how many there are."""
-_OPTIONS = Options(dt="any", metric="any")
+_OPTIONS, _OF_CLUSTERS = Options(dt="any", metric="any"), DiagnosticOptions()
 _DT, _MAX_WIDTH = 0.1, 1_000
 _log = logging.getLogger("taskscope")
 
@@ -90,10 +89,14 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
     ) -> None:
         if type(width) is not int or not 0 <= width <= _MAX_WIDTH:
             raise OptionError(f"width must be a number of characters from 0 to {_MAX_WIDTH:,}, got {width!r}")
+        if out is not None and not hasattr(out, "write"):
+            raise OptionError(f"out must be a stream to write to, such as sys.stderr, got {out!r:.80}")
+        if logger is not None and not hasattr(logger, "info"):
+            raise OptionError(f"logger must be a logger of the module logging, got {logger!r:.80}")
         self._minimum = _checked("minimum", minimum, lowest=0.0)
         self._dt = None if dt is None else _checked("dt", dt, lowest=1e-3)
         self._width = width
-        self._is_for_notebook = out is None and logger is None and in_kernel()
+        self.shows_widget = out is None and logger is None and in_kernel()
         # Without a console, as in a window application on Windows, there is no stdout.
         self._text = TextBar(out or sys.stdout, terminal_dt=_DT, dt=self._dt, logger=logger)
         self.last_duration: float = 0.0  # type: ignore[assignment]  # Dask's begins with 0
@@ -101,7 +104,7 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
         self._owners: set[object] = set()
         # Called at the end of each compute, whatever other callbacks raise there.
         self._at_end = (None, None, None, None, self._finish)
-        self._on_clusters = _ClusterComputes(self)  # type: ignore[abstract]  # other events are ignored
+        self._on_clusters = _ClusterComputes(self)
         self._lock = threading.RLock()
         self._counts: dict[Hashable, _Counts] = {}
         self._ended = (0, 0)
@@ -111,7 +114,7 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
         self._cell: _CellLine | None = None
 
     def _begin(self, owner: object) -> None:
-        if self._is_for_notebook:
+        if self.shows_widget:
             # A widget shows recorded computes, local ones included.
             current().hold(self, _OPTIONS)
         self._owners.add(owner)
@@ -151,9 +154,12 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
                 self._label = f"{printable(label, 40)} " if (label := run_label.get()) else ""
                 self._over = threading.Event()
                 # Given as a callback of one compute it holds no session.
-                self._cell = _CellLine(first_run) if self._owners and self._is_for_notebook else None
+                self._cell = _CellLine(first_run) if self._owners and self.shows_widget else None
                 self._began = time.perf_counter()
                 self._running = True
+                self._text.start()
+                if self._cell is None:
+                    self._text.watch()
                 self._timer = threading.Thread(target=self._redraw, name="taskscope-progress", daemon=True)
                 self._timer.start()
 
@@ -177,15 +183,15 @@ class ProgressBar(Callback, dask.diagnostics.ProgressBar):
             self.last_duration = elapsed = time.perf_counter() - self._began
             # Only the end draws 100 %: the timer may draw when the last compute has just been counted.
             self._draw(self._share() if self._failed else 1.0, elapsed, is_over=True)
+            self._text.close()
             self._cell = None
 
     def _redraw(self) -> None:
-        over, dt, pause_s = self._over, self._text.dt, self._text.first_s
-        if self._cell is not None:
-            dt = pause_s = self._dt or _DT
-        while not over.wait(pause_s):
-            self._draw(min(self._share(), 0.999), time.perf_counter() - self._began, state=self._live_state())
-            pause_s = dt
+        over, bar = self._over, self._text
+        while not over.wait(bar.left_s(time.perf_counter())):
+            if bar.is_due(time.perf_counter()):
+                elapsed_s = time.perf_counter() - self._began
+                self._draw(min(self._share(), 0.999), elapsed_s, state=self._live_state())
 
     def _live_state(self) -> str:
         """Return what keeps the computes on clusters from going on, in words."""
@@ -265,7 +271,7 @@ class _CellLine:
         return {"text/plain": self._text}
 
 
-class _ClusterComputes(ClientObserver):
+class _ClusterComputes:
     """Has a bar show the computes of clients: calls that wait until they return, others until they end."""
 
     def __init__(self, bar: ProgressBar) -> None:
@@ -290,27 +296,24 @@ class _ClusterComputes(ClientObserver):
     def _follow(self) -> None:
         # The session first: it begins the run that is followed here, and may see the import after this.
         session = current()
-        session.hold(self._bar, _OPTIONS)
+        session.hold(self._bar, _OPTIONS if self._bar.shows_widget else _OF_CLUSTERS)
         session.cluster.attach()
-        watch(self)
+        session.cluster.followers[self] = None
         self._forget = session.at_compute_end(self._end_what_is_over)
 
     def close(self) -> None:
         self._notice.cancel()
-        release(self)
+        current().cluster.followers.pop(self, None)
         self._forget()
         if self._runs:
             current().cluster.settle()
             for run in list(self._runs):
                 self._end(run)
 
-    def submitted(self, submission: Submission) -> None:
-        call, session = submission.call, current()
-        going = session.cluster.computes.going()
-        run = max(going, default=None) if call is None else session.cluster.computes.run_of(call)
-        if run is not None and run not in self._runs:
+    def submitted(self, run: int, call: Call | None) -> None:
+        if run not in self._runs:
             self._runs[run] = call
-            self._bar.begin(("cluster", run), partial(_run_counts, session.recorder, run), run)
+            self._bar.begin(("cluster", run), partial(_run_counts, current().recorder, run), run)
 
     def returned(self, call: Call, error: BaseException | None) -> None:
         for run in [run for run, waiting in self._runs.items() if waiting is call]:
@@ -328,9 +331,6 @@ class _ClusterComputes(ClientObserver):
         recorder.pull_all()
         done, total = _run_counts(recorder, run)
         self._bar.finish(("cluster", run), failed=done < total)
-
-    def guard(self) -> Guard:
-        return current().recorder.guard("the progress bar")
 
 
 def _state_counts(state: Mapping[str, Any]) -> tuple[int, int]:

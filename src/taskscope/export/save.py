@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from taskscope.analysis.calls import lines
+from taskscope.analysis.code_lines import lines
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.display import page_tables
 from taskscope.analysis.summary import summary_text
@@ -16,13 +16,15 @@ from taskscope.errors import OptionError
 from taskscope.export import tabular
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.export.chrome_trace import write_chrome_trace
+from taskscope.export.perfetto import write_perfetto
 from taskscope.export.speedscope import write_speedscope
-from taskscope.model.recording import RecordedData
+from taskscope.model.recording import RecordedData, Tables
 from taskscope.model.redaction import Redact, redacted
+from taskscope.options import checked_path
 from taskscope.report import page_html
 from taskscope.report.comparison import comparison_page
 
-Writer: TypeAlias = Callable[[RecordedData, BinaryIO], None]
+Writer: TypeAlias = Callable[[RecordedData, BinaryIO], object]
 
 
 def write_text(recording: RecordedData, file: BinaryIO) -> None:
@@ -43,17 +45,18 @@ FORMATS: Mapping[str, Writer] = {
     ".taskscope": page_tables.write,
     ".html": write_html,
     ".txt": write_text,
-    ".parquet": tabular.write_parquet,
-    ".csv": tabular.write_csv,
-    ".json": tabular.write_json,
+    ".pftrace": write_perfetto,
+    ".parquet": lambda recording, file: tabular.ParquetTables(recording)()(file),
+    ".csv": lambda recording, file: tabular.write_csv(Tables(recording), file),
+    ".json": lambda recording, file: tabular.write_json(Tables(recording), file),
 }
 """How each extension is written. Only ``.taskscope`` holds all tables and can be loaded again."""
 
 
 def check_target(path: str | PathLike[str], *, overwrite: bool = False) -> Path:
     """Return `path` if a recording can be saved there, before there is one."""
-    target = Path(path).expanduser()
-    if _writer(target) is tabular.write_parquet:
+    target = checked_path(path)
+    if _writer(target) is FORMATS[".parquet"]:
         tabular.check_parquet()
     check_writable(target, overwrite=overwrite)
     return target
@@ -94,7 +97,7 @@ def to_html(
 
     Parameters and errors are those of `save`. Times are rounded to a microsecond, CPU shares to 0.4 %.
     """
-    _write(recording, Path(path).expanduser(), write_html, overwrite=overwrite, redact=redact)
+    _write(recording, checked_path(path), write_html, overwrite=overwrite, redact=redact)
 
 
 def to_chrome_trace(
@@ -105,14 +108,26 @@ def to_chrome_trace(
     Lanes are threads; CPU, memory and cache usage are counters; dependencies are arrows.
     Parameters and errors are those of `save`.
     """
-    _write(recording, Path(path).expanduser(), write_chrome_trace, overwrite=overwrite, redact=redact)
+    _write(recording, checked_path(path), write_chrome_trace, overwrite=overwrite, redact=redact)
+
+
+def to_perfetto(
+    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
+) -> None:
+    """Write a trace that Perfetto (ui.perfetto.dev) opens, in its own format: ``.pftrace``.
+
+    Lanes are threads; CPU, memory and cache usage are counters. A counter with more than 10,000 changes has
+    the maximum of each ten-thousandth of the time. The file is a fiftieth of the size of `to_chrome_trace`'s,
+    but has no dependencies. Parameters and errors are those of `save`.
+    """
+    _write(recording, checked_path(path), write_perfetto, overwrite=overwrite, redact=redact)
 
 
 def comparison_to_html(comparison: ComparedData, path: str | PathLike[str], *, overwrite: bool) -> None:
     """Write one document; see `taskscope.recording.Comparison.to_html`."""
     leaving = compared(*map(redacted, comparison.recordings))
     page = comparison_page(leaving).encode()
-    write_atomically(Path(path).expanduser(), lambda file: file.write(page), overwrite=overwrite)
+    write_atomically(checked_path(path), lambda file: file.write(page), overwrite=overwrite)
 
 
 def to_speedscope(
@@ -129,7 +144,7 @@ def to_speedscope(
     OptionError
         If no call stacks were sampled.
     """
-    _write(recording, Path(path).expanduser(), write_speedscope, overwrite=overwrite, redact=redact)
+    _write(recording, checked_path(path), write_speedscope, overwrite=overwrite, redact=redact)
 
 
 def _write(recording: RecordedData, target: Path, write: Writer, *, overwrite: bool, redact: Redact) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from taskscope.errors import OptionError
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.columns import distinct
 from taskscope.model.tables.stacks import StackColumns
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
@@ -66,7 +67,7 @@ def write_speedscope(recording: RecordedData, file: BinaryIO) -> None:
         raise OptionError("this recording has no call stacks to export; record it with stacks=True")
     frames = list(_frames(stacks))
     profiles = [_profile(stacks, worker) for worker in range(len(stacks.workers))]
-    of_lines = np.unique(stacks.lines.worker).tolist()
+    of_lines = distinct(stacks.lines.worker).tolist()
     profiles += [_lines_profile(stacks, worker, frames) for worker in of_lines]
     content: File = {
         "$schema": SCHEMA,

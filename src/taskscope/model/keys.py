@@ -17,6 +17,8 @@ import numpy as np
 from dask.utils import key_split
 from numpy.typing import NDArray
 
+from taskscope.model.dataframes import text_column
+
 MAX_KEY_TEXT = 4096
 """Longest text kept of a key, in characters."""
 
@@ -106,16 +108,19 @@ class KeyBlock:
             tuple(chain.from_iterable(b.texts for b in blocks)),
         )
 
-    def iter_text(self, group_names: Sequence[str]) -> Iterator[str]:
-        """Yield each key's text; `group_names` holds the name of every row's group."""
-        ints = iter(self.ints.tolist())
-        texts = iter(self.texts)
-        for dims, name in zip(self.dims.tolist(), group_names, strict=True):
-            if dims == TEXT:
-                yield next(texts)
-            else:
-                parts = [repr(name), *(str(next(ints)) for _ in range(dims))]
-                yield f"({parts[0]},)" if dims == 0 else f"({', '.join(parts)})"
+    def to_text(self, group_names: Sequence[str]) -> NDArray[np.object_]:
+        """Return each key's text; `group_names` holds the name of every row's group."""
+        heads = {name: f"({name!r}," for name in set(group_names)}
+        row_heads = text_column([heads[name] for name in group_names])
+        ends = np.cumsum(np.where(self.dims == TEXT, 0, self.dims), dtype=np.int64)
+        found = np.empty(len(self), object)
+        found[self.dims == TEXT] = text_column(self.texts)
+        for dims in set(np.flatnonzero(np.bincount(self.dims)).tolist()) - {TEXT}:
+            rows = np.flatnonzero(self.dims == dims)
+            ints = [self.ints[ends[rows] - place].tolist() for place in range(dims, 0, -1)]
+            form = f"%s {', '.join(['%d'] * dims)})" if dims else "%s)"
+            found[rows] = list(map(form.__mod__, zip(row_heads[rows].tolist(), *ints, strict=True)))
+        return found
 
     def iter_keys(self, group_names: Sequence[str], kinds: frozenset[type]) -> Iterator[Key]:
         """Yield each key as it was, of a graph whose keys are of these types.
@@ -197,7 +202,7 @@ def key_block(keys: Sequence[Key]) -> KeyBlock:
 
     Examples
     --------
-    >>> list(key_block([("x-1", 0), "y"]).iter_text(["x-1", "y"]))
+    >>> key_block([("x-1", 0), "y"]).to_text(["x-1", "y"]).tolist()
     ["('x-1', 0)", 'y']
     """
     builder = KeyBuilder()

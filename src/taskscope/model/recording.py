@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import UnknownNameError, unknown_name
-from taskscope.model.dataframes import Columns, data_frame, text_column
+from taskscope.model.dataframes import Coded, Columns, data_frame, joined_columns, text_column
 from taskscope.model.keys import KeyBlock
 from taskscope.model.public_tables import TABLES
 from taskscope.model.tables.activities import (
@@ -102,10 +103,7 @@ class RecordedData:
         """
         if name not in TABLES:
             raise UnknownNameError(unknown_name("table", name, TABLES))
-        if name not in _BUILDERS:
-            return _of_records(TABLES[name].columns, getattr(self, name), self.zero_s)
-        columns = _BUILDERS[name](self)
-        return {c.name: columns[c.name] for c in TABLES[name].columns}
+        return Tables(self).get(name)
 
     def to_pandas(self, name: str) -> pd.DataFrame:
         """Return a table as a pandas DataFrame.
@@ -127,6 +125,49 @@ class RecordedData:
         return f"<Recording: {len(self.runs)} {runs} ({states}), {n_tasks:,} {tasks}{dropped}>"
 
 
+class Keys(NamedTuple):
+    """The texts of all keys of all graphs, and where each run's begin."""
+
+    texts: NDArray[np.object_]
+    first: Mapping[int, int]
+
+
+_Coded: TypeAlias = "Mapping[str, NDArray[Any] | Coded]"
+
+
+class Tables:
+    """The tables of a recording; several share the texts of keys, which take longest to make."""
+
+    def __init__(self, recording: RecordedData) -> None:
+        self.recording = recording
+
+    def get(self, name: str) -> Columns:
+        return {
+            column: values.column() if isinstance(values, Coded) else values
+            for column, values in self.coded(name).items()
+        }
+
+    def coded(self, name: str) -> _Coded:
+        """Return a table in which a text of many rows is kept once."""
+        columns = TABLES[name].columns
+        if name not in _BUILDERS:
+            return _of_records(columns, getattr(self.recording, name), self.recording.zero_s)
+        found = _BUILDERS[name](self)
+        return {c.name: found[c.name] for c in columns}
+
+    @cached_property
+    def tasks(self) -> _Coded:
+        return _tasks(self.recording, self.keys)
+
+    @cached_property
+    def keys(self) -> Keys:
+        groups = [g.name for g in self.recording.groups]
+        graphs = self.recording.graphs
+        texts = [graph.keys.to_text([groups[i] for i in graph.group.tolist()]) for graph in graphs.values()]
+        ends = np.cumsum([0, *map(len, texts)]).tolist()
+        return Keys(np.concatenate([np.empty(0, object), *texts]), dict(zip(graphs, ends, strict=False)))
+
+
 def count_tasks(recording: RecordedData) -> int:
     """Return how many tasks a recording holds."""
     return sum(map(len, recording.blocks))
@@ -145,28 +186,21 @@ def _values(column: Column, values: list[Any], zero_s: float) -> NDArray[Any]:
     return np.array(values, column.dtype) if None not in values else text_column(values)
 
 
-def _key_texts(graph: GraphColumns, groups: Sequence[str]) -> NDArray[np.object_]:
-    names = [groups[i] for i in graph.group.tolist()]
-    return text_column(list(graph.keys.iter_text(names)))
-
-
-def _tasks(recording: RecordedData) -> Columns:
-    tasks = recording.tasks
-    names = text_column([g.name for g in recording.groups])
-    prefixes = text_column([g.prefix for g in recording.groups])
-    group = names[tasks.group]
-    lane = tasks.lane.astype(np.int64)
-    flags = {n: text_column(FLAGS[n].choices)[codes] for n, codes in split_flags(tasks.flags).items()}
+def _tasks(recording: RecordedData, keys: Keys) -> _Coded:
+    tasks, lanes = recording.tasks, recording.lanes
+    numbers = [keys.first[block.run] + block.task.astype(np.int64) for block in recording.blocks]
+    of_groups = {"prefix": "prefix", "group": "name", "span": "span", "function": "function"}
+    flags = {n: Coded(text_column(FLAGS[n].choices), codes) for n, codes in split_flags(tasks.flags).items()}
     return {
         "run": tasks.run.astype(np.int64),
-        "key": text_column(list(tasks.keys.iter_text(group.tolist()))),
-        "prefix": prefixes[tasks.group],
-        "group": group,
-        "span": text_column([g.span for g in recording.groups])[tasks.group],
-        "function": text_column([g.function for g in recording.groups])[tasks.group],
-        "lane": lane,
-        "worker": text_column([n.worker for n in recording.lanes])[lane],
-        "thread": np.array([n.thread for n in recording.lanes], np.int64)[lane],
+        "key": Coded(keys.texts, np.concatenate([np.empty(0, np.int64), *numbers])),
+        **{
+            column: Coded(text_column([getattr(g, name) for g in recording.groups]), tasks.group)
+            for column, name in of_groups.items()
+        },
+        "lane": tasks.lane.astype(np.int64),
+        "worker": Coded(text_column([n.worker for n in lanes]), tasks.lane),
+        "thread": np.array([n.thread for n in lanes], np.int64)[tasks.lane],
         "start_s": tasks.start,
         "stop_s": np.where(tasks.status == RUNNING, np.nan, tasks.stop),
         "queued_s": _queued(recording),
@@ -182,7 +216,7 @@ _ROUNDED_S = 1e-5
 
 def _queued(recording: RecordedData) -> NDArray[np.float64]:
     """Return how long each task had its inputs before it began; NaN where that is unknown."""
-    ready = {run: _ready_times(graph) for run, graph in recording.graphs.items()}
+    ready = {run: ready_times(graph) for run, graph in recording.graphs.items()}
     waits = [block.start - ready[block.run][block.task] for block in recording.blocks]
     queued: NDArray[np.float64] = np.concatenate([np.empty(0), *waits])
     # Of several attempts, the inputs of the last one are known.
@@ -191,7 +225,7 @@ def _queued(recording: RecordedData) -> NDArray[np.float64]:
     return queued
 
 
-def _ready_times(graph: GraphColumns) -> NDArray[np.float64]:
+def ready_times(graph: GraphColumns) -> NDArray[np.float64]:
     """Return when the last input of each key entered memory; of a key without inputs, when data did."""
     if not graph.known:
         return np.full(len(graph.group), np.nan)
@@ -208,36 +242,34 @@ def _errors(tasks: TaskBlock) -> NDArray[np.object_]:
     return column
 
 
-def _activities(recording: RecordedData) -> Columns:
-    tasks, columns = _tasks(recording), recording.activities
-    rows, n = columns.rows, len(tasks["run"])
-    source = text_column([source or None for source in columns.sources])[rows.source]
+def _activities(recording: RecordedData, tasks: _Coded, keys: Keys) -> _Coded:
+    columns = recording.activities
+    rows, n = columns.rows, count_tasks(recording)
+    sources = text_column([source or None for source in columns.sources])
     has_failed = rows.kind == FAILED_ATTEMPT
     error = np.full(len(rows), None, object)
-    error[has_failed], source[has_failed] = source[has_failed], None
+    error[has_failed] = sources[rows.source[has_failed]]
+    first = np.array([keys.first[run] for run in rows.run.tolist()], np.int64)
     start = rows.start - recording.zero_s
-    return {
-        "run": np.concatenate([tasks["run"], rows.run.astype(np.int64)]),
-        "key": np.concatenate([tasks["key"], _activity_keys(recording)]),
-        "lane": np.concatenate([tasks["lane"], rows.lane.astype(np.int64)]),
-        "activity": np.concatenate([text_column(["compute"] * n), text_column(ACTIVITIES)[rows.kind]]),
-        "start_s": np.concatenate([tasks["start_s"], start]),
-        "stop_s": np.concatenate([tasks["stop_s"], start + rows.duration]),
-        "source": np.concatenate([text_column([None] * n), source]),
-        "nbytes": np.concatenate([np.full(n, np.nan), rows.nbytes]),
-        "error": np.concatenate([tasks["error"], error]),
+    others: _Coded = {
+        "run": rows.run.astype(np.int64),
+        "key": Coded(keys.texts, first + rows.task),
+        "lane": rows.lane.astype(np.int64),
+        "start_s": start,
+        "stop_s": start + rows.duration,
+        "error": error,
     }
-
-
-def _activity_keys(recording: RecordedData) -> NDArray[np.object_]:
-    rows, groups = recording.activities.rows, [g.name for g in recording.groups]
-    keys = np.full(len(rows), None, object)
-    for run in np.unique(rows.run).tolist():
-        mine = np.flatnonzero(rows.run == run)
-        graph, tasks = recording.graphs[run], rows.task[mine]
-        names = [groups[i] for i in graph.group[tasks].tolist()]
-        keys[mine] = text_column(list(graph.keys.take(tasks).iter_text(names)))
-    return keys
+    # Place 0 of the sources is none.
+    source = np.concatenate([np.zeros(n, np.int64), np.where(has_failed, 0, rows.source)])
+    return {
+        **{name: joined_columns([tasks[name], values]) for name, values in others.items()},
+        "activity": Coded(
+            text_column(["compute", *ACTIVITIES]),
+            np.concatenate([np.zeros(n, np.int64), 1 + rows.kind.astype(np.int64)]),
+        ),
+        "source": Coded(sources, source),
+        "nbytes": np.concatenate([np.full(n, np.nan), rows.nbytes]),
+    }
 
 
 def _transfers(recording: RecordedData) -> Columns:
@@ -273,27 +305,37 @@ def _resources(recording: RecordedData) -> Columns:
     }
 
 
-def _cache(recording: RecordedData) -> Columns:
+def _cache(recording: RecordedData, keys: Keys) -> _Coded:
+    prefixes = text_column([g.prefix for g in recording.groups])
+    parts: list[_Coded] = [
+        {
+            "run": np.full(len(held), run, np.int64),
+            "key": Coded(keys.texts, keys.first[run] + held),
+            "prefix": Coded(prefixes, recording.graphs[run].group[held]),
+            **usage,
+        }
+        for run, held, usage in cache_usage(recording)
+    ]
+    return _joined("cache", parts)
+
+
+def cache_usage(recording: RecordedData) -> Iterator[tuple[int, NDArray[np.int64], Columns]]:
+    """Yield each run's keys that were kept in memory, as they came, and their sizes and times."""
     stops = {r.run: recording.now_s if r.stop_s is None else r.stop_s for r in recording.runs}
     on_cluster = {r.run for r in recording.runs if r.is_on_cluster}
-    groups = [g.name for g in recording.groups]
-    prefixes = text_column([g.prefix for g in recording.groups])
-    parts = []
     for run, graph in recording.graphs.items():
         enter = graph.enter_times()
         held = np.argsort(enter, kind="stable")[: np.count_nonzero(~np.isnan(enter))]
         exits = np.full(len(held), np.nan) if run in on_cluster else graph.exit_times(stops[run])[held]
-        parts.append(
+        yield (
+            run,
+            held,
             {
-                "run": np.full(len(held), run, np.int64),
-                "key": _key_texts(graph, groups)[held],
-                "prefix": prefixes[graph.group][held],
                 "metric": _metric(recording, run, graph)[held],
                 "enter_s": enter[held] - recording.zero_s,
                 "exit_s": exits - recording.zero_s,
-            }
+            },
         )
-    return _joined("cache", parts)
 
 
 def _holdings(recording: RecordedData) -> Columns:
@@ -342,32 +384,34 @@ def key_sizes(recording: RecordedData, run: int, graph: GraphColumns) -> NDArray
     return sizes
 
 
-def _dependencies(recording: RecordedData) -> Columns:
-    groups = [g.name for g in recording.groups]
-    parts = []
-    for run, graph in recording.graphs.items():
-        texts = _key_texts(graph, groups)
-        keys = {"key": texts[graph.edge_sources()], "dependency": texts[graph.edges]}
-        parts.append({"run": np.full(len(graph.edges), run, np.int64), **keys})
+def _dependencies(recording: RecordedData, keys: Keys) -> _Coded:
+    parts: list[_Coded] = [
+        {
+            "run": np.full(len(graph.edges), run, np.int64),
+            "key": Coded(keys.texts, keys.first[run] + graph.edge_sources()),
+            "dependency": Coded(keys.texts, keys.first[run] + graph.edges),
+        }
+        for run, graph in recording.graphs.items()
+    ]
     return _joined("dependencies", parts)
 
 
-def _joined(table: str, parts: Sequence[Mapping[str, NDArray[Any]]]) -> Columns:
+def _joined(table: str, parts: Sequence[_Coded]) -> _Coded:
     return {
-        c.name: np.concatenate([np.empty(0, c.dtype), *(part[c.name] for part in parts)])
+        c.name: joined_columns([part[c.name] for part in parts]) if parts else np.empty(0, c.dtype)
         for c in TABLES[table].columns
     }
 
 
-_BUILDERS: Mapping[str, Callable[[RecordedData], Columns]] = {
-    "tasks": _tasks,
-    "activities": _activities,
-    "transfers": _transfers,
-    "resources": _resources,
-    "cache": _cache,
-    "holdings": _holdings,
-    "lines": _lines,
-    "dependencies": _dependencies,
+_BUILDERS: Mapping[str, Callable[[Tables], _Coded]] = {
+    "tasks": lambda tables: tables.tasks,
+    "activities": lambda tables: _activities(tables.recording, tables.tasks, tables.keys),
+    "transfers": lambda tables: _transfers(tables.recording),
+    "resources": lambda tables: _resources(tables.recording),
+    "cache": lambda tables: _cache(tables.recording, tables.keys),
+    "holdings": lambda tables: _holdings(tables.recording),
+    "lines": lambda tables: _lines(tables.recording),
+    "dependencies": lambda tables: _dependencies(tables.recording, tables.keys),
 }
 
 

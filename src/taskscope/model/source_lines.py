@@ -6,9 +6,9 @@ import linecache
 import re
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 from types import CodeType
 from typing import Self
 
@@ -52,6 +52,19 @@ class _CellName(str):  # noqa: SLOT000 - a subclass of str cannot have slots wit
         return made
 
 
+class PlaceName(str):  # noqa: SLOT000 - a subclass of str cannot have slots with values of its own
+    """Places in words, with the files and lines of this process; only the words are saved."""
+
+    places: tuple[tuple[str, int], ...] = ()
+
+    @classmethod
+    def of(cls, words: str, codes: Iterable[tuple[CodeType, int]]) -> Self:
+        """Return the words for lines of some code."""
+        made = cls(words)
+        made.places = tuple((code.co_filename, line) for code, line in codes)
+        return made
+
+
 def file_of(path: str) -> str:
     """Return the file that a recording has for a code object's file: ``In [n]`` for a notebook's cell."""
     if not any(part in path for part in _COMPILED_CELLS):
@@ -80,7 +93,7 @@ def place_text(file: str, line: int = 0, *, has_folder: bool = True) -> str:
     if any(part in file for part in _COMPILED_CELLS):
         file = "a cell"
     elif not _CELL.fullmatch(file):
-        file = file if has_folder else PurePath(file.replace("\\", "/")).name
+        file = file if has_folder else file.replace("\\", "/").rpartition("/")[2]
         return f"{file}:{line}" if file and line else file
     return f"{file}, line {line}" if line else file
 

@@ -390,7 +390,8 @@ _DECLARED = (
         Steal,
         "One row for each task that a cluster's scheduler wanted to move from a worker where it "
         "waited to one with less to do. Empty where the scheduler does not let itself be observed.",
-        *_exact(*columns_of(Steal)),
+        *_exact(*_all(Steal, "time_s")),
+        page=True,
     ),
     _of_records(
         "logs",

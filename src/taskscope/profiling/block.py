@@ -2,8 +2,9 @@
 
 When a compute on a cluster returns, the scheduler's last records of it arrive within some ten milliseconds as
 a rule, within four seconds at the most. A reader of the recording waits for them (`Block.fill`); the block's
-own thread does not. Futures that the block has not waited for, and threads that its cell has started, may
-compute for hours after that: reading returns the recorded rows, and `Block.wait` waits.
+own thread does not, nor does it make the recording of very many tasks. Futures that the block has not waited
+for, and threads that its cell has started, may compute for hours after that: reading returns the recorded
+rows, and `Block.wait` waits.
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ import math
 import os
 import threading
 from asyncio import CancelledError
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import cleandoc
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
-from taskscope.analysis.calls import in_proportion, lines_text
+from taskscope.analysis.calls import in_proportion
 from taskscope.analysis.clip import clipped
+from taskscope.analysis.code_lines import lines_text
 from taskscope.analysis.quantities import counted
 from taskscope.errors import OptionError, StillRunningError, TaskscopeError
 from taskscope.export import FileStream, check_target, save
@@ -34,13 +37,20 @@ from taskscope.model.redaction import Redaction
 from taskscope.model.tables.records import Message
 from taskscope.options import ProfileOptions, functions_named, parameters_section, takes_options
 from taskscope.profiling.output import Output, choose_output
+from taskscope.record import Recorder
 from taskscope.recording import Recording
-from taskscope.session import current
+from taskscope.session import Session, current
 from taskscope.sources.cell import current_execution
 from taskscope.sources.local.memory import check_memory
 from taskscope.sources.local.source import run_label
 
 _log = logging.getLogger("taskscope")
+
+_MANY_TASKS = 50_000
+"""With more tasks another thread completes a block."""
+
+_FEW_TASKS = 1_000
+"""With at most so many, rows that nothing reads stay as they were appended: about 400 bytes a task."""
 
 _ANSWERS_S = 5.0
 """How long a reader waits: longer than the last records take where nothing holds a scheduler up."""
@@ -69,8 +79,13 @@ class Block:
     ``async with`` waits for clusters' schedulers while the caller's event loop goes on, where one may live.
     """
 
-    def __init__(self, options: BlockOptions) -> None:  # noqa: PLR0915 - one line for each attribute
+    def __init__(  # noqa: PLR0915 - one line for each attribute
+        self,
+        options: BlockOptions,
+        terminal: Callable[[Session, logging.Logger | None], Output] | None = None,
+    ) -> None:
         self.session = current()
+        self._terminal = terminal
         self.options = options
         self.first_run = 0
         self.last_run: int | None = None
@@ -81,11 +96,13 @@ class Block:
         """The same, while it has no rows."""
         self.result: Recording | None = None
         """The complete recording; None before."""
+        self._unread: Callable[[], Recording] | None = None
+        """Makes the fields of `result`, which has none yet."""
         self._has_begun = False
         self._stage: _Stage = "open"
         self._start_s = 0.0
         self._left_s = math.inf
-        """When it ended, if it was not complete then."""
+        """When it ended, if its recording was not made then."""
         self._goes_on = False
         """Whether computes of it outlived it."""
         self._ending: dict[str, object] = {}
@@ -128,7 +145,7 @@ class Block:
         with self.session.recorder.guard("showing a block"):
             options = self.options
             output = choose_output(
-                self.session, options.panel, display=options.display, logger=options.logger
+                self.session, options.panel, self._terminal, display=options.display, logger=options.logger
             )
             output.start(min(going, default=self.first_run))
             self._output = output
@@ -198,6 +215,8 @@ class Block:
         if not is_settled:
             self.session.cluster.settle()
         if not self._going(last_run):
+            if error is None and self._may_be_unread():
+                return self._leave_unread(last_run)
             recording = self.stop(error, is_settled=True)
             self.show(recording)
             return recording
@@ -205,6 +224,32 @@ class Block:
         recording = self._go_on()
         self._show_lines(recording)
         return recording
+
+    def _may_be_unread(self) -> bool:
+        """Return whether its recording can be made by its first reader: nothing changes it until then."""
+        shows = self._output.shows or functions_named(self.options.lines) is not None
+        if shows or self.options.files or self.options.memory or self._going_before:
+            return False
+        if self.session.holders != [self]:
+            # The rows of later computes may replace its own.
+            return False
+        runs = self.session.recorder.runs(self.first_run)
+        are_over = all(run.status == "finished" and not run.is_on_cluster for run in runs)
+        return are_over and sum(run.n_tasks for run in runs) <= _FEW_TASKS
+
+    def _leave_unread(self, last_run: int) -> Recording:
+        recorder = self.session.recorder
+        self._left_s = recorder.now_s()
+        self._unread = partial(self._window_at, recorder, self._left_s, last_run, self._metadata())
+        self.result = unread = Recording.due(self)
+        return unread
+
+    def _read(self) -> None:
+        """Make the recording that was left unread; idempotent."""
+        with self._lock:
+            if self._unread is not None and self.result is not None:
+                self.result.take(replace(self._unread(), now_s=self._left_s))
+                self._unread = None
 
     def _go_on(self) -> Recording:
         """Show the rows there are, and complete the recording when its computes have ended."""
@@ -275,7 +320,7 @@ class Block:
         return recording if is_whole else self._with_warning(recording, text)
 
     def _may_return(self) -> bool:
-        """Return whether the block's thread need not wait for clusters' last records."""
+        """Return whether the block's thread need not wait for clusters' last records, or for many rows."""
         cluster = self.session.cluster
         if cluster.patience_s is not None:
             # Nor could it: schedulers may need this thread to answer.
@@ -284,9 +329,9 @@ class Block:
         can_wait = self._output.can_wait and functions_named(self.options.lines) is None
         if not can_wait or self.options.files or cluster.owes_answers:
             return can_wait and not self.options.files
-        # Reading runs starts a thread; a block without a scheduler needs none.
-        runs = self.session.recorder.runs(self.first_run) if cluster.schedulers else []
-        return any(run.is_on_cluster for run in runs)
+        runs = self.session.recorder.runs(self.first_run)
+        is_large = sum(run.n_tasks for run in runs) > _MANY_TASKS and not self.options.memory
+        return is_large or any(run.is_on_cluster for run in runs)
 
     def _keep(self, last_run: int) -> None:
         """Hold the session after the end of the block, for computes up to this one."""
@@ -398,6 +443,11 @@ class Block:
 
     def fill(self, due: Recording) -> None:
         """Return once `due` has the rows of clusters' last records, or after five seconds those there are."""
+        if due is self.result:
+            self.session.read_unread()
+            # In a forked child the session has forgotten it.
+            self._read()
+            return
         patience_s = self.session.cluster.patience_s
         self._answered.wait(_ANSWERS_S if patience_s is None else patience_s)
         with self._lock:
@@ -481,16 +531,20 @@ class Block:
 
     def _window(self) -> Recording:
         recorder = self.session.recorder
-        wall_s = min(self._left_s, recorder.now_s()) - self._start_s
-        metadata = {**self._metadata(), "wall_s": wall_s, **self._ending}
         last_run = recorder.next_run - 1 if self.last_run is None else self.last_run
+        return self._window_at(recorder, recorder.now_s(), last_run, self._metadata())
+
+    def _window_at(
+        self, recorder: Recorder, now_s: float, last_run: int, metadata: Mapping[str, object]
+    ) -> Recording:
+        wall_s = min(self._left_s, now_s) - self._start_s
         earlier = self._earlier_runs(last_run)
         recording = recorder.snapshot(
             min(earlier, default=self.first_run),
             last_run,
             start_s=self._start_s,
-            stop_s=recorder.now_s(),
-            metadata=metadata,
+            stop_s=now_s,
+            metadata={**metadata, "wall_s": wall_s, **self._ending},
         )
         if earlier:
             n_ended = {run: self._going_before[run] for run in earlier}
@@ -590,7 +644,7 @@ class Block:
             self._leave_label()
             self._end_streams()
         finally:
-            self.session.release(self)
+            self.session.release(self, None if self._unread is None else self._read)
 
     def _show_lines(self, recording: Recording) -> None:
         functions = functions_named(self.options.lines)

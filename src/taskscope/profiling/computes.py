@@ -137,6 +137,9 @@ def _read(path: Path, _changed_ns: int) -> tuple[Compute, ...]:
     return tuple(_compute(run, recording.started_at, str(path)) for run in recording.runs)
 
 
+_WHERE_ELSE = "; after %load_ext taskscope all are recorded, and a block of profile() has its own `recording`"
+
+
 def last(n: int = 1) -> Recording:
     """Return the recording of the last compute of this session, or of the `n`-th from the end.
 
@@ -165,8 +168,8 @@ def last(n: int = 1) -> Recording:
     current().cluster.catch_up()
     found = current().recorder.runs()
     if len(found) < n:
-        hint = "" if current().held else "; after %load_ext taskscope all computes are recorded"
-        raise TaskscopeError(f"computes that are recorded in this session: {len(found)}{hint}")
+        hint = "" if current().held else _WHERE_ELSE
+        raise TaskscopeError(f"last({n}) has none: this session has recorded {len(found)} computes{hint}")
     return _recording(found[-n].run)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from logging import Logger
 from typing import TYPE_CHECKING, Any
 
-from taskscope.analysis.progress import Estimates, live_states, measure_progress
+from taskscope.analysis.progress import Estimates, Progress, live_states, measure_progress
 from taskscope.analysis.quantities import printable
 from taskscope.options import Panel
 from taskscope.profiling.textbar import TextBar, cut
@@ -26,12 +26,19 @@ _TERMINAL_DT, _MOST_PREFIXES = 0.25, 8
 
 
 def choose_output(
-    session: Session, panel: Panel | None, *, display: bool, logger: Logger | None = None
+    session: Session,
+    panel: Panel | None,
+    terminal: Callable[[Session, Logger | None], Output] | None = None,
+    *,
+    display: bool,
+    logger: Logger | None = None,
 ) -> Output:
-    """Return the output of a block that begins here."""
+    """Return the output of a block that begins here; `terminal` makes that of a script."""
     if not display:
         return Output()
-    return CellOutput(session, panel) if logger is None and in_kernel() else Terminal(session, logger)
+    if logger is None and in_kernel():
+        return CellOutput(session, panel)
+    return (terminal or Terminal)(session, logger)
 
 
 class Output:
@@ -39,6 +46,8 @@ class Output:
 
     can_wait = True
     """Whether the result can be replaced later by the complete one."""
+    shows = False
+    """Whether it shows anything."""
 
     def start(self, first_run: int) -> None:
         """Show that the block has started, with computes from this one on."""
@@ -67,19 +76,21 @@ class Terminal(Output):
 
     can_wait = False
     """It would be in the middle of the script's next output."""
+    shows = True
 
-    def __init__(self, session: Session, logger: Logger | None = None) -> None:
+    def __init__(
+        self, session: Session, logger: Logger | None = None, *, terminal_dt: float | None = _TERMINAL_DT
+    ) -> None:
         self._session, self._logger = session, logger
-        self._bar = TextBar(sys.stderr, terminal_dt=_TERMINAL_DT, logger=logger)
+        self._bar = TextBar(sys.stderr, terminal_dt=terminal_dt, logger=logger)
         self._estimates = Estimates(session.recorder)
         self._label, self._first_run = "", 0
-        self._due_s: float | None = None
-        """When to write next; None before the first compute."""
         self._undo: list[Callable[[], None]] = []
 
     def start(self, first_run: int) -> None:
         self._first_run = first_run
         self._label = printable(label, 40) if (label := run_label.get()) else "taskscope"
+        self._bar.watch()
         self._undo = [
             self._session.pump.subscribe(self._tick),
             # The script's next output starts on a new line.
@@ -87,22 +98,20 @@ class Terminal(Output):
         ]
 
     def _tick(self, tick: Tick) -> None:
-        if not tick.active:
-            return
-        if self._due_s is None:
-            self._due_s = tick.now_s + self._bar.first_s
-        if tick.now_s >= self._due_s:
-            self._due_s = tick.now_s + self._bar.dt
+        if tick.active and self._bar.is_due(tick.now_s):
             text = self._text(tick.now_s)
             # Measuring takes time, in which the compute may have ended.
             if self._session.recorder.is_computing():
                 self._bar.draw(text)
 
-    def _text(self, now_s: float) -> str:
+    def _progress(self, now_s: float) -> Progress:
         recorder = self._session.recorder
         runs = recorder.runs(self._first_run)
         estimates, states = self._estimates.of(runs, now_s), live_states(recorder, runs, now_s)
-        progress = measure_progress(recorder.progress(self._first_run), runs, now_s, estimates, states)
+        return measure_progress(recorder.progress(self._first_run), runs, now_s, estimates, states)
+
+    def _text(self, now_s: float) -> str:
+        progress = self._progress(now_s)
         parts = [self._label, *progress_text(progress).split(" · ")[2:]]
         if progress.left is not None:
             # Of a line that is cut the rest matters less.
@@ -126,11 +135,13 @@ class Terminal(Output):
     def close(self) -> None:
         while self._undo:
             self._undo.pop()()
-        self._bar.clear()
+        self._bar.close()
 
 
 class CellOutput(Output):
     """Live under its cell or in a panel, then the static result under the cell."""
+
+    shows = True
 
     def __init__(self, session: Session, panel: Panel | None) -> None:
         from taskscope.jupyter.feed import current as current_feed

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
-import time
-from typing import TextIO
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, TextIO
 from unicodedata import east_asian_width
 
 from taskscope.model.errortext import describe
@@ -14,8 +17,6 @@ from taskscope.model.guard import Guard
 _FIRST_S = 1.0
 """Computes that end sooner have no line of their start."""
 _LINES_DT = 10.0
-_QUIET_S = 0.05
-"""How long the line stays away after a log record was made, which is written a moment later."""
 _log = logging.getLogger("taskscope")
 
 
@@ -29,31 +30,61 @@ def is_terminal(stream: object) -> bool:
 
 
 class TextBar:
-    """Writes to a stream, or to a logger; it is drawn first after `first_s`, then every `dt` seconds."""
+    """Writes to a stream, or to a logger.
+
+    On a terminal it rewrites its line every `terminal_dt` seconds; None has whole lines there, too.
+    """
 
     def __init__(
         self,
         stream: TextIO | None,
         *,
-        terminal_dt: float,
+        terminal_dt: float | None,
         dt: float | None = None,
         logger: logging.Logger | None = None,
     ) -> None:
         self._stream, self._logger = stream, logger
-        self.is_terminal = logger is None and is_terminal(stream)
-        self.dt = dt or (terminal_dt if self.is_terminal else _LINES_DT)
-        self.first_s = self.dt if self.is_terminal else min(self.dt, _FIRST_S)
+        self.is_terminal = logger is None and terminal_dt is not None and is_terminal(stream)
+        self._dt = dt or (terminal_dt if terminal_dt and self.is_terminal else _LINES_DT)
+        self._due_s: float | None = None
+        """When to draw next; None before the first compute."""
         self._width = 0
         """How many cells of the terminal the line takes."""
-        self._cleared_s = float("-inf")
+
+    def start(self) -> None:
+        """Start the first interval anew."""
+        self._due_s = None
+
+    def left_s(self, now_s: float) -> float:
+        """Return the seconds until it is due; the first call starts them."""
+        if self._due_s is None:
+            self._due_s = now_s + min(self._dt, _FIRST_S)
+        return max(self._due_s - now_s, 0.0)
+
+    def is_due(self, now_s: float) -> bool:
+        """Return whether to draw now; the next time is an interval later."""
+        if self.left_s(now_s):
+            return False
+        self._due_s = now_s + self._dt
+        return True
+
+    def watch(self) -> None:
+        """Clear the line before others write to the terminal, until `close`."""
+        if self.is_terminal:
+            _shown.watch(self, self._stream)
+
+    def close(self) -> None:
+        """Take the line off the terminal, and watch no streams; idempotent."""
+        self.clear()
+        _shown.unwatch(self)
 
     def draw(self, text: str) -> None:
-        """Show how far computes are, unless another bar is on the terminal."""
+        """Show how far computes are, unless another bar or an unfinished line of others is there."""
         if not self.is_terminal:
             self._write_line(text)
             return
         with _shown.lock:
-            if time.monotonic() - self._cleared_s >= _QUIET_S and _shown.take(self):
+            if _shown.take(self):
                 width = _cells(text)
                 # A shorter line must cover a longer one.
                 self._write(f"\r{text}{' ' * (self._width - width)}")
@@ -63,9 +94,8 @@ class TextBar:
         """Take the line off the terminal; idempotent."""
         with _shown.lock:
             if _shown.bar is self:
-                _shown.leave()
+                _shown.bar = None
                 width, self._width = self._width, 0
-                self._cleared_s = time.monotonic()
                 self._write(f"\r{' ' * width}\r")
 
     def end(self, text: str) -> None:
@@ -76,9 +106,10 @@ class TextBar:
         with _shown.lock:
             if _shown.bar is not None and _shown.bar is not self:
                 _shown.bar.clear()
-            _shown.leave()
             width, self._width = self._width, 0
-            self._write(f"\r{text}{' ' * (width - _cells(text))}\n")
+            begin = "\n" if _shown.is_line_open else "\r"
+            _shown.bar, _shown.is_line_open = None, False
+            self._write(f"{begin}{text}{' ' * (width - _cells(text))}\n")
 
     def _write_line(self, text: str) -> None:
         if self._logger is None:
@@ -89,7 +120,7 @@ class TextBar:
     def _write(self, text: str) -> None:
         stream = self._stream
         if stream is not None:
-            with Guard("the progress bar", self._stop):
+            with Guard("the progress bar", self._stop), _shown.own_writes():
                 encoding = getattr(stream, "encoding", None) or "utf-8"
                 stream.write(text.encode(encoding, "replace").decode(encoding))
                 stream.flush()
@@ -100,36 +131,71 @@ class TextBar:
 
 
 class _Shown:
-    """The one bar whose line is on a terminal; the line is cleared before a log record is written."""
+    """The one bar whose line is on a terminal; the line is cleared before others write there.
+
+    The method `write` of the bar's stream, of `sys.stdout` and of `sys.stderr` is wrapped while bars are
+    open; the streams stay the same objects.
+    """
 
     def __init__(self) -> None:
         self.lock = ForkLock()
         self.bar: TextBar | None = None
-        self._make_record = logging.getLogRecordFactory()
-        self._is_installed = False
+        self.is_line_open = False
+        """Whether others have written the beginning of a line."""
+        self._bars: set[TextBar] = set()
+        self._wrapped: list[tuple[Any, partial[object], bool]] = []
+        """Streams, what wraps `write`, and whether `write` was an attribute of the stream itself before."""
+        self._is_own = False
 
     def take(self, bar: TextBar) -> bool:
         """Return whether this bar may show its line."""
-        if self.bar is None:
+        if self.bar is None and not self.is_line_open:
             self.bar = bar
-            if not self._is_installed:
-                self._make_record, self._is_installed = logging.getLogRecordFactory(), True
-                logging.setLogRecordFactory(self._record)
         return self.bar is bar
 
-    def leave(self) -> None:
-        """Forget the bar; a factory that wraps this one keeps it."""
-        self.bar = None
-        if self._is_installed and logging.getLogRecordFactory() == self._record:
-            logging.setLogRecordFactory(self._make_record)
-            self._is_installed = False
+    def watch(self, bar: TextBar, stream: object) -> None:
+        with self.lock:
+            self._bars.add(bar)
+            for each in (stream, sys.stdout, sys.stderr):
+                if is_terminal(each) and not any(each is known for known, _, _ in self._wrapped):
+                    own = "write" in getattr(each, "__dict__", ())
+                    wrapper = partial(self._write, each.write)  # type: ignore[union-attr]  # a stream has it
+                    # Classes with slots take none.
+                    with suppress(AttributeError):
+                        each.write = wrapper  # type: ignore[union-attr]  # see the class
+                        self._wrapped.append((each, wrapper, own))
 
-    def _record(self, *arguments: object, **named: object) -> logging.LogRecord:
-        bar = self.bar
-        if bar is not None:
-            bar.clear()
-        record: logging.LogRecord = self._make_record(*arguments, **named)
-        return record
+    def unwatch(self, bar: TextBar) -> None:
+        """Watch no streams for this bar; idempotent."""
+        with self.lock:
+            self._bars.discard(bar)
+            while self._wrapped and not self._bars:
+                stream, wrapper, own = self._wrapped.pop()
+                if vars(stream).get("write") is not wrapper:
+                    continue
+                if own:
+                    stream.write = wrapper.args[0]
+                else:
+                    del stream.write
+
+    def _write(self, write: Callable[..., object], *arguments: object) -> object:
+        with self.lock:
+            if not self._is_own:
+                if self.bar is not None:
+                    self.bar.clear()
+                if arguments and isinstance(text := arguments[0], str) and text:
+                    self.is_line_open = not text.endswith("\n")
+            return write(*arguments)
+
+    @contextmanager
+    def own_writes(self) -> Iterator[None]:
+        """Write to a stream that is watched without clearing the line."""
+        with self.lock:
+            before, self._is_own = self._is_own, True
+            try:
+                yield
+            finally:
+                self._is_own = before
 
 
 _shown = _Shown()

@@ -63,10 +63,12 @@ class MessageLog:
         self._seen[Message(time_s, level, text, worker, event)] = _Seen(time_s, time_s, 1)
 
     def fault(self, where: str, error: BaseException) -> None:
-        """Add a fault of taskscope; the first of a kind is logged with its traceback."""
+        """Add a fault of taskscope; the first of a kind is logged, its traceback with the level `DEBUG`."""
         text = f"taskscope failed in {where}: {describe(error)}; the computation was not affected"
         if self.add("warning", text):
-            _log.warning(text, exc_info=error)
+            # A traceback among a cell's output looks as if the cell had failed.
+            _log.warning(text)
+            _log.debug("the traceback of: %s", text, exc_info=error)
 
     def messages(self, start_s: float = -math.inf, stop_s: float = math.inf) -> list[Message]:
         """Return the messages of this time, by first appearance, and how often each was added in all."""

@@ -30,16 +30,20 @@ class Pump:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._subscribers: dict[Callable[[Tick], None], None] = {}
+        self._subscribers: dict[Callable[[Tick], None], bool] = {}
+        """Whether each subscriber reads recorded rows."""
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stop = threading.Event()
         """These two are the thread's own: they are not shared with the next thread."""
         self._thread: threading.Thread | None = None
 
-    def subscribe(self, subscriber: Callable[[Tick], None]) -> Callable[[], None]:
-        """Call `subscriber` on every tick, on the pump's thread, until the returned function is called."""
-        self._subscribers[subscriber] = None
+    def subscribe(self, subscriber: Callable[[Tick], None], *, reads: bool = True) -> Callable[[], None]:
+        """Call `subscriber` on every tick, on the pump's thread, until the returned function is called.
+
+        While none of them reads, rows of running computes are folded once they are many.
+        """
+        self._subscribers[subscriber] = reads
         return lambda: self.unsubscribe(subscriber)
 
     def unsubscribe(self, subscriber: Callable[[Tick], None]) -> None:
@@ -82,9 +86,9 @@ class Pump:
         final_due = behind = False
         while not stop.is_set():
             wake.clear()
-            if not behind:
-                # A compute that is over within one tick costs a single beat, after it.
-                stop.wait(TICK_S)
+            # A compute that is over within one tick costs a single beat, after it; a block, none.
+            if not behind and stop.wait(TICK_S):
+                return
             behind = self._fold(stop)
             now_s = self._recorder.now_s()
             active = self._recorder.is_active()
@@ -109,8 +113,9 @@ class Pump:
     def _fold(self, stop: threading.Event) -> bool:
         """Fold for at most a tick; return whether more waits."""
         deadline_s = self._recorder.now_s() + TICK_S
+        has_readers = any(list(self._subscribers.values()))
         with self._recorder.guard("the pump"):
-            while self._recorder.pull(_SLICE_S):
+            while self._recorder.pull(_SLICE_S, at_once=has_readers):
                 # Workers have the interpreter for four fifths of the time.
                 if stop.wait(_PAUSE_S) or self._recorder.now_s() >= deadline_s:
                     return True

@@ -11,7 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import GraphColumns, RowBlock, TaskLinks
 from taskscope.model.tables.process import ResourceLimits, ResourceRows
 from taskscope.model.tables.records import (
+    IN_THREADS,
     Group,
     Lane,
     Message,
@@ -53,7 +54,7 @@ from taskscope.record.tables.recent import RecentLog
 from taskscope.record.tables.stacklog import CountedCalls, StackLog, with_waits
 from taskscope.record.tables.sums import MeasuredLineLog, MetricLog, PeakLineLog
 from taskscope.record.writers.graph import GraphPart, GraphPlace, GraphShape, LandingLog, ResultEvent
-from taskscope.record.writers.runlog import RunLog
+from taskscope.record.writers.runlog import RunLog, take
 
 _MAX_WORKER_SAMPLES = 200_000
 _MAX_STEALS = 100_000
@@ -61,7 +62,10 @@ _MAX_RUNS = 10_000
 _MAX_LOG_LINES = 10_000
 _MAX_SAMPLES = 500_000
 _MAX_HELD_ROWS = 300_000
-_IN_THREADS = frozenset({"threads", "synchronous", "sync"})
+
+
+_Sample: TypeAlias = tuple[float, float, int, int, bool, float, float, float]
+"""The values of `ResourceRows`, in its order."""
 
 
 class NewTasks(NamedTuple):
@@ -95,7 +99,8 @@ class Recorder:
         self.messages_log = MessageLog(self.now_s)
         self.limits = ResourceLimits()
         """The limits of the machine, for comparison with `resources`."""
-        self.resources = Log(ResourceRows, _MAX_SAMPLES)
+        self._resources = Log(ResourceRows, _MAX_SAMPLES)
+        self._samples: list[_Sample] = []
         self.held = Log(CacheRows, _MAX_HELD_ROWS)
         self.follow_held = False
         """Whether a reader may need `held` while computes run; a recording makes its own from its tables."""
@@ -162,10 +167,14 @@ class Recorder:
         """Record the groups of a run whose results in workers' memory changed; in seconds after the zero."""
         self._polls.note(run, time_s, holdings)
 
+    def note_sample(self, sample: _Sample) -> None:
+        """Record a sample of CPU and memory, the values of `ResourceRows`; safe from any thread."""
+        self._samples.append(sample)
+
     def note_lock(self, wanted: float, *, is_held: bool) -> None:
         """Count for the runs in threads of this process whether one had the lock at a moment of the clock."""
         for log in self._logs():
-            if log.start <= wanted and log.stop is None and log.scheduler in _IN_THREADS:
+            if log.start <= wanted and log.stop is None and log.scheduler in IN_THREADS:
                 log.note_lock(1, int(is_held))
 
     def hand_over_samples(self, start_s: float, run: int, counted: Sequence[CountedCalls]) -> None:
@@ -176,19 +185,36 @@ class Recorder:
 
     # Folded and read by one reader at a time --------------------------------------------------------------
 
-    def pull(self, budget_s: float = 0.001) -> bool:
-        """Fold what writers appended, for about `budget_s` seconds; True if more is waiting."""
+    def pull(self, budget_s: float = 0.001, *, at_once: bool = True) -> bool:
+        """Fold what writers appended, for about `budget_s` seconds; True if more is waiting.
+
+        If not `at_once`, computes whose rows can wait are left out.
+        """
         deadline = self.clock.perf_counter() + budget_s
         with self._lock:
             self._admit()
+            self._fold_samples()
             more = False
             for state in list(self._active):
-                more |= self._fold_run(state, deadline)
+                if at_once or not state.can_wait():
+                    more |= self._fold_run(state, deadline)
             for run, rows in self._polls.fold(self._groups):
                 self.holdings.append(rows)
                 self._append_cache_rows(rows, None)
                 self._runs.touch_over(run)
             return more
+
+    def _fold_samples(self) -> None:
+        samples = take(self._samples, 1)
+        if samples:
+            self._resources.append(ResourceRows.of(samples))
+
+    @property
+    def resources(self) -> Log[ResourceRows]:
+        """The samples of CPU and memory."""
+        with self._lock:
+            self._fold_samples()
+            return self._resources
 
     def _admit(self) -> None:
         """Add the started runs in their order; the oldest that are over make room."""
@@ -505,6 +531,8 @@ class Recorder:
 
     def clear(self) -> None:
         """Drop all rows and all ended runs; ids and the cursor continue. Idempotent."""
+        with self._lock:
+            self._active = [state for state in self._active if not state.discard()]
         if self.is_active() or not self._polls.is_empty():
             self.pull_all()
         with self._lock:

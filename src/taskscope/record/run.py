@@ -19,11 +19,13 @@ from taskscope.model.tables.columns import (
     RowBlock,
     TaskLinks,
     cut_links,
+    distinct,
     round_down_f4,
     stored_measures,
 )
 from taskscope.model.tables.records import (
     BEFORE,
+    IN_THREADS,
     INTERRUPTED,
     RUNNING,
     Group,
@@ -57,6 +59,7 @@ from taskscope.record.writers.runlog import (
     take,
 )
 
+_MAX_WAITING = 20_000
 _MAX_ADJUSTED = 5_000
 """Most keys of each kind that are taken at a time."""
 
@@ -298,7 +301,7 @@ class RunState:
             return None
         errors = rows.errors()
         builder.errors.update(zip(builder.numbers(list(errors)).tolist(), errors.values(), strict=True))
-        self.lanes.update(np.unique(block.lane).tolist())
+        self.lanes.update(distinct(block.lane).tolist())
         if self.occupancy is not None:
             self.occupancy.note_sizes(block.task, block.sizes())
         for group_id, sums in sum_by_group(block, builder.groups(block.task)):
@@ -416,6 +419,13 @@ class RunState:
         ]
         return math.ceil(max(sizes))
 
+    def can_wait(self) -> bool:
+        """Whether it runs in threads of this process, and has few rows that were not folded."""
+        log = self.log
+        if log is None or log.stop is not None or log.scheduler not in IN_THREADS:
+            return False
+        return sum(map(len, list(log.lanes.values()))) < LaneBuffer.WIDTH * _MAX_WAITING
+
     def take_cache_rows(self, now_s: float) -> CacheRows:
         """Return the settled rows of cache usage; after the end, the last ones."""
         occupancy, log, builder = self.occupancy, self.log, self.graph.builder
@@ -442,6 +452,15 @@ class RunState:
         """Whether the compute has ended, none of its tasks is in flight, and all was folded."""
         log = self.log
         return log is None or (log.stop is not None and not log.in_flight() and not self.slices_waiting())
+
+    def discard(self) -> bool:
+        """Release the log, the key objects and unread rows if the run is over; return whether it is."""
+        log = self.log
+        if log is not None and (log.stop is None or log.in_flight()):
+            return False
+        self._graph = RunGraph(self.run.run)
+        self.log = self.occupancy = None
+        return True
 
     def seal(self) -> bool:
         """Release the log and the key objects once the run is over and all is folded; True when done."""
@@ -548,7 +567,7 @@ def links_of(state: RunState, task: int, tasks: TaskLog, groups: Sequence[Group]
     def name(shown: NDArray[np.int32]) -> list[Neighbour]:
         rows = tasks.rows_of(state.run.run, shown)
         group_ids, keys = state.graph.identify(shown)
-        texts = keys.iter_text([groups[g].name for g in group_ids.tolist()])
+        texts = keys.to_text([groups[g].name for g in group_ids.tolist()])
         return [Neighbour(rows.get(n), text) for n, text in zip(shown.tolist(), texts, strict=True)]
 
     return cut_links(state.graph.neighbours(task), limit, name)

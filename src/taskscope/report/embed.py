@@ -24,7 +24,6 @@ TICK_S = 1e-6
 _MANY_TASKS = 250_000
 _TICKS_PER_TASK = 500
 _STEPS = (5, 2, 1)
-_LEVEL = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def _script(name: str) -> PageScript | None:
         loader = static.joinpath("loader.js").read_text(encoding="utf-8")
     except OSError:
         return None
-    packed = base64.b64encode(zlib.compress(script, _LEVEL)).decode("ascii")
+    packed = base64.b64encode(zlib.compress(script, 9)).decode("ascii")
     return PageScript(
         html=f'<script type="text/plain" class="taskscope-script">{packed}</script><script>{loader}</script>',
         sources=f"{_source(loader.encode())} {_source(script)}",
@@ -92,7 +91,7 @@ def data_json(
     reason, tables = (path, {}) if isinstance(path, str) else (None, path or {})
     frames = recorded_frames(recording, page_tick_s(recording), has_links=has_links, path=tables)
     content = b"".join(frames)
-    data = base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
+    data = base64.b64encode(zlib.compress(content)).decode("ascii")
     return escaped_json({"bytes": len(content), "data": data, "no_path": reason})
 
 

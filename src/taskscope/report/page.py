@@ -160,7 +160,7 @@ def _code(code: str | None) -> str:
 
 
 _MAX_NUMBERS = 5
-_FIRST = re.compile(r", |: | \(")
+_FIRST = re.compile(r", |: | \((?!worker )")
 _MAX_ROWS = 100
 
 
@@ -176,6 +176,9 @@ def facts_html(summary: Summary) -> str:
 def remarks_html(summary: Summary) -> str:
     """Return errors and messages as a list; nothing where there are none."""
     notes = [f"<li>{escape(note)}</li>" for note in (*summary.why, *summary.remarks)]
+    if summary.advice:
+        more = "".join(f"<br>{escape(line)}" for line in summary.advice)
+        notes[0] = notes[0].replace("</li>", f"{more}</li>")
     return f"<ul>{''.join(notes)}</ul>" if notes else ""
 
 

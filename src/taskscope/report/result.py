@@ -46,7 +46,8 @@ _THEME = (
     ".taskscope-chart iframe{position:absolute;inset:0;width:100%;height:100%;border:0}"
     ".taskscope-result :is(iframe,img){color-scheme:light}"
     'body[data-jp-theme-light="false"] .taskscope-result :is(iframe,img),'
-    "body.vscode-dark .taskscope-result :is(iframe,img){color-scheme:dark}</style>"
+    "body:is(.vscode-dark,.vscode-high-contrast:not(.vscode-high-contrast-light)) .taskscope-result "
+    ":is(iframe,img){color-scheme:dark}</style>"
 )
 
 

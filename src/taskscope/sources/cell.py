@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from taskscope.model.source_lines import file_of, is_of_library, place_text
+from taskscope.model.source_lines import PlaceName, file_of, is_of_library, place_text
 
 
 class Cell(NamedTuple):
@@ -125,7 +125,7 @@ def calling_line() -> str | None:
 
 def place_of(code: CodeType, line: int) -> str:
     """Return the file or cell and a line of some code, as a person reads them."""
-    return place_text(file_of(code.co_filename), line, has_folder=False)
+    return PlaceName.of(place_text(file_of(code.co_filename), line, has_folder=False), [(code, line)])
 
 
 def is_runner(file: str) -> bool:

@@ -8,7 +8,7 @@ import mmap
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,17 +59,18 @@ class ProcessReading:
     own_s: Mapping[int, float] = field(default_factory=dict)
     """The same of taskscope's threads, which are not in `threads_s`."""
     ready_s: Mapping[str, float] = field(default_factory=dict)
-    """Seconds that threads of these processes ran or waited for a core, by thread; empty if unknown."""
+    """Seconds that their threads but taskscope's ran or waited for a core, by thread; empty if unknown."""
     peak_bytes: float = math.nan
     """The most resident bytes since the reading before; NaN where unknown."""
 
 
-def read_processes(own_natives: Iterable[int] = (), *, with_ready: bool = False) -> ProcessReading:
+def read_processes(own_natives: Collection[int] = (), *, with_ready: bool = False) -> ProcessReading:
     """Read this process and all its children; `own_natives` are kernel ids of more threads of taskscope."""
     # First of all: a busy thread that gets the interpreter's lock in between would be counted into a time
     # that is over.
     own_process_s = _clock_s(os.getpid())
-    threads_s, own_s = _threads(own_natives)
+    threads = threading.enumerate()
+    threads_s, own_s = _threads(threads, own_natives)
     cpu_s: dict[int, float] = {}
     rss_bytes = _own_rss_bytes()
     if own_process_s is not None:
@@ -86,17 +87,25 @@ def read_processes(own_natives: Iterable[int] = (), *, with_ready: bool = False)
         with contextlib.suppress(psutil.Error, OSError):
             rss_bytes += process.memory_info().rss
             cpu_s[process.pid] = _cpu_s(process)
-    return ProcessReading(cpu_s, rss_bytes, threads_s, own_s, _ready_s(cpu_s) if with_ready else {})
+    own_ids = (*own_natives, *(thread.native_id for thread in threads if _is_own(thread)))
+    ready_s = _ready_s(cpu_s, {str(native) for native in own_ids}) if with_ready else {}
+    return ProcessReading(cpu_s, rss_bytes, threads_s, own_s, ready_s)
 
 
-def _threads(own_natives: Iterable[int]) -> tuple[dict[int, float], dict[int, float]]:
-    """Return the CPU seconds of the Python threads of this process, and of taskscope's threads."""
+def _is_own(thread: threading.Thread) -> bool:
+    return thread.name.startswith(OWN_THREADS)
+
+
+def _threads(
+    threads: Iterable[threading.Thread], own_natives: Iterable[int]
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Return the CPU seconds of these Python threads, and of taskscope's among them and beside them."""
     threads_s: dict[int, float] = {}
     own_s: dict[int, float] = {}
-    for thread in threading.enumerate():
+    for thread in threads:
         seconds = None if thread.ident is None else thread_cpu_s(thread.ident)
         if seconds is not None and thread.ident is not None:
-            (own_s if thread.name.startswith(OWN_THREADS) else threads_s)[thread.ident] = seconds
+            (own_s if _is_own(thread) else threads_s)[thread.ident] = seconds
     for native in own_natives:
         native_s = _clock_s(native, of_thread=True)
         if native_s is not None:
@@ -137,12 +146,14 @@ def _clock_s(pid: int, *, of_thread: bool = False) -> float | None:
         return None
 
 
-def _ready_s(pids: Iterable[int]) -> dict[str, float]:
-    """Return for how long threads ran or waited for a core, by the kernel's account of each of them."""
+def _ready_s(pids: Iterable[int], own: Collection[str]) -> dict[str, float]:
+    """Return for how long threads ran or waited for a core, by the kernel's account; `own` are left out."""
     found: dict[str, float] = {}
     for pid in pids:
         with contextlib.suppress(OSError):  # it has ended
             for thread in kernel_files.names(f"/proc/{pid}/task"):
+                if thread in own:
+                    continue
                 if len(found) >= _MAX_THREADS:
                     return {}
                 with contextlib.suppress(OSError, IndexError):  # some kernels keep no such account

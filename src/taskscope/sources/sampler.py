@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import CodeType
 from typing import TypeVar
 
 from taskscope.model.keys import split_key
-from taskscope.model.tables.process import ResourceRows
+from taskscope.model.tables.records import IN_THREADS
 from taskscope.model.tables.stacks import NOT_SAMPLED_WITHOUT_LOCK
 from taskscope.options import DEFAULT_DT, checked_dt
 from taskscope.record import LaneBuffer, Recorder
@@ -40,7 +40,7 @@ _GAP = 5.0
 _SHORTEST_S = 0.02
 """A rate over less is uncertain: between reading the clock and the counters another thread may run for 5 ms
 (`sys.getswitchinterval`)."""
-_IN_THREADS = frozenset({"threads", "synchronous", None})
+_IN_THREADS = IN_THREADS | {None}
 
 
 class Sampler:
@@ -61,7 +61,7 @@ class Sampler:
         open_lanes: Callable[[], Iterable[tuple[int, LaneBuffer]]],
         wake: Callable[[], None],
         *,
-        own_natives: Callable[[], Iterable[int]] = tuple,
+        own_natives: Callable[[], Collection[int]] = tuple,
         is_safe: Callable[[], bool] = has_interpreter_lock,
     ) -> None:
         self.dt = checked_dt(DEFAULT_DT)
@@ -69,6 +69,8 @@ class Sampler:
         """Seconds between samples of stacks; None: there are none."""
         self.is_at_once = False
         """Whether stacks of a compute are sampled from its beginning, not only once it has lasted 0.1 s."""
+        self.probes_lock = True
+        """Whether the interpreter's lock is probed while computes run."""
         self._recorder = recorder
         self._open_lanes = open_lanes
         self._wake = wake
@@ -139,7 +141,7 @@ class Sampler:
         """Start the thread for a compute or a block that has lasted a tick of the pump."""
         with self._lock:
             if self._is_wanted():
-                self._thread.begin(self.interval_s or min(self.dt, _LOCK_S))
+                self._thread.begin(self.interval_s or self._pause_s())
 
     def stop(self) -> None:
         """End the thread and wait for it."""
@@ -182,13 +184,16 @@ class Sampler:
         """Sample stacks and probe the interpreter's lock; return the seconds until the next sample."""
         interval_s = self.interval_s
         if self._is_safe():
-            if wake.is_lock_held is not None and self._computes:
+            if wake.is_lock_held is not None and self._computes and self.probes_lock:
                 self._recorder.note_lock(wake.now - wake.elapsed_s, is_held=wake.is_lock_held)
             if interval_s is not None:
                 self._look_at_stacks(wake)
                 # Each sample takes the interpreter's lock from threads that need it.
                 return interval_s * (_PAUSE_AT_LOCK if wake.is_lock_held else 1.0)
-        return _LOCK_S if self._computes else min(self.dt, _BETWEEN_S)
+        return self._pause_s()
+
+    def _pause_s(self) -> float:
+        return _LOCK_S if self._computes and self.probes_lock else min(self.dt, _BETWEEN_S)
 
     def _look_at_stacks(self, wake: Wake) -> None:
         log = self._recorder.stacks
@@ -253,7 +258,7 @@ def _of_user(stack: list[tuple[CodeType, int]]) -> list[tuple[CodeType, int]]:
 class _Resources:
     """Samples of CPU and memory, made of readings of counters."""
 
-    def __init__(self, recorder: Recorder, own_natives: Callable[[], Iterable[int]]) -> None:
+    def __init__(self, recorder: Recorder, own_natives: Callable[[], Collection[int]]) -> None:
         self._recorder = recorder
         self._own_natives = own_natives
         self.begin()
@@ -296,8 +301,10 @@ class _Resources:
         percent, beside = self._percents(dt, base)
         peak_bytes = math.nan if is_first else reading.peak_bytes
         ready = self._ready_threads(now_s, reading.ready_s)
-        sample = (now_s, percent, reading.rss_bytes, len(reading.cpu_s), gap, ready, peak_bytes, beside)
-        self._recorder.resources.append(ResourceRows.of([sample]))
+        n_processes = len(reading.cpu_s)
+        self._recorder.note_sample(
+            (now_s, percent, reading.rss_bytes, n_processes, gap, ready, peak_bytes, beside)
+        )
 
     def _percents(self, dt: float, base: _Base) -> tuple[float, float]:
         """Return the rates since the base, which moves here unless it is too near: no CPU time is lost."""

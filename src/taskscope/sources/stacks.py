@@ -117,7 +117,8 @@ def thread_cpu_s(thread: int) -> float | None:
 
 def cpu_share(before: tuple[float, float] | None, now: tuple[float, float] | None) -> float | None:
     """Return the share of CPU time in the time between two samples, each a time and a CPU time."""
-    if before is None or now is None or now[0] <= before[0]:
+    # A new thread may have the number of one that has ended: its CPU time is less.
+    if before is None or now is None or now[0] <= before[0] or now[1] < before[1]:
         return None
     return min((now[1] - before[1]) / (now[0] - before[0]), 1.0)
 

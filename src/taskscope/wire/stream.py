@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from taskscope.model.redaction import Redaction
 from taskscope.model.tables.activities import ActivityRows
-from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.columns import RowBlock, distinct
 from taskscope.model.tables.records import Message, Run
 from taskscope.model.tables.stacks import StackRows
 from taskscope.record import Recorder
@@ -195,7 +195,8 @@ class NewRows:
         writer.add_links(run, first_linked, part.links.n_dependencies, part.links.edges)
         writer.add_by_key("data", run, part.data, nbytes=part.data_sizes)
         if part.kept is not None:
-            writer.add_by_key("kept", run, np.setdiff1d(part.kept, self._kept.get(run, ())))
+            new = part.kept[~np.isin(part.kept, self._kept.get(run, ()))]
+            writer.add_by_key("kept", run, distinct(new))
             self._kept[run] = part.kept
         if is_known:
             # Last, for a frame may end before it.
@@ -246,7 +247,7 @@ class NewRows:
             sources = self._new("sources", self._recorder.activities.sources)
             self._writer.add_sources(list(map(self._redaction.source, sources)))
         if self._graphs is not None:
-            n_keys = {run: self._writer.n_keys(run) for run in np.unique(rows.run).tolist()}
+            n_keys = {run: self._writer.n_keys(run) for run in distinct(rows.run).tolist()}
             has_key = rows.task < np.array([n_keys[run] for run in rows.run.tolist()], np.int64)
             rows = rows.part(np.flatnonzero(self._mine(rows.run) & has_key))
         self._writer.add_activities(rows, first)

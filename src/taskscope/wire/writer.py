@@ -19,7 +19,7 @@ from taskscope.model.clock import TICK_S
 from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.streams import ALL, FILE, MAX_KEY_INTS, PAGE, STOP_WAYS, STREAMED, StopWay
 from taskscope.model.tables.activities import ActivityRows, Transfer
-from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.columns import RowBlock, distinct
 from taskscope.model.tables.records import (
     Estimate,
     Group,
@@ -130,7 +130,7 @@ def _key_columns(
     long = np.flatnonzero(~is_text & (dims > MAX_KEY_INTS))
     if len(long):
         of = [names[number] for number in group[long].tolist()]
-        for row, text in zip(long.tolist(), keys.take(long).iter_text(of), strict=True):
+        for row, text in zip(long.tolist(), keys.take(long).to_text(of), strict=True):
             texts[row] = fit(text)
         dims = np.where(dims > MAX_KEY_INTS, TEXT, dims)
         lengths[long] = 0
@@ -524,7 +524,7 @@ class FrameWriter:
         }
         if self.has_graphs:
             key = np.empty(len(rows), np.int64)
-            for run in np.unique(rows.run).tolist():
+            for run in distinct(rows.run).tolist():
                 mine = rows.run == run
                 key[mine] = self.key_rows(run, rows.task[mine])
             columns["key"] = key

@@ -37,13 +37,12 @@ class World:
         for number, address in enumerate((HERE, THERE)):
             self.workers.come(address, str(number), 1)
         self.tasks = SchedulerTasks(self.workers, OURS.__eq__)
-        self.tasks.opened, self.tasks.noted = clock.perf_counter(), frozenset((OURS, ""))
-        self.n_events = 0
+        self.n_events = self.n_lost = 0
+        self.tell(*(("early", client, [], 0) for client in (OURS, "")))
 
     def begin(self, keys: Iterable[Hashable] = (), *, collects: bool = True) -> TrackedRun:
         """Begin a run that asks for these keys, and hands over a graph for them."""
         run = TrackedRun(self.recorder.begin(), None, None, collects, lambda: None)
-        run.handed_over = self.clock.perf_counter()
         run.ask(dict.fromkeys(keys))
         if keys:
             self.hand_over(run, keys)
@@ -52,7 +51,7 @@ class World:
     def hand_over(self, run: TrackedRun, keys: Iterable[Hashable]) -> None:
         """Have a client hand over a graph of which it asks for these keys."""
         client: Any = SimpleNamespace(id=OURS)
-        self.tasks.expect(run, Submission(client, frozenset(keys), None, single=run.collects))
+        self.tasks.expect(run, Submission(client, frozenset(keys), None, single=run.collects), is_early=False)
 
     def graph(
         self,
@@ -69,7 +68,7 @@ class World:
         asked = keys if requested is None else list(requested)
         return [
             ("graph", client, asked, len(keys), []),
-            ("tasks", keys, numbers, needed, list(found.items()), [], [], []),
+            ("tasks", client, keys, numbers, needed, list(found.items()), [], []),
         ]
 
     def state(self, key: Hashable, state: str, worker: str | None = None) -> Event:
@@ -93,8 +92,8 @@ class World:
 
     def tell(self, *events: Event, lost: int = 0, knows_all: bool = True) -> None:
         """Have events read, after so many that were lost."""
-        self.n_events += lost
-        news = News(self.n_events, self.n_events + len(events), events)
+        self.n_lost += lost
+        news = News(self.n_events, self.n_events + len(events), events, self.n_lost)
         self.n_events += len(events)
         self.tasks.take(news)
         self.tasks.fold(knows_all=knows_all)

@@ -28,6 +28,7 @@ def results(recording: Recording) -> list[Result]:
         recording.spans(),
         recording.bandwidth(),
         recording.group_graph(),
+        recording.story("x"),
         taskscope.compare(recording, recording),
         taskscope.runs(),
     ]

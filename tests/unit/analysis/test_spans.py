@@ -12,6 +12,7 @@ import taskscope
 from taskscope.recording import Recording
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
+from tests.support.waiting import be_patient
 
 
 def recording_in(spans: Mapping[str, str], *rows: Row, dropped: int = 0) -> Recording:
@@ -75,7 +76,8 @@ def test_a_recording_without_spans_says_why(recording: Recording, reason: str) -
     assert str(recording.spans()) == f"no spans, because {reason}"
 
 
-def test_spans_of_a_cluster_are_those_that_its_scheduler_has() -> None:
+def test_spans_of_a_cluster_are_those_that_its_scheduler_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    be_patient(monkeypatch.setattr)
     with (
         Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as client,
         taskscope.profile(display=False) as run,

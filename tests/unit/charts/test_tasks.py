@@ -155,6 +155,7 @@ def test_a_palette_is_a_name_of_bokeh_s_or_colours(
     [
         ("Virids", "unknown palette 'Virids'; did you mean 'Viridis'?"),
         ([], "palette must be the name of a Bokeh palette or a list of colours, got []"),
+        (3, "palette must be the name of a Bokeh palette or a list of colours, got 3"),
     ],
 )
 def test_a_palette_that_cannot_be_is_told(recording: Recording, palette: Any, message: str) -> None:

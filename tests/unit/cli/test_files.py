@@ -36,6 +36,7 @@ def test_info_prints_summary_tables_and_facts(saved: Path, capsys: pytest.Captur
         ("html", "run.html", "<!DOCTYPE html>"),
         ("txt", "run.txt", "taskscope"),
         ("json", "run.json", '{"started_at"'),
+        ("perfetto", "run.pftrace", "\n"),
         ("trace", "run.trace.json", '{"displayTimeUnit"'),
         ("csv", "run-csv/tasks.csv", "run,key"),
     ],
@@ -44,7 +45,7 @@ def test_export_writes_beside_the_file(
     to: str, name: str, beginning: str, saved: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", str(saved), "--to", to]) == 0
-    assert (saved.parent / name).read_text(encoding="utf-8").startswith(beginning)
+    assert (saved.parent / name).read_bytes().startswith(beginning.encode())
     assert capsys.readouterr().out.startswith(str(saved.parent / Path(name).parts[0]))
 
 

@@ -7,8 +7,7 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
-from taskscope.sources.cluster import connection, scheduler, source
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import be_patient
 
 # As in distributed's own tests: workers are forked from one process that has imported it, in no time.
 dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
@@ -16,14 +15,7 @@ dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take no busy machine for a scheduler that does not answer."""
-    monkeypatch.setattr(source, "READY_S", PATIENCE_S)
-    monkeypatch.setattr(scheduler, "READY_S", PATIENCE_S)
-    monkeypatch.setattr(source, "SETTLE_S", PATIENCE_S)
-    monkeypatch.setattr(connection, "_CONNECT_S", PATIENCE_S)
-    monkeypatch.setattr(connection, "_JOIN_S", PATIENCE_S)
-    monkeypatch.setattr(scheduler, "_FLUSH_S", PATIENCE_S)
-    monkeypatch.setattr(scheduler, "_ARRIVES_S", PATIENCE_S)
+    be_patient(monkeypatch.setattr)
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import threading
 import time
 import weakref
+from contextlib import ExitStack
 from itertools import pairwise
 from operator import add, mul
 from typing import Any
@@ -18,6 +20,7 @@ from dask.diagnostics.profile import TaskData
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taskscope import profile
 from taskscope.diagnostics import CacheProfiler, Profiler, ResourceProfiler
 from taskscope.session import current
 from tests.support.computes.process_tasks import pid
@@ -176,6 +179,38 @@ def test_several_at_once_see_the_same() -> None:
     assert len(rprof.results) > 0
 
 
+def test_each_diagnostic_records_only_what_it_shows() -> None:
+    def known(*watchers: Any) -> set[str]:
+        with ExitStack() as stack:
+            for watcher in watchers:
+                stack.enter_context(watcher)
+            dask.threaded.get(GRAPH, "z")
+            recording = watchers[0].recording
+        assert [run.n_tasks for run in recording.runs] == [2]
+        rows = recording.table("tasks")
+        columns = {name: rows[name] for name in ("start_s", "cpu_s", "result_bytes")}
+        columns["landed"] = np.array(
+            [t for g in recording.graphs.values() for t in np.delete(g.enter_times(), g.data)]
+        )
+        return {name for name, values in columns.items() if np.sum(~np.isnan(values)) == 2}
+
+    everything = {"start_s", "landed", "cpu_s", "result_bytes"}
+    assert known(ResourceProfiler()) == set()
+    assert known(Profiler()) == known(Profiler(), ResourceProfiler()) == {"start_s"}
+    assert known(CacheProfiler()) == known(Profiler(), CacheProfiler()) == {"start_s", "landed"}
+    assert known(Profiler(), profile(display=False)) == known(profile(display=False)) == everything
+
+
+def test_a_compute_with_its_own_profiler_has_tasks_also_beside_one_that_needs_none() -> None:
+    prof = Profiler()
+    with ResourceProfiler() as rprof:
+        dask.get(GRAPH, "z")
+        dask.get(GRAPH, "z", callbacks=[prof._callback])
+    assert keys(prof) == ["y", "z"]
+    assert "2 tasks of computes that finished without a record" in rprof.recording.summary()
+    assert "– in tasks" in prof.recording.summary()
+
+
 def test_the_tuple_form_works_alone_and_beside_a_block() -> None:
     for beside in (Profiler(), None):
         prof, cprof = Profiler(), CacheProfiler()
@@ -269,3 +304,18 @@ def test_keys_come_back_as_the_objects_they_were(names: list[Any]) -> None:
     with Profiler() as prof:
         dask.get({name: Task(name, int) for name in names}, names)
     assert sorted(map(repr, keys(prof))) == sorted(map(repr, names))
+
+
+def test_a_pickled_profiler_has_rows_recording_and_times_and_watches_nothing() -> None:
+    with Profiler() as prof, ResourceProfiler(dt=0.5) as rprof, CacheProfiler(metric=abs) as cprof:
+        dask.get(GRAPH, "z")
+        pickle.dumps(prof)
+    originals = [prof, rprof, cprof]
+    copies = pickle.loads(pickle.dumps(originals))
+    dask.get(GRAPH, "z")
+    for copy, original in zip(copies, originals, strict=True):
+        assert (copy.results, copy.span()) == (original.results, original.span())
+        assert copy.recording.summary() == original.recording.summary()
+    with copies[0]:
+        dask.get(GRAPH, "y")
+    assert [row.key for row in copies[0].results] == ["y"]

@@ -73,16 +73,15 @@ def test_a_figure_is_returned_and_saved_with_all_it_needs(prof: Profiler, folder
     assert len(page) > 1_000_000
 
 
-def test_the_default_file_is_replaced_and_another_only_if_told(prof: Profiler, folder: Path) -> None:
-    visualize(prof, show=False)
-    visualize(prof, show=False)
-    other = folder / "other.html"
-    other.write_text("precious")
+def test_a_second_run_of_a_script_replaces_its_file_as_in_dask(prof: Profiler, folder: Path) -> None:
+    file = folder / "prof.html"
+    file.write_text("of the first run")
+    prof.visualize(filename=file, show=False)
+    assert "Profile Results" in file.read_text("utf-8")
+    file.write_text("precious")
     with pytest.raises(FileError, match=r"a file of that name exists; pass overwrite=True to replace it"):
-        visualize(prof, other, show=False)
-    assert other.read_text() == "precious"
-    prof.visualize(filename=other, show=False, overwrite=True)
-    assert "Profile Results" in other.read_text("utf-8")
+        visualize(prof, file, show=False, overwrite=False)
+    assert file.read_text() == "precious"
 
 
 def test_a_symbolic_link_is_never_followed(prof: Profiler, folder: Path) -> None:
@@ -91,8 +90,8 @@ def test_a_symbolic_link_is_never_followed(prof: Profiler, folder: Path) -> None
     link = folder / "profile.html"
     link.symlink_to(target)
     with pytest.raises(FileError, match="a symbolic link of that name exists"):
-        visualize(prof, show=False)
-    visualize(prof, show=False, overwrite=True)
+        visualize(prof, show=False, overwrite=False)
+    visualize(prof, show=False)
     assert target.read_text() == "precious"
     assert not link.is_symlink()
 

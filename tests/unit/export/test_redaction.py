@@ -19,6 +19,7 @@ from taskscope.model.tables.activities import FAILED_ATTEMPT, ActivityColumns, A
 from taskscope.model.tables.records import Message
 from taskscope.recording import Recording
 from taskscope.report import result_bundle
+from tests.support.files.perfetto import packets_of
 from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
 from tests.support.recordings.task_blocks import Row
 
@@ -53,10 +54,13 @@ def save_all(recording: Recording, folder: Path, *, redact: bool) -> dict[str, s
     for extension in (".taskscope", ".html", ".txt", ".csv", ".json"):
         recording.save(folder / f"a{extension}", redact=redact)
     recording.to_chrome_trace(folder / "trace.json", redact=redact)
+    recording.to_perfetto(folder / "a.pftrace", redact=redact)
     recording.to_csv(folder / "csv", redact=redact)
+    packed = {".taskscope", ".pftrace"}
     texts = {
-        p.name: p.read_text("utf-8") for p in folder.rglob("*") if p.is_file() and p.suffix != ".taskscope"
+        p.name: p.read_text("utf-8") for p in folder.rglob("*") if p.is_file() and p.suffix not in packed
     }
+    texts["a.pftrace"] = "".join(map(str, packets_of((folder / "a.pftrace").read_bytes())))
     frames = read_frames(BytesIO((folder / "a.taskscope").read_bytes()), Budget(2**20))
     return texts | {"a.taskscope": "".join(content.decode("latin-1") for _, content in frames)}
 

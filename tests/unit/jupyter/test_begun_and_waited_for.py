@@ -16,6 +16,8 @@ import asyncio
 import dask, taskscope
 from dask.distributed import Client, Event, as_completed, fire_and_forget, wait
 from distributed import SchedulerPlugin
+from tests.support.waiting import be_patient
+be_patient()
 %load_ext taskscope
 
 def gated(name):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 
 import numpy as np
 from hypothesis import given
@@ -10,6 +11,9 @@ from taskscope.model.keys import key_block
 from taskscope.model.tables.columns import (
     GraphColumns,
     RowBlock,
+    distinct,
+    distinct_pairs,
+    median,
     narrow_sizes,
     narrow_times,
     round_down_f4,
@@ -30,6 +34,24 @@ def row_block(run: int = 0, *, sizes: list[float], first_task: int = 0) -> RowBl
         cpu_s=np.full(n, 0.25, np.float32),
         nbytes=narrow_sizes(np.array(sizes, np.float64)),
     )
+
+
+@given(st.lists(st.integers(-3, 40)))
+def test_each_value_that_occurs_is_there_once_in_order(values: list[int]) -> None:
+    assert distinct(np.array(values, np.int64)).tolist() == sorted(set(values))
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2**31 - 1))))
+def test_each_pair_that_occurs_is_there_once_in_order(pairs: list[tuple[int, int]]) -> None:
+    first, second = np.array(pairs, np.int32).reshape(-1, 2).T
+    found = distinct_pairs(first, second)
+    assert list(zip(*(numbers.tolist() for numbers in found), strict=True)) == sorted(set(pairs))
+
+
+@given(st.lists(seconds, min_size=1))
+def test_the_median_is_that_of_the_standard_library(values: list[float]) -> None:
+    assert median(np.array(values)) == statistics.median(values)
+    assert math.isnan(median(np.array([*values, math.nan])))
 
 
 @given(st.lists(seconds))

@@ -23,7 +23,7 @@ keys = st.one_of(
 
 
 def shown(block: KeyBlock, written: Sequence[object]) -> list[str]:
-    return list(block.iter_text([split_key(key)[0] for key in written]))
+    return list(block.to_text([split_key(key)[0] for key in written]))
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,8 @@ def test_where_nothing_is_recorded_that_is_said() -> None:
     with pytest.raises(TaskscopeError) as refused:
         taskscope.last()
     assert str(refused.value) == (
-        "computes that are recorded in this session: 0; after %load_ext taskscope all computes are recorded"
+        "last(1) has none: this session has recorded 0 computes; after %load_ext taskscope all are recorded, "
+        "and a block of profile() has its own `recording`"
     )
     with taskscope.profile(display=False):
         compute(abs, 1)

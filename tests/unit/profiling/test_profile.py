@@ -7,12 +7,14 @@ import threading
 import weakref
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import dask
 import pytest
 
 import taskscope
 from taskscope.errors import FileError, OptionError, TaskscopeError
+from taskscope.profiling import block
 from taskscope.session import current
 from tests.support.waiting import PATIENCE_S
 
@@ -235,3 +237,26 @@ def test_a_block_that_has_ended_is_not_waited_for() -> None:
         dask.delayed(len)("ab").compute(scheduler="sync")
     assert run.wait(PATIENCE_S) is run.recording
     assert run.recording.table("tasks")["prefix"].tolist() == ["len"]
+
+
+def test_a_block_of_many_tasks_is_left_before_its_rows_are_taken_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(block, "_MANY_TASKS", 2)
+    is_left, snapshot = threading.Event(), current().recorder.snapshot
+
+    def after_the_block(*args: Any, **options: Any) -> Any:
+        assert is_left.wait(PATIENCE_S)
+        return snapshot(*args, **options)
+
+    monkeypatch.setattr(current().recorder, "snapshot", after_the_block)
+    with taskscope.profile(display=False, label="many") as run:
+        dask.get({("t", i): (abs, -i) for i in range(3)}, [("t", i) for i in range(3)])
+        dask.get({("t", i): (abs, -i) for i in range(3)}, [("t", i) for i in range(3)])
+    is_left.set()
+    dask.get({"later": (abs, -1)}, "later")
+    recording = run.recording.wait()
+    assert [(run.label, run.status) for run in recording.runs] == [("many", "finished")] * 2
+    assert sorted(recording.table("tasks")["key"]) == sorted(2 * ["('t', 0)", "('t', 1)", "('t', 2)"])
+    assert recording is run.recording
+    assert not current().held

@@ -30,7 +30,7 @@ def test_a_task_that_ends_while_a_snapshot_is_taken_is_in_it_once(fake_clock: Fa
     log.lanes[1] = lane
     fake_clock.advance(3.0)
     tasks = recorder.snapshot().tasks
-    assert [list(tasks.keys.iter_text(["x", "y"])), tasks.status.tolist()] == [["x", "y"], [0, 4]]
+    assert [tasks.keys.to_text(["x", "y"]).tolist(), tasks.status.tolist()] == [["x", "y"], [0, 4]]
 
 
 def test_tasks_that_were_seen_before_their_graph_are_running_tasks_of_it(fake_clock: FakeClock) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -99,6 +100,18 @@ def test_a_page_says_what_was_found_above_its_charts_and_draws_nothing_where_not
         ("details", None),
     ]
     assert Elements(nothing).named("img") == []
+
+
+def test_a_page_and_a_result_have_what_to_do_below_what_was_found_and_the_code() -> None:
+    rows = [Row(key=("<read>-1", i), lane=i % 2, start_s=i // 2, stop_s=i // 2 + 1.0) for i in range(8)]
+    recording = recording_of(
+        [replace(row, cpu_s=0.25) for row in rows],
+        [replace(run_of(n_tasks=8, stop_s=4.0), called_from="In [3], line 2")],
+    )
+    explained = recording.explain()
+    item = "<br>".join(map(escape, (explained.answer, explained[0].advice, "computed at In [3], line 2")))
+    for html in (page_html(recording), result_bundle(recording)["text/html"]):
+        assert f"<ul><li>{item}</li>" in html
 
 
 @pytest.mark.parametrize("key", HOSTILE, ids=lambda key: ascii(key[:12]))

@@ -24,11 +24,15 @@ from taskscope.errors import OptionError, TaskscopeError
         ),
         (
             {"metric": "weight"},
-            "unknown metric 'weight'; Known: 'nbytes', 'count', or a function of a result",
+            "unknown metric 'weight'. Known: 'nbytes', 'count', or a function of a result",
         ),
-        ({"metric": None}, "unknown metric None; Known: 'nbytes', 'count', or a function of a result"),
+        ({"metric": None}, "unknown metric None. Known: 'nbytes', 'count', or a function of a result"),
         ({"max_tasks": 0}, "max_tasks must be a positive whole number of tasks, got 0"),
         ({"max_tasks": 1e6}, "max_tasks must be a positive whole number of tasks, got 1000000.0"),
+        ({"display": "no"}, "display must be True or False, got 'no'"),
+        ({"overwrite": 1}, "overwrite must be True or False, got 1"),
+        ({"save": 3}, "save must be a path, as text or a Path, got 3"),
+        ({"save": ["a.html"]}, "save must be a path, as text or a Path, got ['a.html']"),
     ],
 )
 def test_a_value_that_cannot_work_is_refused_with_what_would(options: dict[str, Any], message: str) -> None:

@@ -211,9 +211,10 @@ def test_children_are_counted_while_they_live_and_keep_their_exit_status() -> No
     before = set(read_processes().cpu_s)
     child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "raise SystemExit(input() or 3)"],
                              stdin=subprocess.PIPE)  # fmt: skip
+    own_bytes = psutil.Process().memory_info().rss
     reading = read_processes()
     assert set(reading.cpu_s) == before | {child.pid}
-    assert reading.rss_bytes > psutil.Process().memory_info().rss
+    assert reading.rss_bytes > own_bytes
     child.communicate(b"\n")
     read_processes()
     assert child.returncode == 3
@@ -226,3 +227,15 @@ def test_where_the_kernel_has_no_mark_there_is_no_peak(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(kernel_files, "read", refuse)
     assert math.isnan(take_peak())
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="the kernel keeps no such account")
+def test_threads_of_taskscope_are_no_threads_that_want_a_core() -> None:
+    done = threading.Event()
+    threads = [threading.Thread(target=done.wait, name=name) for name in ("taskscope-mine", "users")]
+    for thread in threads:
+        thread.start()
+    natives = [str(thread.native_id) for thread in threads]
+    found = read_processes(with_ready=True).ready_s
+    done.set()
+    assert [native in found for native in natives] == [False, True]

@@ -22,7 +22,7 @@ from taskscope.codec import TICK_S, Encoder
 from taskscope.model.recording import RecordedData
 from taskscope.model.streams import PAGE, RECORDS
 from taskscope.model.tables.cache_usage import CacheRows, TimeBins
-from taskscope.model.tables.columns import GraphColumns, RowBlock
+from taskscope.model.tables.columns import GraphColumns, RowBlock, distinct
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import RUNNING, flag_codes
 from taskscope.model.tables.workers import WorkerSample
@@ -47,7 +47,7 @@ def thin_samples(samples: ResourceRows, limit: int = MAX_SAMPLES) -> ResourceRow
     broken = np.flatnonzero((samples.gap != 0) | np.isnan(samples.cpu_percent))
     cpu = np.nan_to_num(samples.cpu_percent, nan=-1.0)
     kept = _extremes(stretch, cpu, samples.rss_bytes, -samples.rss_bytes)
-    return samples.part(np.unique(np.concatenate((kept, broken, np.maximum(broken - 1, 0)))))
+    return samples.part(distinct(np.concatenate((kept, broken, np.maximum(broken - 1, 0)))))
 
 
 def _extremes(cell: NDArray[np.int64], *columns: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -102,7 +102,7 @@ def activity_groups(recording: RecordedData) -> NDArray[np.uint32]:
     """Return the group of the task of every activity."""
     rows = recording.activities.rows
     groups = np.zeros(len(rows), np.uint32)
-    for run in np.unique(rows.run).tolist():
+    for run in distinct(rows.run).tolist():
         mine = rows.run == run
         groups[mine] = recording.graphs[run].group[rows.task[mine]]
     return groups

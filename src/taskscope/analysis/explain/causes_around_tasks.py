@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -31,7 +32,8 @@ from taskscope.analysis.quantities import (
     plural,
     printable,
 )
-from taskscope.analysis.totals import measure_before_tasks, stop_of
+from taskscope.analysis.totals import BeforeTasks, measure_before_tasks, stop_of
+from taskscope.model.tables.columns import distinct, median
 from taskscope.model.tables.records import Run
 from taskscope.model.tables.stacks import CLIENT, CLIENT_RUN
 
@@ -41,6 +43,7 @@ _LONG_FOR_FEW_S = 0.25
 _LARGE_ARGUMENT = 1e6
 _MOST_DISPATCH_S = 20e-3
 """The longest that a scheduler takes to dispatch a task."""
+_OR_THREADS = ". Threads do without that, where tasks release the interpreter's lock (NumPy does)"
 _SENT_BPS = 100e6
 """How many bytes a second are packed, sent and unpacked at least."""
 
@@ -52,7 +55,8 @@ def client_gaps(whole: Whole) -> Iterator[Finding]:
         return
     gaps = [(start_s, stop_s) for start_s, stop_s in whole.path.waits_s("client")]
     places = Stacks(whole.recording, [CLIENT_RUN], gaps).places(CLIENT)
-    where = ", ".join(place.text for place in places[:2])
+    # One line may both run and wait.
+    where = ", ".join(list(dict.fromkeys(place.text for place in places))[:2])
     n = sum(len(schedule.runs) for schedule in whole.schedules)
     what = f". The program ran {where}" if where else ""
     yield measured(
@@ -91,7 +95,7 @@ def pool_start(whole: Whole) -> Iterator[Finding]:
             start_s,
             f"{whole.share(start_s)} of the time passed until {format_count(workers)} "
             f"{plural('process', workers)} had started{each}",
-            'start them once, client = Client(), or use threads: compute(scheduler="threads")',
+            f"start them once, client = Client(){_OR_THREADS}",
             {"start_s": start_s, "n_computes": n, "runs": [run.run for run in runs]},
         )
 
@@ -99,7 +103,7 @@ def pool_start(whole: Whole) -> Iterator[Finding]:
 def large_graph(whole: Whole) -> Iterator[Finding]:
     """Find that no task ran while graphs were made ready, for they had many tasks or carried much."""
     graph_s, n_tasks = whole.waited_s("graph"), sum(len(schedule.seconds) for schedule in whole.schedules)
-    runs = [run for schedule in whole.schedules for run in schedule.runs if run.scheduler != "processes"]
+    runs = _of_graphs(whole)
     before = measure_before_tasks(whole.recording, runs)
     evidence: dict[str, object] = {"graph_s": graph_s, "n_tasks": n_tasks}
     if before is not None:
@@ -111,7 +115,14 @@ def large_graph(whole: Whole) -> Iterator[Finding]:
     large = max(runs, key=lambda run: run.largest_argument_bytes or 0.0, default=None)
     if large is not None and (large.largest_argument_bytes or 0.0) >= _LARGE_ARGUMENT:
         yield from _large_argument(whole, large, min(own_s or graph_s, graph_s), evidence)
-    elif runs and n_tasks >= _MANY_TASKS and graph_s:
+        return
+    late_s = _late_s(before, runs)
+    graph_s, own_s = max(graph_s - late_s, 0.0), own_s - late_s
+    if before is not None and late_s:
+        on_time = {**before.phases_s, "travel": before.phases_s["travel"] - late_s}
+        phases = f", mostly {replace(before, phases_s=on_time).longest()}"
+        evidence["late_s"] = late_s
+    if runs and n_tasks >= _MANY_TASKS and graph_s:
         n, share = format_count(n_tasks), whole.share(graph_s)
         text = f"ordering and sending graphs of {n} tasks took {share} of the time{phases}"
         # How large they should be is said of tasks that are too short: two findings would differ.
@@ -130,6 +141,30 @@ def large_graph(whole: Whole) -> Iterator[Finding]:
                 else "compute several results in one call, or use fewer and larger tasks",
                 evidence,
             )
+
+
+def _of_graphs(whole: Whole) -> list[Run]:
+    return [run for schedule in whole.schedules for run in schedule.runs if run.scheduler != "processes"]
+
+
+def _late_s(before: BeforeTasks | None, runs: Sequence[Run]) -> float:
+    """Return how much longer graphs were on their way than sending their bytes takes, where that is long."""
+    travel_s = 0.0 if before is None else before.phases_s.get("travel", 0.0)
+    late_s = travel_s - sum(run.graph_bytes or 0.0 for run in runs) / _SENT_BPS
+    return late_s if late_s >= _LONG_FOR_FEW_S else 0.0
+
+
+def late_scheduler(whole: Whole) -> str | None:
+    """Return how late a scheduler began with graphs that it had been sent, where that took long."""
+    runs = _of_graphs(whole)
+    late_s = min(_late_s(measure_before_tasks(whole.recording, runs), runs), whole.waited_s("graph"))
+    if late_s < _LONG_FOR_FEW_S or any(
+        (run.largest_argument_bytes or 0.0) >= _LARGE_ARGUMENT for run in runs
+    ):
+        return None
+    graphs, late = plural("graph", len(runs)), format_duration(late_s)
+    why = "It may still have been forgetting the tasks of a large compute before"
+    return f"The scheduler began with the {graphs} {late} late. {why}"
 
 
 def _large_argument(whole: Whole, run: Run, sent_s: float, evidence: dict[str, object]) -> Iterator[Finding]:
@@ -179,7 +214,7 @@ def recomputed(parts: list[Part]) -> Iterator[Finding]:
     for part in parts if len(parts) > 1 else ():
         schedule = part.schedule
         keys = np.empty(len(schedule), object)
-        for run in np.unique(schedule.run).tolist():
+        for run in distinct(schedule.run).tolist():
             mine = schedule.run == run
             keys[mine] = key_texts(part.whole.recording, run, schedule.number[mine])
         fused = _fused_keys(part, keys)
@@ -277,7 +312,7 @@ def serialization(whole: Whole, parts: list[Part]) -> Iterator[Finding]:
         for part in parts
         if part.schedule.scheduler == "processes"
         and part.schedule.seconds.mean() > _BETWEEN_S
-        and np.median(part.schedule.lag_s) > _BETWEEN_S
+        and median(part.schedule.lag_s) > _BETWEEN_S
     )
     if packed_s or between_s:
         seconds = packed_s + between_s
@@ -285,8 +320,7 @@ def serialization(whole: Whole, parts: list[Part]) -> Iterator[Finding]:
             "serialization",
             seconds,
             f"packing, sending and unpacking arguments and results took {whole.share(seconds)} of the time",
-            "load data in tasks and return only what is needed"
-            + (', or use threads: compute(scheduler="threads")' if between_s else ""),
+            "load data in tasks and return only what is needed" + (_OR_THREADS if between_s else ""),
             {"workers_s": packed_s, "pool_s": between_s},
         )
 
@@ -339,7 +373,7 @@ def slow_worker(part: Part) -> Iterator[Finding]:
         n_tasks[worker] = len(known_times)
         if len(known_times) >= _MIN_TASKS:
             # Not their sum: one straggler makes no slow worker.
-            ratio[worker] = np.median(known_times)
+            ratio[worker] = median(known_times)
     slowest = int(np.argmax(ratio))
     if ratio[slowest] < _SLOWER:
         return
@@ -365,12 +399,12 @@ def slow_worker(part: Part) -> Iterator[Finding]:
 def _usual_elsewhere_s(schedule: Schedule, takes_s: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the median of tasks of the same prefix on other workers; NaN where none ran."""
     found = np.full(len(schedule.seconds), np.nan)
-    for prefix in np.unique(schedule.prefix).tolist():
+    for prefix in distinct(schedule.prefix).tolist():
         mine = np.flatnonzero(schedule.prefix == prefix)
-        for pool in np.unique(schedule.pool[mine]).tolist():
+        for pool in distinct(schedule.pool[mine]).tolist():
             others = mine[schedule.pool[mine] != pool]
             if len(others) >= _MIN_TASKS:
-                found[mine[schedule.pool[mine] == pool]] = np.median(takes_s[others])
+                found[mine[schedule.pool[mine] == pool]] = median(takes_s[others])
     return found
 
 
@@ -384,7 +418,7 @@ def idle_workers(part: Part) -> Iterator[Finding]:
     # Workers that an adaptive cluster had only for a while could not run tasks all the time.
     n_there = sum(life.n_threads for life in lives if life.seconds(begin_s, end_s) >= half_s)
     n_threads = n_there or max((run.n_workers or 0 for run in schedule.runs), default=0)
-    n_idle = n_threads - len(np.unique(schedule.lane))
+    n_idle = n_threads - len(distinct(schedule.lane))
     if not schedule.is_on_cluster or n_idle < _IDLE * n_threads or len(schedule.seconds) < 2 * n_threads:
         return
     worth_s = max(schedule.recorded_s - replayed_s(schedule, n_workers=n_threads), 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.explain.finding import (
+    BAND,
     Finding,
     Part,
     UserArray,
@@ -16,10 +17,18 @@ from taskscope.analysis.explain.finding import (
     listed,
     measured,
 )
-from taskscope.analysis.explain.schedule import COUNTED_S, Schedule, busy_ns, on_core_s
+from taskscope.analysis.explain.schedule import COUNTED_S, Schedule, busy_ns, key_texts, on_core_s
 from taskscope.analysis.explain.waits import WAIT_WORDS
 from taskscope.analysis.explain.what_if import longest_chain_s, replayed_s
-from taskscope.analysis.quantities import counted, format_bytes, format_count, format_duration, format_percent
+from taskscope.analysis.quantities import (
+    counted,
+    format_bytes,
+    format_count,
+    format_duration,
+    format_percent,
+    printable,
+)
+from taskscope.model.tables.columns import median
 from taskscope.model.tables.stacks import Wait
 
 _SHORT_S = 2e-3
@@ -32,6 +41,11 @@ _QUEUED = 1.25
 _OWN_PART = 0.1
 _MORE_THREADS = 1.25
 _MIN_SAMPLES = 3
+_POOL_START_S = 0.5
+"""About how long processes need to start Python and import Dask."""
+_PASSED_BPS = 100e6
+"""How many bytes a second processes pack, send and unpack, about."""
+_PASSED_BYTES = 10e6
 _FOR_OTHERS: tuple[Wait, ...] = ("result", "queue", "event")
 _SEEN = 0.2
 _NO_MORE = 0.1
@@ -52,16 +66,28 @@ def interpreter_lock(part: Part) -> Iterator[Finding]:
     alone_s = max(float(cpu_s.sum()) / cores, longest_chain_s(schedule, cpu_s))
     worth_s = max(in_tasks_s - alone_s, 0.0)
     n, rate = load.concurrency, load.cpu_rate
-    kept = "" if rate is None else f". {n:.1f} tasks at a time kept {rate:.1f} cores busy"
-    # Processes have to send arguments and results, which was not measured.
+    kept = "" if rate is None else f". {n:.1f} tasks ran at a time, but used only {rate:.1f} cores together"
+    passed_bytes = float(np.nansum(schedule.nbytes) + np.nansum(schedule.input_bytes))
+    passing_s = passed_bytes / _PASSED_BPS
+    cost_s = passing_s + (0.0 if schedule.is_on_cluster else _POOL_START_S)
+    pays = cost_s < 0.5 * worth_s
+    low_s = max(0.5 * worth_s - cost_s, 0.0) if pays and not load.is_crowded else 0.0
+    starts = "" if schedule.is_on_cluster else f"take about {format_duration(_POOL_START_S)} to start"
+    passes = f"pass up to {format_bytes(passed_bytes)} to each other" if passed_bytes >= _PASSED_BYTES else ""
+    costs = " and ".join(text for text in (starts, passes) if text)
+    processes = 'compute(scheduler="processes"), or a LocalCluster of workers with one thread each'
+    # Code that releases the lock costs nothing; processes cost their start and what they pass.
     yield Finding(
         "interpreter-lock",
-        worth_s,
-        worth_s * (0.0 if load.is_crowded else 0.5),
+        max(worth_s - cost_s, 0.0) if pays else worth_s,
+        low_s,
         worth_s,
         "threads took turns in running Python: the interpreter's lock (GIL) was held "
         f"{format_percent(load.lock_share)} of the time{kept}",
-        'use processes, compute(scheduler="processes"), or a LocalCluster of workers with one thread each',
+        f"use processes, {processes}{f'. They {costs}' if costs else ''}"
+        if pays
+        else "use functions that release the lock (NumPy or Arrow columns). Processes hardly pay: they "
+        f"{costs}",
         {
             "concurrency": load.concurrency,
             "cpu_rate": load.cpu_rate,
@@ -165,16 +191,34 @@ def waiting(part: Part) -> Iterator[Finding]:
         shares = np.array([load.waiting.get(name, {}).get("result", 0.0) for name in schedule.names])
         left_s = schedule.seconds * (1 - np.minimum(shares[schedule.prefix], 1.0)) - off_s
         worth_s = part.saved_s(np.maximum(left_s, 0.0))
+    n = int(np.count_nonzero(waits))
     more_s = part.base_s - replayed_s(schedule, n_workers=2 * schedule.n_threads)
     one_by_one = more_s < _NO_MORE * worth_s and _one_by_one(schedule, off_s, worth_s)
-    yield measured(
+    is_capped = kind not in _FOR_OTHERS and not one_by_one and n > schedule.n_threads
+    if is_capped:
+        # No more than the advised workers gain, which are twice as many.
+        worth_s = worth_s / 2 if schedule.is_on_cluster else min(worth_s, more_s)
+    who, called, their = f"tasks of {listed(names)}", "", "their"
+    if n == 1:
+        (who, called), their = _named(part, int(waits.argmax())), "its"
+    yield Finding(
         "waiting",
         worth_s,
-        f"tasks of {listed(names)} had a core for {format_percent(cpu_s / whole_s)} of their time and "
-        f"waited {what}{f'. {place}' if place else ''}",
-        (kind not in _FOR_OTHERS and one_by_one) or _more_at_a_time(part, kind, int(waits.sum())),
+        worth_s * (1 - BAND),
+        worth_s if is_capped else worth_s * (1 + BAND),
+        f"{who} had a core for {format_percent(cpu_s / whole_s)} of {their} time and "
+        f"waited {what}{called}{f'. {place}' if place else ''}",
+        (kind not in _FOR_OTHERS and one_by_one) or _more_at_a_time(part, kind, n),
         {"seconds": whole_s, "cpu_s": cpu_s, "waits_for": kind, "prefixes": names},
     )
+
+
+def _named(part: Part, place: int) -> tuple[str, str]:
+    """Return a task by its key, and a sentence with the user's function that it calls, where one is known."""
+    schedule, groups = part.schedule, part.whole.recording.groups
+    (key,) = key_texts(part.whole.recording, int(schedule.run[place]), schedule.number[[place]])
+    function = groups[schedule.group[place]].function
+    return f"task {printable(key, 60)}", f". It calls {printable(function, 80)}" if function else ""
 
 
 def _one_by_one(schedule: Schedule, off_s: NDArray[np.float64], worth_s: float) -> str | None:
@@ -191,10 +235,12 @@ def _one_by_one(schedule: Schedule, off_s: NDArray[np.float64], worth_s: float) 
 
 
 def _more_at_a_time(part: Part, kind: Wait | None, n_tasks: int) -> str:
+    if n_tasks == 1 and kind not in _FOR_OTHERS:
+        return "start it before the others, or cache its result"
     if n_tasks <= part.schedule.n_threads and kind not in _FOR_OTHERS:
         return (
-            f"split the {counted(n_tasks, 'task')} that wait: there are "
-            f"{format_count(part.schedule.n_threads)} workers, so more can wait at the same time"
+            f"all {format_count(n_tasks)} of them can wait at the same time. Start them before the others, "
+            "or cache their results"
         )
     twice = 2 * -(-part.schedule.n_threads // len(part.schedule.threads))
     if kind in _FOR_OTHERS:
@@ -255,6 +301,9 @@ _MIN_TASKS = 50
 _WHOLE_S = 0.1
 _WHOLE_BYTES = 100e6
 """How long a task should take, and how large a chunk should be, by the advice."""
+_FOR_EACH = 4
+"""So many tasks are left for each thread by the advice, at least."""
+_LARGE_RESULT = 10e3
 _NEARLY_ALL = 0.98
 _MAX_NAMED = 100
 """Most tasks that evidence names by their numbers in the graph."""
@@ -324,16 +373,19 @@ def _larger_chunks(part: Part, chosen: NDArray[np.bool_], mean_s: float) -> str:
     sizes = schedule.nbytes[chosen]
     largest = float(np.nanmax(sizes, initial=0.0)) if (~np.isnan(sizes)).any() else 0.0
     array, step = UserArray.of(part.schedule.runs), _WHOLE_S / max(mean_s, 1e-6)
-    call = array and array.larger(step, 2 * part.schedule.n_threads)
+    n_left = _FOR_EACH * schedule.n_threads
+    call = array and array.larger(step, n_left)
     if call:
         return f"use larger chunks, so that each task does more: {call}"
-    if largest >= 10e3:
-        step = max(round(_WHOLE_BYTES / largest), 2)
+    # As many tasks of one kind as there are chunks.
+    at_most_of = int(np.bincount(schedule.group[chosen]).max()) // n_left
+    step_of_size = min(round(_WHOLE_BYTES / largest), at_most_of) if largest >= _LARGE_RESULT else 0
+    if step_of_size > 1:
         return (
-            f"use larger chunks or partitions: 1 of about {format_bytes(_WHOLE_BYTES)} in place of "
-            f"{format_count(step)} of {format_bytes(largest)} at most"
+            f"use larger chunks or partitions: 1 of about {format_bytes(step_of_size * largest)} in place of "
+            f"{format_count(step_of_size)} of {format_bytes(largest)} at most"
         )
-    step = max(min(round(step), n // max(part.schedule.n_threads, 1)), 2)
+    step = max(min(round(step), n // n_left), 2)
     return (
         f"use larger chunks or partitions, or put {format_count(step)} calls into one task of about "
         f"{format_duration(step * mean_s)}"
@@ -353,14 +405,15 @@ def stragglers(part: Part) -> Iterator[Finding]:
     late = late[: 1 + int(np.searchsorted(until_s, _NEARLY_ALL * until_s[-1]))]
     n, late_s = len(late), float(schedule.seconds[late].sum())
     names = part.most(late)
-    usual_s = float(np.median(part.usual_s[late]))
+    usual_s = median(part.usual_s[late])
     what, advice = _why_late(part, late)
     yield measured(
         "stragglers",
         worth_s,
         f"{counted(n, 'task')} of {listed(names)} took {format_duration(late_s)}"
         f"{' together' if n > 1 else ''}, tasks like {'it' if n == 1 else 'them'} "
-        f"{format_duration(usual_s)} each{what}",
+        f"{format_duration(usual_s)} each{what}. {'The longest' if n > 1 else 'It'} is "
+        f"{''.join(_named(part, int(late[0])))}",
         advice,
         {
             "n_tasks": n,
@@ -377,7 +430,7 @@ def _why_late(part: Part, late: NDArray[np.int64]) -> tuple[str, str]:
     schedule = part.schedule
     like = np.isin(part.kind, part.kind[late]) & ~part.is_late
     for sizes, what in ((schedule.input_bytes, "inputs"), (schedule.nbytes, "results")):
-        usual = float(np.nanmedian(sizes[like])) if (~np.isnan(sizes[like])).any() else 0.0
+        usual = median(sizes[like & ~np.isnan(sizes)]) if (~np.isnan(sizes[like])).any() else 0.0
         own = sizes[late[0]]
         if usual > 0 and own >= _LARGER * usual:
             return (
@@ -391,7 +444,6 @@ def idle(part: Part) -> Iterator[Finding]:
     """Find that workers were idle for lack of ready tasks, and the shape of the graph that caused it."""
     schedule = part.schedule
     begin, end = schedule.start[:1], schedule.stop.max(keepdims=True)
-    in_tasks_s = int(end[0] - begin[0]) / 1e9
     busy_s = float(busy_ns(schedule, begin, end)[0]) / 1e9
     if schedule.n_threads < 2 or not busy_s:
         return
@@ -413,7 +465,7 @@ def idle(part: Part) -> Iterator[Finding]:
         "n_tasks": n,
         "n_workers": schedule.n_threads,
     }
-    is_chain = n > _FEW_STEPS and chain_s >= _CHAIN * in_tasks_s and _is_chain(part, chain_s)
+    is_chain = n > _FEW_STEPS and chain_s >= _CHAIN * busy_s and _is_chain(part, chain_s)
     is_few = n <= schedule.n_threads and not len(schedule.needed)
     is_step = len(steps) and step_s >= max(_ALONE * busy_s, 0.5 * alone_s)
     if is_step and not is_few and len(steps) <= _FEW_STEPS:
@@ -486,17 +538,18 @@ def _few_tasks(part: Part, idle_s: float, evidence: dict[str, object]) -> Iterat
     if by_kind[widest] < _MOSTLY * by_kind.sum():
         return
     n_like = int((part.kind == widest).sum())
-    # Many tasks for each worker that still left it idle had to wait for something else.
-    if n_like >= 3 * schedule.n_threads:
+    # Many tasks for each worker that still left it idle had to wait for something else, or for each other.
+    kind, n_threads = part.kind, schedule.n_threads
+    if n_like >= 3 * n_threads or ((kind[schedule.by] == widest) & (kind[schedule.needed] == widest)).any():
         return
     begin, end = schedule.start[:1], schedule.stop.max(keepdims=True)
-    was_full = bool(busy_ns(schedule, begin, end, least=schedule.n_threads)[0])
+    was_full = bool(busy_ns(schedule, begin, end, least=n_threads)[0])
     names = part.most(part.kind == widest)
     what = f"{counted(n_like, 'task')} of {listed(names)}"
-    text = f"{what} for {format_count(schedule.n_threads)} workers: " + (
+    text = f"{what} for {format_count(n_threads)} workers: " + (
         "their number does not divide evenly, so some were idle" if was_full else "some were idle"
     )
-    pieces = 2 * schedule.n_threads
+    pieces = n_threads * max(2, n_like // n_threads + 1)
     array = UserArray.of(part.schedule.runs)
     call = array and array.smaller(pieces)
     advice = (

@@ -27,6 +27,7 @@ from taskscope.analysis.result import Result, Section
 from taskscope.analysis.totals import n_workers_of
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
+from taskscope.model.tables.columns import distinct
 from taskscope.model.tables.records import Run
 
 WaitCause: TypeAlias = Literal[
@@ -167,7 +168,7 @@ class CriticalPath(Result):
     def tasks(self) -> dict[int, NDArray[np.int32]]:
         """Return the numbers of its tasks in the graphs of their computes, by compute."""
         run, number = self._of_tasks("run"), self._of_tasks("number").astype(np.int32)
-        return {one: number[run == one] for one in np.unique(run).tolist()}
+        return {one: number[run == one] for one in distinct(run).tolist()}
 
     def waits_s(self, *causes: WaitCause) -> list[tuple[float, float]]:
         """Return start and stop of its waits of these causes, the earliest first."""
@@ -309,9 +310,10 @@ def _notes(schedule: Schedule) -> Iterator[str]:
     if not schedule.is_graph_known:
         yield "dependencies are not known: only the order in the lanes was followed"
     elif schedule.n_missing and schedule.is_finished:
+        n, have = schedule.n_missing, "has" if schedule.n_missing == 1 else "have"
         yield (
-            f"{counted(schedule.n_missing, 'task')} of finished computes "
-            "have no row: waits for them are of unknown cause"
+            f"{counted(n, 'task')} of finished computes {have} no row: "
+            f"waits for {'it' if n == 1 else 'them'} are of unknown cause"
         )
     if schedule.recording.activities.dropped and schedule.is_on_cluster:
         yield "older transfers and reads are no longer kept: waits for them count as dispatch or queue"

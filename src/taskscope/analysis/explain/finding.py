@@ -19,6 +19,7 @@ from taskscope.analysis.explain.what_if import replayed_s
 from taskscope.analysis.quantities import format_duration, format_percent, printable
 from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.columns import distinct, distinct_pairs, median
 from taskscope.model.tables.records import Run
 
 Cause: TypeAlias = Literal[
@@ -218,7 +219,7 @@ class Part:
         usual_s, is_late = schedule.seconds.copy(), np.zeros(len(kind), bool)
         for number in np.flatnonzero(np.bincount(kind, minlength=1) >= _MIN_LIKE).tolist():
             mine = np.flatnonzero(kind == number)
-            usual_s[mine] = float(np.median(schedule.seconds[mine]))
+            usual_s[mine] = median(schedule.seconds[mine])
             # Tasks that only waited longer for a core are not late.
             is_late[mine] = _few_late(schedule.seconds[mine]) & _few_late(schedule.takes_s[mine])
             # Nor are tasks that waited for threads of their own, which lacked a core; samples show waits.
@@ -228,7 +229,7 @@ class Part:
             if not is_seen and (schedule.load.is_crowded or has_own_threads):
                 own_s = np.nan_to_num(schedule.cpu_s[mine])
                 later_s = schedule.seconds[mine] - usual_s[mine]
-                computed = _few_late(own_s) & (own_s - np.median(own_s) >= 0.5 * later_s)
+                computed = _few_late(own_s) & (own_s - median(own_s) >= 0.5 * later_s)
                 # Next to no CPU time is no queue for a core.
                 waited = schedule.cpu_s[mine] * schedule.load.stretch <= _NO_QUEUE * schedule.seconds[mine]
                 is_late[mine] &= computed | (waited & (not has_own_threads))
@@ -249,7 +250,7 @@ class Part:
     def tasks(self, places: NDArray[np.integer]) -> Mapping[int, list[int]]:
         """Return the numbers of tasks in the graphs of their computes, by compute."""
         run, number = self.schedule.run[places], self.schedule.number[places]
-        return {one: sorted(set(number[run == one].tolist())) for one in np.unique(run).tolist()}
+        return {one: sorted(set(number[run == one].tolist())) for one in distinct(run).tolist()}
 
     def most(self, chosen: NDArray[np.bool_] | NDArray[np.integer]) -> list[str]:
         """Return up to three prefixes of these tasks, the longest first."""
@@ -291,18 +292,18 @@ def kinds_of(schedule: Schedule) -> NDArray[np.int64]:
 
 def _mixed(place: NDArray[np.int64], group: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """Return a hash of the set of groups at each place."""
-    pairs = np.unique(np.stack((place, group)), axis=1)
+    place, group = distinct_pairs(place, group)
     # Sums of large odd multiples differ for different sets, but for once in 2⁶⁴.
-    mixed = (pairs[1].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (group.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
     found = np.zeros(n, np.uint64)
-    np.add.at(found, pairs[0], mixed * np.uint64(0xBF58476D1CE4E5B9))
+    np.add.at(found, place, mixed * np.uint64(0xBF58476D1CE4E5B9))
     return found.astype(np.int64)
 
 
 def _few_late(took_s: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which few took far longer than the median; where many did, which took far longer than those."""
-    late: NDArray[np.bool_] = took_s > max(_STRAGGLER * float(np.median(took_s)), _LEAST_S)
+    late: NDArray[np.bool_] = took_s > max(_STRAGGLER * median(took_s), _LEAST_S)
     n_few = int(_FEW * len(took_s))
     if late.sum() > n_few:
         n_few = max(n_few, 1)
@@ -334,6 +335,8 @@ class UserArray:
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
     itemsize: int
+    is_made: bool = False
+    """Whether it is made of no other array, so that its chunks are chosen where it is made."""
 
     @classmethod
     def of(cls, runs: Iterable[Run]) -> UserArray | None:
@@ -346,38 +349,48 @@ class UserArray:
                 tuple(map(int, found["shape"])),
                 tuple(max(int(n), 1) for n in found["chunks"]),
                 int(found["itemsize"]),
+                bool(found.get("is_made")),
             )
         except (ValueError, KeyError, TypeError):
             return None
 
     def larger(self, times: float, least_chunks: int) -> str | None:
-        """Return the call for chunks about so many times as large; None where there are none."""
-        chunks = list(self.chunks)
-        while math.prod(chunks) < times * math.prod(self.chunks):
-            axis = max(range(len(chunks)), key=lambda i: self._n(chunks, i))
-            grown = [*chunks]
-            grown[axis] = min(2 * chunks[axis], self.shape[axis])
-            too_large = math.prod(grown) * self.itemsize > _MOST_BYTES
-            if grown == chunks or too_large or self._n_chunks(grown) < least_chunks:
-                break
-            chunks = grown
-        return self._call(chunks)
+        """Return the change to chunks at most about so many times as large; None where there is none."""
+        pieces = self._pieces()
+        most = math.prod(self.chunks) * self.itemsize * times
+        while True:
+            axis = max(range(len(pieces)), key=pieces.__getitem__)
+            fewer = [math.ceil(n / 2) if i == axis else n for i, n in enumerate(pieces)]
+            chunk_bytes = math.prod(self._even(fewer)) * self.itemsize
+            if fewer == pieces or chunk_bytes > min(most, _MOST_BYTES) or math.prod(fewer) < least_chunks:
+                return self._change(pieces)
+            pieces = fewer
 
     def smaller(self, n_chunks: int) -> str | None:
-        """Return the call for at least so many chunks; None where there are none."""
-        chunks = list(self.chunks)
-        while self._n_chunks(chunks) < n_chunks and max(chunks) > 1:
+        """Return the change to at least so many chunks; None where there is none."""
+        pieces = self._pieces()
+        while math.prod(pieces) < n_chunks and max(chunks := self._even(pieces)) > 1:
             axis = max(range(len(chunks)), key=chunks.__getitem__)
-            chunks[axis] = math.ceil(chunks[axis] / 2)
-        return self._call(chunks)
+            pieces[axis] = min(2 * pieces[axis], self.shape[axis])
+        return self._change(pieces)
 
-    def _n(self, chunks: list[int], axis: int) -> int:
-        return math.ceil(self.shape[axis] / chunks[axis])
+    def _pieces(self) -> list[int]:
+        return [math.ceil(n / chunk) for n, chunk in zip(self.shape, self.chunks, strict=True)]
 
-    def _n_chunks(self, chunks: list[int]) -> int:
-        return math.prod(self._n(chunks, axis) for axis in range(len(chunks)))
+    def _even(self, pieces: Sequence[int]) -> tuple[int, ...]:
+        """Return chunks for at least so many pieces along each axis, of one length where there are such."""
+        at_least = zip(self.shape, pieces, strict=True)
+        divided = ((n, next((i for i in range(own, 2 * own) if n % i == 0), own)) for n, own in at_least)
+        return tuple(math.ceil(n / own) for n, own in divided)
 
-    def _call(self, chunks: list[int]) -> str | None:
-        if tuple(chunks) == self.chunks:
+    def _change(self, pieces: list[int]) -> str | None:
+        changed = [n != own for n, own in zip(pieces, self._pieces(), strict=True)]
+        even = zip(changed, self._even(pieces), self.chunks, strict=True)
+        chunks = tuple(new if is_new else old for is_new, new, old in even)
+        if chunks == self.chunks:
             return None
-        return f"{self.name} = {self.name}.rechunk({tuple(chunks)})"
+        return (
+            f"chunks={chunks} where {self.name} is made"
+            if self.is_made
+            else f"{self.name} = {self.name}.rechunk({chunks})"
+        )

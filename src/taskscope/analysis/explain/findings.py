@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -12,7 +13,7 @@ from taskscope.analysis.clip import within
 from taskscope.analysis.explain import causes_around_tasks as around
 from taskscope.analysis.explain import causes_in_tasks as inside
 from taskscope.analysis.explain.critical_path import critical_path
-from taskscope.analysis.explain.finding import Cause, Explanation, Finding, Part, Whole
+from taskscope.analysis.explain.finding import Cause, Explanation, Finding, Part, Whole, listed
 from taskscope.analysis.explain.schedule import Schedule, makespan_of, schedules_of
 from taskscope.analysis.explain.what_if import quiet_s, why_not
 from taskscope.analysis.quantities import (
@@ -23,10 +24,13 @@ from taskscope.analysis.quantities import (
     plural,
     printable,
 )
+from taskscope.analysis.totals import in_c_s
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.columns import distinct
 
 _LEAST_SHARE = 0.05
 _LEAST_S = 0.05
+_LEAST_IN_C_S = 0.5
 """A smaller share of the makespan, or less time, is left out: single turns at a core cost as much."""
 _BUSY = 0.25
 _WELL_USED = 0.7
@@ -112,11 +116,13 @@ def explain(
     if others_s >= _MOSTLY * makespan_s:
         # Its own tasks have little influence on its duration.
         return Explanation((), makespan_s, None, note)
-    busy = _busy(whole)
-    verdict = busy if found else _verdict(whole)
-    if busy and not found:
-        verdict = f"{busy}. Other causes may be hidden"
-    verdict = ". ".join(text for text in (note, verdict) if text) or None
+    busy, late = _busy(whole), around.late_scheduler(whole)
+    verdict = None if found else _verdict(whole)
+    if busy:
+        hidden = [] if found else ["Run it again when other programs are idle: they may hide causes"]
+        verdict = ". ".join([busy, *hidden, *_longest(whole)])
+    in_c = None if busy else _in_c(whole)
+    verdict = ". ".join(text for text in (note, verdict, in_c, late) if text) or None
     return Explanation(tuple(found), makespan_s, None, verdict, busy)
 
 
@@ -152,7 +158,8 @@ def _code(recording: RecordedData, run: int | None, finding: Finding) -> str | N
     """Return the user's functions in the tasks of a finding, and the lines that computed, in words."""
     numbers = finding.named("runs") or [one.run for one in recording.runs if run in (None, one.run)]
     graphs = [recording.graphs[number] for number in numbers if number in recording.graphs]
-    groups = [recording.groups[i] for i in np.unique([i for graph in graphs for i in np.unique(graph.group)])]
+    seen = {place for graph in graphs for place in distinct(graph.group).tolist()}
+    groups = [recording.groups[place] for place in sorted(seen)]
     functions = _few(
         group.function for prefix in finding.named("prefixes") for group in groups if group.prefix == prefix
     )
@@ -248,6 +255,37 @@ def _busy(whole: Whole) -> str | None:
     )
 
 
+def _in_c(whole: Whole) -> str | None:
+    """Return for how long C code kept threads of Python from running, where that took much time."""
+    samples = whole.recording.resources
+    seconds, held_s = in_c_s(samples), 0.0
+    for run in whole.recording.runs:
+        if not run.is_on_cluster:
+            began_s = np.maximum(samples.time - seconds, run.start_s)
+            ended_s = np.minimum(samples.time, math.inf if run.stop_s is None else run.stop_s)
+            held_s += float(np.clip(ended_s - began_s, 0.0, seconds).sum())
+    held_s = min(held_s, whole.makespan_s)
+    if held_s < max(_LEAST_SHARE * whole.makespan_s, _LEAST_IN_C_S):
+        return None
+    took = format_duration(held_s)
+    return f"C code held the interpreter's lock for {took}: no other thread of Python ran"
+
+
+def _longest(whole: Whole) -> Iterator[str]:
+    """Yield which tasks took most of the time, and how their lines become known where they are not."""
+    prefix, seconds = (
+        np.concatenate([getattr(schedule, what) for schedule in whole.schedules])
+        for what in ("prefix", "seconds")
+    )
+    for name in whole.most(prefix, seconds)[:1]:
+        own_s = float(seconds[prefix == whole.prefixes.index(name)].sum())
+        functions = _few(group.function for group in whole.recording.groups if group.prefix == name)
+        calls = f", and call {functions}" if functions else ""
+        yield f"Tasks of {listed([name])} took longest, {format_duration(own_s)} together{calls}"
+        if not len(whole.recording.stacks.rows):
+            yield "Run it with %%profile to see their lines"
+
+
 def _verdict(whole: Whole) -> str | None:
     """Return how well the workers were used, where nothing was found."""
     task_s = sum(float(schedule.seconds.sum()) for schedule in whole.schedules)
@@ -263,5 +301,5 @@ def _verdict(whole: Whole) -> str | None:
     if used >= _WELL_USED or not waits:
         return f"nothing to gain here that is worth {least}. {workers}"
     rest = ", ".join(f"{cause} {format_duration(seconds)}" for cause, seconds in waits)
-    nothing = f"nothing that is worth {least} and has a cure was found"
+    nothing = f"nothing to change was found that would save {least}"
     return f"{nothing}. {workers}. Waits on the critical path: {rest}"

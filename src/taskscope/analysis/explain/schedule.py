@@ -30,7 +30,7 @@ from taskscope.analysis.totals import (
 )
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData, count_tasks, key_sizes
-from taskscope.model.tables.columns import GraphColumns
+from taskscope.model.tables.columns import GraphColumns, distinct
 from taskscope.model.tables.records import Run, number_prefixes
 from taskscope.model.tables.stacks import Wait
 
@@ -103,7 +103,8 @@ def key_texts(recording: RecordedData, run: int, tasks: NDArray[np.integer] | No
     graph = recording.graphs[run]
     numbers = np.arange(len(graph.group)) if tasks is None else tasks
     names = [recording.groups[group].name for group in graph.group[numbers].tolist()]
-    return list(graph.keys.take(numbers).iter_text(names))
+    texts: list[str] = graph.keys.take(numbers).to_text(names).tolist()
+    return texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,7 @@ class Schedule:
     def n_workers(self) -> int:
         """How many tasks could run at a time; where that is not known, as many as had a lane."""
         known = n_workers_of(self.recording, self.runs) or 0
-        n_lanes = 0 if known and not self.is_on_cluster else len(np.unique(self.lane))
+        n_lanes = 0 if known and not self.is_on_cluster else len(distinct(self.lane))
         return max(known, n_lanes, 1)
 
     @property
@@ -317,7 +318,7 @@ class Schedule:
     def _own_threads(self, started_with: int | None) -> int:
         """Return how many threads the workers had, without those of tasks that seceded (`worker_client`)."""
         lives = lives_of(self.recording)
-        lanes = Counter(self.recording.lanes[lane].worker for lane in np.unique(self.lane).tolist())
+        lanes = Counter(self.recording.lanes[lane].worker for lane in distinct(self.lane).tolist())
         known = {name: lives[name].n_threads for name in lanes if name in lives and lives[name].n_threads}
         # A worker that was not seen to come was there at the start.
         n_there = sum(n for name, n in lanes.items() if name not in known)
@@ -633,7 +634,7 @@ def load_of(schedule: Schedule) -> Load:
     start, stop = schedule.start / 1e9, schedule.stop / 1e9
     busy_s, task_s = union_s(start, stop), float((stop - start).sum())
     concurrency = task_s / busy_s if busy_s else 0.0
-    workers = {recording.lanes[lane].worker for lane in np.unique(schedule.lane).tolist()}
+    workers = {recording.lanes[lane].worker for lane in distinct(schedule.lane).tolist()}
     is_here = not schedule.is_on_cluster or all(
         "://127.0.0.1:" in name or name.startswith("inproc://") for name in workers
     )

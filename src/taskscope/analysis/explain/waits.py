@@ -12,6 +12,7 @@ import numpy as np
 from taskscope.analysis.quantities import format_percent, printable
 from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import is_of_library, place_text, wait_of_file
+from taskscope.model.tables.columns import distinct
 from taskscope.model.tables.stacks import WAITS, Function, StackColumns, Wait
 
 WAIT_WORDS: dict[Wait, str] = {
@@ -115,7 +116,7 @@ class Stacks:
         if not whole_s:
             return
         sums: defaultdict[tuple[Wait | None, str], float] = defaultdict(float)
-        for node in np.unique(rows.node[rows.node >= 0]).tolist():
+        for node in distinct(rows.node[rows.node >= 0]).tolist():
             seconds = float(rows.seconds[rows.node == node].sum())
             for kind, text, part in self._of_call(prefix, _call_of(stacks, node)):
                 sums[kind, text] += seconds * part

@@ -380,7 +380,8 @@ def replayed_s(
     """
     pool, threads = schedule.pool, schedule.threads
     if n_workers is not None:
-        pool, threads = np.zeros(len(schedule), np.int64), (n_workers,)
+        # Workers beyond the tasks have nothing to do.
+        pool, threads = np.zeros(len(schedule), np.int64), (min(n_workers, len(schedule)),)
     lag_s = schedule.lag_s if lag_s is None else lag_s
     # A thread that began late did so at a time, and not so long after an earlier task of the replay.
     is_first = schedule.bound_by == BY_NOTHING
@@ -501,7 +502,8 @@ def why_not(recording: RecordedData, run: int | None) -> str | None:
         if not schedule.is_finished:
             return "a compute did not finish: what was still to do is not known"
         if schedule.n_missing:
-            return f"{counted(schedule.n_missing, 'task')} of compute {numbers} have no row"
+            have = "has" if schedule.n_missing == 1 else "have"
+            return f"{counted(schedule.n_missing, 'task')} of compute {numbers} {have} no row"
         if not schedule.is_graph_known and any(one.n_tasks for one in schedule.runs):
             return f"dependencies of compute {numbers} are not known"
     return _why_counted(recording, schedules)

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 
 import numpy as np
@@ -22,7 +21,7 @@ from taskscope.codec import (
     budget_for,
     read_frames,
 )
-from taskscope.errors import DamagedFileError, FileError
+from taskscope.errors import DamagedFileError, FileError, OptionError
 from taskscope.export.native.columns import (
     ByRun,
     Keys,
@@ -66,6 +65,7 @@ from taskscope.model.tables.stacks import (
     StackRows,
 )
 from taskscope.model.tables.workers import WorkerSample
+from taskscope.options import checked_path
 from taskscope.schema import Column, Rows, columns_of, unknown
 
 if TYPE_CHECKING:
@@ -92,7 +92,9 @@ _OF_RECORDS = {*RECORDS, "workers", "worker_samples", "functions"}
 
 def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | None = None) -> RecordedData:
     """Return the recording in a ``.taskscope`` file; see `taskscope.load`."""
-    target = Path(path).expanduser()
+    target = checked_path(path)
+    if max_bytes is not None and (type(max_bytes) is not int or max_bytes < 1):
+        raise OptionError(f"max_bytes must be a positive whole number of bytes, got {max_bytes!r:.80}")
     try:
         with target.open("rb") as file:
             size = file.seek(0, 2)

@@ -109,7 +109,7 @@ MAX_PAGE_CHARS = 2_000_000
 """Longest comparison that is sent to a page: the server lets a kernel send some megabytes at a time."""
 
 _MAX_SAME_NAME = 100
-_EXTENSIONS: Mapping[FileFormat, str] = {"taskscope": ".taskscope", "html": ".html", "trace": ".trace.json"}
+_EXTENSIONS: Mapping[FileFormat, str] = {"taskscope": ".taskscope", "html": ".html", "trace": ".pftrace"}
 
 
 class Keeping:
@@ -133,14 +133,11 @@ class Keeping:
         with _errors_for_page(self._session):
             runs = self._runs(first_run, last_run)
             recording = _recording(self._session, runs)
-            write = {"html": recording.to_html, "trace": recording.to_chrome_trace}.get(
-                format_, recording.save
-            )
             stem = f"{notebook_name()}-{_name(runs)}-{self._clock():%Y%m%d-%H%M%S}"
             for number in range(1, _MAX_SAME_NAME):
                 path = self._folder() / f"{stem}{f'-{number}' if number > 1 else ''}{_EXTENSIONS[format_]}"
                 with suppress(ExistingFileError):
-                    write(path)
+                    recording.save(path)
                     return path
             raise ExistingFileError(f"cannot write {stem!r}: {_MAX_SAME_NAME - 1} files of that name exist")
 
@@ -160,6 +157,12 @@ class Keeping:
                 " taskscope.compare(before, after) has it"
             )
         return page
+
+    def story(self, first_run: int, last_run: int | None, key: str) -> list[tuple[str, ...]]:
+        """Return when and what happened to a task, in words, line by line."""
+        with _errors_for_page(self._session):
+            shown = _recording(self._session, self._runs(first_run, last_run)).story(key).shown
+            return [*shown.rows] or [("", shown.title)]
 
     def _runs(self, first_run: int, last_run: int | None) -> list[Run]:
         runs = self._session.recorder.runs(first_run, last_run)

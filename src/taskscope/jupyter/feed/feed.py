@@ -90,6 +90,7 @@ class Feed:
             "save": lambda _page, **fields: {"path": str(keeping.save(*fields.values()))},
             "compare": lambda _page, **fields: {"html": keeping.compare(**fields)},
             "explain": lambda _page, **fields: answers.explain(**fields),
+            "story": lambda _page, **fields: {"story": keeping.story(**fields)},
             "profile": answers.profile,
             "tell": self._tell,
         }

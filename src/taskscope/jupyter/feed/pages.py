@@ -160,6 +160,14 @@ class PendingTraitChanges:
 MAX_MESSAGES_PER_S = 10
 """Most messages per second and kernel, whatever the task rate and however many pages and widgets."""
 
+_N_ADDED = 3
+"""Most of them that traits and outputs take of a page."""
+
+_ADDED = 0
+"""The key of all traits and outputs together."""
+
+_NEVER = float("-inf")
+
 
 class Sender(Protocol):
     """Something that has news now and then: a page, a widget's traits, a display update."""
@@ -180,7 +188,7 @@ class Sender(Protocol):
 
 
 class Publisher:
-    """Gives senders their turn, round robin, one message each per tick."""
+    """Gives senders their turn, one message each per tick, the one that sent longest ago first."""
 
     def __init__(
         self,
@@ -194,11 +202,11 @@ class Publisher:
         self._fault = fault
         self._wake = wake
         self._added: dict[int, Sender] = {}
-        self._budget: deque[tuple[float, float]] = deque(maxlen=MAX_MESSAGES_PER_S)
-        """When the last messages were sent, and the intervals of their senders."""
-        self._sent_s: dict[int, float] = {}
+        self._sent_s: deque[float] = deque(maxlen=MAX_MESSAGES_PER_S)
+        """When the last messages were sent."""
+        self._due_s: dict[int, float] = {}
+        """From when on each sender may send again; the one that sent last is last."""
         self._owed_final: set[int] = set()
-        self._turn = 0
         self._pid = os.getpid()
 
     def add_sender(self, sender: Sender) -> Callable[[], None]:
@@ -214,21 +222,22 @@ class Publisher:
         """Call senders in turn; only the pump's thread calls this."""
         if os.getpid() != self._pid:
             return  # a forked child has no browser
-        senders = [*self._pages(), *self._added.values()]
+        pages = self._pages()
+        # The one that sent longest ago is first.
+        order = {key: i for i, key in enumerate(self._due_s)}
+        senders = sorted([*pages, *self._added.values()], key=lambda sender: order.get(id(sender), -1))
         alive = {id(s) for s in senders}
         self._owed_final &= alive
-        self._sent_s = {key: at for key, at in self._sent_s.items() if key in alive}
+        self._due_s = {key: at for key, at in self._due_s.items() if key in alive or key == _ADDED}
         if tick.final:
             self._owed_final = alive
-        self._turn %= max(len(senders), 1)
         waiting = False
-        for sender in senders[self._turn :] + senders[: self._turn]:
-            waiting |= not self._give_turn(sender, tick)
-        self._turn += 1
+        for sender in senders:
+            waiting |= not self._give_turn(sender, self._pauses(sender, has_pages=bool(pages)), tick)
         if waiting:
             self._wake()
 
-    def _give_turn(self, sender: Sender, tick: Tick) -> bool:
+    def _give_turn(self, sender: Sender, pauses: Mapping[int, float], tick: Tick) -> bool:
         """Return whether the sender has nothing left to send."""
         key = id(sender)
         mine = replace(tick, final=key in self._owed_final)
@@ -236,13 +245,15 @@ class Publisher:
             if not sender.wants(mine):
                 self._owed_final.discard(key)
                 return True
-            early = tick.now_s - self._sent_s.get(key, float("-inf")) < self._least_s(sender, tick) * 0.9
-            is_full = len(self._budget) == MAX_MESSAGES_PER_S
+            early = any(tick.now_s < self._due_s.get(k, _NEVER) - s * 0.1 for k, s in pauses.items())
+            is_full = len(self._sent_s) == MAX_MESSAGES_PER_S
             # Clocks are floats: ten tenths may be a touch less than a second.
-            if early or (is_full and tick.now_s - self._budget[0][0] < 1.0 - 1e-6):
+            if early or (is_full and tick.now_s - self._sent_s[0] < 1.0 - 1e-6):
                 return False
-            self._budget.append((tick.now_s, sender.interval_s))
-            self._sent_s[key] = tick.now_s
+            self._sent_s.append(tick.now_s)
+            for k, s in pauses.items():
+                # Counted from when it was due: ticks are up to 0.1 s late, and that would add up.
+                self._due_s[k] = max(self._due_s.pop(k, _NEVER), tick.now_s - s) + s
             sender.send(mine)
             self._owed_final.discard(key)
             return not sender.wants(replace(tick, final=False))
@@ -250,7 +261,10 @@ class Publisher:
         self._dropped(sender)
         return True
 
-    def _least_s(self, sender: Sender, tick: Tick) -> float:
-        """Return the least pause: what slower senders, such as traits, leave of a second is used evenly."""
-        n_slower = sum(s > sender.interval_s and tick.now_s - at < 1.0 for at, s in self._budget)
-        return max(sender.interval_s, 1.0 / max(MAX_MESSAGES_PER_S - n_slower, 1))
+    def _pauses(self, sender: Sender, *, has_pages: bool) -> Mapping[int, float]:
+        """Return the least seconds between two messages: of this sender, and of all added ones together."""
+        if id(sender) in self._added:
+            return {id(sender): sender.interval_s, _ADDED: 1.0 / _N_ADDED if has_pages else 0.0}
+        # One message a second is left over, or a late tick would find the second used up.
+        n_left = MAX_MESSAGES_PER_S - (_N_ADDED + 1 if self._added else 0)
+        return {id(sender): max(sender.interval_s, 1.0 / n_left)}

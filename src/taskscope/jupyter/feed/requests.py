@@ -37,6 +37,7 @@ _FIELDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "run": _RUN,
     "first_run": _RUN,
     "last_run": (_RUN[0], lambda value: value is None or is_count(value)),
+    "key": ("the key of a task", lambda value: isinstance(value, str)),
     "start_s": _TIME,
     "stop_s": _TIME,
     "epoch": ("a text", lambda value: value is None or isinstance(value, str)),
@@ -62,6 +63,7 @@ VERBS: Mapping[str, Mapping[str, object]] = {
     "save": {**_WINDOW, "format": None},
     "compare": _WINDOW,
     "explain": {**_WINDOW, "start_s": None, "stop_s": None},
+    "story": {**_WINDOW, "key": None},
     "profile": _WINDOW,
     "tell": {"model": None, "trait": None, "value": None},
 }

@@ -13,7 +13,7 @@ from ipywidgets import DOMWidget, Widget, widget_serialization
 
 from taskscope.analysis.display.page_tables import recorded_messages
 from taskscope.analysis.progress import Progress
-from taskscope.errors import OptionError
+from taskscope.errors import OptionError, unknown_name
 from taskscope.jupyter.feed import Feed
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
@@ -133,6 +133,17 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
                 f"{type(self).__name__} shows a taskscope.Recording, which `%%profile -o run` and "
                 f"taskscope.load(file) give, or, without one, what the kernel computes; got {recording!r:.80}"
             )
+        if not isinstance(window, RunRange | None):
+            raise OptionError(
+                f"window must be a RunRange of computes, or None for what runs; got {window!r:.80}"
+            )
+        for name in traits:
+            # traitlets accepts any name, with a warning.
+            if not self.has_trait(name):
+                hint = unknown_name("trait", name, sorted(t for t in self.trait_names() if t[0] != "_"))
+                raise TypeError(
+                    f"{type(self).__name__}() got an unexpected keyword argument {name!r}: {hint}"
+                )
         if recording is not None:
             super().__init__(**{**self._still_window(recording), **self._still(recording), **traits})
             return
@@ -217,8 +228,8 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             return
         session.cluster.catch_up()
         if session.recorder.is_computing():
-            # They are as old as the last turn of the publisher, half a second at most: a loop that reads them
-            # must not hold that up.
+            # They are as old as the widget's last turn, which a loop that reads them must not hold up: beside
+            # a page all widgets together have three turns a second.
             return
         while session.recorder.pull(_FOLD_S):
             pass

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 
 import traitlets
 
-from taskscope.analysis.calls import flame_message, function_source, profile
+from taskscope.analysis.calls import flame_message, profile
+from taskscope.analysis.code_lines import function_source
 from taskscope.jupyter.widgets.base import RecorderWidget
 from taskscope.jupyter.widgets.values import (
     CacheFollower,
@@ -47,7 +48,8 @@ class ProgressWidget(RecorderWidget, ProgressTraits):
     ``eta_s`` is an estimate with a band from ``eta_low_s`` to ``eta_high_s``, in which about four of five
     true ends lie; all are None before there is evidence. ``eta_unseen`` counts the pending tasks of prefixes
     without an ended task, whose durations are unknown. `taskscope.analysis.progress.estimate_stop` has the
-    rule. Traits change at most twice a second while a compute runs. After its end they have the final values.
+    rule. Traits change at most twice a second while a compute runs; beside a page, the traits of all widgets
+    share three messages a second. After its end they have the final values.
     """
 
     _model_name = traitlets.Unicode("ProgressModel").tag(sync=True)
@@ -71,8 +73,8 @@ class GanttWidget(RecorderWidget, GanttTraits):
 
     `selected_key` is one selection for all charts of a recorder. Set it to select a task, also while a cell
     runs; observe it to follow a person's selection. While a compute runs, a kernel with subshells (ipykernel
-    7) gets that within half a second, on the thread that sets all traits; else it does at the end of the
-    cell, as with any widget. The same goes for `follow` and `time_range`.
+    7) gets that in the widget's next turn, on the thread that sets all traits; else it does at the end of
+    the cell, as with any widget. The same goes for `follow` and `time_range`.
     """
 
     _model_name = traitlets.Unicode("GanttModel").tag(sync=True)

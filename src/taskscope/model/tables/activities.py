@@ -93,7 +93,7 @@ class Steal:
 
     time_s: Annotated[float, About("When it was settled.", unit="s", is_time=True)]
     run: Annotated[int, About("The compute.", refers="runs.run")]
-    key: Annotated[str, About("The task's key.")]
+    key: Annotated[str, About("The task's key.", page=False)]
     from_worker: Annotated[str, About("The address of the worker that it waited on.", holds="address")]
     to_worker: Annotated[str, About("The address of the worker that was to have it.", holds="address")]
     outcome: Annotated[
@@ -112,6 +112,9 @@ class Steal:
         ),
     ] = None
     from_occupancy_s: Annotated[
-        float | None, About("How much work the first worker had when that was decided.", unit="s")
+        float | None,
+        About("How much work the first worker had when that was decided.", unit="s", page=False),
     ] = None
-    to_occupancy_s: Annotated[float | None, About("How much work the other one had.", unit="s")] = None
+    to_occupancy_s: Annotated[
+        float | None, About("How much work the other one had.", unit="s", page=False)
+    ] = None

@@ -7,6 +7,7 @@ state. These are exact; whatever lies between them is within them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, TypeAlias
@@ -14,6 +15,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.model.tables.columns import distinct
 from taskscope.schema import About, Rows
 
 _Floats: TypeAlias = NDArray[np.float64]
@@ -77,10 +79,11 @@ class TimeBins:
     def numbers(self, elapsed: _Floats) -> _Floats:
         even_s = self.shortest_s * self.per_run
         slow_s = max(float(self.per_run), even_s)
-        grown = np.log(np.clip(elapsed, even_s, slow_s) / even_s) * self.per_run
-        late = np.maximum(elapsed - slow_s, 0.0)
-        numbers: _Floats = np.floor(np.clip(elapsed, 0.0, even_s) / self.shortest_s + grown + late)
-        return numbers
+        numbers: _Floats = np.clip(elapsed, 0.0, even_s) / self.shortest_s
+        if np.fmax.reduce(elapsed, initial=0.0) > even_s:
+            numbers += np.log(np.clip(elapsed, even_s, slow_s) / even_s) * self.per_run
+            numbers += np.maximum(elapsed - slow_s, 0.0)
+        return np.floor(numbers)
 
 
 _N_SUMS = 5
@@ -100,7 +103,7 @@ class CacheSeries:
 
     def add(self, events: CacheEvents, now: float) -> CacheRows:
         """Take events not earlier than those before; return the rows of bins that are over at `now`."""
-        pending = CacheEvents.concat([*self._waiting, events])
+        pending = CacheEvents.concat([*self._waiting, events]) if self._waiting else events
         number = self._numbers(pending)
         n_over = int(np.searchsorted(number, self._bins.numbers(np.array([now - self._start]))[0]))
         self._waiting = [pending.part(slice(n_over, None))]
@@ -130,17 +133,17 @@ class CacheSeries:
             return CacheRows.empty()
         deltas = _deltas(events)
         ends = np.flatnonzero(np.diff(events.step, append=-1))
-        totals = self._totals + np.cumsum(deltas[:, (0, 1, 3)], axis=0)[ends]
+        totals = self._totals + np.column_stack([np.cumsum(deltas[i])[ends] for i in (0, 1, 3)])
         self._totals = totals[-1]
         moments = ends[_extremes(totals[:, : self._n_measures], number[ends])]
         return self._states(events, deltas, moments)
 
-    def _states(self, events: CacheEvents, deltas: NDArray[np.float64], moments: _Ints) -> CacheRows:
+    def _states(self, events: CacheEvents, deltas: Sequence[_Floats], moments: _Ints) -> CacheRows:
         """Return the state of every group that changed, at each moment (given by its last event's place)."""
-        moment = np.searchsorted(moments, np.arange(len(events)))
-        pairs, place = np.unique(events.group * len(moments) + moment, return_inverse=True)
+        moment = np.repeat(np.arange(len(moments)), np.diff(moments, prepend=-1))
+        pairs, place = _distinct(events.group * len(moments) + moment)
         group, at = pairs // len(moments), pairs % len(moments)
-        sums = np.column_stack([np.bincount(place, deltas[:, i], len(pairs)) for i in range(_N_SUMS)])
+        sums = np.column_stack([np.bincount(place, delta, len(pairs)) for delta in deltas])
         firsts = np.flatnonzero(np.diff(group, prepend=-1))
         before = np.array([self._held.get(g, np.zeros(_N_SUMS)) for g in group[firsts].tolist()])
         sums[firsts] += before
@@ -168,16 +171,24 @@ class CacheSeries:
         )
 
 
-def _deltas(events: CacheEvents) -> NDArray[np.float64]:
+def _deltas(events: CacheEvents) -> list[_Floats]:
+    sign = events.sign.astype(np.float64)
     unsized, unvalued = ~np.isfinite(events.size), ~np.isfinite(events.value)
-    amounts = (
-        np.ones(len(events)),
-        np.where(unsized, 0.0, events.size),
-        unsized,
-        np.where(unvalued, 0.0, events.value),
-        unvalued,
-    )
-    return np.column_stack(amounts) * events.sign[:, None]
+    return [
+        sign,
+        np.where(unsized, 0.0, events.size) * sign,
+        unsized * sign,
+        np.where(unvalued, 0.0, events.value) * sign,
+        unvalued * sign,
+    ]
+
+
+def _distinct(values: _Ints) -> tuple[_Ints, _Ints]:
+    """Return the distinct values in order, and the place of each; many of few without sorting them."""
+    if values.max() > 2 * len(values):
+        return np.unique(values, return_inverse=True)
+    is_there = np.bincount(values) > 0
+    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[values]
 
 
 def _extremes(totals: NDArray[np.float64], number: _Floats) -> _Ints:
@@ -192,4 +203,4 @@ def _extremes(totals: NDArray[np.float64], number: _Floats) -> _Ints:
             places = np.flatnonzero(measure == best)
             _, first = np.unique(stretch[places], return_index=True)
             found.append(places[first])
-    return np.unique(np.concatenate(found))
+    return distinct(np.concatenate(found))

@@ -5,9 +5,10 @@ Rows name a task by its number in its run's graph, so keys, groups and dependenc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,37 @@ from numpy.typing import NDArray
 from taskscope.model.keys import KeyBlock
 from taskscope.schema import About, Rows, columns_of
 
+_Number = TypeVar("_Number", bound=np.number[Any])
+
 UNKNOWN_SIZE = 2**32 - 1
 _AT_ONCE = 2**16
+
+
+def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
+    """Return the values that occur, each once, in ascending order.
+
+    `numpy.unique` would import `numpy.ma`, which parses text into syntax trees. In a thread of ours that
+    takes tens of milliseconds from the compute, and on CPython 3.11 a traceback that IPython formats
+    meanwhile fails with "AST constructor recursion depth mismatch".
+    """
+    ordered = np.sort(values)
+    return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
+
+
+def median(values: NDArray[np.float32] | NDArray[np.float64]) -> float:
+    """Return the median; NaN of no values or with a NaN. `numpy.median` has the import of `distinct`."""
+    if not len(values) or np.isnan(values).any():
+        return math.nan
+    middle = ((len(values) - 1) // 2, len(values) // 2)
+    return float(np.partition(values, middle)[[*middle]].sum() / 2)
+
+
+def distinct_pairs(
+    first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs of numbers from 0 that occur, each once, in ascending order."""
+    n_second = int(second.max(initial=0)) + 1
+    return np.divmod(distinct(first.astype(np.int64) * n_second + second), n_second)
 
 
 def possible_sizes(sizes: NDArray[np.float64]) -> NDArray[np.float64]:

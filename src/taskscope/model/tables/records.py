@@ -71,6 +71,8 @@ def flag_of(name: str, choice: str) -> int:
 
 CLUSTER = "distributed"
 """The scheduler's name in runs on a cluster."""
+IN_THREADS = frozenset({"threads", "synchronous"})
+"""The schedulers whose tasks run in this process."""
 
 BEFORE = (
     "send_s",

@@ -19,6 +19,7 @@ from taskscope.model.source_lines import file_of, line_at, source_of, wait_of_li
 from taskscope.model.tables.stacks import (
     CLIENT,
     CLIENT_RUN,
+    NO_STACKS,
     WAITS,
     Function,
     LineRows,
@@ -219,6 +220,10 @@ class StackLog:
         with self._lock:
             self._end_cycle()
             rows = self._log.rows()
+            if not len(rows) and not self._line_sums:
+                return replace(
+                    NO_STACKS, interval_s=self.interval_s, cycle_s=self.cycle_s, dropped=self._dropped
+                )
             last = np.inf if last_run is None else last_run
             # Samples of the client before a run, and after the last one, have its number below zero.
             before = -1 - rows.run
@@ -336,6 +341,8 @@ class StackLog:
 def with_waits(stacks: StackColumns, recorded_at: datetime) -> StackColumns:
     """Return the samples with the waits that the source of their lines reads like, as it was at that time."""
     rows, functions = stacks.lines, stacks.functions
+    if not len(rows):
+        return stacks
     source = cache(lambda function: source_of(functions[function].file, recorded_at))
 
     @cache

@@ -29,6 +29,7 @@ from taskscope.model.tables.columns import (
 from taskscope.model.tables.records import ERRED, FINISHED, INTERRUPTED, flag_of
 from taskscope.model.tables.stacks import LineSums
 from taskscope.model.tables.workers import Scheduled
+from taskscope.options import TaskFacts
 from taskscope.record.writers.graph import GraphSource
 
 
@@ -86,6 +87,14 @@ class WorkerCounts:
     since: float = 0.0
 
 
+_Clock: TypeAlias = Callable[[], float]
+_Measures: TypeAlias = Mapping[type, Callable[[Any], float]]
+_Needed: TypeAlias = tuple[
+    dict[int, "LaneBuffer"], _Clock, _Clock, _Measures | None, dict[Any, Any], Callable[[object], object]
+]
+"""The lanes, the two clocks, how to measure results, the graph that wrappers leave, and what gets these."""
+
+
 class RunLog:
     """One compute as it is being recorded.
 
@@ -135,7 +144,9 @@ class RunLog:
         self.graph_growth: list[GraphSource] = []
         """New pieces of a graph that grows; a key is in one before any row of it."""
         self.lanes: dict[int, LaneBuffer] = {}
-        self.needed_by_tasks = self.lanes, clock.perf_counter, clock.thread_time
+        self.spare: list[Any] = []
+        """Wrappers of tasks that have run, for later tasks."""
+        self.needed_by_tasks: _Needed = self.lanes, clock.perf_counter, clock.thread_time, None, {}, bool
         self.landed: list[object] = []
         """Flat: key, time at which its result entered the scheduler's cache."""
         self.activities: list[LaneActivity] = []
@@ -172,10 +183,17 @@ class RunLog:
         """The recorder of allocations by task; None where nothing does."""
         self.lock_looks = (0, 0)
         """How often a sampler wanted the interpreter's lock of its tasks, and how often a thread had it."""
-        self.kind: type = object
-        """What its tasks are wrapped in."""
+        self.facts = TaskFacts.ALL
+        """What is recorded of its tasks."""
+        self.kind: type | None = None
+        """What its tasks are wrapped in; None where they are not."""
         self.trusts_workers = True
         """Whether the workers can be expected to have taskscope, so that they can time tasks."""
+
+    def forget_graph(self) -> None:
+        """Release the graph and the wrappers; tasks may go on."""
+        self.needed_by_tasks = (*self.needed_by_tasks[:4], {}, bool)
+        self.spare.clear()
 
     def note_graph(self, n_bytes: float | None, argument: tuple[str, float] | None) -> None:
         """Add up how large graphs were as they were sent, and keep the largest value in one of them."""
@@ -318,7 +336,8 @@ class LaneBuffer(list[object]):
     def running(self) -> tuple[object, float] | None:
         """Return the key and start of the task that is being run right now."""
         task = self.open
-        return None if task is None else (task.key, task.start)
+        found = None if task is None else (task.key, task.start)
+        return found if self.open is task else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,10 +2,7 @@
 
 from taskscope.sources.cluster.adapter import (
     Call,
-    Submission,
     may_have_clients,
-    release,
-    watch,
 )
 from taskscope.sources.cluster.adapter import clear as clear_clients
 from taskscope.sources.cluster.source import CLIENTS, ClusterSource
@@ -14,9 +11,6 @@ __all__ = [
     "CLIENTS",
     "Call",
     "ClusterSource",
-    "Submission",
     "clear_clients",
     "may_have_clients",
-    "release",
-    "watch",
 ]

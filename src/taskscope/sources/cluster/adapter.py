@@ -2,11 +2,12 @@
 
 Methods of ``distributed.Client`` are replaced while an observer watches: ``get``, which `dask.compute` calls,
 ``_graph_to_futures`` and ``_send_to_scheduler``, through which all work is sent, ``retry``, ``close``,
-``shutdown``, ``_close`` and ``_release_key``. They only notify observers of the call. ``_start`` of an
-asynchronous client returns when its scheduler is watched, after 2 s at most.
+``shutdown``, ``_close`` and ``_release_key``. They only notify the observer of the call, which is
+`taskscope.sources.cluster.source`. ``_start`` of an asynchronous client returns when its scheduler is
+watched, after 2 s at most.
 
-``tests/unit/test_private_names.py`` fails when one of these names changes, or another is used. This package
-never imports distributed: without a client there is nothing to watch.
+``tests/unit/test_private_names.py`` fails when one of these names changes, or another is used. Distributed
+is not imported before there is a client: without one there is nothing to watch.
 """
 
 from __future__ import annotations
@@ -17,17 +18,16 @@ import math
 import sys
 import threading
 import time
-from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import islice
 from types import CodeType, FrameType, SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import dask
 
-from taskscope.model.guard import Guard
 from taskscope.model.keys import key_text
 from taskscope.sources.local.adapter.scheduler import user_functions
 
@@ -57,44 +57,6 @@ class Submission:
     """The user's functions that its tasks call, as in `GraphSource`."""
     codes: Sequence[CodeType] = ()
     """The code of these functions."""
-
-
-class ClientObserver(Protocol):
-    """Receives the calls of clients, on the thread that makes them."""
-
-    def opened(self, client: object) -> None:
-        """Register that a client that blocks has connected; called in its event loop, which must not wait."""
-
-    async def opened_in_loop(self, client: object) -> None:
-        """Register that an asynchronous client has connected; called in its event loop."""
-
-    def submitting(self, client: object, failed: frozenset[Hashable] = frozenset()) -> None:
-        """Be ready: a client is about to hand work to its scheduler, or to have it retry what failed."""
-
-    def submitted(self, submission: Submission) -> None:
-        """Register that a client has sent work to its scheduler."""
-
-    def handed_over(self) -> None:
-        """Register that the call that `submitting` announced is over, whether or not work was sent."""
-
-    def returned(self, call: Call, error: BaseException | None) -> None:
-        """Register that a call that waited for its result has returned it, or raised."""
-
-    def released(self, key: Hashable, state: Any) -> None:
-        """Register that the last future of a task was released, with its state in the client."""
-
-    def closing(self, client: object) -> None:
-        """Register that a client is about to be closed, perhaps its scheduler with it."""
-
-    async def closing_in_loop(self, client: object) -> None:
-        """Register that an asynchronous client is about to be closed; called in its event loop."""
-
-    def closed(self, client: object) -> None:
-        """Register that a client was closed; called on the thread of its event loop."""
-
-    @abstractmethod
-    def guard(self) -> Guard:
-        """Return what each of the above is called in, so that the user's computation never feels a fault."""
 
 
 def may_have_clients() -> bool:
@@ -192,6 +154,11 @@ def _is_dask(thing: object) -> bool:
     return type(thing).__module__.partition(".")[0] in ("dask", "distributed")
 
 
+def _is_map(thing: object) -> bool:
+    """Return whether it is a call of `Client.map`; `dask.dataframe.read_csv` has iterables, too."""
+    return type(thing).__module__ == "distributed.client" and hasattr(thing, "iterables")
+
+
 def _value_bytes(value: Any) -> float:
     if isinstance(value, bytes | bytearray | str):
         return float(len(value))
@@ -215,11 +182,14 @@ def _parts(whole: Any, key: str) -> Iterator[tuple[object, str]]:
 
 
 def _parts_of_dask(whole: Any, key: str) -> Iterator[tuple[object, str]]:
-    for operand in getattr(whole, "operands", ()):
+    if hasattr(whole, "operands"):
         # An expression without keys of its own names its tasks after its class; `map` has a name of its own.
-        name = str(whole.key) if hasattr(whole, "iterables") else type(whole).__name__.lower()
-        has_keys = hasattr(operand, "operands") or hasattr(operand, "layers") or isinstance(operand, Mapping)
-        yield operand, "" if has_keys else name
+        name = str(whole.key) if _is_map(whole) else type(whole).__name__.lower()
+        for operand in whole.operands:
+            is_graph = hasattr(operand, "operands") or hasattr(operand, "layers")
+            yield operand, "" if is_graph or isinstance(operand, Mapping) else name
+        # Its other attributes may be columns of a dataframe.
+        return
     for name in _LAYER:
         yield getattr(whole, name, None), key
     if hasattr(type(whole), "func") or hasattr(type(whole), "value"):
@@ -231,7 +201,7 @@ def functions_of(graph: object) -> tuple[dict[object, str | None], list[CodeType
     tasks: dict[object, object] = {}
     for part in _graphs(graph):
         known = part
-        if hasattr(part, "iterables"):
+        if _is_map(part):
             # Its keys make all tasks, and before 2025.4 the client refuses the graph then.
             named = part.key[0] if isinstance(part.key, list) and part.key else str(part.key)
             known = {named: SimpleNamespace(func=part.func)}
@@ -246,19 +216,20 @@ def functions_of(graph: object) -> tuple[dict[object, str | None], list[CodeType
 
 def _graphs(graph: Any) -> Iterator[Any]:
     """Yield the layers of a graph, its dictionaries, and calls of `map`."""
-    layers = getattr(graph, "layers", None)
-    if isinstance(layers, Mapping):
-        yield from layers.values()
-    elif type(graph) is dict or hasattr(graph, "iterables"):
+    operands = getattr(graph, "operands", None)
+    if type(graph) is dict or _is_map(graph):
         yield graph
-    else:
-        for operand in getattr(graph, "operands", ()) if _is_dask(graph) else ():
+    elif isinstance(operands, list):
+        # Any other attribute of an expression may be a column of a dataframe, or fail for want of one.
+        for operand in operands if _is_dask(graph) else ():
             yield from _graphs(operand)
+    elif isinstance(layers := getattr(graph, "layers", None), Mapping):
+        yield from layers.values()
 
 
 _CLOSING = frozenset(("closing", "closed"))
 _lock = threading.RLock()
-_observers: tuple[ClientObserver, ...] = ()
+_observers: tuple[Any, ...] = ()
 _originals: dict[str, Any] = {}
 _call: ContextVar[Call | None] = ContextVar("taskscope_cluster_call", default=None)
 _sent = threading.local()
@@ -266,7 +237,7 @@ _sent = threading.local()
 _LARGE_BYTES = 1_000_000
 
 
-def watch(observer: ClientObserver) -> bool:
+def watch(observer: Any) -> bool:
     """Notify `observer` of calls of clients; False if distributed was not imported yet."""
     global _observers  # noqa: PLW0603 - there is one distributed.Client class per process
     with _lock:
@@ -279,7 +250,7 @@ def watch(observer: ClientObserver) -> bool:
         return True
 
 
-def release(observer: ClientObserver) -> None:
+def release(observer: Any) -> None:
     """Notify `observer` no more; distributed is as it was once there is no observer."""
     global _observers  # noqa: PLW0603 - see watch
     with _lock:
@@ -338,28 +309,33 @@ def _observed_start(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     async def _start(self: Any, *args: Any, **kwargs: Any) -> Any:
         started = await original(self, *args, **kwargs)
-        if self._asynchronous:
-            await _call_in_loop(lambda observer: observer.opened_in_loop(self))
-        else:
-            _call_observers(lambda observer: observer.opened(self))
+        await _call_in_loop(lambda observer: observer.opened(self))
         return started
 
     return _start
 
 
+@contextmanager
+def _handing_over(client: Any) -> Iterator[None]:
+    _call_observers(lambda observer: observer.submitting(client))
+    try:
+        yield
+    finally:
+        _call_observers(lambda observer: observer.handed_over())
+
+
 def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def graph_to_futures(self: Any, *args: Any, **kwargs: Any) -> Any:
-        _call_observers(lambda observer: observer.submitting(self))
-        began, _sent.n_bytes = time.perf_counter(), None
-        try:
+        with _handing_over(self):
+            began, _sent.n_bytes = time.perf_counter(), None
             futures = original(self, *args, **kwargs)
             sent_s = time.perf_counter() - began
             single = _is_single(self, sys._getframe(1))
             # Tasks of `submit` and `map` are one run of many graphs.
             before = {} if single else {"send_s": sent_s}
 
-            def tell(observer: ClientObserver) -> None:
+            def tell(observer: Any) -> None:
                 # Tasks that a task submits are part of its compute: the scheduler's event names the task.
                 if getattr(sys.modules["distributed.client"].thread_state, "key", None) is not None:
                     return
@@ -377,7 +353,6 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
                         frozenset(futures),
                         call,
                         single,
-                        began,
                         before=before,
                         graph_bytes=n_bytes,
                         largest_argument=argument,
@@ -387,8 +362,6 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
                 )
 
             _call_observers(tell)
-        finally:
-            _call_observers(lambda observer: observer.handed_over())
         return futures
 
     return graph_to_futures
@@ -410,46 +383,31 @@ def _observed_send(original: Callable[..., Any]) -> Callable[..., Any]:
 def _observed_retry(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def retry(self: Any, *args: Any, **kwargs: Any) -> Any:
-        retrying = _Retrying(self, args, kwargs)
-        _call_observers(lambda observer: observer.submitting(self, retrying.failed))
-        try:
+        given = args[0] if args else kwargs.get("futures")
+        failed = [key for key, state in dict(self.futures).items() if state.status == "error"]
+        began = time.perf_counter()
+
+        def tell(observer: Any) -> None:
+            keys = {future.key for future in sys.modules["distributed.client"].futures_of(given)}
+            # Futures that had failed with them are pending, too.
+            keys.update(key for key in failed if key in self.futures and self.futures[key].status != "error")
+            submission = Submission(self, frozenset(keys), None, single=True, began=began, is_retry=True)
+            observer.submitted(submission)
+
+        async def awaited(result: Awaitable[Any]) -> Any:
+            with _handing_over(self):
+                done = await result
+                _call_observers(tell)
+            return done
+
+        with _handing_over(self):
             result = original(self, *args, **kwargs)
-            if not isinstance(result, Awaitable):
-                _call_observers(retrying.tell)
-        finally:
-            _call_observers(lambda observer: observer.handed_over())
-        return retrying.awaited(result) if isinstance(result, Awaitable) else result
+            if isinstance(result, Awaitable):
+                return awaited(result)
+            _call_observers(tell)
+        return result
 
     return retry
-
-
-class _Retrying:
-    """A call of ``Client.retry``, by which futures that have failed are pending again."""
-
-    def __init__(self, client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._client = client
-        self._given = args[0] if args else kwargs.get("futures")
-        self.failed = frozenset(key for key, state in dict(client.futures).items() if state.status == "error")
-        self._began = time.perf_counter()
-
-    def tell(self, observer: ClientObserver) -> None:
-        """Notify of the given futures, and of futures that had failed with them."""
-        futures = self._client.futures
-        keys = {future.key for future in sys.modules["distributed.client"].futures_of(self._given)}
-        keys.update(key for key in self.failed if key in futures and futures[key].status != "error")
-        submission = Submission(
-            self._client, frozenset(keys), None, single=True, began=self._began, is_retry=True
-        )
-        observer.submitted(submission)
-
-    async def awaited(self, result: Awaitable[Any]) -> Any:
-        _call_observers(lambda observer: observer.submitting(self._client, self.failed))
-        try:
-            done = await result
-            _call_observers(self.tell)
-        finally:
-            _call_observers(lambda observer: observer.handed_over())
-        return done
 
 
 def _observed_close(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -503,13 +461,13 @@ _REPLACED = {
 }
 
 
-def _call_observers(tell: Callable[[ClientObserver], None]) -> None:
+def _call_observers(tell: Callable[[Any], None]) -> None:
     for observer in _observers:
         with observer.guard():
             tell(observer)
 
 
-async def _call_in_loop(tell: Callable[[ClientObserver], Awaitable[None]]) -> None:
+async def _call_in_loop(tell: Callable[[Any], Awaitable[None]]) -> None:
     for observer in _observers:
         with observer.guard():
             await tell(observer)

@@ -21,14 +21,20 @@ import threading
 import uuid
 import zlib
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from taskscope.record import Recorder
+from taskscope.sources.line_meter import HAS_LOCAL_EVENTS, Sought
 
 _T = TypeVar("_T")
+READY_S = 2.0
+"""How long the first submission to a scheduler waits until that keeps records."""
+_INSTALL_S = 0.5
+"""How long the first tasks wait until workers have the plugin."""
 _JOIN_S = 2.0
 _CANCELLATIONS = 20
 _CANCEL_S = 0.1
@@ -114,71 +120,6 @@ def _close_sockets() -> None:
         sockets.close(all_fds=True)
 
 
-class Connection:
-    """A connection to one scheduler; for coroutines of one event loop."""
-
-    def __init__(
-        self, address: str, arguments: Mapping[str, Any], on_lost: Callable[[], None] = lambda: None
-    ) -> None:
-        self.address = address
-        self._arguments = arguments
-        self._on_lost = on_lost
-        self._rpc: Any = None
-        self._requests: set[asyncio.Task[Any]] = set()
-        self._gone = asyncio.Event()
-
-    async def request(self, op: str, **arguments: Any) -> Any:
-        if self._gone.is_set():
-            raise ConnectionResetError("it is gone")
-        if self._rpc is None:
-            from distributed.core import rpc
-
-            self._rpc = rpc(
-                self.address, deserialize=False, timeout=_CONNECT_S, connection_args=self._arguments
-            )
-        request = asyncio.create_task(getattr(self._rpc, op)(**arguments))
-        self._requests.add(request)
-        request.add_done_callback(self._requests.discard)
-        try:
-            return await request
-        except asyncio.CancelledError:
-            own = asyncio.current_task()
-            if self._gone.is_set() and not (own and own.cancelling()):
-                raise ConnectionResetError("it is gone") from None
-            raise
-
-    def lose(self) -> None:
-        """Fail all requests, open and later: another connection to that scheduler has ended.
-
-        A new connection to an address where nothing listens would be tried as long as to a busy scheduler.
-        """
-        self._gone.set()
-        for request in self._requests:
-            request.cancel()
-        self._on_lost()
-
-    async def task_states(self, keys: Sequence[Hashable]) -> Mapping[Hashable, str | None]:
-        """Return the scheduler's states of tasks; nothing where it refuses the request."""
-        try:
-            return await self.request("get_task_status", keys=keys) or {}
-        except OSError:
-            raise
-        except Exception:  # noqa: BLE001 - a scheduler that blocks a message may raise anything
-            return {}
-
-    async def open(self) -> Any:
-        """Return another connection, as distributed has it; its messages are not unpickled either."""
-        from distributed.comm import connect
-
-        return await connect(self.address, timeout=_CONNECT_S, deserialize=False, **self._arguments)
-
-    async def close(self) -> None:
-        """End it; a request of another coroutine fails, and makes no new connection."""
-        self._gone.set()
-        if self._rpc is not None:
-            await self._rpc.close_rpc()
-
-
 class ThreadSafeEvent:
     """An `asyncio.Event` that other threads can set from `open` on, until the loop is closed."""
 
@@ -201,37 +142,6 @@ class ThreadSafeEvent:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(longest_s):
                 await self._inner.wait()
-
-
-_SHORTEST_S = 0.15
-_LONGEST_S = 2.0
-_SHARE = 0.05
-_FEW = 4
-
-
-class RateLimiter:
-    """Keeps the time of awaiting answers to a twentieth of all time, and the pause to 0.15 to 2 s.
-
-    A scheduler that answers slowly is busy, so it is polled less often. The shortest of the last few times
-    counts: longer ones measure this machine.
-    """
-
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
-        self._took_s: deque[float] = deque(maxlen=_FEW)
-
-    @contextlib.contextmanager
-    def awaiting(self) -> Iterator[None]:
-        """Time the awaiting of answers."""
-        began = self._now()
-        try:
-            yield
-        finally:
-            self._took_s.append(self._now() - began)
-
-    def pause_s(self) -> float:
-        """Return the seconds until the next poll."""
-        return min(max(min(self._took_s, default=0.0) / _SHARE, _SHORTEST_S), _LONGEST_S)
 
 
 class ClientRefs:
@@ -298,10 +208,8 @@ class ClientRefs:
 Event: TypeAlias = Sequence[Any]
 _EVERY_S = 1.0
 """How often the scheduler writes to the connection, and so notices within that time that it is broken."""
-_MOST_EVENTS = 100_000
-_MOST_AT_REST = 20_000
+_MOST_EVENTS = 50_000
 _MOST_AT_ONCE = 20_000
-_MAX_NEWS_BYTES = 32_000_000
 _LOAD = """
 import importlib.util, marshal, zlib
 same = magic == importlib.util.MAGIC_NUMBER
@@ -345,11 +253,12 @@ except Exception as error:
 
 
 class News(NamedTuple):
-    """Events that were read, the number of the first, and how many there were in all."""
+    """Events that were read, the number of the first, and how many there were in all, and were dropped."""
 
     first: int
     n: int
     events: Sequence[Event]
+    n_lost: int = 0
     times: tuple[float, float, float] = (math.nan, math.nan, math.nan)
     """When the request was sent, the scheduler's time, and when the answer came."""
 
@@ -392,17 +301,26 @@ def worker_plugin(name: str) -> bytes:
 class Plugins:
     """The plugins of one scheduler, installed and read from here; for coroutines of one event loop."""
 
-    def __init__(self, connection: Connection, recorder: Recorder) -> None:
-        self._connection = connection
+    def __init__(
+        self, address: str, arguments: Mapping[str, Any], recorder: Recorder, on_lost: Callable[[], None]
+    ) -> None:
+        self._address = address
+        self._arguments = arguments
         self._recorder = recorder
+        self._on_lost = on_lost
         self._name = f"taskscope-{uuid.uuid4().hex}"
         self._comm: Any = None
         self._listening: asyncio.Task[None] | None = None
+        self._rpc: Any = None
+        self._requests: set[asyncio.Task[Any]] = set()
+        self._gone = asyncio.Event()
         self._n_failed = 0
 
     async def open(self, clients: Sequence[str] = (), options: bytes = b"") -> None:
         """Install the plugins; raises OSError where the scheduler is out of reach, else why it refuses."""
-        comm = await self._connection.open()
+        from distributed.comm import connect
+
+        comm = await connect(self._address, timeout=_CONNECT_S, deserialize=False, **self._arguments)
         try:
             await comm.write(self._feed(clients, options))
             _check(await comm.read())
@@ -417,15 +335,13 @@ class Plugins:
         cursor: int,
         options: bytes,
         clients: Sequence[str],
-        joined: Collection[str] = (),
         *,
         may_rest: bool = False,
-        keeps_few: bool = False,
     ) -> News:
-        """Return events from number `cursor` on; the observer forgets those before.
+        """Return events from number `cursor` on; the observer drops those before.
 
         Workers record what the packed options contain; where the observer may rest, nothing but tasks until
-        the next graph of these clients. Clients that joined had work before.
+        the next graph of these clients.
         """
         clock = self._recorder.clock
         # In this order, so that a lost time slice in between makes it longer, never earlier.
@@ -436,15 +352,14 @@ class Plugins:
             limit=_MOST_AT_ONCE,
             options=options,
             clients=list(clients),
-            joined=list(joined),
-            most=_MOST_AT_REST if keeps_few else _MOST_EVENTS,
             may_rest=may_rest,
         )
         times = at, float(details["time"]), at + clock.perf_counter() - began
         if details["failed"] > self._n_failed:
             self._n_failed = details["failed"]
             self._recorder.warn(f"{self._n_failed:,} tasks are missing: the observer could not read them")
-        return News(int(details["first"]), int(details["n"]), details["events"], times)
+        first, n, n_lost = (int(details[name]) for name in ("first", "n", "lost"))
+        return News(first, n, details["events"], n_lost, times)
 
     async def flush(self, options: bytes, within_s: float) -> list[str]:
         """Have all workers send what they have recorded; return the workers that do not in time."""
@@ -459,10 +374,31 @@ class Plugins:
             self._comm.abort()
             self._comm = None
 
+    async def end_requests(self) -> None:
+        """Fail the requests of other coroutines, which make no new connection."""
+        self._gone.set()
+        if self._rpc is not None:
+            await self._rpc.close_rpc()
+
     async def _request(self, op: str, **arguments: Any) -> Any:
-        if self._listening is None or self._listening.done():
+        if self._gone.is_set() or self._listening is None or self._listening.done():
             raise ConnectionResetError("it is gone")
-        answer = await self._connection.request(op, **arguments)
+        if self._rpc is None:
+            from distributed.core import rpc
+
+            self._rpc = rpc(
+                self._address, deserialize=False, timeout=_CONNECT_S, connection_args=self._arguments
+            )
+        request = asyncio.create_task(getattr(self._rpc, op)(**arguments))
+        self._requests.add(request)
+        request.add_done_callback(self._requests.discard)
+        try:
+            answer = await request
+        except asyncio.CancelledError:
+            own = asyncio.current_task()
+            if self._gone.is_set() and not (own and own.cancelling()):
+                raise ConnectionResetError("it is gone") from None
+            raise
         if answer is None:
             # The scheduler has removed it, and does not answer unknown messages.
             raise ConnectionResetError("it is gone")
@@ -473,10 +409,14 @@ class Plugins:
             while True:
                 await comm.read()
         except OSError:
-            self._connection.lose()
+            # A new connection to where nothing listens would be tried as long as one to a busy scheduler.
+            self._gone.set()
+            for request in self._requests:
+                request.cancel()
+            self._on_lost()
 
     def _feed(self, clients: Sequence[str], options: bytes) -> dict[str, Any]:
-        arguments = (self._name, _MOST_EVENTS, worker_plugin(self._name), list(clients), options)
+        arguments = (self._name, _MOST_EVENTS, worker_plugin(self._name), list(clients), options, _INSTALL_S)
         return {
             "op": "feed",
             "setup": pickle.dumps(_Made(_OBSERVE, arguments=arguments, **_plugins())),
@@ -487,27 +427,22 @@ class Plugins:
         }
 
 
-def inflated(news: bytes) -> Any:
-    """Return what a worker's plugin sent, bounded; nothing of it is unpickled."""
-    unpacking = zlib.decompressobj()
-    plain = unpacking.decompress(news, _MAX_NEWS_BYTES)
-    if unpacking.unconsumed_tail:
-        raise ValueError(f"its message has more than {_MAX_NEWS_BYTES:,} bytes")
-    return unpacked(plain)
+@dataclass(slots=True)
+class Wanted:
+    """Options of the session, which schedulers and workers record by."""
 
+    interval_s: float | None = None
+    """Seconds between samples of workers' stacks; None: no samples."""
+    has_lines: bool = False
+    sought: Sought | None = None
+    """Functions whose lines are to be counted."""
 
-def unpacked(plain: bytes) -> Any:
-    """Return plain values that a plugin packed."""
-    import msgpack
+    def packed(self) -> bytes:
+        """Return the options as workers read them."""
+        from taskscope.sources.cluster.plugin import pack
 
-    return msgpack.unpackb(plain, use_list=False, strict_map_key=False, unicode_errors="surrogatepass")
-
-
-def packed(options: Mapping[str, Any]) -> bytes:
-    """Return options as workers read them."""
-    import msgpack
-
-    return zlib.compress(msgpack.packb(options, unicode_errors="surrogatepass"), 1) if options else b""
+        sought = self.sought if HAS_LOCAL_EVENTS else None
+        return pack({"interval_s": self.interval_s, "has_lines": self.has_lines, "sought": sought})
 
 
 def _check(answer: Any) -> None:

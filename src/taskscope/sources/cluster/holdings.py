@@ -12,8 +12,6 @@ from taskscope.model.keys import split_key
 from taskscope.record import Holding, Recorder
 from taskscope.sources.cluster.runs import TrackedRun
 
-_NOTHING: Mapping[str, Holding] = {}
-
 
 class Holdings:
     """Counts results that enter and leave memory, by run and group."""

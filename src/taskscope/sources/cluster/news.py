@@ -12,14 +12,13 @@ from taskscope.model.keys import key_text, split_key
 from taskscope.model.tables.activities import Transfer
 from taskscope.model.tables.workers import LogLevel, LogLine
 from taskscope.record import LaneKey
-from taskscope.sources.cluster.connection import inflated
+from taskscope.sources.cluster.plugin import unpack
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers import (
     Exchange,
     Worker,
     Workers,
     amount,
-    is_possible,
     thread_id,
 )
 from taskscope.sources.sampled import SentFunctions, counted_cycles
@@ -64,7 +63,7 @@ class WorkerNews:
             self._recorder.warn(text)
 
         with Guard("plugin", leave_out):
-            for kind, value in inflated(news).items():
+            for kind, value in unpack(news).items():
                 with Guard(kind, leave_out):
                     if kind in self._kinds:
                         self._kinds[kind](worker, value)
@@ -82,7 +81,7 @@ class WorkerNews:
 
     def log(self, worker: Worker | None, moment: float, level: Any, text: Any) -> None:
         """Record a line of a log at a moment on the clock's axis; without a worker it is the scheduler's."""
-        if level in LOG_LEVELS and is_possible(self._recorder, moment):
+        if level in LOG_LEVELS:
             address = None if worker is None else worker.address
             self._recorder.logs.append(LogLine(self._recorder.seconds(moment), address, level, str(text)))
 
@@ -98,9 +97,6 @@ class WorkerNews:
         recorder = self._recorder
         shift_s = recorder.clock.shift_s() + worker.clock.ahead_s
         for number, start, stop, peer, total, compressed, n_keys, keys in entries:
-            if not all(is_possible(recorder, at + shift_s) for at in (start, stop)):
-                recorder.warn(f"{worker.label} logged transfers of impossible times: left out")
-                continue
             recorder.activities.logged.append(
                 Transfer(
                     worker=worker.address,
@@ -194,7 +190,6 @@ class WorkerNews:
                 sent = None if run is None else run.log.submitted.get(key)
                 if run is not None and sent is not None:
                     start = sent if began is None else began + on.clock.ahead_s + shift_s
-                    start = start if is_possible(self._recorder, start) else sent
                     found.setdefault(run, {})[key] = on.lane(thread), start
         for run, mine in found.items():
             run.log.running_on = mine

@@ -3,14 +3,14 @@
 This module runs on the scheduler and on workers, where taskscope need not be installed: it is sent as source
 text (`taskscope.sources.cluster.connection`), and imports the standard library, msgpack and distributed only.
 
-`SchedulerObserver` keeps a bounded list of events in order of time, which the client reads. A later state of
-a task replaces its last event while that is unread, so a task that began and ended between two reads has one
-event, its end. Events are
+`SchedulerObserver` keeps a bounded list of events in order of time, which the client reads; graphs of that
+client are never dropped. A later state of a task replaces its last event while that is unread, so a task that
+began and ended between two reads has one event, its end. Events are
 
-- ``graph``: client, requested keys, number of tasks, and the keys of the running tasks one of which
-  submitted it; ``tasks``: keys, how many dependencies each has,
-  those dependencies, states other than released by place, the places of coroutines, and of the first task of
-  each group the place and the span of the group;
+- ``graph``: client, requested keys, none where a client has failed tasks tried again, number of tasks, and
+  the keys of the running tasks one of which submitted it; ``tasks``: client, keys, how many dependencies each
+  has, those dependencies, states other than released by place, and of the first task of each group the place
+  and the span of the group;
 - ``early``: client, requested keys, number of tasks: the client's pending work when the observer began;
 - ``built``: of the graph before it, when the scheduler began with it, and how many seconds it took to make
   its tasks, to put them in order and to add them;
@@ -27,7 +27,8 @@ event, its end. Events are
   ``refused``: worker, and why it has no plugin.
 
 `WorkerObserver` writes measurements of a task into its last step, so that they travel in the worker's own
-message about that task. The rest is sent once a second, over the stream that workers have to the scheduler.
+message about that task. The rest is sent about once a second, over the stream that workers have to the
+scheduler, in the write that has the end of a task where one ends: the scheduler reads that anyway.
 Neither plugin raises into the scheduler or the worker; errors are counted.
 """
 
@@ -50,14 +51,15 @@ from time import perf_counter, thread_time
 from typing import Any
 
 import msgpack
+from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 from distributed.metrics import context_meter, time
 
 ENDS = frozenset(("memory", "erred"))
 TO_RUN = frozenset(("waiting", "queued", "no-worker", "processing"))
+"""The states of tasks that run, or will."""
 OUTCOMES = {"confirm": "stolen", "already-computing": "refused", "reschedule": "rescheduled"}
-INSTALL_S = 0.5
-"""How long the first tasks wait until workers have the plugin."""
+FLUSH_PARTS = 5
 GONE_S = 1.0
 MOST_LINES = 200
 """Of a log in a second, and in a worker's message."""
@@ -70,10 +72,13 @@ def pack(value: object) -> bytes:
 
 
 def unpack(packed: bytes) -> Any:
-    """Return the options that the client packed."""
-    return msgpack.unpackb(
-        zlib.decompress(packed), use_list=False, strict_map_key=False, unicode_errors="surrogatepass"
-    )
+    """Return what was packed; nothing of it is unpickled."""
+    return unpack_plain(zlib.decompress(packed))
+
+
+def unpack_plain(packed: bytes) -> Any:
+    """Return the measurements of a task, which are not compressed."""
+    return msgpack.unpackb(packed, use_list=False, strict_map_key=False, unicode_errors="surrogatepass")
 
 
 def plain(text: object, most: int) -> str:
@@ -95,15 +100,14 @@ def at_once(items: Any) -> Any:
         gc.enable()
 
 
-def bounded(steps: Any) -> Any:
-    """Return the first ones of very many steps of a task, and the computing."""
-    # As many as show that some are missing, and the computing, which is what counts.
-    computed = [step for step in steps[1_000:] if step["action"] == "compute"]
-    return [*steps[:1_000], *(computed or steps)[-1:]]
-
-
 def host_of(address: str) -> str:
-    """Return the machine that an address is on: see `taskscope.sources.cluster.workers`."""
+    """Return the machine that an address of a cluster is on.
+
+    Examples
+    --------
+    >>> host_of("tls://10.0.0.1:40001"), host_of("inproc://10.0.0.1/7/1")
+    ('10.0.0.1', '10.0.0.1')
+    """
     scheme, _, rest = address.rpartition("://")
     return rest.split("/", maxsplit=1)[0] if scheme == "inproc" else rest.rpartition(":")[0] or rest
 
@@ -155,14 +159,22 @@ class LogLines(logging.Handler):
 class SchedulerObserver(SchedulerPlugin):
     """Records events of a scheduler, and those that its workers' plugins send."""
 
-    def __init__(self, scheduler: Any, name: str, most: int, worker_plugin: bytes) -> None:
+    def __init__(  # noqa: PLR0915 - an attribute a line
+        self, scheduler: Any, name: str, most: int, worker_plugin: bytes
+    ) -> None:
         self.scheduler = scheduler
         self.name = name
         self.most = most
         self.worker_plugin = worker_plugin
         self.events: deque[list[Any]] = deque()
-        self.n_gone = 0
-        """How many events were read or dropped."""
+        self.graphs: deque[list[Any]] = deque()
+        """Of the oldest events, which were dropped, the graphs of these clients."""
+        self.sent: list[list[Any]] = []
+        """The events that were read last, until the client has shown that they arrived."""
+        self.n_tasks = len(scheduler.tasks)
+        """The most tasks since all was read: all of them may change their state at once."""
+        self.n_read = self.n_lost = 0
+        """How many events were read, and dropped."""
         self.n_failed = 0
         self.last: dict[Any, list[Any]] = {}
         """The last event of a task, where that is a state or an end and unread."""
@@ -191,8 +203,8 @@ class SchedulerObserver(SchedulerPlugin):
         except Exception:  # noqa: BLE001 - runs on the scheduler, without a recorder; the count is read from there
             self.n_failed += 1
 
-    async def begin(self, clients: Sequence[str], options: bytes) -> SchedulerObserver:
-        """Observe the scheduler, and put the plugin on its workers, half a second at most."""
+    async def begin(self, clients: Sequence[str], options: bytes, within_s: float) -> SchedulerObserver:
+        """Observe the scheduler, and put the plugin on its workers, so long at most."""
         scheduler = self.scheduler
         for worker in scheduler.workers:
             self.introduce("there", worker)
@@ -221,7 +233,7 @@ class SchedulerObserver(SchedulerPlugin):
             worker: asyncio.ensure_future(self.install(worker)) for worker in scheduler.workers
         }
         if self.installing:
-            await asyncio.wait(self.installing.values(), timeout=INSTALL_S)
+            await asyncio.wait(self.installing.values(), timeout=within_s)
         return self
 
     def here(self) -> bool:
@@ -242,22 +254,22 @@ class SchedulerObserver(SchedulerPlugin):
             observers.pop(self.name, None)
             if not observers:
                 scheduler.stream_handlers["task-erred"] = handle.taskscope_handle
-        for task in list(self.installing.values()):
-            task.cancel()
         # A worker that is registering may be announced already, and needs the plugin to be stopped.
         loop.call_later(GONE_S, scheduler.worker_plugins.pop, self.name, None)
         for worker in self.known:
             self.send(worker, what="stop")
-        self.events.clear()
-        self.last.clear()
+        for unread in (self.events, self.graphs, self.sent, self.last):
+            unread.clear()
         self.check_stopped()
 
     def check_stopped(self) -> None:
-        """Remove the handler of workers' messages once no worker sends any."""
-        self.known = {
-            worker: known for worker, known in self.known.items() if worker in self.scheduler.workers
-        }
-        if self.known:
+        """Remove the handler of workers' messages once no worker sends any, or gets the plugin yet."""
+        workers = self.scheduler.workers
+        self.known = {worker: known for worker, known in self.known.items() if worker in workers}
+        for worker, task in list(self.installing.items()):
+            if worker not in workers:
+                task.cancel()
+        if self.known or self.installing:
             asyncio.get_running_loop().call_later(GONE_S, self.check_stopped)
         else:
             self.scheduler.stream_handlers.pop(self.name, None)
@@ -267,9 +279,12 @@ class SchedulerObserver(SchedulerPlugin):
     def add(self, event: list[Any]) -> None:
         events = self.events
         events.append(event)
-        if len(events) > self.most:
+        if len(events) > self.most + self.n_tasks:
             gone = events.popleft()
-            self.n_gone += 1
+            if gone[0] in ("graph", "early", "tasks") and gone[1] in self.clients:
+                self.graphs.append(gone)
+                return
+            self.n_lost += 1
             if gone[0] in ("state", "end") and self.last.get(gone[1]) is gone:
                 del self.last[gone[1]]
 
@@ -317,8 +332,6 @@ class SchedulerObserver(SchedulerPlugin):
         # Nearly all have one step: a pair of numbers gives the garbage collector nothing to walk.
         if len(steps) == 1 and steps[0]["action"] == "compute":
             steps = steps[0]["start"], steps[0]["stop"]
-        elif len(steps) > 1_001:
-            steps = bounded(steps)
         return [kind, key, get("worker"), get("thread"), get("nbytes"), error, steps, measured, None]
 
     def update_graph(self, scheduler: Any, *, client: Any, keys: Any, tasks: Any, **_: Any) -> None:
@@ -331,10 +344,9 @@ class SchedulerObserver(SchedulerPlugin):
             graph = submitted.get("dsk")
             tasks = list(tasks) if graph is None else [key for key in tasks if key in graph]
             parents = self.parents(str(client), submitted.get("submitting_task"))
+            self.n_tasks = max(self.n_tasks, len(self.scheduler.tasks))
             self.add(["graph", client, list(keys), len(tasks), parents])
-            within, known = set(tasks), dict[int, bool]()
-            for first in range(0, len(tasks), 1_000):
-                self.note_tasks(tasks[first : first + 1_000], within, known)
+            self.note_tasks(client, tasks)
 
     def note_early(self, client: str) -> None:
         """Note a client's pending tasks, with finished tasks that are part of the same work."""
@@ -342,17 +354,15 @@ class SchedulerObserver(SchedulerPlugin):
         wanted = [] if state is None else list(state.wants_what)
         found = {task: None for task in wanted if task.state in TO_RUN}
         requested, walk = list(found), list(found)
-        while walk and len(found) <= self.most:
+        while walk:
             new = [task for task in walk.pop().dependencies if task not in found]
             found.update(dict.fromkeys(new))
             walk += new
         groups = {task.group for task in found}
         done = [task for task in wanted if task not in found and task.group in groups]
         keys = [task.key for task in (*found, *done) if task.run_spec is not None]
-        if keys:
-            self.add(["early", client, [task.key for task in (*requested, *done)], len(keys)])
-            for first in range(0, len(keys), 1_000):
-                self.note_tasks(keys[first : first + 1_000], set(keys), {})
+        self.add(["early", client, [task.key for task in (*requested, *done)], len(keys)])
+        self.note_tasks(client, keys)
 
     def parents(self, client: str, submitting: Any) -> list[Any]:
         if submitting is not None or not client.startswith("Client-worker-"):
@@ -365,10 +375,15 @@ class SchedulerObserver(SchedulerPlugin):
                 return []
         return running
 
-    def note_tasks(self, keys: Any, within: Any, known: dict[int, bool]) -> None:
+    def note_tasks(self, client: Any, keys: Any) -> None:
+        within = set(keys)
+        for first in range(0, len(keys), 1_000):
+            some = keys[first : first + 1_000]
+            self.add(["tasks", client, some, *self.describe(some, within)])
+
+    def describe(self, keys: Any, within: Any) -> tuple[Any, ...]:
         numbers, needed, outside = list[int](), list[Any](), list[tuple[int, Any]]()
-        states, coroutines = dict[int, str](), list[int]()
-        spans = dict[Any, tuple[int, Any]]()
+        states, spans = dict[int, str](), dict[Any, tuple[int, Any]]()
         for place, key in enumerate(keys):
             self.last.pop(key, None)
             task = self.scheduler.tasks[key]
@@ -382,14 +397,7 @@ class SchedulerObserver(SchedulerPlugin):
                 outside += [(place, other) for other in others if other not in within]
             if task.state != "released":
                 states[place] = task.state
-            function = getattr(task.run_spec, "func", None)
-            # Looked at once each: most tasks of a graph call one of few functions.
-            if id(function) not in known:
-                known[id(function)] = function is not None and bool(task.run_spec.is_coro)
-            if known[id(function)]:
-                coroutines.append(place)
-        details = list(states.items()), coroutines, list(spans.values()), outside
-        self.add(["tasks", list(keys), numbers, needed, *details])
+        return numbers, needed, list(states.items()), list(spans.values()), outside
 
     def span_of(self, group: Any) -> Any:
         # Annotations may be of any type, and a scheduler may have no spans.
@@ -429,15 +437,23 @@ class SchedulerObserver(SchedulerPlugin):
                 self.steal(*details)
             elif topic == "worker-restart-memory":
                 self.live(details["worker"], "killed", float(details["rss"]))
-            elif topic == "scheduler" and details["action"] == "update-graph":
-                self.built(details["metrics"])
-            elif topic == "scheduler" and details["action"] == "worker-ttl-timed-out":
-                for worker in details["workers"]:
-                    self.live(worker, "timed out", float(details["ttl"]))
-            elif topic in self.scheduler.workers and details["action"] == "worker-status-change":
-                self.live(topic, "status", [str(details["prev-status"])[:99], str(details["status"])[:99]])
-            elif topic in self.scheduler.workers and details["action"] == "closing-worker":
-                self.live(topic, "closing", str(details["reason"])[:1_000])
+            else:
+                self.log_action(topic, details["action"], details)
+
+    def log_action(self, topic: Any, action: str, details: Any) -> None:
+        if topic in self.scheduler.clients and action == "retry":
+            # Transitions after this have events after this one.
+            self.last.clear()
+            self.add(["graph", topic, [], 0, []])
+        elif topic == "scheduler" and action == "update-graph":
+            self.built(details["metrics"])
+        elif topic == "scheduler" and action == "worker-ttl-timed-out":
+            for worker in details["workers"]:
+                self.live(worker, "timed out", float(details["ttl"]))
+        elif topic in self.scheduler.workers and action == "worker-status-change":
+            self.live(topic, "status", [str(details["prev-status"])[:99], str(details["status"])[:99]])
+        elif topic in self.scheduler.workers and action == "closing-worker":
+            self.live(topic, "closing", str(details["reason"])[:1_000])
 
     def steal(self, what: str, *details: Any) -> None:
         if what == "request":
@@ -485,30 +501,32 @@ class SchedulerObserver(SchedulerPlugin):
         limit: int,
         options: bytes,
         clients: Sequence[str],
-        joined: Sequence[str],
-        most: int,
         *,
         may_rest: bool,
     ) -> dict[str, Any]:
-        """Return the next events after those that were read, which are dropped; note work of `joined`."""
-        while self.events and self.n_gone < cursor:
-            self.events.popleft()
-            self.n_gone += 1
+        """Return the next events, or the last ones again if they did not arrive."""
         self.last.clear()
-        self.most, self.clients = most, frozenset(clients)
-        for client in joined:
-            with suppress(Exception):
-                self.note_early(client)
+        self.clients = frozenset(clients)
+        if len(self.events) <= self.most:
+            self.n_tasks = len(self.scheduler.tasks)
+        if cursor >= self.n_read:
+            self.sent = []
+            while limit > 0 and (self.graphs or self.events):
+                event = (self.graphs or self.events).popleft()
+                self.sent.append(event)
+                limit -= len(event[2]) if event[0] == "tasks" else 1
+            self.n_read += len(self.sent)
         # A graph may have arrived since the client found that it has no work.
-        self.set_options(options, is_resting=may_rest and not self.events)
-        n, events = self.n_gone + len(self.events), []
-        for event in self.events:
-            if limit <= 0:
-                break
-            events.append(event)
-            limit -= len(event[1]) if event[0] == "tasks" else 1
-        found = {"first": self.n_gone, "n": n, "failed": self.n_failed, "events": events}
-        return found | {"time": time()}
+        self.set_options(options, is_resting=may_rest and not self.sent)
+        n_left = len(self.graphs) + len(self.events)
+        return {
+            "first": self.n_read - len(self.sent),
+            "n": self.n_read + n_left,
+            "lost": self.n_lost,
+            "failed": self.n_failed,
+            "events": self.sent,
+            "time": time(),
+        }
 
     # Workers' plugins ---------------------------------------------------------------------------------------
 
@@ -532,6 +550,9 @@ class SchedulerObserver(SchedulerPlugin):
         """Have the plugin of a worker begin; one worker of each other machine compares its clock."""
         if address in self.scheduler.workers:
             self.known[address] = False
+            if self.name not in self.scheduler.plugins:
+                self.send(address, what="stop")
+                return
             self.send(address, what="go", options=b"" if self.is_resting else self.options)
             self.choose_clock(host_of(address))
 
@@ -588,9 +609,11 @@ class SchedulerObserver(SchedulerPlugin):
         self.flushes[answered] = set(waiting)
         for worker in waiting:
             self.send(worker, what="flush")
-        with suppress(TimeoutError, asyncio.TimeoutError):
-            if waiting:
-                await asyncio.wait_for(answered.wait(), within_s)
+        # In parts, of which a cell that holds up the event loop of a scheduler takes one, however long it is.
+        for _ in range(FLUSH_PARTS if waiting else 0):
+            with suppress(TimeoutError, asyncio.TimeoutError):
+                await asyncio.wait_for(answered.wait(), within_s / FLUSH_PARTS)
+                break
         self.late |= self.flushes.pop(answered)
         self.late &= self.known.keys()
         return sorted(self.late | (self.installing.keys() & self.scheduler.workers.keys()))
@@ -617,7 +640,10 @@ class SchedulerObserver(SchedulerPlugin):
 
 RUNNING = ("executing", "long-running")
 PUSH_S = 1.0
-LEASE_S = 10.0
+"""How long after its last message a worker sends the next with the end of a task, in one write."""
+LATEST_S = 1.5
+"""How long after its last message a worker in which no task ends sends the next."""
+LEASE_S = 60.0
 """How long a plugin waits for its scheduler's first message before it removes itself."""
 CLOCKS_S = (1.0, 30.0)
 N_EXCHANGES = 16
@@ -673,7 +699,7 @@ class WorkerObserver(WorkerPlugin):
         self.sampler = WorkerSampler(worker)
         self.log_lines = LogLines(self.name, self.log)
         self.counts: LineCounts | None = None
-        self.timer = asyncio.get_running_loop().call_later(LEASE_S, self.remove)
+        self.timer = asyncio.get_running_loop().call_later(LEASE_S, self.expire)
         for number, log in enumerate(self.logs()):
             self.last_logged[number] = log[-1] if log else None
         # Before the first task, whose times are placed by it.
@@ -691,8 +717,21 @@ class WorkerObserver(WorkerPlugin):
             self.clock.cancel()
 
     def remove(self) -> None:
-        self.worker.plugins.pop(self.name, None)
-        self.teardown(self.worker)
+        # A closing worker removes all plugins itself, and logs an error for one that is gone.
+        if self.worker.status not in (Status.closing, Status.closed):
+            self.worker.plugins.pop(self.name, None)
+            self.teardown(self.worker)
+
+    def expire(self) -> None:
+        self.remove()
+        # A message that comes yet, and has no handler, would end the worker's stream, and the worker with it.
+        self.worker.stream_handlers[self.name] = self.take_late
+
+    def take_late(self, what: str, **_: Any) -> None:
+        if what == "stop":
+            self.worker.stream_handlers.pop(self.name, None)
+        if what in ("flush", "stop"):
+            self.send("end" if what == "stop" else what)
 
     def take(self, what: str, options: bytes | None = None) -> None:
         """Take a message of the scheduler's plugin."""
@@ -743,6 +782,11 @@ class WorkerObserver(WorkerPlugin):
                     self.sampler.start()
             elif start in RUNNING and finish not in RUNNING:
                 self.measure(key, self.delays.pop(key, None))
+                now = perf_counter()
+                if now - self.sent > PUSH_S and self.options:
+                    self.sent = now
+                    # The next task begins before this, and the end of this one is sent after it.
+                    asyncio.get_running_loop().call_soon(self.send, "news")
             elif start == "flight":
                 self.read_logs()
         except Exception:  # noqa: BLE001 - runs for each transition of a worker; the count is sent
@@ -750,9 +794,12 @@ class WorkerObserver(WorkerPlugin):
 
     def measure(self, key: Any, delay_s: float | None) -> None:
         """Write the measurements of a task that has ended into its last step, packed."""
-        steps = self.worker.state.tasks[key].startstops
+        task = self.worker.state.tasks[key]
+        steps = task.startstops
         if not steps or steps[-1]["action"] != "compute":
             return
+        if delay_s != self.worker.scheduler_delay and task.start_time is not None:
+            delay_s = self.delay_of(delay_s, steps[-1]["start"] - task.start_time, steps[-1]["stop"] - time())
         sizes = list[Any]()
         for place, step in enumerate(steps[:-1]) if self.received else ():
             if step["action"] == "transfer":
@@ -765,14 +812,25 @@ class WorkerObserver(WorkerPlugin):
         if len(measured) <= MOST_BYTES:
             steps[-1][self.name] = measured
 
+    def delay_of(self, delay_s: float | None, most_s: float, least_s: float) -> float:
+        """Return the correction in a task's times.
+
+        Of more than `most_s` the task would have begun before it was sent, of less than `least_s` it would
+        end later than now. A heartbeat may have changed it since the transition, but hardly before the task
+        was sent; and the task may have begun before the plugin.
+        """
+        delays = [delay_s, self.worker.scheduler_delay] if delay_s is not None else []
+        return next((delay for delay in delays if least_s <= delay <= most_s), most_s)
+
     # What is sent once a second -----------------------------------------------------------------------------
 
     def tick(self) -> None:
-        self.timer = asyncio.get_running_loop().call_later(PUSH_S, self.tick)
         if self.clocks_s and perf_counter() - self.compared > self.clocks_s:
             self.compare_clocks()
-        if self.options:
+        left_s = self.sent + LATEST_S - perf_counter()
+        if left_s <= 0 and self.options:
             self.send("news")
+        self.timer = asyncio.get_running_loop().call_later(left_s if left_s > 0 else PUSH_S, self.tick)
 
     def send(self, what: str) -> None:
         try:
@@ -1025,8 +1083,9 @@ class WorkerSampler:
             cpu_s = clock_gettime((~native << 3) | 6)
         except OSError:
             return 0.0, 0.0
-        at, earlier_s = self.cpu.get(thread, (now, cpu_s))
-        self.cpu[thread] = now, cpu_s
+        # By the kernel's number: a new thread may have the other number of one that has ended.
+        at, earlier_s = self.cpu.get(native, (now, cpu_s))
+        self.cpu[native] = now, cpu_s
         return (min((cpu_s - earlier_s) / (now - at), 1.0) * seconds, seconds) if now > at else (0.0, 0.0)
 
     def calls_of(self, frame: Any) -> Any:
@@ -1159,8 +1218,6 @@ class LineCounts:
         return {kind: value for kind, value in found.items() if value}
 
 
-def observe(
-    scheduler: Any, name: str, most: int, worker_plugin: bytes, clients: Sequence[str], options: bytes
-) -> Any:
+def observe(scheduler: Any, name: str, most: int, worker_plugin: bytes, *arguments: Any) -> Any:
     """Return what installs an observer on a scheduler."""
-    return SchedulerObserver(scheduler, name, most, worker_plugin).begin(clients, options)
+    return SchedulerObserver(scheduler, name, most, worker_plugin).begin(*arguments)

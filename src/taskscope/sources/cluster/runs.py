@@ -40,8 +40,6 @@ class RunTask:
     """Whether it does not have to run."""
     is_descendant: bool = False
     """Whether a task of the run submitted it, which handles its failure."""
-    is_coroutine: bool = False
-    """Whether workers run it in their event loop."""
 
 
 class LetGo(NamedTuple):
@@ -95,8 +93,6 @@ class TrackedRun:
     """Tasks that a worker does not have any more, without a record of their end."""
     last_stop: float = 0.0
     is_known: bool = False
-    handed_over: float = math.inf
-    """A moment before its tasks were handed to the scheduler, where it is earlier than the start."""
     answered: float | None = None
     """When it was seen that none of its futures is waited for any more, None before."""
     over: float | None = None
@@ -338,24 +334,19 @@ class Computes:
         """How many waiting calls have returned."""
         self._n_handed_over = 0
         """How many calls are handing work to a scheduler."""
-        self.retried: frozenset[Hashable] = frozenset()
-        """Keys that one of them may try again."""
         self._going: set[TrackedRun] = set()
         self._released: dict[Any, LetGo] = {}
         """Results of futures that were released, until their runs have ended."""
 
-    def handing_over(self, failed: frozenset[Hashable] = frozenset()) -> None:
+    def handing_over(self) -> None:
         """Register that a client is about to submit work, or to retry what failed."""
         with self._lock:
             self._n_handed_over += 1
-            self.retried |= failed
 
     def handed_over(self) -> None:
         with self._lock:
             # An observer that was added in between did not see the call's begin.
             self._n_handed_over = max(self._n_handed_over - 1, 0)
-            if not self._n_handed_over:
-                self.retried = frozenset()
 
     def part(self) -> None:
         with self._lock:
@@ -410,7 +401,6 @@ class Computes:
                 log.execution, log.thread, log.called_from = origin.execution, origin.thread, origin.line
                 log.n_workers = n_threads
                 run = TrackedRun(log, submission.client, submission.call, submission.single, wake)
-                run.handed_over = submission.began
                 log.before |= submission.before
                 if submission.is_retry:
                     # The scheduler's events may precede this call.
@@ -426,18 +416,9 @@ class Computes:
                 for key in states:
                     run.failed.pop(key, None)
             run.ask(states)
+            # Somebody may look before the scheduler is read next.
+            run.count()
         return run, is_new
-
-    def run_of(self, submission: Call | Submission) -> int | None:
-        """Return the run that a call of ``Client.get`` waits for, or that a submission is part of."""
-        with self._lock:
-            if isinstance(submission, Call):
-                runs = self._calls.get(id(submission), [])
-            else:
-                key = next(iter(submission.keys), None)
-                mine = (run for run in self._going if run.client is submission.client)
-                runs = [run for run in mine if key in run.coming or key in run.tasks]
-            return max((run.log.run for run in runs), default=None)
 
     def released(self, key: Hashable, state: Any) -> None:
         """Register that a future was released; takes no lock, on the client's event loop."""
@@ -465,14 +446,11 @@ class Computes:
     def ended(self, run: TrackedRun) -> None:
         """Forget a run that has ended, and report that."""
         with self._lock:
-            self._joinable = self._joinable_without(run)
+            self._joinable = {place: other for place, other in self._joinable.items() if other is not run}
             self._going.discard(run)
             if not self._going:
                 self._released.clear()
         self._on_stop(run.log)
-
-    def _joinable_without(self, ended: TrackedRun) -> dict[tuple[Hashable, ...], TrackedRun]:
-        return {place: run for place, run in self._joinable.items() if run is not ended}
 
     def clear(self) -> None:
         with self._lock:
@@ -481,7 +459,6 @@ class Computes:
             self._going.clear()
             self._released.clear()
             self._n_handed_over = 0
-            self.retried = frozenset()
 
 
 def _is_joining(submission: Submission) -> bool:

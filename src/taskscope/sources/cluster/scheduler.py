@@ -7,8 +7,6 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from taskscope.model.errortext import describe
@@ -16,53 +14,34 @@ from taskscope.model.guard import Guard
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.connection import (
+    READY_S,
     ClientRefs,
-    Connection,
     LoopThread,
     Plugins,
-    RateLimiter,
     ThreadSafeEvent,
-    packed,
+    Wanted,
 )
+from taskscope.sources.cluster.plugin import TO_RUN
 from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
-from taskscope.sources.cluster.tasks import TO_RUN, SchedulerTasks
+from taskscope.sources.cluster.tasks import SchedulerTasks
 from taskscope.sources.cluster.workers import Workers
-from taskscope.sources.line_meter import HAS_LOCAL_EVENTS, Sought
+from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
 
-READY_S = 2.0
-"""How long the first submission to a scheduler waits until that keeps records."""
+_PAUSE_S = 0.15
+"""Between an answer of the scheduler and the next request."""
 _FLUSH_S = 0.5
 """How long the end of a compute waits for workers' last messages."""
 _LONG_S = 0.1
 """Of a shorter compute there is nothing in them."""
 _CYCLE_S = 1.0
-_AT_ONCE = 200
-"""How many released tasks are checked together: one that is needed keeps its run going."""
 _COMING_S = 0.5
 """For how long after the end of a compute its scheduler is polled for a graph that is missing."""
 _ARRIVES_S = 5.0
 """How long the graph of released futures may be on its way, before they count as cancelled."""
 _HELD_S = 0.5
 """How often events are read while nothing runs and results are in memory."""
-_MOST_KEYS = 20_000
 _HEARD_S = 0.05
 """Longer than a client buffers messages before it sends them."""
-
-
-@dataclass(slots=True)
-class Wanted:
-    """Options of the session, which schedulers and workers record by."""
-
-    interval_s: float | None = None
-    """Seconds between samples of workers' stacks; None: no samples."""
-    has_lines: bool = False
-    sought: Sought | None = None
-    """Functions whose lines are to be counted."""
-
-    def packed(self) -> bytes:
-        """Return the options as workers read them."""
-        sought = self.sought if HAS_LOCAL_EVENTS else None
-        return packed({"interval_s": self.interval_s, "has_lines": self.has_lines, "sought": sought})
 
 
 class WatchedScheduler:
@@ -100,8 +79,6 @@ class WatchedScheduler:
         self._on_change = on_change
         self._left = left
         self._event = ThreadSafeEvent()
-        self._connection = Connection(address, arguments, self._event.set_here)
-        self._limiter = RateLimiter(recorder.clock.perf_counter)
         self.workers = Workers(address, recorder)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._runs: list[TrackedRun] = []
@@ -113,7 +90,7 @@ class WatchedScheduler:
         self._end_as: tuple[str, str | None] = "interrupted", None
         """Status and error of runs that go on when it is polled no more."""
         self._tasks = SchedulerTasks(self.workers, client_refs.have)
-        self._plugins = Plugins(self._connection, recorder)
+        self._plugins = Plugins(address, arguments, recorder, self._event.set_here)
         self._wanted = wanted
         self.owes_news = False
         """Whether workers may have unsent records of runs that are over."""
@@ -207,7 +184,7 @@ class WatchedScheduler:
                     await self._work_or_rest()
                     continue
                 # An error that is raised each time must not take a whole core.
-                await asyncio.sleep(self._limiter.pause_s())
+                await asyncio.sleep(_PAUSE_S)
         except asyncio.CancelledError:
             self._is_abandoned = True
             raise
@@ -218,14 +195,14 @@ class WatchedScheduler:
             self._opened.set()
             self._close()
             self._on_change()
-            await self._connection.close()
+            await self._plugins.end_requests()
             self._left(self)
 
     async def _work_or_rest(self) -> None:
         if self._has_work():
             await self._step()
             self._event.clear()
-            await self._event.wait(self._limiter.pause_s())
+            await self._event.wait(_PAUSE_S)
             return
         # Options that change while the present ones are sent are sent next.
         self._event.clear()
@@ -243,11 +220,9 @@ class WatchedScheduler:
 
     async def _open(self) -> None:
         """Install the observer, and read which workers there are."""
-        clients = self.client_refs.ids
-        self._tasks.noted = frozenset(clients)
-        await self._plugins.open(clients, self._options())
-        self._tasks.opened = self._recorder.clock.perf_counter()
+        await self._plugins.open(self.client_refs.ids, self._options())
         await self._observe()
+        self._admit()
         self._fold()
         if self._wanted.sought is not None:
             await self._flush()
@@ -261,7 +236,7 @@ class WatchedScheduler:
         return self.has_runs or counts_lines
 
     async def _let_rest(self) -> None:
-        """Have the observer keep few events while there is no run."""
+        """Have workers rest while there is no run."""
         if self.owes_news:
             await self._flush()
         await self._observe(may_rest=True)
@@ -272,7 +247,7 @@ class WatchedScheduler:
     async def _rest(self) -> None:
         """Wait for work, and now and then while results of earlier work are in memory."""
         are_left = self._tasks.holdings.are_left
-        await self._event.wait(max(_HELD_S, self._limiter.pause_s()) if are_left else None)
+        await self._event.wait(_HELD_S if are_left else None)
         if are_left:
             self._on_change()
 
@@ -292,13 +267,12 @@ class WatchedScheduler:
 
     async def _poll_once(self, over: Sequence[TrackedRun], *, at_end: bool) -> None:
         """Read events, and the last ones of workers where runs are over."""
-        with self._limiter.awaiting():
-            if at_end or any(self._is_long(run) for run in over):
-                await self._flush()
+        if at_end or any(self._is_long(run) for run in over):
+            await self._flush()
+        await self._read()
+        while at_end and any(map(self._is_coming, over)):
+            await asyncio.sleep(_HEARD_S)
             await self._read()
-            while at_end and any(map(self._is_coming, over)):
-                await asyncio.sleep(_HEARD_S)
-                await self._read()
 
     def _is_long(self, run: TrackedRun) -> bool:
         return (
@@ -334,26 +308,16 @@ class WatchedScheduler:
         """Read all events that there are."""
         if self.refuses:
             return
-        wanted, joined = (self._options(), self.client_refs.ids), self._tasks.joined
-        few = may_rest and not self._tasks.holdings.are_left
-        news = await self._plugins.read(self._tasks.cursor, *wanted, joined, may_rest=may_rest, keeps_few=few)
-        self._tasks.noted |= joined
+        wanted = self._options(), self.client_refs.ids
+        news = await self._plugins.read(self._tasks.cursor, *wanted, may_rest=may_rest)
         n = news.n
         self._tasks.take(news)
         while self._tasks.cursor < n and news.events:
-            news = await self._plugins.read(self._tasks.cursor, *wanted, may_rest=may_rest, keeps_few=few)
+            news = await self._plugins.read(self._tasks.cursor, *wanted, may_rest=may_rest)
             self._tasks.take(news)
-        unsure, self._tasks.unsure = self._tasks.unsure, []
-        if unsure:
-            self._fold()
-        for first in range(0, len(unsure), _MOST_KEYS):
-            keys = unsure[first : first + _MOST_KEYS]
-            states = await self._connection.task_states(keys)
-            self._tasks.correct({key: states.get(key) for key in keys})
 
     def _fold(self) -> None:
-        retried = (submission.keys for _, submission in self._incoming if submission.is_retry)
-        self._tasks.fold(knows_all=self._knows_all(), retried=self._computes.retried.union(*retried))
+        self._tasks.fold(knows_all=self._knows_all())
 
     def _knows_all(self) -> bool:
         """Return whether no submission is on its way."""
@@ -383,27 +347,24 @@ class WatchedScheduler:
             is_arriving = run.n_expected and not self.refuses
             if is_arriving and now() - (run.answered or 0.0) < _ARRIVES_S:
                 continue
-            while run.given_up and await self._drop_released(run):
-                pass
+            self._drop_released(run)
             if not run.given_up:
                 run.over = now()
 
-    async def _drop_released(self, run: TrackedRun) -> bool:
-        """Drop some tasks that are not needed; True if these are all that were checked."""
-        keys = list(islice(run.given_up, _AT_ONCE))
-        unknown = [key for key in keys if self._tasks.state(key) in (None, "processing")]
-        states = await self._connection.task_states(unknown) if unknown else {}
-        found = {key: states.get(key) if key in unknown else self._tasks.state(key) for key in keys}
-        gone = [key for key, state in found.items() if state not in TO_RUN]
-        for key in gone:
-            is_released = run.given_up.pop(key)
+    def _drop_released(self, run: TrackedRun) -> None:
+        """Drop released tasks as far as the first that is needed."""
+        while run.given_up:
+            key = next(iter(run.given_up))
+            state = self._tasks.state(key)
+            if state in TO_RUN:
+                return
             # A task in memory has finished, for other runs if not for this one.
-            if not is_released and found[key] != "memory":
+            if not run.given_up.pop(key) and state != "memory":
                 run.unfinished.add(key)
-        return len(gone) == len(keys)
 
     def _admit(self) -> None:
-        if self._incoming and self.has_early_work and not self.refuses:
+        is_early = bool(self._incoming) and self.has_early_work and not self.refuses
+        if is_early:
             self.has_early_work = False
             self._recorder.warn(
                 "taskscope connected after work was submitted: the first tasks may be missing"
@@ -417,7 +378,7 @@ class WatchedScheduler:
             # Only now, so that it is seen on every thread that there is a run.
             self._incoming.popleft()
         for run, submission in arrived:
-            self._tasks.expect(run, submission)
+            self._tasks.expect(run, submission, is_early=is_early)
             run.lacks_records |= self.refuses
 
     def _end(self, run: TrackedRun, *, is_gone: bool = False) -> None:

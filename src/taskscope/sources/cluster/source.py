@@ -9,16 +9,18 @@ import time
 from collections.abc import Callable, Coroutine, Hashable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from taskscope.model.guard import Guard
 from taskscope.model.import_notice import ImportNotice
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
-from taskscope.sources.cluster.connection import ClientRefs, LoopThread
+from taskscope.sources.cluster.connection import READY_S, ClientRefs, LoopThread, Wanted
 from taskscope.sources.cluster.runs import Computes, Origin
-from taskscope.sources.cluster.scheduler import READY_S, Wanted, WatchedScheduler
+
+if TYPE_CHECKING:
+    from taskscope.sources.cluster.scheduler import WatchedScheduler
 
 CLIENTS = "distributed.client"
 """The module that is there where there may be clients."""
@@ -26,6 +28,7 @@ SETTLE_S = 2.0
 """How long the end of a block waits for the last records."""
 SETTLE_IN_LOOP_S = 0.5
 """How long where an event loop is blocked until then."""
+_TASKS_MISSING = ", so its last tasks may be missing here"
 _LINES_MISSING = ": lines of the first tasks may be missing"
 _LOOK_S = 0.2
 """How often a blocked event loop is checked for whether it will ever go on."""
@@ -43,6 +46,16 @@ def _turns(loop: asyncio.AbstractEventLoop, timeout_s: float) -> bool:
         if time.monotonic() > ends:
             return False
     return True
+
+
+class Follower(Protocol):
+    """Receives the computes of clients, on the threads that begin them and wait for them."""
+
+    def submitted(self, run: int, call: Call | None) -> None:
+        """Register that work of a run was submitted, for which a call waits."""
+
+    def returned(self, call: Call, error: BaseException | None) -> None:
+        """Register that a call returned its result, or raised."""
 
 
 class ClusterSource:
@@ -74,6 +87,7 @@ class ClusterSource:
         self._attached = False
         self._caught_up: tuple[int, set[int]] = 0, set()
         """How many calls had returned, and which runs were over, when it was settled last."""
+        self.followers: dict[Follower, None] = {}
         self.awaited: set[threading.Event] = set()
         """Set once the answers that another thread waits for were read; no client closes before."""
 
@@ -128,15 +142,10 @@ class ClusterSource:
 
     def begin_counting(self) -> None:
         """Have workers count the lines that are wanted; waits for them, two seconds at most."""
-        if self.wanted.sought is None:
-            return
-        if self._live_here:
+        if self.wanted.sought is not None and self._live_here:
             self.options_changed()
-            return
-        beginning = self.begin_wanted()
-        if beginning is not None:
-            wait_for({beginning}, READY_S)
-            self._check(beginning, READY_S, _LINES_MISSING)
+        elif self.wanted.sought is not None:
+            self._wait(self.begin_wanted(), READY_S, _LINES_MISSING)
 
     async def ready(self) -> None:
         """Wait until all known schedulers, and that of the default client, keep records."""
@@ -145,11 +154,8 @@ class ClusterSource:
             if client is not None:
                 self._scheduler_of(client)
         await asyncio.gather(*(scheduler.ready_in_loop() for scheduler in self.schedulers))
-        beginning = None if self.wanted.sought is None else self.begin_wanted()
-        if beginning is not None:
-            waiting = asyncio.wrap_future(beginning)
-            await asyncio.wait({waiting}, timeout=READY_S)
-            self._check(waiting, READY_S, _LINES_MISSING)
+        if self.wanted.sought is not None:
+            await self._wait_in_loop(self.begin_wanted(), READY_S, _LINES_MISSING)
 
     def begin_wanted(self) -> Future[list[None]] | None:
         """Have workers of all schedulers count lines; None if there are none."""
@@ -159,14 +165,12 @@ class ClusterSource:
 
     def settle(self) -> None:
         """Wait until the records of ended tasks were read, two seconds at most."""
-        if self._thread.is_current:
-            return
-        patience_s = self.patience_s
-        stepping = self._step()
-        if stepping is not None:
-            timeout_s = SETTLE_S if patience_s is None else patience_s
-            wait_for({stepping}, timeout_s)
-            self._check(stepping, timeout_s)
+        if not self._thread.is_current:
+            patience_s = self.patience_s
+            self._wait(self._step(), SETTLE_S if patience_s is None else patience_s)
+
+    async def settled(self) -> None:
+        await self._wait_in_loop(self._step(), SETTLE_S)
 
     def settle_in_background(self) -> None:
         """Settle on a thread that blocks no event loop, once the loops of schedulers here go on.
@@ -193,18 +197,24 @@ class ClusterSource:
             busy = [known for known in self._watched if known.has_runs or known.owes_news]
             return self._thread.submit(lambda: _all(s.step() for s in busy)) if busy else None
 
-    async def settled(self) -> None:
-        stepping = self._step()
-        if stepping is not None:
-            waiting = asyncio.wrap_future(stepping)
-            await asyncio.wait({waiting}, timeout=SETTLE_S)
-            self._check(waiting, SETTLE_S)
+    def _wait(self, waiting: Future[Any] | None, timeout_s: float, missing: str = _TASKS_MISSING) -> None:
+        if waiting is not None:
+            wait_for({waiting}, timeout_s)
+            self._check(waiting, timeout_s, missing)
+
+    async def _wait_in_loop(
+        self, waiting: Future[Any] | None, timeout_s: float, missing: str = _TASKS_MISSING
+    ) -> None:
+        if waiting is not None:
+            in_loop = asyncio.wrap_future(waiting)
+            await asyncio.wait({in_loop}, timeout=timeout_s)
+            self._check(in_loop, timeout_s, missing)
 
     def _check(
         self,
         waiting: Future[Any] | asyncio.Future[Any],
         timeout_s: float,
-        missing: str = ", so its last tasks may be missing here",
+        missing: str = _TASKS_MISSING,
     ) -> None:
         """Warn of a scheduler that did not answer in time, and record the fault of reading it."""
         if not waiting.done():
@@ -249,37 +259,39 @@ class ClusterSource:
         found = (adapter.loop_of_scheduler(scheduler.address) for scheduler in self.schedulers)
         return [loop for loop in found if loop is not None]
 
-    # Called on the threads of users ----------------------------------------------------------------------
+    # Called by the adapter, on the threads of users ---------------------------------------------------------
 
     def guard(self) -> Guard:
         return self.recorder.guard("watching a client")
 
-    def opened(self, client: object) -> None:
-        """Connect early: a client that submits in its event loop later, as joblib does, cannot wait."""
-        self._scheduler_of(client)
-
-    async def opened_in_loop(self, client: object) -> None:
-        """Connect before the first task: an event loop cannot wait when that is submitted."""
+    async def opened(self, client: Any) -> None:
+        """Connect early: one that submits in an event loop, as joblib does, cannot wait then."""
         scheduler = self._scheduler_of(client)
-        if scheduler is not None:
+        # The thread that makes a client that blocks waits for this.
+        if scheduler is not None and client._asynchronous:
             await scheduler.ready_in_loop()
 
-    def submitting(self, client: Any, failed: frozenset[Hashable] = frozenset()) -> None:
-        self.computes.handing_over(failed)
+    def submitting(self, client: Any) -> None:
+        self.computes.handing_over()
         scheduler = self._scheduler_of(client)
         if scheduler is not None:
             scheduler.wait_ready(client)
 
     def submitted(self, submission: Submission) -> None:
         scheduler = self._scheduler_of(submission.client)
-        if scheduler is not None:
-            self._add(scheduler, submission)
+        if scheduler is None:
+            return
+        run = self._add(scheduler, submission)
+        for follower in [*self.followers]:
+            follower.submitted(run, submission.call)
 
     def handed_over(self) -> None:
         self.computes.handed_over()
 
     def returned(self, call: Call, error: BaseException | None) -> None:
         self.computes.returned(call, error)
+        for follower in [*self.followers]:
+            follower.returned(call, error)
 
     def released(self, key: Hashable, state: Any) -> None:
         self.computes.released(key, state)
@@ -317,6 +329,8 @@ class ClusterSource:
             here = (known for known in self._watched if known.address == address)
             known = next((known for known in here if known.serves(client)), None)
             if known is None:
+                from taskscope.sources.cluster.scheduler import WatchedScheduler
+
                 clients = ClientRefs(self._lock)
                 clients.join(client)
                 watching = self.recorder, self.computes, self.wanted, self._on_news, self._left
@@ -333,7 +347,8 @@ class ClusterSource:
             if not self._watched:
                 self._thread.stop()
 
-    def _add(self, scheduler: WatchedScheduler, submission: Submission) -> None:
+    def _add(self, scheduler: WatchedScheduler, submission: Submission) -> int:
+        """Add work to a run, a new one or one that goes on; return the run's number."""
         n_threads = scheduler.workers.n_threads or None
         run, is_new = self.computes.take(submission, Origin.here(), n_threads, scheduler.wake)
         if is_new:
@@ -343,6 +358,7 @@ class ClusterSource:
         if is_new:
             # What adds to one waits for the next poll: a loop that submits would wake the scheduler always.
             scheduler.wake()
+        return run.log.run
 
 
 async def _all(coroutines: Iterable[Coroutine[Any, Any, None]]) -> list[None]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -18,13 +19,11 @@ from taskscope.sources.cluster.connection import Event, News
 from taskscope.sources.cluster.executions import ExecutionWriter
 from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.news import WorkerNews
+from taskscope.sources.cluster.plugin import TO_RUN
 from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.workers import DAY_S, Exchange, Workers, WorkersLife, is_possible
+from taskscope.sources.cluster.workers import Exchange, Workers, WorkersLife
 
 _WAITING = ("queued", "waiting", "no-worker")
-TO_RUN = frozenset((*_WAITING, "processing"))
-"""The states of tasks that run, or will."""
-_OF_TASKS = frozenset(("end", "attempt", "state", "steal", "lost"))
 _MANY = 1_000
 """From so many keys of a run on they are counted here, once a poll, and not by each reader."""
 _MOST_HELD = 200_000
@@ -44,40 +43,29 @@ class _Task:
         """The scheduler's word; None where that is not known."""
 
 
+@dataclass(slots=True, eq=False)
 class _ArrivingGraph:
     """A graph whose tasks are being read."""
 
-    def __init__(
-        self,
-        run: TrackedRun | None,
-        requested: Collection[Hashable],
-        n_left: int,
-        *,
-        is_of_task: bool = False,
-        early: str | None = None,
-    ) -> None:
-        self.run = run
-        self.early = early
-        """The client that waited for it when the observer began."""
-        self.requested = requested
-        self.is_of_task = is_of_task
-        """Whether a task of the run submitted it."""
-        self.n_left = n_left
-        self.dependencies: dict[Hashable, Sequence[Hashable]] = {}
-        self.states: dict[Hashable, str] = {}
-        self.coroutines: list[Hashable] = []
-        self.spans: dict[str, str | None] = {}
-        """The span of each of its groups, by name."""
-        self.data: dict[Hashable, float] = {}
-        """Results from outside of the run that its tasks need, with their sizes."""
+    run: TrackedRun | None
+    requested: Collection[Hashable]
+    n_left: int
+    is_of_task: bool = False
+    """Whether a task of the run submitted it."""
+    early: str | None = None
+    """The client that waited for it when the observer began."""
+    dependencies: dict[Hashable, Sequence[Hashable]] = field(default_factory=dict)
+    states: dict[Hashable, str] = field(default_factory=dict)
+    spans: dict[str, str | None] = field(default_factory=dict)
+    """The span of each of its groups, by name."""
+    data: dict[Hashable, float] = field(default_factory=dict)
+    """Results from outside of the run that its tasks need, with their sizes."""
 
 
 class SchedulerTasks:
     """The tasks of one scheduler; for coroutines of one event loop."""
 
-    def __init__(  # noqa: PLR0915 - an attribute a line
-        self, workers: Workers, is_ours: Callable[[str], bool]
-    ) -> None:
+    def __init__(self, workers: Workers, is_ours: Callable[[str], bool]) -> None:
         self._recorder = workers.recorder
         self._workers = workers
         self._executions = ExecutionWriter(workers)
@@ -86,69 +74,43 @@ class SchedulerTasks:
         self._is_ours = is_ours
         self._tasks: dict[Hashable, _Task] = {}
         self._runs: dict[TrackedRun, None] = {}
-        self._expected: dict[tuple[str, frozenset[Hashable]], deque[TrackedRun]] = {}
+        self._expected: dict[tuple[str, frozenset[Hashable]], deque[tuple[TrackedRun, Submission]]] = {}
+        """Submissions whose graphs have not arrived, by client and requested keys; of a retry by none."""
         self._held: deque[Event] = deque()
         self._graph: _ArrivingGraph | None = None
         self._built: TrackedRun | None = None
         """The run of the last graph that was read."""
         self._unsettled: dict[TrackedRun, set[Hashable]] = {}
         """Tasks of new graphs that have not had to run."""
-        self._ended: list[Sequence[Any]] = []
-        """Records that are applied together."""
-        self._ending: set[Hashable] = set()
-        self._afterwards: list[Event] = []
         self._life = WorkersLife(workers, lambda: bool(self._runs))
         self._forgotten: deque[tuple[float, Hashable, _Task]] = deque()
         """When tasks were found to be forgotten by the scheduler."""
         self._changed: set[TrackedRun] = set()
-        self._counted: set[TrackedRun] = set()
-        self.opened = -math.inf
-        """From when on nothing is missing, on the clock's axis."""
-        self.unsure: list[Hashable] = []
-        """Tasks that were in memory before events were lost."""
         self.cursor = 0
         """How many events were read."""
-        self._early: dict[str, _ArrivingGraph] = {}
-        """Pending work of clients when the observer began."""
+        self._n_lost = 0
+        """How many events the observer had dropped at the last read."""
+        self._early: dict[str, _ArrivingGraph | None] = {}
+        """Pending work of clients when the observer began, until one of their runs has it."""
         self._early_runs: dict[TrackedRun, str] = {}
         """The runs of that which are new."""
-        self.noted: frozenset[str] = frozenset()
-        """The clients whose pending work the observer was to note."""
-        self._retried: dict[Hashable, TrackedRun] = {}
-        """Tasks that are tried again and whose failure was not read yet, by the run that retries them."""
-        self.processing: dict[Hashable, TrackedRun] = {}
-        """The run of each task that a worker has and that has not ended."""
 
     # Requested work ----------------------------------------------------------------------------------------
 
-    def expect(self, run: TrackedRun, submission: Submission) -> None:
+    def expect(self, run: TrackedRun, submission: Submission, *, is_early: bool) -> None:
+        """Register work that a client has sent, before the observer was there where that `is_early`."""
         self._runs.setdefault(run)
         run.count()
-        if submission.is_retry:
-            self._retry(run, submission.keys)
-        elif submission.is_known:
+        if submission.is_known:
             run.lacks_records = True
             run.coming |= submission.keys - run.tasks.keys()
             self._early_runs[run] = str(getattr(submission.client, "id", ""))
         else:
             run.n_expected += 1
-            name = (str(submission.client.id), submission.keys)
-            self._expected.setdefault(name, deque()).append(run)
-
-    def _retry(self, run: TrackedRun, keys: Collection[Hashable]) -> None:
-        """Register tasks that are tried again; their failures may still be among the next events."""
-        announce(run, dict.fromkeys(keys, ()), keys)
-        run.lacks_records |= run.handed_over < self.opened
-        for key in keys:
-            self._retried[key] = run
-            self._retry_failed(key)
-
-    def _retry_failed(self, key: Hashable) -> None:
-        """Give a retried task to the run that retries it, once its failure was recorded."""
-        if key in self._retried:
-            task = self._tasks.get(key)
-            if task is None or task.run not in self._runs or task.run.tasks[key].status == ERRED:
-                self._ask_for(self._retried.pop(key), key, None)
+            name = str(submission.client.id), frozenset(() if submission.is_retry else submission.keys)
+            self._expected.setdefault(name, deque()).append((run, submission))
+            if is_early:
+                self._early_runs[run] = name[0]
 
     def state(self, key: Hashable) -> str | None:
         """Return the scheduler's word for the state of a task; None where that is not known."""
@@ -170,17 +132,24 @@ class SchedulerTasks:
             self._place_interrupted(run)
         self._runs.pop(run, None)
         self._early_runs.pop(run, None)
-        self._retried = {key: again for key, again in self._retried.items() if again is not run}
-        for key in list(self._retried):
-            self._retry_failed(key)
-        for waiting in self._expected.values():
-            while run in waiting:
-                waiting.remove(run)
-                run.lacks_records = True
-        self._expected = {name: waiting for name, waiting in self._expected.items() if waiting}
+        self._drop_expected(run, {*run.coming, *run.tasks})
         self._unsettled.pop(run, None)
         self._built = None if self._built is run else self._built
         self._share(run)
+
+    def _drop_expected(self, run: TrackedRun, requested: Collection[Hashable]) -> None:
+        """Expect no more graphs of these keys."""
+        for name, waiting in list(self._expected.items()):
+            left = deque(
+                (other, submission)
+                for other, submission in waiting
+                if other is not run or not all(key in requested for key in submission.keys)
+            )
+            run.n_expected -= len(waiting) - len(left)
+            run.lacks_records |= len(left) < len(waiting)
+            self._expected[name] = left
+            if not left:
+                del self._expected[name]
 
     def _share(self, run: TrackedRun) -> None:
         """Give the tasks of a run that has ended to further runs that requested them."""
@@ -233,42 +202,36 @@ class SchedulerTasks:
         """Queue events for `fold`, without those that were read before."""
         if all(map(math.isfinite, news.times)):
             self._workers.clocks.note(Exchange(*news.times))
-        lost = news.first - self.cursor
-        if lost > 0 and any(run.tasks or run.n_expected for run in self._runs):
-            # Work submitted since has its own graph among later events.
-            for run in self._runs:
-                run.lacks_records |= bool(run.tasks)
-            if any(run.lacks_records for run in self._runs):
+        lost, self._n_lost = news.n_lost - self._n_lost, news.n_lost
+        if lost > 0:
+            self.lack()
+            if self._runs:
                 self._recorder.warn(
                     f"{lost:,} tasks or more are missing: the scheduler did not keep their records"
                 )
-        if lost > 0:
-            self._graph = self._built = None
-            self._forget_ended()
-            self.unsure = [key for key, task in self._tasks.items() if task.state == "memory"]
-        new = news.events[max(-lost, 0) :]
+            # Graphs that tasks submitted are dropped, too.
+            if self._graph is not None and self._graph.is_of_task:
+                self._graph = None
+            self._built = None
+            for key, task in self._tasks.items():
+                self._count(task, key, None)
+            self._tasks = {key: task for key, task in self._tasks.items() if task.run in self._runs}
+        new = news.events[max(self.cursor - news.first, 0) :]
         self.cursor = max(self.cursor, news.first + len(news.events))
         self._held.extend(new)
 
-    def fold(self, *, knows_all: bool, retried: frozenset[Hashable] = frozenset()) -> None:
+    def fold(self, *, knows_all: bool) -> None:
         """Apply the events that were read to runs; `knows_all`: no submission is on its way."""
         self.drop_forgotten(_NEWS_S)
-        self._executions.compare_clocks()
-        coming = {event[1] for event in self._held if event[0] == "early"}
-        self._begin_early(self.noted - coming)
-        left: list[Event] = []
+        self._begin_early()
         while self._held:
             event = self._held[0]
-            if event[0] == "graph":
-                if not self._begin_graph(event, knows_all=knows_all):
-                    break
-            elif not knows_all and self._is_unsure(event, retried):
-                left.append(event)
-            else:
+            if event[0] != "graph":
                 self._take(event)
+            elif not self._begin_graph(event, knows_all=knows_all):
+                break
             self._held.popleft()
-        self._flush()
-        self._held.extendleft(reversed(left[-_MOST_HELD:]))
+        self._executions.flush()
         if not self._held and self._graph is None:
             self._settle()
         self._record_waiting()
@@ -282,18 +245,6 @@ class SchedulerTasks:
             if self._tasks.get(key) is task:
                 del self._tasks[key]
 
-    @property
-    def joined(self) -> frozenset[str]:
-        """The clients with pending work that the observer has not noted."""
-        return frozenset(self._early_runs.values()) - self.noted
-
-    def _is_unsure(self, event: Event, retried: frozenset[Hashable]) -> bool:
-        if event[0] not in _OF_TASKS:
-            return False
-        key = event[1]
-        task = self._tasks.get(key)
-        return key in retried and (task is None or task.run not in self._runs)
-
     def _take(self, event: Event) -> None:  # noqa: C901 - a kind a case
         kind, *details = event
         match kind:
@@ -301,12 +252,10 @@ class SchedulerTasks:
                 *record, since = details
                 self._take_end(record, since)
             case "attempt":
-                self._flush()
-                self._executions.record_attempt(details[:-1], self._live_run_of(details[0]))
+                self._take_attempt(details[:-1])
             case "state":
-                self._take_state(event)
+                self._change(*details)
             case "lost":
-                self._flush()
                 key, worker, moment, expected = details
                 self._lose(key, str(worker), float(moment), is_expected=bool(expected))
             case "steal" | "life":
@@ -318,52 +267,71 @@ class SchedulerTasks:
                 (self.news.take if kind == "news" else self.news.refuse)(*details)
             case "early":
                 client, keys, n_tasks = details
-                self._graph = _ArrivingGraph(None, frozenset(keys), int(n_tasks), early=str(client))
+                self._arrive(_ArrivingGraph(None, frozenset(keys), int(n_tasks), early=str(client)))
             case "built" if self._built is not None:
                 self._record_built(self._built, *map(float, details))
             case "tasks" if self._graph is not None:
                 self._read_tasks(self._graph, *details)
 
     def _take_end(self, record: Sequence[Any], since: Any) -> None:
-        key = record[0]
-        if key in self._ending:
-            self._flush()
-        self._retry_failed(key)
-        self._ended.append(record)
-        self._ending.add(key)
-        if since is not None:
-            self._afterwards.append(["state", key, since, None, 0.0, False])
-
-    def _take_state(self, event: Event) -> None:
-        _, key, state, _, _, was_to_run = event
-        if key in self._ending and not (state in TO_RUN or was_to_run):
-            self._afterwards.append(event)
+        key, error = record[0], record[4]
+        task = self._tasks.get(key)
+        if task is None:
             return
-        if key in self._ending:
-            self._flush()
-        self._retry_failed(key)
-        self._change(event)
+        run, execution = task.run, None
+        if run in self._runs:
+            with self._recorder.guard("reading a record of a task"):
+                execution = self._executions.read(record)
+            if execution is None:
+                self.lack()
+                return
+        self._end_task(key, task, "memory" if error is None else "erred")
+        if execution is not None:
+            self._executions.write(execution, run)
+        if since is not None:
+            self._change(key, since)
+
+    def _take_attempt(self, record: Sequence[Any]) -> None:
+        run = self._live_run_of(record[0])
+        with self._recorder.guard("reading a failed attempt"):
+            if run is not None:
+                self._executions.write_attempt(self._executions.read(record), run)
+
+    def _end_task(self, key: Hashable, task: _Task, state: str) -> None:
+        self._count(task, key, state)
+        self._need(task.run, key)
+        if state == "memory":
+            for other in task.also:
+                if not other.is_seen(key):
+                    other.skip([key])
 
     def _begin_graph(self, event: Event, *, knows_all: bool) -> bool:
         """Begin to read a graph; False if a client of this process sent it and its run is not known yet."""
         _, client, keys, n_tasks, parents = event
         requested = frozenset(keys)
         name = (str(client), requested)
-        waiting, run = self._expected.get(name), None
+        waiting, run, retried = self._expected.get(name), None, frozenset[Hashable]()
         if parents:
             run = self._run_of_all(parents)
         elif waiting:
-            run = waiting.popleft()
+            run, submission = waiting.popleft()
             run.n_expected -= 1
             if not waiting:
                 del self._expected[name]
+            retried = submission.keys if submission.is_retry else retried
         elif self._is_ours(str(client)) and not knows_all and len(self._held) < _MOST_HELD:
             return False
-        self._graph = _ArrivingGraph(run, requested, int(n_tasks), is_of_task=bool(parents))
-        self._built = None if parents else run
-        if not n_tasks:
-            self._end_graph(self._graph)
+        self._graph, self._built = None, None if parents else run
+        if run is not None:
+            graph = _ArrivingGraph(run, requested | retried, int(n_tasks), is_of_task=bool(parents))
+            graph.dependencies = dict.fromkeys(retried, ())
+            self._arrive(graph)
         return True
+
+    def _arrive(self, graph: _ArrivingGraph) -> None:
+        self._graph = graph
+        if not graph.n_left:
+            self._end_graph(graph)
 
     def _run_of_all(self, keys: Sequence[Hashable]) -> TrackedRun | None:
         """Return the run that all of these tasks are part of; None where they have no common one."""
@@ -374,27 +342,25 @@ class SchedulerTasks:
     def _read_tasks(
         self,
         graph: _ArrivingGraph,
+        _client: str,
         keys: Sequence[Hashable],
         numbers: Sequence[int],
         needed: Sequence[Hashable],
         states: Sequence[tuple[int, str]],
-        coroutines: Sequence[int],
         spans: Sequence[tuple[int, str | None]],
         outside: Sequence[tuple[int, Hashable]],
     ) -> None:
-        if graph.run is not None or graph.early is not None:
-            first, known = 0, () if graph.run is None else graph.run.tasks
-            for key, number in zip(keys, numbers, strict=True):
-                graph.dependencies[key] = needed[first : first + number]
-                first += number
-            # Results of earlier calls: of `submit` and `map` they may be tasks of the same run.
-            for place, others in groupby(outside, itemgetter(0)):
-                found = [other for _, other in others]
-                graph.dependencies[keys[place]] = [*graph.dependencies[keys[place]], *found]
-                graph.data.update((key, self._size(key)) for key in found if key not in known)
-            graph.states.update((keys[place], state) for place, state in states)
-            graph.coroutines += [keys[place] for place in coroutines]
-            graph.spans.update((split_key(keys[place])[0], span) for place, span in spans)
+        first, known = 0, () if graph.run is None else graph.run.tasks
+        for key, number in zip(keys, numbers, strict=True):
+            graph.dependencies[key] = needed[first : first + number]
+            first += number
+        # Results of earlier calls: of `submit` and `map` they may be tasks of the same run.
+        for place, others in groupby(outside, itemgetter(0)):
+            found = [other for _, other in others]
+            graph.dependencies[keys[place]] = [*graph.dependencies[keys[place]], *found]
+            graph.data.update((key, self._size(key)) for key in found if key not in known)
+        graph.states.update((keys[place], state) for place, state in states)
+        graph.spans.update((split_key(keys[place])[0], span) for place, span in spans)
         graph.n_left -= len(keys)
         if graph.n_left <= 0:
             self._end_graph(graph)
@@ -408,9 +374,8 @@ class SchedulerTasks:
         self, run: TrackedRun, moment: float, materialize_s: float, order_s: float, initialize_s: float
     ) -> None:
         self._built = None
-        # Any client may log such an event, and runs of `submit` and `map` have many graphs.
-        is_read = all(0 <= seconds < DAY_S for seconds in (materialize_s, order_s, initialize_s))
-        if not run.collects and is_read and is_possible(self._recorder, self._on_axis(moment)):
+        # Runs of `submit` and `map` have many graphs.
+        if not run.collects:
             run.log.before |= {
                 "received_s": self._on_axis(moment),
                 "materialize_s": materialize_s,
@@ -422,29 +387,32 @@ class SchedulerTasks:
         self._graph = None
         run = graph.run
         if graph.early is not None:
-            self._early[graph.early] = graph
-            self._begin_early({graph.early})
+            self._early[graph.early] = graph if graph.dependencies else None
+            self._begin_early()
         if run is None:
             return
-        self._flush()
         run.coming.difference_update(graph.requested)
         kept = () if graph.is_of_task else graph.requested
         announce(run, graph.dependencies, kept, graph.spans, graph.data)
-        for key in graph.coroutines:
-            run.tasks[key].is_coroutine = True
         for key in graph.dependencies:
             run.tasks[key].is_descendant |= graph.is_of_task
             self._ask_for(run, key, graph.states.get(key, "released"))
         idle = (k for k in graph.dependencies if graph.states.get(k, "released") in ("released", "memory"))
         self._unsettled.setdefault(run, set()).update(key for key in idle if not run.is_seen(key))
 
-    def _begin_early(self, clients: Collection[str]) -> None:
+    def _begin_early(self) -> None:
         """Give runs that began before the observer their graphs, and rows of tasks that had ended."""
         for run, client in list(self._early_runs.items()):
-            if client not in clients:
+            if client not in self._early:
                 continue
             del self._early_runs[run]
-            graph = self._early.pop(client, None) or _ArrivingGraph(None, run.coming, 0)
+            graph, self._early[client] = self._early[client], None
+            if run.n_expected:
+                if graph is None:
+                    # It came when the observer was there.
+                    continue
+                self._drop_expected(run, graph.dependencies)
+            graph = graph or _ArrivingGraph(None, run.coming, 0)
             graph.dependencies = graph.dependencies or dict.fromkeys(run.coming, ())
             graph.run, graph.early = run, None
             self._end_graph(graph)
@@ -483,28 +451,31 @@ class SchedulerTasks:
         self._count(task, key, state)
         start = before.log.submitted.pop(key, None)
         place = before.log.sent_to.pop(key, None)
-        if key in self.processing:
-            self.processing[key] = run
-            if start is not None and place is not None:
-                run.send(key, place, start)
+        if start is not None and place is not None:
+            run.send(key, place, start)
         if before in self._runs:
             task.also += (before,)
 
-    def _change(self, event: Event) -> None:
-        _, key, state, worker, moment, was_to_run = event
+    def _change(
+        self,
+        key: Hashable,
+        state: str,
+        worker: str | None = None,
+        moment: float = 0.0,
+        was_to_run: bool = False,  # noqa: FBT001, FBT002 - an event is flat
+    ) -> None:
         task = self._tasks.get(key)
         if task is None:
             return
         run = task.run
         now = self._recorder.clock.perf_counter()
-        if self.processing.pop(key, None) is not None and state != "processing":
+        if key in run.log.submitted and state != "processing":
             run.give_back(key, now)
         self._count(task, key, state)
         if was_to_run:
             self._need(run, key)
         if state == "processing" and run in self._runs:
             label = self._workers.get(str(worker)).label
-            self.processing[key] = run
             run.send(key, (str(worker), label), min(self._on_axis(moment), now) if moment else now)
         elif state == "forgotten":
             # Workers send samples of it up to a second later.
@@ -512,7 +483,6 @@ class SchedulerTasks:
 
     def _lose(self, key: Hashable, address: str, moment: float, *, is_expected: bool) -> None:
         task = self._tasks.get(key)
-        self.processing.pop(key, None)
         if task is not None and task.run in self._runs:
             worker = self._workers.get(address)
             self._need(task.run, key)
@@ -529,9 +499,6 @@ class SchedulerTasks:
         self, key: Hashable, moment: float, outcome: Any, victim: str, thief: str, *costs_s: float
     ) -> None:
         task = self._tasks.get(key)
-        # Any client may log such an event.
-        if not all(0 <= seconds < DAY_S for seconds in costs_s):
-            costs_s = ()
         if task is not None and task.run in self._runs:
             time_s = self._recorder.seconds(self._on_axis(moment))
             self._recorder.steals.append(
@@ -542,36 +509,6 @@ class SchedulerTasks:
         """Return where a moment of the scheduler's clock is on that of the recorder's."""
         return moment - self._workers.clocks.scheduler_ahead_s + self._recorder.clock.shift_s()
 
-    def _flush(self) -> None:
-        """Record tasks that ended, and the events of them since."""
-        records, self._ended = self._ended, []
-        self._ending.clear()
-        if records and not self._executions.record(records, self._end_each):
-            self.lack()
-        events, self._afterwards = self._afterwards, []
-        for event in events:
-            self._change(event)
-
-    def _end_each(self, keys: Sequence[Hashable], failed: Collection[int]) -> list[TrackedRun | None]:
-        """Register that tasks ended, some of them with errors; return the run of each."""
-        return [
-            self._end_task(key, "erred" if place in failed else "memory") for place, key in enumerate(keys)
-        ]
-
-    def _end_task(self, key: Hashable, state: str) -> TrackedRun | None:
-        task = self._tasks.get(key)
-        if task is None:
-            return None
-        self.processing.pop(key, None)
-        self._count(task, key, state)
-        run = task.run
-        self._need(run, key)
-        if state == "memory":
-            for other in task.also:
-                if not other.is_seen(key):
-                    other.skip([key])
-        return run if run in self._runs else None
-
     def _need(self, run: TrackedRun, key: Hashable) -> None:
         """Register that a task is to run, or has run."""
         if run in self._unsettled:
@@ -581,21 +518,10 @@ class SchedulerTasks:
     def _settle(self) -> None:
         unsettled, self._unsettled = self._unsettled, {}
         for run, keys in unsettled.items():
-            if keys:
-                run.skip(keys)
-
-    def _forget_ended(self) -> None:
-        """Forget tasks of runs that have ended and have no result in memory: events of them were lost."""
-        self._tasks = {
-            key: task for key, task in self._tasks.items() if task.run in self._runs or task.state == "memory"
-        }
-
-    def correct(self, states: Mapping[Hashable, str | None]) -> None:
-        """Set the states of tasks that were in memory before events were lost."""
-        for key, state in states.items():
-            if state != "memory":
-                self._change(["state", key, state or "forgotten", None, 0.0, False])
-        self.holdings.record()
+            # Where events are missing, those without a result may have run.
+            idle = [key for key in keys if self.state(key) == "memory"] if run.lacks_records else keys
+            if idle:
+                run.skip(idle)
 
     # What waits ---------------------------------------------------------------------------------------------
 
@@ -628,13 +554,9 @@ class SchedulerTasks:
                 for prefix, n in run.waiting_for.items()
             }
         self._changed.clear()
-        keys: dict[TrackedRun, list[Hashable]] = {run: [] for run in self._counted}
-        for key, run in self.processing.items():
-            keys.setdefault(run, []).append(key)
-        self._counted = {run for run, mine in keys.items() if mine}
-        for run, mine in keys.items():
+        for run in self._runs:
             groups: dict[str, tuple[Hashable, int]] = {}
-            for key in mine if len(mine) > _MANY else ():
+            for key in run.log.submitted if len(run.log.submitted) > _MANY else ():
                 name = split_key(key)[0]
                 groups[name] = (key, groups.get(name, (key, 0))[1] + 1)
             run.log.sent_counts = list(groups.values())

@@ -19,19 +19,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_address
-from math import isnan
-from statistics import median
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from taskscope.model.tables.records import WorkerEvent
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneKey, Recorder, WorkerCounts
+from taskscope.sources.cluster.plugin import host_of
 
-_LATEST = 9
 _STEP_S = 0.1
 _EVERY_S = 30.0
 """How often workers compare their clocks at most."""
@@ -43,8 +39,6 @@ class HostClocks:
     def __init__(self, scheduler: str, recorder: Recorder) -> None:
         self._recorder = recorder
         self._scheduler = host_of(scheduler)
-        self.may_differ = not _is_loopback(self._scheduler)
-        """Whether the scheduler's address is one of another machine."""
         self._hosts: dict[str, ClockFilter] = {}
         self.scheduler = ClockFilter()
         """The scheduler's clock as seen from this machine."""
@@ -53,19 +47,23 @@ class HostClocks:
 
     @property
     def scheduler_ahead_s(self) -> float:
-        """How far the scheduler's clock is ahead of this machine's; 0 on one machine, and while unknown."""
+        """How far the scheduler's clock is ahead of this machine's; 0 while unknown.
+
+        On one machine it is 0, not what a round trip seems to show; its address does not show whether it is
+        on another one, as that may be a tunnel's.
+        """
         best = self.scheduler.best
-        # A loopback address may lead through a tunnel to another machine, whose clock then shows it.
-        if best is None or (not self.may_differ and abs(best.ahead_s) <= best.bound_s):
-            return 0.0
-        return best.ahead_s
+        return 0.0 if best is None or abs(best.ahead_s) <= best.bound_s else best.ahead_s
 
     def note(self, exchange: Exchange) -> None:
         """Take in when a request was sent to the scheduler, its time when it answered, and the arrival."""
         shift_s, now = self._recorder.clock.shift_s(), self._recorder.clock.perf_counter()
-        if abs(shift_s - self._shift_s) > _STEP_S:
-            # This machine's clock was set.
+        step_s = self._shift_s - shift_s
+        if abs(step_s) > _STEP_S:
             self.scheduler.forget()
+            self._recorder.warn(
+                f"the clock of this machine was set by {step_s:+.1f} s: times around that are uncertain"
+            )
         self._shift_s = shift_s
         set_s = self.scheduler.note([exchange], now)
         if set_s is not None:
@@ -97,51 +95,17 @@ class WorkerClock:
     def __init__(self, hosts: HostClocks, address: str) -> None:
         self._hosts = hosts
         self._host = hosts.host(address)
-        self._latest: deque[float] = deque(maxlen=_LATEST)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its difference to the scheduler's was measured, or is none."""
+        return self._host is None or self._host.best is not None
 
     @property
     def ahead_s(self) -> float:
-        """How far this machine's clock is ahead of the worker's.
-
-        Before the difference to the scheduler was measured it is the worker's own correction, or 0.
-        """
-        return self._scheduler_ahead_s() - self._hosts.scheduler_ahead_s
-
-    def _scheduler_ahead_s(self) -> float:
-        if self._host is None:
-            return 0.0
-        if self._host.best is not None:
-            return self._host.best.ahead_s
-        return median(self._latest) if self._latest else 0.0
-
-    def note(self, corrections: Iterable[float]) -> None:
-        """Register corrections that the worker added to its times."""
-        self._latest.extend(corrections)
-
-    def shift_s(self, correction: float) -> float:
-        """Return the seconds to add to times that the worker reported with this correction, or NaN."""
-        return -self._hosts.scheduler_ahead_s if isnan(correction) else self.ahead_s - correction
-
-
-def host_of(address: str) -> str:
-    """Return the machine that an address of a cluster is on.
-
-    Examples
-    --------
-    >>> host_of("tls://10.0.0.1:40001"), host_of("inproc://10.0.0.1/7/1")
-    ('10.0.0.1', '10.0.0.1')
-    """
-    scheme, _, rest = address.rpartition("://")
-    if scheme == "inproc":
-        return rest.split("/", maxsplit=1)[0]
-    return rest.rpartition(":")[0] or rest
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
+        """How far this machine's clock is ahead of the worker's; as if they were equal while unknown."""
+        best = None if self._host is None else self._host.best
+        return (0.0 if best is None else best.ahead_s) - self._hosts.scheduler_ahead_s
 
 
 MAX_DRIFT = 1e-4
@@ -193,20 +157,19 @@ class ClockFilter:
         self.best = None
 
 
-DAY_S = 86_400.0
 _MOST = 2.0**53
+
+
+def is_amount(value: Any) -> bool:
+    """Return whether there can be such a number of bytes, seconds or things."""
+    return bool(0 <= value < _MOST)
 
 
 def amount(value: Any) -> float:
     """Return a number of bytes, seconds or things as it is; raise where there can be no such number."""
-    if not 0 <= value < _MOST:
+    if not is_amount(value):
         raise ValueError(f"a number must be at least 0 and below 2**53, got {value}")
     return float(value)
-
-
-def is_possible(recorder: Recorder, moment: float) -> bool:
-    """Return whether a moment is in the time of a recorder, or a day before or after it."""
-    return -DAY_S <= recorder.seconds(moment) <= recorder.now_s() + DAY_S
 
 
 def thread_id(number: Any) -> int:
@@ -333,9 +296,6 @@ class Workers:
             return
         worker.measured = measured
         moment = measured + worker.clock.ahead_s + self.recorder.clock.shift_s()
-        if not is_possible(self.recorder, moment):
-            self.recorder.warn(f"{worker.label} reports its CPU and memory of impossible times: left out")
-            return
         rss, held, spilled, tick_s = (found.get(name) for name in ("memory", "managed", "spilled", "tick_s"))
         # The worker counts spilled results, too.
         managed = None if held is None else max(held - (spilled or 0.0), 0.0)
@@ -352,7 +312,7 @@ class Workers:
                 unmanaged_bytes=None if rss is None or managed is None else max(rss - managed, 0.0),
                 spilled_bytes=spilled,
                 limit_bytes=found["limit"] or None,
-                tick_s=None if tick_s is None or tick_s > DAY_S else tick_s,
+                tick_s=tick_s,
                 gil_contention=found.get("gil_contention"),
                 net_read_bps=found.get("host_net_io.read_bps"),
                 net_write_bps=found.get("host_net_io.write_bps"),
@@ -372,8 +332,6 @@ def _number(value: object) -> float | None:
     return float(value) if 0 <= value < _MOST else None
 
 
-_T = TypeVar("_T")
-_MOST_KNOWN = 1_000
 _RETIRED = "retired"
 _MOMENT = re.compile(r"-\d+(\.\d+)?$")
 """The end of a stimulus' name."""
@@ -388,7 +346,7 @@ class WorkersLife:
         self._is_computing = is_computing
         self._why: dict[str, str] = {}
         """Why a worker is going, by address."""
-        self._alone: dict[str, None] = {}
+        self._alone: set[str] = set()
         """Nannies whose worker is gone."""
 
     def take(self, address: str, moment: float, what: str, details: Any) -> None:
@@ -404,14 +362,14 @@ class WorkersLife:
                 self._change(address, moment, before, status)
             case "killed", float(n_bytes):
                 why = f"killed because of its memory ({n_bytes / 2**20:,.0f} MiB)"
-                self._note(address, why)
+                self._why[address] = why
                 self._add(address, moment, f"was {why}", "killed")
             case "timed out", float(seconds):
                 why = f"timed out: the scheduler had not heard of it for {seconds:g} s"
-                self._note(address, why)
+                self._why[address] = why
                 self._add(address, moment, why, "timed out")
             case "closing", str(reason) if address not in self._why:
-                self._note(address, f"closed ({_MOMENT.sub('', reason)})")
+                self._why[address] = f"closed ({_MOMENT.sub('', reason)})"
             case "gone", bool(is_expected):
                 self._workers.leave(address, moment)
                 self._go(address, moment, is_expected=is_expected)
@@ -422,7 +380,7 @@ class WorkersLife:
 
     def _come(self, address: str, moment: float, nanny: str) -> None:
         if nanny in self._alone:
-            del self._alone[nanny]
+            self._alone.discard(nanny)
             self._add(address, moment, "was restarted by its nanny", "restarted", "info")
         else:
             self._add(address, moment, "came", "came", "info")
@@ -433,7 +391,7 @@ class WorkersLife:
             self._why.pop(address, None)
         self._workers.pause(address, moment, is_paused=status == "paused")
         if status == "closing_gracefully":
-            self._note(address, _RETIRED)
+            self._why[address] = _RETIRED
         elif status == "paused":
             self._add(address, moment, "paused: it begins no task until it has memory again", "paused")
         elif (before, status) == ("paused", "running"):
@@ -442,18 +400,13 @@ class WorkersLife:
     def _go(self, address: str, moment: float, *, is_expected: bool) -> None:
         nanny, why = self._workers.get(address).nanny, self._why.get(address)
         if nanny:
-            _remember(self._alone, nanny, None)
+            self._alone.add(nanny)
         if why == _RETIRED:
             self._add(address, moment, "was retired", "retired", "info")
-        elif why is not None and why.startswith("closed"):
-            self._add(address, moment, why, "left", "info")
-        elif why is None and is_expected:
-            self._add(address, moment, "left", "left", "info")
-        elif why is None:
+        elif why is None and not is_expected:
             self._add(address, moment, "died", "died")
-
-    def _note(self, address: str, why: str) -> None:
-        _remember(self._why, address, why)
+        elif why is None or why.startswith("closed"):
+            self._add(address, moment, why or "left", "left", "info")
 
     def _add(
         self,
@@ -468,9 +421,3 @@ class WorkersLife:
         label = self._workers.get(address).label
         log, time_s = self._recorder.messages_log, self._recorder.seconds(moment)
         log.add_event(time_s, level, f"{label} {text}", address, event)
-
-
-def _remember(known: dict[str, _T], name: str, value: _T) -> None:
-    known[name] = value
-    while len(known) > _MOST_KNOWN:
-        del known[next(iter(known))]

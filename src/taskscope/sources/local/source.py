@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor
 from contextvars import ContextVar
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 from threading import get_ident
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from dask.multiprocessing import RemoteException
 from taskscope.model.errortext import describe
 from taskscope.model.guard import Guard
 from taskscope.model.keys import split_key
+from taskscope.options import TaskFacts
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
 from taskscope.sources.cell import calling_line, current_cell, current_execution
 from taskscope.sources.local.adapter import registration
@@ -34,7 +35,7 @@ from taskscope.sources.local.adapter.scheduler import (
 from taskscope.sources.local.lines import LineSource, MeteredTask
 from taskscope.sources.local.memory import MemorySource, NumberedTask
 from taskscope.sources.local.shipped import Sampled, ShippedTimes
-from taskscope.sources.local.sizes import result_size
+from taskscope.sources.local.sizes import measures, result_size
 from taskscope.sources.local.timing import TimedTask, current_error, drop_notes
 from taskscope.sources.sampled import SentFunctions, counted_cycles
 
@@ -44,6 +45,7 @@ _State: TypeAlias = Mapping[str, Any]
 
 _MAX_DATA_SIZED = 10_000
 _NAN = float("nan")
+_NOT_RECORDED = "tasks were not recorded: only diagnostics watched that show none"
 
 run_label: ContextVar[str | None] = ContextVar("taskscope_run_label", default=None)
 """The label that computes started in this context get."""
@@ -75,12 +77,25 @@ class LocalSource:
         self._outlived: list[RunLog] = []
         before, after = _pretask(self._logs, recorder), _posttask(self._logs, recorder, self._measure)
         self.callback: CallbackTuple = (self._start, self._start_state, before, after, self._finish)
+        self._without_tasks: CallbackTuple = (self._start, self._start_counted, None, None, self._finish)
+        self._facts = TaskFacts.ALL
+        self._is_attached = False
+
+    def want(self, facts: TaskFacts) -> None:
+        """Record this of tasks of computes that start from now on."""
+        self._facts = facts
+        if self._is_attached:
+            self.attach()
 
     def attach(self) -> None:
-        registration.install(self.callback)
+        self._is_attached = True
+        hooks = self.callback, self._without_tasks
+        registration.install(*(hooks if self._facts else reversed(hooks)))
 
     def detach(self) -> None:
+        self._is_attached = False
         registration.uninstall(self.callback)
+        registration.uninstall(self._without_tasks)
 
     def end_abandoned(self) -> None:
         """End the computes of this thread whose end an interrupt has kept from being recorded."""
@@ -91,6 +106,7 @@ class LocalSource:
             log = self._logs[dsk]
             self._logs.remove(dsk)
             log.stop = log.perf_counter()
+            log.forget_graph()
             log.status = "interrupted"
             self._close_lane(log)
             if log.shipped is not None:
@@ -109,22 +125,19 @@ class LocalSource:
         return [(log.run, lane) for log in logs for lane in list(log.lanes.values())]
 
     def _start(self, dsk: _Graph) -> None:
+        if id(dsk) in self._logs:
+            # A profiler that is a callback of this compute alone has begun it.
+            return
         with self.recorder.guard("_start"):
             log = self.recorder.new_log()
             # Registered here before any thread can wait for its end.
             self._logs[id(dsk)] = log
             self.recorder.put(log)
+            log.facts = TaskFacts.NOTHING
             scheduler = find_scheduler()
             log.scheduler = scheduler.name
             log.n_workers = scheduler.n_workers
             log.trusts_workers = scheduler.is_local
-            log.lines = self.lines if self.lines.meter is not None else None
-            log.kind = TimedTask if log.lines is None else MeteredTask
-            self._record_memory(log)
-            if scheduler.name == "processes":
-                sought = self.lines.sought if log.lines else None
-                take = partial(self._take_samples, log.run, log.start)
-                log.shipped = ShippedTimes(log, self.interval_s, take, sought)
             log.label = run_label.get()
             log.cell, log.execution_count, log.source_crc = current_cell()
             log.execution = current_execution()
@@ -136,22 +149,47 @@ class LocalSource:
     def _start_state(self, dsk: _Graph, state: _State) -> None:
         with self.recorder.guard("_start_state"):
             log = self._logs[id(dsk)]
-            log.before["order_s"] = log.perf_counter() - log.start
-            log.n_tasks = len(state["ready"]) + len(state["waiting"])
+            _count_tasks(log, state)
+            self._record_tasks(log, dsk)
+            if not log.facts:
+                return
             fused = fused_groups(dsk, state["ready"])
             self.recorder.note_fused(fused)
             log.array = find_array({*fused, *chain.from_iterable(map(str.split, fused.values()))})
             functions, codes = user_functions(dsk)
             if log.shipped is not None:
                 self._sent.add(log.run, codes)
-            log.graph_source = _graph_source(state, functions)
+            n_sized = _MAX_DATA_SIZED if log.facts is TaskFacts.ALL else 0
+            log.graph_source = _graph_source(state, functions, n_sized)
+
+    def _start_counted(self, dsk: _Graph, state: _State) -> None:
+        with self.recorder.guard("_start_state"):
+            _count_tasks(self._logs[id(dsk)], state)
+            self.recorder.messages_log.add("info", _NOT_RECORDED)
+
+    def _record_tasks(self, log: RunLog, dsk: _Graph) -> None:
+        log.facts = self._facts
+        cpu, sizes = repeat(_NAN).__next__, None
+        if log.facts is TaskFacts.ALL:
+            cpu, sizes = log.thread_time, measures
+            log.lines = self.lines if self.lines.meter is not None else None
+            if self.memory.is_recording:
+                self._record_memory(log)
+        if log.facts and log.trusts_workers:
+            log.kind = NumberedTask if log.memory else MeteredTask if log.lines else TimedTask
+        if log.facts and log.scheduler == "processes":
+            sought = self.lines.sought if log.lines else None
+            take = partial(self._take_samples, log.run, log.start)
+            log.shipped = ShippedTimes(log, self.interval_s, take, sought)
+        # Tasks whose lines are measured need their wrapper after they have run.
+        keep = log.spare.append if log.kind is TimedTask else bool
+        log.needed_by_tasks = log.lanes, log.perf_counter, cpu, sizes, dsk, keep
 
     def _record_memory(self, log: RunLog) -> None:
-        if self.memory.is_recording:
-            if log.trusts_workers and log.scheduler != "processes":
-                log.memory, log.kind = self.memory, NumberedTask
-            else:
-                self.memory.refuse("tasks of other processes allocate it there; use threads, or synchronous")
+        if log.trusts_workers and log.scheduler != "processes":
+            log.memory = self.memory
+        else:
+            self.memory.refuse("tasks of other processes allocate it there; use threads, or synchronous")
 
     def _take_samples(
         self, run: int, start: float, key: object, worker: int, shift_s: float, sampled: Sampled
@@ -191,6 +229,7 @@ class LocalSource:
                 else:
                     log.status = "finished"
             log.stop = stop
+        log.forget_graph()
         if log.shipped is not None:
             log.shipped.close()
         self._on_stop(log)
@@ -232,41 +271,55 @@ class LocalSource:
         return sum(1 for lane in others if lane is not None and lane.open is not None)
 
 
+_Before: TypeAlias = tuple[_Graph | None, Any, type | None, list[Any]]
+"""A graph, its log, the wrapper of its tasks, and spare ones."""
+_After: TypeAlias = tuple[_Graph | None, Any, list[object] | None, object]
+"""A graph, its log, the list of landings, and what is true where tasks were sent or results are measured."""
+_NO_GRAPH: tuple[_Before, _After] = (None, None, None, []), (None, None, None, False)
+
+
 class _Logs(dict[int, RunLog]):
     """The logs of the computes that go on, by the identity of their graph."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.latest: list[tuple[_Graph | None, Any]] = [(None, None)]
-        """One pair: the graph of the task that a hook was last called for, and its log."""
+        self.before: list[_Before] = [_NO_GRAPH[0]]
+        """One item: what the hook before tasks needs of the graph that a hook was last called for."""
+        self.after: list[_After] = [_NO_GRAPH[1]]
 
-    def of(self, dsk: _Graph) -> RunLog:
+    def of(self, dsk: _Graph) -> tuple[_Before, _After]:
         log = self[id(dsk)]
-        self.latest[0] = dsk, log
-        return log
+        landed = log.landed if log.facts >= TaskFacts.LANDINGS else None
+        settles = log.submitted if log.metric is None or not log.facts else True
+        before, after = (dsk, log, log.kind, log.spare), (dsk, log, landed, settles)
+        self.before[0], self.after[0] = before, after
+        return before, after
 
     def remove(self, dsk: int) -> None:
         self.pop(dsk, None)
-        self.latest[0] = None, None
+        self.before[0], self.after[0] = _NO_GRAPH
 
 
 def _pretask(logs: _Logs, recorder: Recorder) -> Callable[..., None]:
     """Return the hook before each task; a closure, as each attribute looked up costs the user."""
-    latest = logs.latest
+    latest = logs.before
 
     def pretask(key: object, dsk: _Graph, _state: _State) -> None:
         try:
-            of, log = latest[0]
+            of, log, kind, spare = latest[0]
             if of is not dsk:
-                log = logs.of(dsk)
-            if log.trusts_workers:
+                _, log, kind, spare = logs.of(dsk)[0]
+            if kind is not None:
                 # Here, as each call costs the user.
-                task = log.kind()
+                if spare:
+                    task = spare.pop()
+                else:
+                    task = kind()
+                    task.log = log
                 task.key = key
                 task.inner = dsk[key]
-                task.log = log
                 dsk[key] = task
-            else:
+            elif log.facts:
                 log.submitted[key] = log.perf_counter()
         except Exception as error:  # noqa: BLE001 - runs for each task, where a guard costs more
             recorder.fault("pretask", error)
@@ -278,24 +331,29 @@ def _posttask(
     logs: _Logs, recorder: Recorder, measure: Callable[[CacheMetric, object], float]
 ) -> Callable[..., None]:
     """Return the hook after each task; a closure, as each attribute looked up costs the user."""
-    latest, perf_counter = logs.latest, recorder.clock.perf_counter
+    latest, perf_counter = logs.after, recorder.clock.perf_counter
 
     def posttask(key: object, result: object, dsk: _Graph, _state: _State, _worker: object) -> None:
         try:
-            of, log = latest[0]
+            of, log, landed, settles = latest[0]
             if of is not dsk:
-                log = logs.of(dsk)
-            now = perf_counter()
-            landed = log.landed
-            landed += (key, now)
-            if log.trusts_workers:
-                dsk[key] = dsk[key].inner
-            if log.submitted or log.metric is not None:
-                _settle(log, key, result, now, measure)
+                _, log, landed, settles = logs.of(dsk)[1]
+            if landed is not None:
+                landed += (key, perf_counter())
+            if settles:
+                if type(dsk[key]) is log.kind:
+                    # It ran in another process.
+                    dsk[key] = dsk[key].inner
+                _settle(log, key, result, perf_counter(), measure)
         except Exception as error:  # noqa: BLE001 - runs for each task, where a guard costs more
             recorder.fault("posttask", error)
 
     return posttask
+
+
+def _count_tasks(log: RunLog, state: _State) -> None:
+    log.before["order_s"] = log.perf_counter() - log.start
+    log.n_tasks = len(state["ready"]) + len(state["waiting"])
 
 
 def _settle(
@@ -314,7 +372,7 @@ def _as_raised(error: BaseException) -> BaseException:
     return raised if isinstance(raised, BaseException) else error
 
 
-def _graph_source(state: _State, functions: Mapping[object, str | None]) -> GraphSource:
+def _graph_source(state: _State, functions: Mapping[object, str | None], n_sized: int) -> GraphSource:
     scheduler = find_scheduler()
     kept = scheduler.requested
     if kept is None:
@@ -325,7 +383,7 @@ def _graph_source(state: _State, functions: Mapping[object, str | None]) -> Grap
         dependencies = dict(dependencies)
     cache = state["cache"]
     data = {
-        key: result_size(cache[key]) if place < _MAX_DATA_SIZED else _NAN
+        key: result_size(cache[key]) if place < n_sized else _NAN
         for place, key in enumerate(k for k in cache if k in dependencies)
     }
     return GraphSource(dependencies, kept, data, functions=functions)

@@ -1,9 +1,10 @@
 """Time a task where it runs: a `Task` that delegates to the original one.
 
 It is put into the scheduler's own copy of the graph just before the task is submitted, and taken out again
-when the task has landed, so nothing else ever sees it. In this process its rows go straight to the run's
-lane. Sent to another process it becomes a `taskscope.sources.local.shipped.ShippedTask`, which leaves its
-times in a file. An exception passes through as it is.
+when it runs, so nothing else ever sees it. In this process its rows go straight to the run's lane, and the
+wrapper may serve a later task. Sent to another process it becomes a
+`taskscope.sources.local.shipped.ShippedTask`, which leaves its times in a file. An exception passes through
+as it is.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from typing import Any, Self
 from taskscope.model.guard import Guard
 from taskscope.record import LaneBuffer, LaneKey, RunLog
 from taskscope.sources.local.adapter.scheduler import GRAPH_SLOTS, GraphNode, Task, identity
-from taskscope.sources.local.sizes import measures, size_despite
+from taskscope.sources.local.sizes import size_despite
+
+_NAN = float("nan")
 
 
 class TimedTask(Task):
@@ -31,35 +34,42 @@ class TimedTask(Task):
     # Attributes are set one by one: calling `Task.__init__` would take three times as long.
     __init__ = object.__init__
 
-    def __call__(self, values: Any = ()) -> Any:
+    def __call__(self, values: Any = ()) -> Any:  # noqa: PLR0915 - a call costs the user more than a line
         """Run the task and record when, where and how it ended."""
         # Each attribute of an object costs as much as an exact clock.
-        lanes, perf_counter, thread_time = self.log.needed_by_tasks
+        lanes, perf_counter, thread_time, measures, graph, keep = self.log.needed_by_tasks
+        key, inner = self.key, self.inner
         try:
+            graph[key] = inner
             lane = lanes[get_ident()]
-        except KeyError:
+        except Exception:  # noqa: BLE001 - the first task of a thread, or a full stack
             lane = self._open_lane()
+        # The task may outlive the compute.
+        del graph
         cpu = thread_time()
         start = self.start = perf_counter()
         try:
             lane.open = self
             try:
                 # Calling the node itself would take a detour through C, and find the same method.
-                result = self.inner.__call__(values)
+                result = inner.__call__(values)
             except BaseException as error:
                 self._fail(lane, start, perf_counter(), thread_time() - cpu, error)
                 raise
             stop = perf_counter()
             cpu = thread_time() - cpu
-            try:
-                size = measures[type(result)](result)
-            except BaseException as problem:  # noqa: BLE001 - a type not met before, or a user's that raises when measured
-                size = size_despite(problem, result)
-            lane += (self.key, start, stop, cpu, size)
-            return result
+            size = _NAN
+            if measures is not None:
+                try:
+                    size = measures[type(result)](result)
+                except BaseException as problem:  # noqa: BLE001 - a type not met before, or a user's that raises when measured
+                    size = size_despite(problem, result)
+            lane += (key, start, stop, cpu, size)
         finally:
             # A result may be interrupted while it is measured.
             lane.open = None
+        keep(self)
+        return result
 
     def _open_lane(self) -> LaneBuffer:
         try:

@@ -21,7 +21,7 @@ from traitlets import TraitError
 
 import taskscope
 from taskscope import FlameWidget
-from taskscope.analysis.calls import function_source, lines_text
+from taskscope.analysis.code_lines import function_source, lines_text
 from taskscope.errors import OptionError, UnknownNameError
 from taskscope.model.source_lines import file_of
 from taskscope.model.tables.process import PeakLine

@@ -69,7 +69,7 @@ def test_a_prefix_or_worker_that_is_not_there_is_an_error_that_names_the_nearest
         UnknownNameError, match=r"unknown prefix 'nevr'; did you mean 'never'[?] Known: 'x', 'y'"
     ):
         recorded(*SAMPLES).profile(prefix="nevr")
-    with pytest.raises(UnknownNameError, match="unknown worker '1'; Known: '1234', '5678'"):
+    with pytest.raises(UnknownNameError, match=r"unknown worker '1'\. Known: '1234', '5678'"):
         recorded(*SAMPLES).profile(worker="1")
 
 

@@ -37,7 +37,7 @@ def test_rows_are_known_by_their_tasks_and_dependencies_by_their_keys(fake_clock
     names = [row.key for row in told["rows"]]
     assert sorted(names) == ["('x', 0)", "('x', 1)", "before", "sum"]
     graph = recording.graphs[1]
-    texts = list(graph.keys.iter_text([recording.groups[g].name for g in graph.group.tolist()]))
+    texts = graph.keys.to_text([recording.groups[g].name for g in graph.group.tolist()]).tolist()
     found = rows_of(recording, 1, np.arange(len(texts), dtype=np.int32))
     assert {texts[task]: names[row] for task, row in found.items()} == {name: name for name in names[1:]}
     n_before = len(recording.graphs[0].group)

@@ -212,7 +212,7 @@ def test_a_task_that_needs_what_has_no_row_waited_for_something_unknown() -> Non
     partial = replace(recording, blocks=(block.part(np.array([1])),), dropped=1)
     path = partial.critical_path()
     assert [(s.key or s.cause, s.duration_s) for s in path.steps] == [("graph", 3.0), ("b", 1.0)]
-    assert path.notes == ("1 task of finished computes have no row: waits for them are of unknown cause",)
+    assert path.notes == ("1 task of finished computes has no row: waits for it are of unknown cause",)
 
 
 EMPTY = recording_of([])

@@ -23,7 +23,7 @@ from taskscope.analysis.explain.finding import Cause, Explanation
 from taskscope.model.keys import key_block
 from taskscope.model.tables.activities import ACTIVITIES, ActivityColumns, ActivityRows
 from taskscope.model.tables.records import CLUSTER, Lane, Message
-from taskscope.model.tables.stacks import LineRows
+from taskscope.model.tables.stacks import CLIENT, CLIENT_RUN, LineRows
 from taskscope.record.tables.stacklog import with_waits
 from taskscope.recording import Recording
 from tests.support.recordings.schedules import with_dependencies
@@ -145,10 +145,11 @@ def twice_one(rows: list[Row], n_workers: int) -> Recording:
     )
 
 
-def chain() -> Recording:
-    rows = [Row(key=("x", i), start_s=float(i), stop_s=i + 1.0) for i in range(8)]
-    rows += [Row(key=("y", i), lane=1, start_s=float(i), stop_s=i + 0.25) for i in range(4)]
-    run = run_of(n_tasks=len(rows), stop_s=8.0, n_workers=2)
+def chain(gap_s: float = 0.0) -> Recording:
+    each_s = 1.0 + gap_s
+    rows = [Row(key=("x", i), start_s=i * each_s, stop_s=i * each_s + 1.0) for i in range(8)]
+    rows += [Row(key=("y", i), lane=1, start_s=i * each_s, stop_s=i * each_s + 0.25) for i in range(4)]
+    run = run_of(n_tasks=len(rows), stop_s=8 * each_s, n_workers=2)
     return with_dependencies(rows, {i: [i - 1] for i in range(1, 8)}, [run])
 
 
@@ -175,6 +176,20 @@ def at_lock(share: float) -> Recording:
     return replace(recording, stacks=replace(stacks, functions=tuple(functions)))
 
 
+def gap_at_lock() -> Recording:
+    """Return two computes between which the program ran a function, and waited for a lock in it."""
+    samples = [
+        Sample(stack, 10, prefix=CLIENT, run=CLIENT_RUN, start_s=2.0, seconds=1.0)
+        for stack in [("prepare",), ("prepare", "acquire")]
+    ]
+    stacks = stacks_of(samples)
+    functions = [
+        replace(function, file=threading.__file__) if function.name == "acquire" else function
+        for function in stacks.functions
+    ]
+    return replace(gap(), stacks=replace(stacks, functions=tuple(functions)))
+
+
 def step(own_s: float) -> Recording:
     """Return eight tasks on two workers, and one that needs them all."""
     rows = [Row(key=("x", i), lane=i % 2, start_s=i // 2, stop_s=i // 2 + 1.0) for i in range(8)]
@@ -192,7 +207,7 @@ def after_workers(late_s: float) -> Recording:
 
 
 FAULTS = {
-    "interpreter-lock": (filled([1.0] * 40, 4, cpu=0.25, lock_share=0.9), filled([1.0] * 40, 4), 7.5),
+    "interpreter-lock": (filled([1.0] * 40, 4, cpu=0.25, lock_share=0.9), filled([1.0] * 40, 4), 7.0),
     "lock": (at_lock(0.75), at_lock(0.0), 3.0),
     "serial-step": (step(4.0), step(0.0), 2.0),
     "no-workers": (after_workers(2.0), after_workers(0.0), 2.0),
@@ -211,7 +226,7 @@ FAULTS = {
         1.0,
     ),
     "client-gaps": (gap(), filled([1.0] * 4, 2), 2.0),
-    "waiting": (filled([1.0] * 8, 4, cpu=0.125), filled([1.0] * 8, 4), 1.75),
+    "waiting": (filled([1.0] * 8, 4, cpu=0.125), filled([1.0] * 8, 4), 1.0),
     "oversubscribed": (
         filled([1.0] * 8, 4, cpu=0.5, percent=400.0),
         filled([1.0] * 8, 4, percent=400.0),
@@ -235,6 +250,67 @@ def test_a_fault_is_the_first_finding_with_its_price_and_without_it_there_is_non
     assert (first.cause, round(first.worth_s, 6)) == (cause, worth_s)
     assert first.low_s <= first.worth_s <= first.high_s
     assert without.explain().findings == ()
+
+
+def test_a_chain_whose_steps_begin_late_is_a_chain() -> None:
+    assert [found.cause for found in chain(0.5).explain()] == ["long-chain"]
+
+
+def test_a_line_that_runs_and_waits_between_computes_is_named_once() -> None:
+    (found,) = gap_at_lock().explain()
+    assert found.text == (
+        "no compute ran for 50% of the time, between 2 computes. The program ran `prepare` of `prepare.py`"
+    )
+
+
+def test_a_wait_is_worth_what_the_advised_workers_gain_and_no_more() -> None:
+    (found,) = filled([0.25] * 24, 2, cpu=0.0).explain()
+    assert found.advice.endswith("compute(num_workers=4)")
+    # Six rounds of four in place of twelve of two.
+    assert (found.low_s, found.worth_s, found.high_s) == (1.125, 1.5, 1.5)
+
+
+def test_processes_are_the_cure_for_turns_in_python_only_where_they_cost_less_than_they_save() -> None:
+    def advice(size_bytes: float) -> str:
+        rows = [
+            Row(
+                key=("x", i),
+                lane=i % 2,
+                start_s=i // 2,
+                stop_s=i // 2 + 1.0,
+                cpu_s=0.5,
+                size_bytes=size_bytes,
+            )
+            for i in range(16)
+        ]
+        turns = replace(run_of(n_tasks=16, stop_s=8.0, n_workers=2), lock_share=0.9)
+        (found,) = recording_of(rows, [turns], metadata={"n_cores": 4}).explain()
+        return found.advice
+
+    (started,) = FAULTS["pool-start"][0].explain()
+    assert started.advice == (
+        "start them once, client = Client(). Threads do without that, where tasks release the interpreter's "
+        "lock (NumPy does)"
+    )
+    assert advice(math.nan).endswith("They take about 500 ms to start")
+    assert advice(50e6).endswith(
+        "Processes hardly pay: they take about 500 ms to start and pass up to 800 MB to each other"
+    )
+
+
+def test_one_task_that_waits_is_named_with_its_function() -> None:
+    recording = filled([0.0625] * 8 + [2.0], 2)
+    (block,) = recording.blocks
+    cpu_s = np.where(block.duration > 1, 0.0, block.duration).astype(np.float32)
+    recording = replace(recording, blocks=(replace(block, cpu_s=cpu_s),))
+    groups = tuple(replace(group, function="fetch (In [2], line 1)") for group in recording.groups)
+    found = {one.cause: one for one in replace(recording, groups=groups).explain()}
+    assert found["waiting"].text == (
+        "task ('x', 8) had a core for 0% of its time and waited for files, the network or other threads. "
+        "It calls fetch (In [2], line 1)"
+    )
+    assert found["waiting"].advice == "start it before the others, or cache its result"
+    assert found["stragglers"].text.endswith("It is task ('x', 8). It calls fetch (In [2], line 1)")
 
 
 def test_each_cause_has_a_fault_that_shows_it() -> None:
@@ -289,6 +365,19 @@ def test_tasks_that_sleep_wait_however_many_other_threads_of_the_process_want_a_
     assert ([f.cause for f in found], found.verdict) == (["waiting"], None)
 
 
+def test_c_code_that_keeps_threads_of_python_from_running_is_named_with_how_long_it_did() -> None:
+    def explained(*samples: tuple[float, float, float]) -> str:
+        run, rows = run_of(n_tasks=1, stop_s=4.0), [Row(key="a", stop_s=4.0, cpu_s=3.9)]
+        resources = [(time_s, percent, 1e6, 1, gap) for time_s, percent, gap in samples]
+        return recording_of(rows, [run], resources=resources).explain().verdict or ""
+
+    said = "C code held the interpreter's lock for 2.5 s: no other thread of Python ran"
+    # Two seconds, and half of a second before the compute's end.
+    assert said in explained((0.5, 90.0, 0), (2.5, 99.0, 1), (3.5, 99.0, 0), (5.0, 99.0, 1))
+    others = explained((0.5, 90.0, 0), (2.5, 5.0, 1), (3.6, 99.0, 0), (4.0, 99.0, 1))
+    assert "C code" not in others
+
+
 def crowded(rows: list[Row], needs: dict[int, list[int]], n_workers: int) -> Recording:
     """Return a compute whose threads got a core for an eighth of the time in which they wanted one."""
     stop_s = max(row.stop_s for row in rows)
@@ -326,7 +415,10 @@ def test_a_long_chain_is_one_where_others_have_the_cores_and_that_is_said() -> N
         [replace(row, lane=i % 2, start_s=i // 2, stop_s=i // 2 + 1.0) for i, row in enumerate(rows)], {}, 2
     )
     assert alone.explain().findings == ()
-    assert alone.explain().answer == f"{busy}500 ms instead of 4 s. Other causes may be hidden"
+    assert alone.explain().answer == (
+        f"{busy}500 ms instead of 4 s. Run it again when other programs are idle: they may hide causes. "
+        "Tasks of x took longest, 8 s together. Run it with %%profile to see their lines"
+    )
 
 
 def test_a_task_that_only_lacked_a_core_is_no_straggler() -> None:
@@ -440,7 +532,7 @@ def test_a_task_that_runs_alone_after_many_is_a_serial_step() -> None:
 
 def test_on_a_cluster_tasks_wait_whose_workers_metered_little_on_the_cpu() -> None:
     (found,) = filled([1.0] * 8, 4, cpu=0.125, percent=400.0, scheduler=CLUSTER).explain().findings
-    assert (found.cause, round(found.worth_s, 6)) == ("waiting", 1.75)
+    assert (found.cause, round(found.worth_s, 6)) == ("waiting", 0.875)
     assert "LocalCluster(threads_per_worker=8)" in found.advice
     # That all cores of this machine were used says nothing of theirs.
     assert filled([1.0] * 8, 4, percent=400.0, scheduler=CLUSTER).explain().findings == ()
@@ -553,7 +645,7 @@ def test_a_wait_that_has_no_cure_does_not_contradict_that_nothing_was_found() ->
     rows = [Row(key=f"x-{i}", run=i, start_s=i + 0.5, stop_s=i + 1.0) for i in range(10)]
     runs = [run_of(i, n_tasks=1, n_workers=1, start_s=float(i), stop_s=i + 1.0) for i in range(10)]
     assert str(recording_of(rows, runs).explain()) == (
-        "nothing that is worth 5 % of the wall time and has a cure was found. 1 worker ran tasks 50% of the "
+        "nothing to change was found that would save 5 % of the wall time. 1 worker ran tasks 50% of the "
         "time. Waits on the critical path: graph 5 s"
     )
 
@@ -583,7 +675,7 @@ def test_a_finding_is_text_with_a_cure_and_plain_values() -> None:
     found = FAULTS["stragglers"][0].explain()
     assert str(found).splitlines() == [
         "stragglers: about 7.75 s (5.81 s to 8.75 s) of 8.75 s",
-        "  1 task of x took 8 s, tasks like it 250 ms each",
+        "  1 task of x took 8 s, tasks like it 250 ms each. It is task ('x', 15)",
         "  check what is different about them: the data they read, or the code they run",
     ]
     assert json.loads(json.dumps(found.to_dict()))["findings"][0]["evidence"] == {
@@ -746,7 +838,7 @@ def test_tasks_that_seceded_are_no_more_workers() -> None:
     blocks = tuple(replace(block, cpu_s=np.zeros(len(block), np.float32)) for block in recording.blocks)
     asleep = replace(recording, blocks=blocks, stacks=replace(stacks, functions=functions))
     (found,) = asleep.explain()
-    assert (found.cause, found.worth_s, found.named("prefixes")) == ("waiting", 4.0, ["inner"])
+    assert (found.cause, found.worth_s, found.named("prefixes")) == ("waiting", 2.0, ["inner"])
     assert found.advice == "run more of them at a time: LocalCluster(threads_per_worker=2)"
 
 
@@ -822,6 +914,23 @@ def test_only_a_graph_of_many_bytes_has_objects_to_scatter(graph_bytes: float | 
     sent = filled([1.0] * 8, 4, scheduler=CLUSTER, send_s=1.0, graph_bytes=graph_bytes)
     (found,) = sent.explain()
     assert (found.cause, found.worth_s, found.advice) == ("large-graph", 1.0, advice)
+
+
+@pytest.mark.parametrize(("n_tasks", "late_s", "found"), [(24, 2.0, []), (2_000, 3.0, [1.0])])
+def test_a_small_graph_that_the_scheduler_began_with_late_is_no_large_one(
+    n_tasks: int, late_s: float, found: list[float]
+) -> None:
+    seconds = [12.0 / n_tasks] * n_tasks
+    late = filled(
+        seconds, 8, late_s=late_s, scheduler=CLUSTER, send_s=0.0, received_s=102.25, graph_bytes=25e6
+    )
+    explained = late.explain()
+    assert [f.worth_s for f in explained if f.cause == "large-graph"] == found
+    assert explained.verdict is not None
+    assert explained.verdict.endswith(
+        "The scheduler began with the graph 2 s late. "
+        "It may still have been forgetting the tasks of a large compute before"
+    )
 
 
 def test_tasks_whose_programs_do_the_work_do_not_wait() -> None:

@@ -43,7 +43,7 @@ def test_a_file_has_the_findings_of_the_recording_without_the_source(
 ) -> None:
     function = getattr(module, name)
     with taskscope.profile(display=False) as run:
-        dask.compute(*[dask.delayed(function)(i) for i in range(8)], scheduler="threads", num_workers=2)
+        dask.compute(*[dask.delayed(function)(i) for i in range(8)], scheduler="threads", num_workers=4)
     live = run.recording.explain()
     run.recording.save(tmp_path / "reads.taskscope")
     Path(str(module.__file__)).unlink()

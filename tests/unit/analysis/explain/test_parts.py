@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import re
+import threading
 from dataclasses import replace
+from pathlib import Path
 
+import dask
 import pytest
 
 import taskscope
@@ -86,10 +90,46 @@ def test_the_report_has_path_task_types_code_and_evidence_in_at_most_20_kb() -> 
         "code: tasks call f (In [2], line 1), computed at In [3], line 2",
     ):
         assert f"  {part}" in text
-    assert all(f"  {name}: " in text for name in first.evidence if name != "tasks")
+    assert all(f"  {name}: " in text for name in first.evidence if name not in {"tasks", "runs"})
     assert "compute 0: In [3], line 2\n" in text
     assert "## Critical path" in text
     assert taskscope.Recording.report is type(named).report
+
+
+def waited(i: int) -> int:
+    # It reads s3://me:secret@host/data
+    threading.Event().wait(0.05)
+    return i
+
+
+def test_the_report_has_the_source_around_named_lines_in_the_process_that_computed_and_no_file_has_it(
+    tmp_path: Path,
+) -> None:
+    with taskscope.profile(display=False) as run:
+        dask.compute(*[dask.delayed(waited)(i) for i in range(20)], scheduler="threads", num_workers=2)
+    here = run.recording.report()
+    for redact in (False, True):
+        run.recording.save(tmp_path / "run.taskscope", overwrite=True, redact=redact)
+        saved = taskscope.load(tmp_path / "run.taskscope").report()
+        assert "the code itself is not here" in saved
+        assert ("Event()" in saved, "s3://" in saved, "in range(20)]" in saved) == (False, False, False)
+
+    first = waited.__code__.co_firstlineno
+    assert (
+        f">{first:>5}  def waited(i: int) -> int:\n {first + 1:>5}      # It reads s3://***@host/data\n"
+        in here
+    )
+    (computed,) = (line for line in here.splitlines() if "dask.compute(" in line)
+    assert re.fullmatch(r">  +\d+          dask\.compute\(.*num_workers=2\)", computed)
+    assert "the code itself is not here" not in here
+
+
+def test_the_report_rounds_evidence_and_leaves_out_the_only_compute() -> None:
+    text = even_then_alone().report()
+
+    assert "\n  runs: " not in text
+    assert "\n  prefixes: alone\n" in text
+    assert re.search(r"\n  \w+_s: 4 s\n", text)
 
 
 def test_the_report_of_huge_keys_and_many_computes_is_cut() -> None:

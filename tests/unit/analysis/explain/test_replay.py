@@ -151,6 +151,12 @@ def with_lock(recording: Recording, share: float) -> Recording:
     return replace(recording, runs=tuple(replace(run, lock_share=share) for run in recording.runs))
 
 
+def test_more_workers_than_tasks_are_idle_whatever_their_number() -> None:
+    rows = [Row(key=("x", i), start_s=float(i), stop_s=i + 1.0) for i in range(4)]
+    recording = recording_of(rows, [run_of(n_tasks=4, stop_s=4.0, n_workers=1)])
+    assert recording.what_if(workers=10**12).makespan_s == recording.what_if(workers=4).makespan_s
+
+
 def test_tasks_that_took_turns_at_the_interpreters_lock_get_no_faster_with_more_threads() -> None:
     recording = with_lock(busy(40, 4, 0.25), 0.9)
     more, fewer = recording.what_if(workers=8), recording.what_if(workers=1)
@@ -301,13 +307,14 @@ COUNTED = MeasuredLine(0, "x", "x", "1", "work.py", "work", 1, 2, 1_000, 0.5, 0.
             recording_of(ROWS, [run_of(n_tasks=2, stop_s=2.0, status="interrupted")]),
             "a compute did not finish: what was still to do is not known",
         ),
+        (recording_of(ROWS, [run_of(n_tasks=3, stop_s=2.0)]), "1 task of compute 0 has no row"),
         (recording_of(ROWS, [run_of(n_tasks=5, stop_s=2.0)]), "3 tasks of compute 0 have no row"),
         (
             replace(recording_of(ROWS, [run_of(n_tasks=2, stop_s=2.0)]), measured_lines=(COUNTED,)),
             "counting lines took 25% of the tasks' time or more: record it without lines=",
         ),
     ],
-    ids=["nothing", "interrupted", "dropped", "counted"],
+    ids=["nothing", "interrupted", "dropped one", "dropped", "counted"],
 )
 def test_what_cannot_be_replayed_says_why(recording: Recording, reason: str) -> None:
     case = recording.what_if(workers=2)

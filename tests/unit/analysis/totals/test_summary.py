@@ -51,7 +51,7 @@ def test_the_summary_of_a_compute_that_failed() -> None:
     )
 
 
-def test_the_summary_of_a_compute_on_a_cluster_says_what_its_workers_used_and_lost() -> None:
+def test_the_summary_of_a_compute_on_a_cluster_says_what_its_workers_used_and_lost(tmp_path: Path) -> None:
     def sample(name: str, time_s: float, rss_bytes: float | None, spilled_bytes: float) -> WorkerSample:
         limit_bytes = 2e9
         return WorkerSample(
@@ -84,17 +84,21 @@ def test_the_summary_of_a_compute_on_a_cluster_says_what_its_workers_used_and_lo
         "on workers     peak memory 1.09 GB of 2 GB (worker b), 4 MB transferred, up to 4 MB spilled by one, "
         "1 execution lost with a worker"
     )
+    recording.to_html(tmp_path / "page.html")
+    assert ">on workers&nbsp;peak memory 1.09 GB of 2 GB (worker b)</span>" in (
+        tmp_path / "page.html"
+    ).read_text("utf-8")
 
 
-def test_the_summary_has_the_answer_of_explain() -> None:
+def test_the_summary_has_the_answer_of_explain_and_what_to_do() -> None:
     waits = [
         Row(key=("read-1", i), lane=i % 2, start_s=i // 2, stop_s=i // 2 + 1.0, cpu_s=0.25) for i in range(8)
     ]
     run = run_of(n_tasks=8, stop_s=4.0)
     recording = recording_of(waits, [run])
-    answer = recording.explain().answer
-    assert answer.startswith("waiting: about 3 s of 4 s: ")
-    assert f"  why            {answer}" in recording.summary().splitlines()
+    answer, advice = recording.explain().answer, recording.explain()[0].advice
+    assert answer.startswith("waiting: about 2 s of 4 s: ")
+    assert f"  why            {answer}\n  what to do     {advice}\n" in recording.summary()
     # A person would not have felt it.
     short = [replace(row, start_s=row.start_s / 64, stop_s=row.stop_s / 64, cpu_s=1 / 256) for row in waits]
     assert "waiting" not in recording_of(short, [run_of(n_tasks=8, stop_s=4.0 / 64)]).summary()

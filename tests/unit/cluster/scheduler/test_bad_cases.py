@@ -21,6 +21,8 @@ N_TASKS = 30
 KERNEL = """
 import json, sys, taskscope
 from distributed import Client, wait
+from tests.support.waiting import be_patient
+be_patient()
 tried = set()
 def once(number):
     if number not in tried:

@@ -6,7 +6,8 @@ import threading
 
 from tornado.tcpclient import TCPClient
 
-from taskscope.sources.cluster.connection import Connection, LoopThread
+from taskscope.record import Recorder
+from taskscope.sources.cluster.connection import LoopThread, Plugins
 from tests.support.waiting import PATIENCE_S
 
 
@@ -37,15 +38,25 @@ def test_a_request_to_a_scheduler_that_is_known_to_be_gone_raises_at_once() -> N
             await asyncio.Event().wait()
 
     async def request() -> list[type[BaseException | None]]:
-        connection = Connection("tcp://10.0.0.1:8786", {})
-        connection._rpc = Mute()
-        pending, given_up = (asyncio.create_task(connection.request("identity")) for _ in range(2))
+        is_broken = asyncio.Event()
+
+        class Breaking:
+            """A scheduler's connection that breaks."""
+
+            async def read(self) -> None:
+                await is_broken.wait()
+                raise OSError("broken")
+
+        plugins = Plugins("tcp://10.0.0.1:8786", {}, Recorder(), lambda: None)
+        plugins._rpc = Mute()
+        plugins._listening = asyncio.create_task(plugins._listen(Breaking()))
+        pending, given_up = (asyncio.create_task(plugins._request("identity")) for _ in range(2))
         await asyncio.sleep(0)
         given_up.cancel()
         await asyncio.wait([given_up])
-        connection.lose()
+        is_broken.set()
         await asyncio.wait([pending])
-        later = asyncio.create_task(connection.request("identity"))
+        later = asyncio.create_task(plugins._request("identity"))
         await asyncio.wait([later])
         assert given_up.cancelled()
         return [type(task.exception()) for task in (pending, later)]

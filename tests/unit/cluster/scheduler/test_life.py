@@ -14,7 +14,7 @@ from pathlib import Path
 import dask
 import pytest
 from dask.delayed import delayed
-from distributed import Client, Event, LocalCluster, Scheduler, Security, Status, Worker, get_worker, wait
+from distributed import Client, LocalCluster, Scheduler, Security, Status, Worker, get_worker, wait
 from distributed.core import rpc
 
 import taskscope
@@ -25,7 +25,7 @@ from taskscope.sources.cluster import source
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_process import scheduler_process
 from tests.support.clusters.tasks import read_truth, work, work_after
-from tests.support.waiting import each_scheduler_keeps_records, records_are_kept, until
+from tests.support.waiting import records_are_kept, until
 
 _OTHER = """
 import sys, time
@@ -99,12 +99,12 @@ def test_a_client_made_after_the_block_began_is_recorded(truth: Path) -> None:
     script = """
 import sys
 import taskscope
-from taskscope.sources.cluster import scheduler, source
+from tests.support.waiting import be_patient
 if __name__ == "__main__":
-    scheduler.READY_S = source.READY_S = source.SETTLE_S = 60.0
     with taskscope.profile(display=False) as run:
         assert "distributed" not in sys.modules
         from distributed import Client
+        be_patient()
         with Client(n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False) as client:
             assert client.gather(client.map(abs, range(5))) == list(range(5))
     assert "distributed.client" in sys.modules
@@ -121,7 +121,7 @@ def test_a_scheduler_that_dies_breaks_the_run_and_holds_nobody_up(truth: Path) -
     with scheduler_process() as (address, process):
         client = Client(address, set_as_default=False)
         with taskscope.profile(display=False) as run:
-            futures = client.map(work, [truth] * 4, [f"w{i}" for i in range(4)], [30.0] * 4, pure=False)
+            futures = client.map(work, [truth] * 4, [f"w{i}" for i in range(4)], [600.0] * 4, pure=False)
             until(lambda: len(run.recording.tasks) == 4)
             process.kill()
             process.wait()
@@ -162,7 +162,7 @@ def test_a_scheduler_that_stands_still_holds_nobody_up_and_is_told(
 ) -> None:
     with scheduler_process() as (address, process), Client(address) as client:
         with taskscope.profile(display=False) as run:
-            future = client.submit(work, truth, "w", 30.0)
+            future = client.submit(work, truth, "w", 600.0)
             until(lambda: len(run.recording.tasks) == 1)
             process.send_signal(signal.SIGSTOP)
             # Until all of its threads have heard of it, it may answer still.
@@ -281,30 +281,6 @@ def test_workers_have_names_of_any_kind_and_come_and_go(truth: Path) -> None:
     assert labels == {"worker 7, thread 1": 2, "worker <b>odd</b>, thread 1": 2}
 
 
-def wait_for_event(name: str) -> None:
-    Event(name).wait()
-
-
-def test_work_that_came_before_the_scheduler_kept_records_is_recorded() -> None:
-    with (
-        LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        future = client.submit(wait_for_event, "go")
-        with taskscope.profile(display=False) as run:
-            until(each_scheduler_keeps_records)
-            Event("go").set()
-            wait(future)
-        with taskscope.profile(display=False) as later:
-            client.submit(abs, -1).result()
-    assert rows(run.recording, "messages", "text") == []
-    assert rows(run.recording, "tasks", "status") == [("finished",)]
-    assert rows(later.recording, "messages", "text") == []
-    assert rows(later.recording, "tasks", "prefix", "status") == [("abs", "finished")]
-
-
 def test_a_cluster_that_adapts_is_recorded(truth: Path) -> None:
     with (
         LocalCluster(
@@ -316,8 +292,9 @@ def test_a_cluster_that_adapts_is_recorded(truth: Path) -> None:
         cluster.adapt(minimum=0, maximum=3, interval="50 ms")
         names = [f"w{i}" for i in range(12)]
         assert client.gather(client.map(work, [truth] * 12, names, [0.1] * 12, pure=False)) == names
-    assert sorted(d.name for d in read_truth(truth)) == sorted(names)
-    assert rows(run.recording, "tasks", "status") == [("finished",)] * 12
+    # What a worker held that left on a busy machine is computed again.
+    assert {d.name for d in read_truth(truth)} == set(names)
+    assert [status for _, status in {*rows(run.recording, "tasks", "key", "status")}] == ["finished"] * 12
 
 
 def test_an_encrypted_scheduler_is_asked_with_the_client_s_credentials() -> None:

@@ -117,11 +117,73 @@ def test_after_a_kernel_scheduler_and_workers_are_as_before(lines: str, end: str
             assert kernel.stdout is not None
             assert kernel.stdin is not None
             assert kernel.stdout.readline() == "there\n"
-            during = there(client)
+            until(lambda: all(now != earlier for now, earlier in zip(there(client), before, strict=True)))
             if end == "killed":
                 kernel.kill()
             else:
                 kernel.stdin.close()
-        for now, earlier in zip(during, before, strict=True):
-            assert now != earlier
+        until(lambda: there(client) == before)
+
+
+def plugin_of(dask_worker: Any) -> Any:
+    (plugin,) = (plugin for name, plugin in dask_worker.plugins.items() if "taskscope" in name)
+    return plugin
+
+
+def test_a_message_to_a_plugin_that_waited_in_vain_ends_no_worker() -> None:
+    def expire(dask_worker: Any) -> None:
+        plugin_of(dask_worker).expire()
+
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+    ):
+        before, (worker,) = there(client), client.scheduler_info()["workers"]
+        with taskscope.profile(display=False):
+            assert client.submit(spin, 3).result() == 3
+            client.run(expire)
+            # Workers hear of it that there is work.
+            assert client.gather(client.map(spin, [1_000] * 8, pure=False)) == [499_500] * 8
+        assert list(client.scheduler_info()["workers"]) == [worker]
+        until(lambda: there(client) == before)
+
+
+def test_a_worker_that_gets_the_plugin_after_the_block_is_told_to_stop_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("taskscope.sources.cluster.connection._INSTALL_S", 0.2)
+
+    def hold(dask_worker: Any) -> None:
+        import asyncio
+
+        add = dask_worker.handlers["plugin-add"]
+        dask_worker.go_on, dask_worker.n_added = asyncio.Event(), 0
+
+        async def held(**message: Any) -> Any:
+            await dask_worker.go_on.wait()
+            answer = await add(**message)
+            # It does not leave by itself.
+            plugin_of(dask_worker).timer.cancel()
+            dask_worker.n_added += 1
+            return answer
+
+        dask_worker.handlers["plugin-add"] = held
+
+    def go_on(dask_worker: Any) -> None:
+        dask_worker.go_on.set()
+
+    def n_added(dask_worker: Any) -> int:
+        n: int = dask_worker.n_added
+        return n
+
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+    ):
+        client.run(hold)
+        before = there(client)
+        with taskscope.profile(display=False):
+            assert client.submit(spin, 3).result() == 3
+        client.run(go_on)
+        until(lambda: [*client.run(n_added).values()] == [1])
         until(lambda: there(client) == before)

@@ -125,18 +125,14 @@ def test_work_that_is_released_before_its_graph_was_read_is_not_taken_for_cancel
     cluster: LocalCluster, plain: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     n_reads, is_there = Semaphore(0), threading.Event()
-    reads, asks = connection.Plugins.read, connection.Connection.request
+    reads = connection.Plugins.read
 
     async def read(self: connection.Plugins, cursor: int, *arguments: Any, **options: Any) -> Any:
         news = await reads(self, cursor, *arguments, **options)
         n_reads.release()
         return news if is_there.is_set() else connection.News(cursor, cursor, ())
 
-    async def ask(self: connection.Connection, op: str, **arguments: Any) -> Any:
-        return {} if op == "get_task_status" and not is_there.is_set() else await asks(self, op, **arguments)
-
     monkeypatch.setattr(connection.Plugins, "read", read)
-    monkeypatch.setattr(connection.Connection, "request", ask)
     with taskscope.profile(display=False) as run:
         until(each_scheduler_keeps_records)
         release(cluster, plain.submit(wait_for, "late-graph", key="late"))

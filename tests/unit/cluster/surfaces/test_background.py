@@ -23,7 +23,7 @@ from taskscope.sources.cluster.workers import HostClocks
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import read_truth, work
 from tests.support.shell import shell_with_taskscope
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import PATIENCE_S, each_scheduler_keeps_records, until
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +87,21 @@ def test_what_goes_on_after_a_block_completes_its_recording(
     # Not only "background": where tasks were slow the summary names this file, in which they wait.
     assert "still running" not in complete.summary()
     del futures
+
+
+def test_how_many_tasks_were_handed_over_is_known_before_their_scheduler_is_read(
+    client: Client, gate: Event, truth: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with taskscope.profile(display=False) as run:
+        until(each_scheduler_keeps_records)
+        with monkeypatch.context() as patch:
+            patch.setattr(WatchedScheduler, "_admit", lambda _: None)
+            futures = map_gated(client, truth, "new", 2)
+            futures.append(client.submit(gated, truth, "one", key="one-0"))
+            assert current().recorder.runs()[-1].n_tasks == 3
+        gate.set()
+        wait(futures)
+    assert rows(run.recording, "runs", "n_tasks", "status") == [(3, "finished")]
 
 
 def test_a_file_that_was_begun_in_the_block_is_completed_after_it(

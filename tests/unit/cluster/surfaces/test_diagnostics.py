@@ -15,6 +15,7 @@ import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, wait
 
+import taskscope
 from taskscope.diagnostics import CacheProfiler, Profiler, ProgressBar, ResourceProfiler
 from tests.support.clusters.tasks import fail, read_truth, work
 from tests.support.waiting import PATIENCE_S
@@ -34,7 +35,7 @@ def test_profilers_have_the_tasks_of_a_cluster(client: Client, truth: Path) -> N
     for row in prof.results:
         assert prof.start_time <= row.start_time < row.end_time <= prof.end_time
     assert {row.key: row.metric for row in cprof.results} == dict.fromkeys(by_key, 1)
-    assert all(row.free_time <= by_key["root-1"].end_time + 1 for row in cprof.results)
+    assert all(row.cache_time <= row.free_time <= prof.end_time for row in cprof.results)
     assert len(rprof.results) > 0
     assert prof.visualize(show=False, save=False) is not None
 
@@ -110,6 +111,20 @@ def test_the_progress_bar_of_futures_that_are_not_waited_for_ends_with_its_block
     assert future.result() is True
 
 
+def test_the_progress_bar_of_a_block_that_was_registered_too_shows_nothing_after_both(client: Client) -> None:
+    out = io.StringIO()
+    bar = ProgressBar(out=out)
+    bar.register()
+    with bar:
+        assert delayed(abs)(-1).compute() == 1
+    bar.unregister()
+    shown = out.getvalue()
+    assert "100% Completed" in shown
+    with taskscope.profile(display=False):
+        assert delayed(abs)(-2).compute() == 2
+    assert out.getvalue() == shown
+
+
 def test_the_progress_bar_stops_where_a_compute_fails(client: Client) -> None:
     out = io.StringIO()
     with ProgressBar(out=out) as pbar, pytest.raises(ValueError, match="no such thing"):
@@ -133,6 +148,7 @@ import io, sys
 from dask import delayed
 from taskscope.diagnostics import ProgressBar
 from taskscope.session import current
+from tests.support.waiting import be_patient
 
 assert "distributed" not in sys.modules
 hold_first, *_ = sys.argv[1:]
@@ -144,6 +160,7 @@ bar.register()
 if hold_first == "later":
     current().hold("the extension")
 from distributed import Client
+be_patient()
 with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=':0'):
     for n in (1, 2):
         delayed(abs)(-n).compute()

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from functools import partial
+from pathlib import Path
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 from distributed import Client, LocalCluster, wait
 
 import taskscope
@@ -60,24 +64,62 @@ def test_how_large_a_graph_was_and_the_task_with_the_largest_argument_are_known(
     assert found[3][1] is None
 
 
-def turn() -> None:
-    stop_s = time.perf_counter() + 1.0
-    while time.perf_counter() < stop_s:
-        sum(range(1000))
+def test_a_dataframe_that_is_read_by_functions_and_has_columns_of_any_name_is_observed_without_a_fault(
+    client: Client, tmp_path: Path
+) -> None:
+    for part in range(2):
+        table = pd.DataFrame({"key": [1, 2], "iterables": [3, 4], "mapping": [5, 6], "value": [7, 8]})
+        table.to_csv(tmp_path / f"{part}.csv", index=False)
+    # A large one is looked through for its largest part.
+    wide = pd.DataFrame({"mapping": np.ones(_N), "layers": np.ones(_N), "operands": np.ones(_N)})
+    with taskscope.profile(display=False) as run:
+        assert int(dd.read_csv(str(tmp_path / "*.csv")).value.sum().compute()) == 30
+        assert dd.from_map(_table, [1, 2]).sum().compute().to_dict() == {"output": 3, "task": 3}
+        assert dd.from_pandas(wide, npartitions=2).layers.sum().compute() == _N
+    assert run.recording.messages == ()
 
 
-def pause() -> None:
-    time.sleep(1.0)
+def test_a_dataframe_that_is_made_of_futures_is_observed_without_a_fault(client: Client) -> None:
+    # Some of its expressions have no columns, and raise where an attribute is not known.
+    futures = client.scatter([pd.DataFrame({"x": [1, 2]}), pd.DataFrame({"x": [3, 4]})])
+    with taskscope.profile(display=False) as run:
+        assert int(dd.from_delayed(futures).x.sum().compute()) == 10
+    assert run.recording.messages == ()
 
 
-def test_threads_of_a_worker_that_run_python_hold_its_lock_and_threads_that_wait_do_not() -> None:
+def _table(value: int) -> pd.DataFrame:
+    return pd.DataFrame({"output": [value], "task": [value]})
+
+
+def turn(until_there: Path) -> None:
+    while not until_there.exists():
+        sum(range(1_000_000))
+
+
+def pause(until_there: Path) -> None:
+    while not until_there.exists():
+        time.sleep(0.05)
+
+
+def _has_samples(run: taskscope.profile, n: int) -> bool:
+    return len(rows(run.recording, "workers", "time_s")) >= n
+
+
+def test_threads_of_a_worker_that_run_python_hold_its_lock_and_threads_that_wait_do_not(
+    tmp_path: Path,
+) -> None:
     with (
         LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0") as cluster,
         Client(cluster) as client,
         taskscope.profile(display=False) as run,
     ):
         for function in (turn, pause):
-            wait([client.submit(function, pure=False) for _ in range(2)])
+            end = tmp_path / function.__name__
+            futures = [client.submit(function, end, pure=False) for _ in range(2)]
+            # With each of its messages a worker sends how often the lock was held since the one before.
+            until(partial(_has_samples, run, len(rows(run.recording, "workers", "time_s")) + 4))
+            end.touch()
+            wait(futures)
     (turning,), (pausing,) = rows(run.recording, "runs", "lock_share")
     assert turning > 0.6
     assert pausing < 0.4

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from dask import delayed
@@ -15,9 +14,14 @@ from tests.support.clusters.tasks import spend
 from tests.support.waiting import until
 
 
-def is_sampled(profile: dict[str, Any]) -> bool:
-    """Return whether workers have seen enough of a task: how soon depends on what else the machine does."""
-    return bool(profile["count"] >= 20)
+def heaviest(run: taskscope.profile | performance_report) -> list[tuple[str, str]]:
+    """Return each prefix with the call that took most of its time, where there are enough samples.
+
+    How soon there are depends on what else the machine does, and a worker may be met in what it does before.
+    """
+    profile = run.recording.profile()
+    nodes = profile.root.children if profile.n_samples >= 20 else ()
+    return [(node.name, max(node.children, key=lambda call: call.seconds).name) for node in nodes]
 
 
 def profiled(page: str) -> dict[str, str]:
@@ -33,7 +37,7 @@ def test_the_page_has_the_computes_of_the_cluster_and_what_its_workers_did(
         futures = client.compute(
             [delayed(spend)(tmp_path / "end", dask_key_name=f"page-{i}") for i in range(8)]
         )
-        until(lambda: is_sampled(client.profile(key="page")))
+        until(lambda: heaviest(report) == [("page", "spend")])
         (tmp_path / "end").touch()
         client.gather(futures)
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
@@ -53,15 +57,11 @@ def test_a_profiled_block_has_the_profile_of_its_computes_on_the_cluster(
 ) -> None:
     with taskscope.profile(display=False) as run:
         futures = client.map(spend, [tmp_path / "end"] * 8, key=[f"block-{i}" for i in range(8)])
-        until(lambda: is_sampled(client.profile(key="block")))
+        until(lambda: heaviest(run) == [("block", "spend")])
         (tmp_path / "end").touch()
         client.gather(futures)
-    profile = run.recording.profile()
-    (prefix,) = profile.root.children
-    # A worker may have been met in what it does before it calls the function.
-    heaviest = max(prefix.children, key=lambda node: node.seconds)
-    assert (prefix.name, heaviest.name) == ("block", "spend")
-    tasks = run.recording.tasks
+    assert heaviest(run) == [("block", "spend")]
+    profile, tasks = run.recording.profile(), run.recording.tasks
     assert profile.root.seconds == pytest.approx(float((tasks.stop - tasks.start).sum()))
     with taskscope.profile(display=False, stacks=False) as without:
         client.submit(spend, tmp_path / "end", pure=False).result()
@@ -72,10 +72,10 @@ def test_an_asynchronous_client_is_reported(cluster: LocalCluster, tmp_path: Pat
     async def block() -> None:
         async with (
             Client(cluster.scheduler_address, asynchronous=True) as client,
-            performance_report(tmp_path / "a.html"),
+            performance_report(tmp_path / "a.html") as report,
         ):
             futures = client.map(spend, [tmp_path / "end"] * 4, key=[f"loop-{i}" for i in range(4)])
-            while not is_sampled(await client.profile(key="loop")):  # noqa: ASYNC110 - other processes
+            while heaviest(report) != [("loop", "spend")]:  # noqa: ASYNC110 - other processes
                 await asyncio.sleep(0.02)
             (tmp_path / "end").touch()
             await client.gather(futures)

@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster, get_task_stream, wait
 
 import taskscope
 from taskscope.recording import Recording
-from taskscope.sources.cluster import connection
+from taskscope.sources.cluster import scheduler
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import fail, work
 
@@ -63,8 +63,7 @@ def test_a_client_that_is_closed_together_with_its_scheduler_in_its_event_loop_h
     monkeypatch: pytest.MonkeyPatch, truth: Path
 ) -> None:
     # After what was handed over is known there is no look but the last.
-    monkeypatch.setattr(connection, "_SHORTEST_S", 3600.0)
-    monkeypatch.setattr(connection, "_LONGEST_S", 3600.0)
+    monkeypatch.setattr(scheduler, "_PAUSE_S", 3600.0)
 
     async def script() -> None:
         async with Client(

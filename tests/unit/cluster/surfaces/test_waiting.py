@@ -17,9 +17,9 @@ from taskscope.errors import StillRunningError
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.sources.cluster import scheduler, source
-from taskscope.sources.cluster.connection import ClientRefs
+from taskscope.sources.cluster.connection import ClientRefs, Wanted
 from taskscope.sources.cluster.runs import Computes
-from taskscope.sources.cluster.scheduler import Wanted, WatchedScheduler
+from taskscope.sources.cluster.scheduler import WatchedScheduler
 from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import PATIENCE_S, records_are_kept
 

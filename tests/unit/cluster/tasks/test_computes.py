@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import dask
 import dask.array as da
 import pytest
 from dask.delayed import delayed
@@ -18,7 +17,7 @@ from taskscope.recording import Recording
 from taskscope.session import current
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import fail, read_truth, work, work_after
-from tests.support.waiting import each_scheduler_keeps_records, records_are_kept, until
+from tests.support.waiting import records_are_kept, until
 
 
 def chain(folder: Path, n: int) -> Any:
@@ -135,17 +134,6 @@ def test_what_a_client_that_blocks_submits_in_its_own_event_loop_is_recorded_fro
     assert run.recording.messages == ()
 
 
-def test_futures_that_were_asked_for_before_are_recorded_too(client: Client, truth: Path) -> None:
-    end = truth.parent / "end"
-    futures = client.map(work_after, [end] * 8, [truth] * 8, [f"m{i}" for i in range(8)], pure=False)
-    with taskscope.profile(display=False) as run:
-        until(each_scheduler_keeps_records)
-        end.touch()
-        client.gather(futures)
-    assert rows(run.recording, "runs", "n_tasks", "status") == [(8, "finished")]
-    assert rows(run.recording, "tasks", "status") == [("finished",)] * 8
-
-
 # Older releases of Dask warn of that.
 @pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
 def test_explicit_local_schedulers_go_on_being_recorded_as_local(client: Client) -> None:
@@ -159,12 +147,6 @@ def test_the_client_is_as_it_was_when_nobody_watches(client: Client) -> None:
     with taskscope.profile(display=False):
         assert (Client.get, Client._graph_to_futures) != before
     assert (Client.get, Client._graph_to_futures) == before
-
-
-def test_nothing_is_imported_without_a_client() -> None:
-    with dask.config.set(scheduler="threads"), taskscope.profile(display=False) as run:
-        delayed(sum)([1, 2]).compute()
-    assert [r.scheduler for r in run.recording.runs] == ["threads"]
 
 
 def _fail() -> None:

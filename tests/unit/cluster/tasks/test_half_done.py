@@ -11,7 +11,7 @@ from typing import Any
 import dask
 import pytest
 from dask.delayed import delayed
-from distributed import Client, Event, LocalCluster
+from distributed import Client, Event
 
 import taskscope
 from taskscope.session import current
@@ -96,22 +96,6 @@ def begun(client: Client, name: str) -> Any:
     return future
 
 
-def test_a_client_that_joins_the_connection_of_another_has_its_pending_graph(
-    cluster: LocalCluster, client: Client
-) -> None:
-    with Client(cluster, set_as_default=False) as other:
-        future = begun(other, "joined")
-        with taskscope.profile(display=False) as run:
-            assert client.submit(abs, -1, pure=False).result() == 1
-            current().cluster.watch(other)
-            # Of work that ends before the next poll only the requested task would be known.
-            until(lambda: sum(row.total for row in current().recorder.progress()) == 12)
-            Event("later-joined", client=client).set()
-            assert future.result() == 20
-    assert sorted(rows(run.recording, "runs", "n_tasks", "status")) == [(1, "finished"), (11, "finished")]
-    del future
-
-
 def test_of_a_graph_all_tasks_count_with_what_each_needs(client: Client) -> None:
     future = begun(client, "graph")
     until(lambda: client.run_on_scheduler(is_unobserved))
@@ -139,3 +123,38 @@ def is_unobserved(dask_scheduler: object) -> bool:
     """Return whether the connections of earlier tests have ended."""
     plugins = dask_scheduler.plugins  # type: ignore[attr-defined]  # a scheduler
     return not any(str(name).startswith("taskscope") for name in plugins)
+
+
+def test_tasks_that_an_event_loop_submits_before_it_is_connected_are_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    are_sent = threading.Event()
+    opens = connection.Plugins.open
+
+    async def open_once_sent(self: connection.Plugins, *arguments: Any) -> None:
+        await asyncio.to_thread(are_sent.wait)
+        await opens(self, *arguments)
+
+    async def block() -> None:
+        async with Client(
+            n_workers=1, threads_per_worker=1, processes=False, asynchronous=True, dashboard_address=":0"
+        ) as client:
+            with taskscope.profile(display=False) as run:
+                futures = client.map(first_or_later, range(6), name="later-loop", pure=False)
+                await client.gather(futures[:4])
+                are_sent.set()
+                (known,) = current().cluster.schedulers
+                await asyncio.to_thread(until, known.ready.is_set)
+                await Event("later-loop", client=client).set()
+                assert await client.gather(futures) == list(range(6))
+            left.append(await asyncio.to_thread(run.wait))
+
+    left: list[taskscope.Recording] = []
+    monkeypatch.setattr(connection.Plugins, "open", open_once_sent)
+    asyncio.run(block())
+    (recording,) = left
+    assert rows(recording, "runs", "n_tasks", "status") == [(6, "finished")]
+    assert Counter(rows(recording, "tasks", "status", "observed_by")) == {
+        ("finished", "worker"): 2,
+        ("finished", "scheduler"): 4,
+    }

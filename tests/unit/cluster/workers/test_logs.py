@@ -33,12 +33,12 @@ def test_log_lines_of_scheduler_and_workers_are_recorded(
         client.run_on_scheduler(log_on_scheduler)
         assert client.submit(warn, 8, workers=[here], pure=False).result() == 8
     lines = rows(run.recording, "logs", "worker", "level", "text")
-    assert set(lines) == {
+    # On a busy machine distributed may have lines of its own.
+    assert sorted((line for line in lines if line[2].startswith(("not", "odd", "of"))), key=str) == [
         (here, "warning", "odd number 7 \\ud800"),
         (here, "warning", "odd number 8 \\ud800"),
         (None, "error", "of the scheduler"),
-    }
-    assert len(lines) == 3
+    ]
     times = [time_s for (time_s,) in rows(run.recording, "logs", "time_s")]
     assert all(0 <= time_s <= 600 for time_s in times)
 

@@ -6,6 +6,7 @@ import asyncio
 import math
 import time
 from pathlib import Path
+from statistics import median
 
 from distributed import Client, get_worker
 from distributed.metrics import context_meter
@@ -42,9 +43,9 @@ def test_cpu_time_of_each_task_is_what_it_measures_itself(client: Client) -> Non
         del futures
     found = cpu_of_tasks(run.recording)
     assert found.keys() == truth.keys()
-    for key, cpu_s in truth.items():
-        # What calls a task and measures its result is in it.
-        assert cpu_s <= found[key] <= cpu_s * 1.01 + 1e-3, (key, cpu_s, found[key])
+    assert all(cpu_s <= found[key] for key, cpu_s in truth.items()), (truth, found)
+    # What calls a task and measures its result is in it, and now and then a collection of garbage.
+    assert median(found[key] - cpu_s for key, cpu_s in truth.items()) < 2e-3
 
 
 def cpu_of_tasks(recording: RecordedData) -> dict[str, float]:

@@ -118,11 +118,12 @@ def test_a_worker_that_hangs_times_out_and_its_nanny_starts_another_one(truth: P
         future = client.submit(work_after, go, truth, "w", key="w-1")
         until(lambda: rows(run.recording, "tasks", "worker") == [(hung,)])
         os.kill(pid, signal.SIGSTOP)
-        until(lambda: [event for event, _ in events(run.recording)] == ["timed out", "restarted"])
+        # On a busy machine the next one may time out as well.
+        until(lambda: [event for event, _ in events(run.recording)][:2] == ["timed out", "restarted"])
         go.touch()
         assert future.result() == "w"
     why = "timed out: the scheduler had not heard of it for 5 s"
-    assert [text for event, text in rows(run.recording, "messages", "event", "text") if event] == [
+    assert [text for event, text in rows(run.recording, "messages", "event", "text") if event][:2] == [
         f"worker 0 {why}",
         "worker 0 was restarted by its nanny",
     ]

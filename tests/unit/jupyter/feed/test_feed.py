@@ -11,7 +11,7 @@ from taskscope.jupyter.feed.pages import LEASE_S, MAX_PAGES
 from taskscope.record.pump import Tick
 from taskscope.session import Session
 from tests.support.fakes.channels import FakeChannel, FakeChannels, FakeWidget
-from tests.support.recordings.run_writing import begin_run, end_run
+from tests.support.recordings.run_writing import begin_run, end_run, write_task
 from tests.support.wire_decoder import PageReader
 
 
@@ -148,6 +148,20 @@ def test_computes_are_explained_to_the_page_that_asks(world: World) -> None:
     end_run(log)
     world.session.recorder.pull()
     assert control.ask(asked)["explanation"].keys() == {"makespan_s", "answer", "busy", "findings", "path"}
+
+
+def test_a_page_gets_the_story_of_a_task_as_the_recording_has_it(world: World) -> None:
+    log = begin_run(world.session.recorder, {"x-1": (), "y-1": ("x-1",)}, kept={"y-1"})
+    write_task(log, "x-1", log.start + 0.5, log.start + 1.5)
+    world.session.recorder.pull()
+    control, _ = world.channels.open_page("p")
+    asked = {"verb": "story", "first_run": log.run, "last_run": log.run, "request": 3}
+    assert control.ask({**asked, "key": "x-1"})["story"] == [
+        ("0 s", "needs no other task, so it could run"),
+        ("500 ms", "started on thread 1, 500 ms after it was ready"),
+        ("1.5 s", "finished after 1 s"),
+    ]
+    assert control.ask({**asked, "key": "z"})["story"] == [("", "no task of these computes has the key z")]
 
 
 def test_a_page_that_has_only_a_widget_gets_the_stream_on_its_comm_once_it_says_hello(world: World) -> None:

@@ -233,7 +233,8 @@ SAMPLED = """
 import dask, time
 from taskscope.session import current
 def n_samples():
-    return current().recorder.stacks.between(0, None).rows.count.sum()
+    rows = current().recorder.stacks.between(0, None).rows
+    return rows.count[rows.run >= 0].sum()  # not of the thread of the cell, before it computes
 def work(n):
     while n_samples() < n:
         time.sleep(0.001)

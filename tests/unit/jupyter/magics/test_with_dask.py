@@ -93,3 +93,20 @@ told.append(["len", runs()[-1].status, len(runs())])
         ["len", "finished", 5],
         ["len", "finished", 6],
     ]
+
+
+def test_loading_imports_what_polls_schedulers_with_the_first_client_only() -> None:
+    told = told_by(
+        """
+def has(*modules):
+    return [name in sys.modules for name in modules]
+heavy = "distributed", "pandas", "ipywidgets", "taskscope.sources.cluster.scheduler"
+shell.run_cell("import dask.local; recorded = dask.get({'x': (abs, -7)}, 'x')")
+told = [state()[2], has(*heavy)]
+shell.run_cell("from distributed import Client")
+told.append(has(*heavy)[-1])
+shell.run_cell("with Client(n_workers=1, dashboard_address=':0', processes=False): pass")
+told.append(has(*heavy)[-1])
+"""
+    )
+    assert told == [True, [False] * 4, False, True]

@@ -12,6 +12,7 @@ from tests.support.kernel import executed
 HINT = "Colab and VS Code with a remote Jupyter server show this picture."
 SETUP = """
 import dask, threading
+dask.config.set(num_workers=2)
 import taskscope
 from taskscope import CacheWidget, Dashboard, GanttWidget, ProgressWidget, ResourceWidget
 KINDS = ProgressWidget, GanttWidget, ResourceWidget, CacheWidget, Dashboard
@@ -108,6 +109,8 @@ def test_when_compute_returns_from_a_cluster_traits_and_pictures_are_those_of_th
 ) -> None:
     setup = (
         "from distributed import Client\n"
+        "from tests.support.waiting import be_patient\n"
+        "be_patient()\n"
         f"client = Client(n_workers=2, threads_per_worker=2, processes={processes}, dashboard_address=':0')\n"
         "def one(n):\n"
         "    names = [f'one-{len(In)}-{i}' for i in range(n)]\n"

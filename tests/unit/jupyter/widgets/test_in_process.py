@@ -56,6 +56,15 @@ def test_what_is_no_recording_is_refused_with_what_is(kind: type[GanttWidget]) -
     )
     with pytest.raises(OptionError, match=f"^{re.escape(message)}$"):
         kind([1, 2])  # type: ignore[arg-type]  # that is the point
+    message = "window must be a RunRange of computes, or None for what runs; got 3"
+    with pytest.raises(OptionError, match=f"^{re.escape(message)}$"):
+        kind(window=3)  # type: ignore[arg-type]  # that is the point
+
+
+def test_a_keyword_that_is_no_trait_is_refused_with_the_nearest() -> None:
+    message = "GanttWidget() got an unexpected keyword argument 'folow': unknown trait 'folow'; did you mean"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)} 'follow'"):
+        GanttWidget(folow=True)
 
 
 def test_beside_its_view_a_widget_says_in_words_and_a_picture_how_far_computes_are() -> None:

@@ -96,14 +96,15 @@ class _ComputeHooks:
                     _withdrawn.clear()
 
 
-def install(callback: CallbackTuple) -> None:
+def install(callback: CallbackTuple, instead_of: CallbackTuple | None = None) -> None:
     """Make a callback part of every local compute of this process that starts before `uninstall`.
 
-    Its ``finish`` hook never raises and is idempotent.
+    Its ``finish`` hook never raises and is idempotent. `instead_of` is uninstalled and leaves its place.
     """
     global _in_all  # noqa: PLW0603 - there is one dask.local per process
     with _lock:
-        _in_all = (*(c for c in _in_all if c is not callback), callback)
+        installed = [callback if c is instead_of else c for c in _in_all]
+        _in_all = tuple(dict.fromkeys([*installed, callback]))
         _install()
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import CO_OPTIMIZED
 from itertools import islice
+from multiprocessing.pool import ThreadPool
 from operator import itemgetter
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
@@ -29,7 +30,7 @@ from dask.local import MultiprocessingPoolExecutor, SynchronousExecutor, identit
 from dask.utils import funcname
 
 from taskscope.model.keys import split_key
-from taskscope.model.source_lines import is_of_library
+from taskscope.model.source_lines import PlaceName, is_of_library
 from taskscope.sources.cell import caller, place_of
 
 __all__ = ["GRAPH_SLOTS", "GraphNode", "Task", "identity"]  # Dask's own, for the modules that wrap tasks
@@ -130,11 +131,16 @@ def _scheduler_locals() -> Mapping[str, Any]:
 def _name(executor: object) -> str | None:
     if isinstance(executor, SynchronousExecutor):
         return "synchronous"
-    if isinstance(executor, ThreadPoolExecutor):
+    if isinstance(executor, ThreadPoolExecutor) or isinstance(_pool(executor), ThreadPool):
         return "threads"
     if isinstance(executor, (ProcessPoolExecutor, MultiprocessingPoolExecutor)):
         return "processes"
     return type(executor).__name__ if isinstance(executor, Executor) else None
+
+
+def _pool(executor: object) -> object:
+    """Return the pool of `multiprocessing` that Dask has wrapped, if it has."""
+    return executor.pool if isinstance(executor, MultiprocessingPoolExecutor) else None
 
 
 _FILES = frozenset(str(module.__file__) for module in (_task_spec, core, optimization))
@@ -197,7 +203,8 @@ _MAX_ARGUMENTS = 50
 def find_array(groups: Collection[str]) -> str | None:
     """Return the array of the calling program with most chunks that is one of these groups, as JSON.
 
-    The JSON has its name there, its shape, its largest chunk and the bytes of an element.
+    The JSON has its name there, its shape, its largest chunk, the bytes of an element, and whether it is
+    made of no other array.
     """
     array_type = getattr(sys.modules.get("dask.array.core"), "Array", None)
     frame = caller() if groups and array_type is not None else None
@@ -216,14 +223,21 @@ def find_array(groups: Collection[str]) -> str | None:
     found = [(name, array) for name, array in arrays if array.name in groups and _is_known(array)]
     if not found:
         return None
-    name, array = max(found, key=lambda pair: math.prod(pair[1].numblocks))
+    name, array = max(found, key=lambda pair: (math.prod(pair[1].numblocks), _is_made(pair[1])))
     about = {
         "name": name,
         "shape": array.shape,
         "chunks": array.chunksize,
         "itemsize": array.dtype.itemsize,
+        "is_made": _is_made(array),
     }
     return json.dumps(about)
+
+
+def _is_made(array: Any) -> bool:  # noqa: ANN401 - an array of Dask's, which has no types
+    """Return whether an array is made of no other one, or of one that is not Dask's."""
+    needed = getattr(array.dask, "dependencies", {}).get(array.name)
+    return needed is not None and all(name.startswith("original-") for name in needed)
 
 
 def _is_known(array: Any) -> bool:  # noqa: ANN401 - an array of Dask's, which has no types
@@ -236,7 +250,8 @@ def user_functions(graph: Mapping[Any, Any]) -> tuple[dict[object, str | None], 
     One task of each group of tuple keys is read, and one of each function of other keys. Of a group whose
     tasks call several functions, as all lambdas do, other tasks than the first one's are there by their keys.
     """
-    tuples = [key for key in graph if type(key) is tuple and key]
+    are_tuples = set(map(type, graph)) == {tuple} and () not in graph
+    tuples = list(graph) if are_tuples else [key for key in graph if type(key) is tuple and key]
     nodes = dict(zip(map(itemgetter(0), tuples), tuples, strict=True))
     rest = [key for key in graph if not (type(key) is tuple and key)] if len(tuples) < len(graph) else []
     named = {id(getattr(graph[key], "func", None)): key for key in rest}
@@ -248,7 +263,7 @@ def user_functions(graph: Mapping[Any, Any]) -> tuple[dict[object, str | None], 
         codes = list(islice(dict.fromkeys(_user_code(graph[key])), _MAX_NAMED))
         every += codes
         places = [f"{code.co_name.strip('<>')} ({place_of(code, code.co_firstlineno)})" for code in codes]
-        text = ", ".join(places) or None
+        text = PlaceName.of(", ".join(places), [(code, code.co_firstlineno) for code in codes]) or None
         if found.setdefault(split_key(key)[0], text) != text:
             others[id(getattr(graph[key], "func", None))] = text
     found = {name: text for name, text in found.items() if text is not None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from taskscope.history import notebook_folder
 from taskscope.jupyter.feed.actions import Keeping
 from taskscope.jupyter.feed.requests import BadRequestError, FileFormat
 from taskscope.session import Session
+from tests.support.files.perfetto import read_trace
 from tests.support.recordings.run_writing import begin_run, end_run, write_task
 
 NOW = datetime(2026, 11, 23, 5, 12)  # noqa: DTZ001 - local time, as a clock in the room
@@ -71,13 +71,11 @@ def test_each_format_is_written_as_what_it_is(world: World) -> None:
     html, trace = (world.save(0, last, format_) for format_ in ("html", "trace"))
     assert [html.name, trace.name] == [
         "my-work-computes-20261123-051200.html",
-        "my-work-computes-20261123-051200.trace.json",
+        "my-work-computes-20261123-051200.pftrace",
     ]
     assert html.read_text("utf-8").startswith("<!DOCTYPE html>")
-    assert (
-        len([event for event in json.loads(trace.read_text("utf-8"))["traceEvents"] if event["ph"] == "X"])
-        == 2
-    )
+    keys = [notes["key"] for *_, notes in read_trace(trace.read_bytes()).slices if "key" in notes]
+    assert len(keys) == 2
 
 
 def test_a_cell_is_compared_with_its_execution_before(world: World) -> None:

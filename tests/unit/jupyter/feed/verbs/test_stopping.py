@@ -16,7 +16,7 @@ from taskscope.model.streams import StopWay
 from taskscope.record import RunLog
 from taskscope.session import Session, current
 from tests.support.recordings.run_writing import begin_run, end_run
-from tests.support.waiting import until
+from tests.support.waiting import be_patient, until
 
 CELL, LATER = "request 1", "request 2"
 
@@ -91,7 +91,8 @@ def gated(i: int) -> int:
 
 
 @pytest.fixture
-def client() -> Iterator[Client]:
+def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    be_patient(monkeypatch.setattr)
     with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
         # Its threads are there before a test could be blamed for them.
         client.gather(client.map(time.sleep, [0.1] * 4, pure=False))

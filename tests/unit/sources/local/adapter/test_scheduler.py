@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
 from typing import Any
 
 import dask
@@ -65,6 +66,15 @@ def test_a_bare_thread_pool_is_known(thread_pool: ThreadPoolExecutor) -> None:
     assert found_in(lambda: graph.compute(scheduler=thread_pool))[0] == Scheduler(
         "threads", 4, frozenset({graph.key})
     )
+
+
+def test_a_pool_of_threads_of_multiprocessing_is_one_of_threads() -> None:
+    graph = dask.delayed(pid)()
+    with ThreadPool(3) as pool:
+        found = found_in(lambda: graph.compute(scheduler="threads", pool=pool))
+        pool.close()
+        pool.join()
+    assert found[0] == Scheduler("threads", 3, frozenset({graph.key}))
 
 
 @pytest.mark.parametrize("bare", [True, False])
