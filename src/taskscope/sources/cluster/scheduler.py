@@ -204,9 +204,10 @@ class WatchedScheduler:
             self._event.clear()
             await self._event.wait(_PAUSE_S)
             return
-        # Options that change while the present ones are sent are sent next.
+        # Options that change while the present ones are sent are sent next, and arrive after these.
         self._event.clear()
-        await self._let_rest()
+        async with self._stepping:
+            await self._let_rest()
         # A step of another coroutine may have admitted new runs.
         if not (self._has_work() or self.client_refs.are_leaving):
             await self._rest()

@@ -205,10 +205,6 @@ class SchedulerTasks:
         lost, self._n_lost = news.n_lost - self._n_lost, news.n_lost
         if lost > 0:
             self.lack()
-            if self._runs:
-                self._recorder.warn(
-                    f"{lost:,} tasks or more are missing: the scheduler did not keep their records"
-                )
             # Graphs that tasks submitted are dropped, too.
             if self._graph is not None and self._graph.is_of_task:
                 self._graph = None
@@ -219,6 +215,9 @@ class SchedulerTasks:
         new = news.events[max(self.cursor - news.first, 0) :]
         self.cursor = max(self.cursor, news.first + len(news.events))
         self._held.extend(new)
+        if lost > 0:
+            # After all graphs that it may be part of, whose runs may not be known yet.
+            self._held.append(("dropped", lost))
 
     def fold(self, *, knows_all: bool) -> None:
         """Apply the events that were read to runs; `knows_all`: no submission is on its way."""
@@ -245,7 +244,7 @@ class SchedulerTasks:
             if self._tasks.get(key) is task:
                 del self._tasks[key]
 
-    def _take(self, event: Event) -> None:  # noqa: C901 - a kind a case
+    def _take(self, event: Event) -> None:  # noqa: C901, PLR0912 - a kind a case
         kind, *details = event
         match kind:
             case "end":
@@ -260,6 +259,8 @@ class SchedulerTasks:
                 self._lose(key, str(worker), float(moment), is_expected=bool(expected))
             case "steal" | "life":
                 (self._steal if kind == "steal" else self._live)(*details)
+            case "dropped" if self._runs:
+                self._miss(*details)
             case "log" if self._runs:
                 moment, *line = details
                 self.news.log(None, self._on_axis(float(moment)), *line)
@@ -272,6 +273,10 @@ class SchedulerTasks:
                 self._record_built(self._built, *map(float, details))
             case "tasks" if self._graph is not None:
                 self._read_tasks(self._graph, *details)
+
+    def _miss(self, n: int) -> None:
+        self.lack()
+        self._recorder.warn(f"{n:,} tasks or more are missing: the scheduler did not keep their records")
 
     def _take_end(self, record: Sequence[Any], since: Any) -> None:
         key, error = record[0], record[4]

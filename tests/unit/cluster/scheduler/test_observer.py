@@ -309,7 +309,13 @@ def test_the_graph_of_a_compute_is_kept_where_events_of_its_tasks_are_not(
         Event("taskscope-kept-graph", client=client).set()
         assert total.result() == sum(range(50))
         may_read.set()
-        until(lambda: rows(run.recording, "runs", "n_tasks") == [(1,), (51,)])
+        until(
+            lambda: rows(run.recording, "runs", "n_tasks") == [(1,), (51,)],
+            lambda: [
+                rows(run.recording, "runs", "n_tasks", "status"),
+                rows(run.recording, "messages", "text"),
+            ],
+        )
     assert rows(run.recording, "runs", "status") == [("finished",), ("finished",)]
     texts = [text for (text,) in rows(run.recording, "messages", "text") if "missing" in text]
     # Of each read that finds some missing: there may be one of the first compute, too.

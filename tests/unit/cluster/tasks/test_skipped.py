@@ -73,6 +73,15 @@ def test_a_call_that_another_client_has_made_has_nothing_to_do(client: Client, c
     assert counts(run.recording) == [("pow", 0, 0, 1), ("pow", 1, 1, 0)]
 
 
+def test_a_task_of_which_the_scheduler_kept_no_event_may_have_run_before_its_compute_was_known() -> None:
+    world = World(FakeClock())
+    world.tell(*world.graph({"a": ()}), lost=1, knows_all=False)
+    run = world.begin(["a"])
+    world.tell()
+    assert (run.log.n_tasks, run.lacks_records) == (1, True)
+    assert world.said == ["1 tasks or more are missing: the scheduler did not keep their records"]
+
+
 @needs_word_of_what_is_done
 def test_live_only_what_has_to_run_is_ahead_and_the_bar_reaches_its_end(client: Client, truth: Path) -> None:
     signal = truth.parent / "go"

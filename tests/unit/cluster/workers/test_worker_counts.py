@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import dask
@@ -13,6 +15,8 @@ from distributed import Client, LocalCluster
 import taskscope
 from taskscope.options import Named
 from taskscope.recording import Recording
+from taskscope.sources.cluster.connection import News, Plugins
+from taskscope.sources.cluster.scheduler import WatchedScheduler
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
 from tests.support.computes.process_tasks import total
 from tests.support.waiting import PATIENCE_S, until
@@ -25,6 +29,14 @@ def step(n: int) -> int:
     for i in range(n):
         total += i
     return total
+
+
+HAS_STEPPED = threading.Event()
+
+
+def step_once(n: int) -> int:
+    HAS_STEPPED.set()
+    return n
 
 
 def fails(n: int) -> int:
@@ -91,6 +103,48 @@ def test_each_line_of_a_named_function_is_counted_in_each_task(workers: Client, 
             *workers.scheduler_info(n_workers=-1)["workers"]
         }
         assert recording.lines(function=step).functions[0].lines[1].hits == 160
+
+
+@needs_events
+def test_lines_are_counted_where_workers_are_being_told_to_rest_as_a_block_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read, begin = Plugins.read, WatchedScheduler.begin_wanted
+    is_resting, may_rest, rests = threading.Event(), threading.Event(), threading.Event()
+
+    async def read_late(self: Plugins, *arguments: Any, **options: Any) -> News:
+        if rests.is_set():
+            # It has the options of the block, too.
+            await asyncio.to_thread(HAS_STEPPED.wait)
+        if not options.get("may_rest") or rests.is_set():
+            return await read(self, *arguments, **options)
+        is_resting.set()
+        await asyncio.to_thread(may_rest.wait)
+        news = await read(self, *arguments, **options)
+        rests.set()
+        return news
+
+    async def begin_first(self: WatchedScheduler) -> None:
+        begun = asyncio.ensure_future(begin(self))
+        # For as long as it would take, if it could be before the workers rest.
+        await asyncio.wait([begun], timeout=0.5)
+        may_rest.set()
+        await asyncio.to_thread(rests.wait)
+        await begun
+
+    monkeypatch.setattr(Plugins, "read", read_late)
+    monkeypatch.setattr(WatchedScheduler, "begin_wanted", begin_first)
+    first = step_once.__code__.co_firstlineno
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        with taskscope.profile(display=False):
+            assert dask.delayed(abs)(-1).compute() == 1
+        is_resting.wait()
+        recording = computed(step_once, 3, function=step_once)
+        assert hits(recording, "step-0", first) == {1: 1, 2: 1}
+        until(lambda: has_nothing_left(client))
 
 
 @needs_events
