@@ -380,7 +380,7 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
     Raises
     ------
     OptionError
-        If `metric` is not a function.
+        If `metric` is not a function, or `metric_name` not a text.
 
     Examples
     --------
@@ -395,6 +395,8 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
     def __init__(self, metric: CacheMetric | None = None, metric_name: str | None = None) -> None:
         if metric is not None and not callable(metric):
             raise OptionError(f"metric must be a function of a result, such as cachey.nbytes, got {metric!r}")
+        if metric_name is not None and not isinstance(metric_name, str):
+            raise OptionError(f"metric_name must be a text, such as 'bytes', got {metric_name!r}")
         RecordedProfiler.__init__(self, DiagnosticOptions(facts=TaskFacts.LANDINGS), metric and self._measure)
         self._metric = metric
         self._values: dict[tuple[int, object], object] = {}

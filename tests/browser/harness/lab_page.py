@@ -66,6 +66,14 @@ _RECORD = f"""(() => {{
   }};
 }})()"""
 
+# A second or more after it has restored its tabs, JupyterLab brings the notebook in the address to the front.
+_NOTE_OPENED = """Object.defineProperty(window, 'jupyterapp', { configurable: true, set(app) {
+  Object.defineProperty(window, 'jupyterapp', { value: app });
+  app.commands.commandExecuted.connect((_, { id, result }) => {
+    if (id === 'filebrowser:open-path') void result.then(() => { window.taskscopeOpened = true; });
+  });
+} })"""
+
 
 _OFFLINE = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 
@@ -164,9 +172,10 @@ class LabPage:
 
     def reload(self) -> None:
         """Reload the page; the kernel may be busy meanwhile."""
+        self.page.add_init_script(_NOTE_OPENED)
         self.page.reload()
         self.page.wait_for_function(
-            f"(path) => window.jupyterapp?.shell?.currentWidget?.context?.path === path"
+            f"(path) => window.taskscopeOpened && {_PANEL_OR_NONE}?.context?.path === path"
             f" && {_PANEL}.context.sessionContext.session?.kernel?.connectionStatus === 'connected'",
             arg=self._path,
             timeout=READY_MS,

@@ -66,16 +66,6 @@ def pin_button(panel: Locator) -> Locator:
     return panel.get_by_role("button", name="Pin to this notebook")
 
 
-RESTORED = """async () => {
-  await window.jupyterapp.restored;
-  const shown = [...window.jupyterapp.shell.widgets('main')];
-  const notebooks = shown.filter(({ context }) => context !== undefined);
-  await Promise.all(notebooks.map(({ revealed }) => revealed));
-  await Promise.all(notebooks.flatMap(({ context }) => [context.ready, context.sessionContext.ready]));
-  await new Promise(resolve => { requestAnimationFrame(() => { setTimeout(resolve, 0); }); });
-}"""
-
-
 def show_all_computes(panel: Locator) -> None:
     panel.get_by_role("button", name="More actions").click()
     panel.get_by_role("menuitem", name="Show all computes").click()
@@ -174,8 +164,6 @@ def test_after_a_reload_panels_are_as_they_were(lab: LabPage, shots: Path) -> No
     lab.release()
     lab.wait_feed("!feed.active && feed.tasks === 100")
     expect(side(lab).locator(".tsk-progress")).to_contain_text("40 of 40 tasks")
-    # JupyterLab brings the notebook to the front until it has restored everything, and when it is ready.
-    lab.page.evaluate(RESTORED)
     lab.command("taskscope:open-task-stream")
     expect(stream.locator("canvas")).to_be_visible()
     # The chart is of what ran last, in which there is no such task.

@@ -95,11 +95,14 @@ def test_a_metric_that_cannot_be_pickled_works_with_processes() -> None:
     assert metrics(cprof) == [("t", 30)]
 
 
-def test_a_metric_that_is_no_function_is_told_at_once() -> None:
+def test_a_metric_that_is_no_function_or_a_name_that_is_no_text_is_told_at_once() -> None:
     with pytest.raises(OptionError) as raised:
         CacheProfiler("nbytes")  # type: ignore[arg-type]  # wrong on purpose
     text = "metric must be a function of a result, such as cachey.nbytes, got 'nbytes'"
     assert str(raised.value) == text
+    with pytest.raises(OptionError) as raised:
+        CacheProfiler(nbytes, metric_name=3)  # type: ignore[arg-type]  # wrong on purpose
+    assert str(raised.value) == "metric_name must be a text, such as 'bytes', got 3"
 
 
 def test_registered_it_goes_on_and_the_metric_of_others_is_left_alone() -> None:

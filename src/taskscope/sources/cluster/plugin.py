@@ -730,8 +730,7 @@ class WorkerObserver(WorkerPlugin):
     def take_late(self, what: str, **_: Any) -> None:
         if what == "stop":
             self.worker.stream_handlers.pop(self.name, None)
-        if what in ("flush", "stop"):
-            self.send("end" if what == "stop" else what)
+        self.answer(what)
 
     def take(self, what: str, options: bytes | None = None) -> None:
         """Take a message of the scheduler's plugin."""
@@ -747,6 +746,9 @@ class WorkerObserver(WorkerPlugin):
             self.n_failed += 1
         if what == "stop":
             self.remove()
+        self.answer(what)
+
+    def answer(self, what: str) -> None:
         if what in ("flush", "stop"):
             self.send("end" if what == "stop" else what)
 

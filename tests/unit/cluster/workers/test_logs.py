@@ -19,6 +19,10 @@ def warn(number: int) -> int:
     return number
 
 
+def wait_for(name: str) -> None:
+    Event(name).wait()
+
+
 def log_on_scheduler(dask_scheduler: object) -> None:
     logging.getLogger("distributed.scheduler").error("of %s", "the scheduler")
 
@@ -28,9 +32,11 @@ def test_log_lines_of_scheduler_and_workers_are_recorded(
 ) -> None:
     here = next(iter(cluster.workers.values())).worker_address
     with taskscope.profile(display=False, save=tmp_path / "run.taskscope") as run:
-        future = client.submit(warn, 7, workers=[here], pure=False)
-        assert future.result() == 7
+        assert client.submit(warn, 7, workers=[here], pure=False).result() == 7
+        waiting = client.submit(wait_for, "logged", pure=False)
         client.run_on_scheduler(log_on_scheduler)
+        Event("logged", client=client).set()
+        waiting.result()
         assert client.submit(warn, 8, workers=[here], pure=False).result() == 8
     lines = rows(run.recording, "logs", "worker", "level", "text")
     # On a busy machine distributed may have lines of its own.
@@ -41,10 +47,6 @@ def test_log_lines_of_scheduler_and_workers_are_recorded(
     ]
     times = [time_s for (time_s,) in rows(run.recording, "logs", "time_s")]
     assert all(0 <= time_s <= 600 for time_s in times)
-
-
-def wait_for(name: str) -> None:
-    Event(name).wait()
 
 
 def flood(dask_scheduler: object) -> None:
