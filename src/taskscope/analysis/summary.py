@@ -28,13 +28,14 @@ from taskscope.analysis.totals import (
     State,
     Totals,
     WorkersTotals,
+    count_workers,
     elapsed_s,
     measure_before_tasks,
     measure_resources,
     measure_totals,
 )
 from taskscope.model.recording import RecordedData, count_tasks
-from taskscope.model.tables.records import CLUSTER, IN_THREADS, Message
+from taskscope.model.tables.records import CLUSTER, Message
 
 NO_DASK = "no Dask computation ran here"
 
@@ -137,7 +138,7 @@ def title(recording: RecordedData, totals: Totals) -> str:
     parts += [
         "interrupted" if interrupted else state_word(totals.state),
         " + ".join(printable(name) for name in totals.schedulers) or "scheduler unknown",
-        _workers(totals),
+        count_workers(totals.n_workers, totals.schedulers),
         counted(totals.n_runs, "compute"),
         counted(totals.n_tasks, "task"),
     ]
@@ -166,7 +167,8 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     if before is not None and _FELT_S <= before.seconds <= computing_s:
         wall += f", {format_duration(before.seconds)} of it before tasks, mostly {before.longest()}"
     if totals.busy_fraction is not None:
-        busy = f"{format_percent(totals.busy_fraction)} of {_workers(totals)}, {busy}"
+        workers = count_workers(totals.n_workers, totals.schedulers)
+        busy = f"{format_percent(totals.busy_fraction)} of {workers}, {busy}"
     facts = [
         ("wall time", wall),
         ("busy", busy),
@@ -308,18 +310,3 @@ def _outcomes(outcomes: Mapping[Outcome, int]) -> list[str]:
         *(", ".join([f"{counted(n, 'task')} {words}", *parts]) for n, words in unfinished[:1]),
         *(f"{counted(outcomes[of], 'task')} {words}" for of, words in _OTHERS.items() if of in outcomes),
     ]
-
-
-def _workers(totals: Totals) -> str:
-    names = set(totals.schedulers)
-    # A worker of Dask's own schedulers corresponds to a thread of distributed's.
-    noun = (
-        "worker thread"
-        if "distributed" in names
-        else "thread"
-        if names <= IN_THREADS
-        else "process"
-        if names == {"processes"}
-        else "worker"
-    )
-    return counted(totals.n_workers, noun)

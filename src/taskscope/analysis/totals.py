@@ -12,14 +12,16 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.quantities import format_duration
+from taskscope.analysis.quantities import counted, format_duration
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import FAILED_ATTEMPT
 from taskscope.model.tables.columns import RowBlock, distinct, median
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import (
+    CLUSTER,
     ERRED,
     FINISHED,
+    IN_THREADS,
     INTERRUPTED,
     LOST,
     OBSERVED_BY,
@@ -121,6 +123,28 @@ def n_workers_of(recording: RecordedData, runs: Sequence[Run]) -> int | None:
         changes += [(stop_of(recording, run), -(run.n_workers or 0)) for run in part]
         most = max(most, min(n_lanes, max(accumulate(n for _, n in sorted(changes)))))
     return most
+
+
+def count_workers(n: int | None, schedulers: Iterable[str]) -> str:
+    """Return how many tasks could run at a time, in the words of these schedulers.
+
+    Examples
+    --------
+    >>> count_workers(4, ["distributed"]), count_workers(1, ["processes"]), count_workers(2, ["threads"])
+    ('4 worker threads', '1 process', '2 threads')
+    """
+    names = set(schedulers)
+    # A worker of Dask's own schedulers corresponds to a thread of distributed's.
+    noun = (
+        "worker thread"
+        if CLUSTER in names
+        else "thread"
+        if names <= IN_THREADS
+        else "process"
+        if names == {"processes"}
+        else "worker"
+    )
+    return counted(n, noun)
 
 
 def union_s(start: NDArray[np.float64], stop: NDArray[np.float64]) -> float:

@@ -28,6 +28,7 @@ from taskscope.analysis.quantities import (
     format_percent,
     printable,
 )
+from taskscope.analysis.totals import count_workers
 from taskscope.model.tables.columns import median
 from taskscope.model.tables.stacks import Wait
 
@@ -505,9 +506,10 @@ def _serial_steps(part: Part, alone_ns: NDArray[np.int64]) -> NDArray[np.int64]:
 def _serial_step(part: Part, steps: NDArray[np.int64], step_s: float, evidence: dict[str, object]) -> Finding:
     schedule, n, others = part.schedule, len(steps), part.schedule.n_threads - 1
     names = part.most(steps)
+    workers = count_workers(schedule.n_threads, (run.scheduler for run in schedule.runs if run.scheduler))
     text = (
         f"{counted(n, 'task')} of {listed(names)} ran alone for {format_duration(step_s)} "
-        f"while {format_count(others)} of {format_count(schedule.n_threads)} workers were idle"
+        f"while {format_count(others)} of {workers} were idle"
     )
     first = int(steps[0])
     n_inputs = int(schedule.n_needed[first])

@@ -17,14 +17,13 @@ from taskscope.analysis.explain.finding import Cause, Explanation, Finding, Part
 from taskscope.analysis.explain.schedule import Schedule, makespan_of, schedules_of
 from taskscope.analysis.explain.what_if import quiet_s, why_not
 from taskscope.analysis.quantities import (
-    counted,
     format_count,
     format_duration,
     format_percent,
     plural,
     printable,
 )
-from taskscope.analysis.totals import in_c_s
+from taskscope.analysis.totals import count_workers, in_c_s
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import distinct
 
@@ -294,7 +293,8 @@ def _verdict(whole: Whole) -> str | None:
         return "nothing to gain here: no time was spent in computes"
     n = max(schedule.n_threads for schedule in whole.schedules)
     used = min(task_s / able_s, 1.0)
-    workers = f"{counted(n, 'worker')} ran tasks {format_percent(used)} of the time"
+    schedulers = {run.scheduler for run in whole.recording.runs if run.scheduler is not None}
+    workers = f"{count_workers(n, schedulers)} ran tasks {format_percent(used)} of the time"
     waits = list(whole.path.wait_s.items())[:2]
     is_short = _LEAST_SHARE * whole.makespan_s < _LEAST_S
     least = format_duration(_LEAST_S) if is_short else "5 % of the wall time"

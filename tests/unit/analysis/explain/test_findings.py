@@ -620,13 +620,13 @@ def test_a_compute_without_tasks_is_explained_like_any_other() -> None:
 def test_nothing_to_gain_is_an_answer() -> None:
     found = filled([1.0] * 8, 4).explain()
     assert str(found) == (
-        "nothing to gain here that is worth 5 % of the wall time. 4 workers ran tasks 100% of the time"
+        "nothing to gain here that is worth 5 % of the wall time. 4 threads ran tasks 100% of the time"
     )
 
 
 def test_of_a_short_compute_no_cause_is_worth_the_least_time_that_is_said() -> None:
     found = filled([2.0**-4] * 8, 4).explain()
-    assert str(found) == "nothing to gain here that is worth 50 ms. 4 workers ran tasks 100% of the time"
+    assert str(found) == "nothing to gain here that is worth 50 ms. 4 threads ran tasks 100% of the time"
 
 
 def test_lanes_of_a_worker_that_died_and_of_its_successor_are_no_more_workers() -> None:
@@ -637,7 +637,7 @@ def test_lanes_of_a_worker_that_died_and_of_its_successor_are_no_more_workers() 
     lanes = tuple(Lane(i, f"tcp://{i // 2}", 50 + i, f"worker {i // 2}, thread {i}") for i in range(4))
     found = replace(recording_of(rows, [run]), lanes=lanes).explain()
     assert str(found) == (
-        "nothing to gain here that is worth 5 % of the wall time. 2 workers ran tasks 100% of the time"
+        "nothing to gain here that is worth 5 % of the wall time. 2 worker threads ran tasks 100% of the time"
     )
 
 
@@ -645,7 +645,7 @@ def test_a_wait_that_has_no_cure_does_not_contradict_that_nothing_was_found() ->
     rows = [Row(key=f"x-{i}", run=i, start_s=i + 0.5, stop_s=i + 1.0) for i in range(10)]
     runs = [run_of(i, n_tasks=1, n_workers=1, start_s=float(i), stop_s=i + 1.0) for i in range(10)]
     assert str(recording_of(rows, runs).explain()) == (
-        "nothing to change was found that would save 5 % of the wall time. 1 worker ran tasks 50% of the "
+        "nothing to change was found that would save 5 % of the wall time. 1 thread ran tasks 50% of the "
         "time. Waits on the critical path: graph 5 s"
     )
 
@@ -828,7 +828,7 @@ def test_tasks_that_seceded_are_no_more_workers() -> None:
     run = run_of(n_tasks=12, n_workers=2, scheduler=CLUSTER, stop_s=4.0)
     lanes = tuple(Lane(i, f"tcp://{i % 2}", 50 + i, f"worker {i % 2}, thread {i}") for i in range(6))
     recording = replace(recording_of(rows, [run]), lanes=lanes)
-    assert recording.explain().answer.endswith(". 2 workers ran tasks 100% of the time")
+    assert recording.explain().answer.endswith(". 2 worker threads ran tasks 100% of the time")
 
     # Where the tasks that they wait for sleep themselves, all end sooner without that.
     samples = [Sample(("work", name), prefix=prefix) for name, prefix in (("get", "outer"), ("nap", "inner"))]

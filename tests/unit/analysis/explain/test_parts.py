@@ -32,7 +32,7 @@ def test_a_range_of_time_is_explained_by_itself() -> None:
     early, late = recording.explain(stop_s=4.0), recording.explain(start_s=4.0)
 
     assert early.answer == (
-        "nothing to gain here that is worth 5 % of the wall time. 2 workers ran tasks 100% of the time"
+        "nothing to gain here that is worth 5 % of the wall time. 2 threads ran tasks 100% of the time"
     )
     assert (early.makespan_s, late.makespan_s) == (4.0, 4.0)
     assert [finding.named("prefixes") for finding in late] == [["alone"]]

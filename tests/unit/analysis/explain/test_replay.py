@@ -127,7 +127,7 @@ def test_threads_of_tasks_that_seceded_are_no_further_workers() -> None:
     recording = recording_of(rows, [run_of(n_tasks=4, stop_s=4.0, scheduler=CLUSTER)])
     sample = WorkerSample(0.0, "1234", "a", 2, None, None, None, None, None, None, None)
     recording = replace(recording, workers=(sample,))
-    assert str(recording.explain()).endswith(". 2 workers ran tasks 100% of the time")
+    assert str(recording.explain()).endswith(". 2 worker threads ran tasks 100% of the time")
     assert recording.what_if(workers=3).makespan_s == 4.0
 
 

@@ -74,7 +74,7 @@ def test_computes_beside_each_other_have_the_threads_of_all_in_summary_and_findi
     totals = measure_totals(recording)
     assert (totals.n_workers, totals.busy_fraction) == (n_workers, 31 / 32)
     assert f" · {n_workers} threads · " in recording.summary()
-    assert f". {n_workers} workers ran tasks " in recording.explain().answer
+    assert f". {n_workers} threads ran tasks " in recording.explain().answer
 
 
 def test_explaining_twice_as_many_computes_takes_about_twice_as_many_calls() -> None:
