@@ -503,13 +503,16 @@ def _serial_steps(part: Part, alone_ns: NDArray[np.int64]) -> NDArray[np.int64]:
     return steps[np.argsort(-alone_ns[steps], kind="stable")]
 
 
+def _workers(schedule: Schedule) -> str:
+    return count_workers(schedule.n_threads, (run.scheduler for run in schedule.runs if run.scheduler))
+
+
 def _serial_step(part: Part, steps: NDArray[np.int64], step_s: float, evidence: dict[str, object]) -> Finding:
     schedule, n, others = part.schedule, len(steps), part.schedule.n_threads - 1
     names = part.most(steps)
-    workers = count_workers(schedule.n_threads, (run.scheduler for run in schedule.runs if run.scheduler))
     text = (
         f"{counted(n, 'task')} of {listed(names)} ran alone for {format_duration(step_s)} "
-        f"while {format_count(others)} of {workers} were idle"
+        f"while {format_count(others)} of {_workers(schedule)} had nothing to do"
     )
     first = int(steps[0])
     n_inputs = int(schedule.n_needed[first])
@@ -548,7 +551,7 @@ def _few_tasks(part: Part, idle_s: float, evidence: dict[str, object]) -> Iterat
     was_full = bool(busy_ns(schedule, begin, end, least=n_threads)[0])
     names = part.most(part.kind == widest)
     what = f"{counted(n_like, 'task')} of {listed(names)}"
-    text = f"{what} for {format_count(n_threads)} workers: " + (
+    text = f"{what} for {_workers(schedule)}: " + (
         "their number does not divide evenly, so some were idle" if was_full else "some were idle"
     )
     pieces = n_threads * max(2, n_like // n_threads + 1)

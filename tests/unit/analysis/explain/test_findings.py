@@ -528,6 +528,7 @@ def test_a_task_that_runs_alone_after_many_is_a_serial_step() -> None:
     run = run_of(n_tasks=9, stop_s=5.0, n_workers=2)
     (found,) = with_dependencies(rows, {8: list(range(8))}, [run]).explain().findings
     assert (found.cause, found.worth_s, found.evidence["tasks"]) == ("serial-step", 2.0, {0: [8]})
+    assert found.text == "1 task of all ran alone for 4 s while 1 of 2 threads had nothing to do"
 
 
 def test_on_a_cluster_tasks_wait_whose_workers_metered_little_on_the_cpu() -> None:
@@ -949,7 +950,7 @@ def test_one_cause_is_one_finding_however_many_computes_have_it() -> None:
     runs = [run_of(run, n_tasks=1, start_s=float(run), stop_s=run + 1.0) for run in range(5)]
     (found,) = recording_of(rows, runs).explain()
     assert (found.cause, found.worth_s, found.evidence["runs"]) == ("few-tasks", 2.5, [0, 1, 2, 3, 4])
-    assert found.text.endswith("(and likewise in 4 more computes)")
+    assert found.text == "1 task of x0 for 2 threads: some were idle (and likewise in 4 more computes)"
 
 
 def test_tasks_of_one_name_with_another_role_are_no_stragglers() -> None:
