@@ -170,7 +170,7 @@ class RunLog:
         self.running_on: Mapping[object, tuple[LaneKey, float]] = {}
         """Where, and since when, workers run submitted keys, by the last poll; replaced as a whole."""
         self.sent_counts: Sequence[tuple[object, int]] = ()
-        """Where very many keys are submitted: any key of each group, and how many it had at the last poll."""
+        """One key of each group, and how many it had at the last poll; empty unless these are very many."""
         self.scheduled: Mapping[str, Scheduled] = {}
         """A scheduler's counts of tasks that no worker has, by prefix; replaced as a whole."""
         self.is_held_elsewhere = False

@@ -609,7 +609,7 @@ class SchedulerObserver(SchedulerPlugin):
         self.flushes[answered] = set(waiting)
         for worker in waiting:
             self.send(worker, what="flush")
-        # In parts, of which a cell that holds up the event loop of a scheduler takes one, however long it is.
+        # In parts: a cell that holds up the scheduler's event loop uses up one of them, however long it runs.
         for _ in range(FLUSH_PARTS if waiting else 0):
             with suppress(TimeoutError, asyncio.TimeoutError):
                 await asyncio.wait_for(answered.wait(), within_s / FLUSH_PARTS)

@@ -416,7 +416,7 @@ class Computes:
                 for key in states:
                     run.failed.pop(key, None)
             run.ask(states)
-            # Somebody may look before the scheduler is read next.
+            # A widget may show this before the scheduler is read next.
             run.count()
         return run, is_new
 

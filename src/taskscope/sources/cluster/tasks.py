@@ -216,7 +216,7 @@ class SchedulerTasks:
         self.cursor = max(self.cursor, news.first + len(news.events))
         self._held.extend(new)
         if lost > 0:
-            # After all graphs that it may be part of, whose runs may not be known yet.
+            # Applied after the graphs that were read with it, as their runs may not be known yet.
             self._held.append(("dropped", lost))
 
     def fold(self, *, knows_all: bool) -> None:
