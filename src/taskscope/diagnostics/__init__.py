@@ -37,20 +37,19 @@ cluster, too; ``MemorySampler`` is a subclass of distributed's, which has to be 
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from taskscope.diagnostics.callback import Callback
 from taskscope.diagnostics.performance_report import performance_report
-from taskscope.diagnostics.profilers import (
-    CacheProfiler,
-    Callback,
-    Profiler,
-    ResourceProfiler,
-    visualize,
-)
+from taskscope.diagnostics.profilers import CacheProfiler, Profiler, ResourceProfiler, visualize
 from taskscope.diagnostics.progress import ProgressBar
 
 if TYPE_CHECKING:
     from taskscope.diagnostics.memory_sampler import MemorySampler
+
+    thread_prof: Profiler
+    process_prof: Profiler
 
 __all__ = [
     "CacheProfiler",
@@ -60,14 +59,21 @@ __all__ = [
     "ProgressBar",
     "ResourceProfiler",
     "performance_report",
+    "process_prof",
+    "thread_prof",
     "visualize",
 ]
 
+_SCHEDULERS = {"process_prof": "dask.multiprocessing", "thread_prof": "dask.threaded"}
+
 
 def __getattr__(name: str) -> object:
-    """Load the subclass of distributed's class when it is first used."""
-    if name != "MemorySampler":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from taskscope.diagnostics.memory_sampler import MemorySampler
+    """Load the subclass of distributed's class, and make the profilers of 2015, when they are first used."""
+    if name == "MemorySampler":
+        from taskscope.diagnostics.memory_sampler import MemorySampler
 
-    return MemorySampler
+        return MemorySampler
+    if name in _SCHEDULERS:
+        # Of two threads that come here at once, both get the same profiler.
+        return globals().setdefault(name, Profiler(import_module(_SCHEDULERS[name]).get))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The callbacks and profilers of ``dask.diagnostics``, with lasting registrations and the workers' times."""
+"""The profilers of ``dask.diagnostics``, with the workers' times."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from dataclasses import replace
 from functools import partial, reduce
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import dask.callbacks
 import dask.diagnostics
 import numpy as np
 from dask.diagnostics.profile import CacheData, ResourceData, TaskData
@@ -25,6 +23,8 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.display.pictures import prefix_colours
 from taskscope.analysis.memory import Held
+from taskscope.diagnostics.callback import Callback
+from taskscope.diagnostics.of_2015 import EndCallback, Get, Rows, StartCallback
 from taskscope.errors import OptionError
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.errortext import describe
@@ -47,68 +47,10 @@ if TYPE_CHECKING:
     from bokeh.models import LayoutDOM
     from bokeh.plotting import figure
 
-Hook: TypeAlias = Callable[..., object]
 CacheMetric: TypeAlias = Callable[[Any], object]
 _Graph: TypeAlias = Mapping[Any, Any]
 
 _CLUSTERS_KEYS: frozenset[type] = frozenset({str, tuple})
-
-
-class Callback(dask.callbacks.Callback):
-    """Hooks of the local schedulers, as in Dask; no registration is lost, and ``with`` nests.
-
-    Examples
-    --------
-    >>> import dask
-    >>> keys = []
-    >>> with Callback(pretask=lambda key, dsk, state: keys.append(key)):
-    ...     dask.get({"a": (abs, -1), "b": (abs, "a")}, "b")
-    1
-    >>> keys
-    ['a', 'b']
-    """
-
-    def __init__(
-        self,
-        start: Hook | None = None,
-        start_state: Hook | None = None,
-        pretask: Hook | None = None,
-        posttask: Hook | None = None,
-        finish: Hook | None = None,
-    ) -> None:
-        super().__init__(start, start_state, pretask, posttask, finish)  # type: ignore[no-untyped-call]  # Dask's
-
-    def __enter__(self) -> Self:
-        owner = object()
-        self._blocks().append(owner)
-        self._begin(owner)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._blocks():
-            self._end(self._blocks()[-1])
-            self._blocks().pop()
-
-    def register(self) -> None:
-        """Watch, as in a block, until `unregister`; idempotent."""
-        self._begin(self)
-
-    def unregister(self) -> None:
-        """End what `register` began, if it did."""
-        self._end(self)
-
-    def _blocks(self) -> list[object]:
-        # A subclass need not call this class's __init__, as none of Dask's has to.
-        entries: list[object] = self.__dict__.setdefault("_entries", [])
-        return entries
-
-    def _begin(self, owner: object) -> None:
-        registration.register(owner, self._callback)
-
-    def _end(self, owner: object) -> None:
-        registration.unregister(owner)
 
 
 class RecordedProfiler(Callback):
@@ -130,7 +72,7 @@ class RecordedProfiler(Callback):
         self._with_source: set[int] = set()
         """Graphs whose compute has this profiler, but not the session, among its callbacks."""
         self._hooks: CallbackTuple = (self._seen, None, None, measure, None)
-        self._results: list[Any] = []
+        self._results = Rows()
         self._results_state: tuple[object, ...] = ()
         self._pickled_origin: float | None = None
         """The origin of the process that a pickled copy is of."""
@@ -164,7 +106,7 @@ class RecordedProfiler(Callback):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.RLock())
+        self.__dict__.update(state, _lock=threading.RLock(), _results=Rows(state["_results"]))
 
     @property
     def recording(self) -> Recording:
@@ -172,11 +114,11 @@ class RecordedProfiler(Callback):
         return Recording.of(self._recorded())
 
     @property
-    def results(self) -> list[Any]:
-        """The rows, as in ``dask.diagnostics``; the same list until there are new ones."""
+    def results(self) -> Rows:
+        """The rows, as in ``dask.diagnostics``, also when called; the same list until there are new ones."""
         state = self._state()
         if state != self._results_state:
-            self._results, self._results_state = list(self._rows()), state
+            self._results, self._results_state = Rows(self._rows()), state
         return self._results
 
     def _rows(self) -> Iterator[Any]:
@@ -222,7 +164,7 @@ class RecordedProfiler(Callback):
             self._computes = {run: seen for run, seen in self._computes.items() if run in running}
             self._first_run = min(self._computes, default=self.recorder.next_run)
             self._start_s = min((running[run] for run in self._computes), default=self._cleared_s)
-        self._results, self._results_state = [], ()
+        self._results, self._results_state = Rows(), ()
         self._pickled_origin = None
         self.start_time = time.perf_counter() if self._owners else None
         self.end_time = None
@@ -324,8 +266,19 @@ class RecordedProfiler(Callback):
         return start, now if self.end_time is None else self.end_time
 
 
-class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[misc, override]  # properties where Dask has attributes
+class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[misc]  # properties where Dask has attributes
     """Records every task, timed by the worker that ran it.
+
+    Parameters
+    ----------
+    get
+        A scheduler, such as ``dask.threaded.get``, for the interface of 2015: the method `get` computes with
+        it, and times in ``results`` are seconds since the epoch.
+
+    Raises
+    ------
+    OptionError
+        If `get` cannot be called.
 
     Notes
     -----
@@ -342,8 +295,26 @@ class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[mis
     ['y', 'z']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, get: Get | None = None) -> None:
+        if get is not None and not callable(get):
+            raise OptionError(f"get must be a scheduler, such as dask.threaded.get, got {get!r:.80}")
         RecordedProfiler.__init__(self, DiagnosticOptions(facts=TaskFacts.TIMES))
+        self._get = get
+
+    def get(
+        self,
+        dsk: Any,
+        keys: Any,
+        *,
+        start_callback: StartCallback | None = None,
+        end_callback: EndCallback | None = None,
+        **options: Any,
+    ) -> Any:
+        """Compute `keys` with the scheduler that the profiler was made from; the results begin afresh."""
+        if self._get is None:
+            raise OptionError("get needs a scheduler: make the profiler as Profiler(dask.threaded.get)")
+        with self, Callback(start_callback=start_callback, end_callback=end_callback):
+            return self._get(dsk, keys, **options)
 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
         from taskscope.charts import plot_tasks
@@ -352,7 +323,8 @@ class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[mis
         return plot_tasks(self._recorded(), zero_s - origin, until_s - origin, **options)
 
     def _rows(self) -> Iterator[TaskData]:
-        recording, origin = self._recorded(), self.origin
+        recording = self._recorded()
+        origin = self.origin if self._get is None else recording.started_at.timestamp() - recording.zero_s
         workers = _worker_ids(recording)
         for run, graph in self._graphs(recording):
             rows = RowBlock.concat([block for block in recording.blocks if block.run == run])
@@ -366,7 +338,7 @@ class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[mis
                 yield TaskData(key, graph.get(key), start_time, end_time, workers[run][lane])
 
 
-class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: ignore[misc, override]  # properties where Dask has attributes
+class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: ignore[misc]  # properties where Dask has attributes
     """Records how long every result stays in the scheduler's cache.
 
     Parameters
@@ -488,16 +460,16 @@ class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
 
     def __init__(self, dt: float = 1) -> None:
         RecordedProfiler.__init__(self, DiagnosticOptions(dt=dt))
-        self._assigned: list[Any] | None = None
+        self._assigned: Rows | None = None
 
     @property
-    def results(self) -> list[Any]:
+    def results(self) -> Rows:
         """The samples; an assigned list is drawn instead."""
         return super().results if self._assigned is None else self._assigned
 
     @results.setter
     def results(self, rows: Iterable[tuple[float, float, float]]) -> None:
-        self._assigned = [ResourceData(*row) for row in rows]
+        self._assigned = Rows(ResourceData(*row) for row in rows)
 
     def _begin(self, owner: object) -> None:
         super()._begin(owner)

@@ -16,7 +16,7 @@ from dask.utils import format_time
 
 from taskscope.analysis.progress import live_states
 from taskscope.analysis.quantities import printable
-from taskscope.diagnostics.profilers import Callback
+from taskscope.diagnostics.callback import Callback
 from taskscope.errors import OptionError
 from taskscope.model.guard import Guard
 from taskscope.model.import_notice import ImportNotice
