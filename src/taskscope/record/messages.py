@@ -35,8 +35,8 @@ class MessageLog:
         """How often each was added, and when; an event of a worker happens once."""
         self._n_events = 0
 
-    def add(self, level: _Level, text: str) -> bool:
-        """Add a message, or count it again; True if it is a new one that is kept."""
+    def add(self, level: _Level, text: str, *, counts: bool = True) -> bool:
+        """Add a message, or count it again if repetitions count; True if it is a new one that is kept."""
         now_s = self._now_s()
         known = self._seen.get((level, text))
         kept = known is not None or len(self._seen) < _MAX_MESSAGES
@@ -44,7 +44,7 @@ class MessageLog:
             known = self._seen.get(("warning", _TOO_MANY))
         if known is not None:
             known.last_s = now_s
-            known.count += 1
+            known.count += counts
             return False
         self._seen[(level, text) if kept else ("warning", _TOO_MANY)] = _Seen(now_s, now_s, 1)
         return kept
@@ -53,6 +53,12 @@ class MessageLog:
     def n_kinds(self) -> int:
         """How many different messages there are."""
         return len(self._seen)
+
+    def refuse(self, text: str, *, at_start: bool) -> None:
+        """Add a message about an option without effect, once; log it if the block has not run yet."""
+        self.add("warning", text, counts=False)
+        if at_start:
+            _log.warning(text)
 
     def add_event(self, time_s: float, level: _Level, text: str, worker: str, event: WorkerEvent) -> None:
         """Add what happened to a worker at some moment, seconds after the recorder's zero."""

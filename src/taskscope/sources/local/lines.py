@@ -41,18 +41,19 @@ class LineSource:
         found = [code for each in functions if not isinstance(each, str) and (code := code_of(each))]
         codes = {id(code): code for code in found}
         names = tuple(dict.fromkeys(each for each in functions if isinstance(each, str)))
-        if (codes, names) == (self._codes, self._names) and (self.meter or not functions):
+        is_same = (codes, names) == (self._codes, self._names)
+        if is_same and (self.meter or not functions):
             return
         self._stop()
         self._codes, self._names = codes, names
         if functions:
-            self._start()
+            self._start(is_new=not is_same)
 
-    def _start(self) -> None:
+    def _start(self, *, is_new: bool) -> None:
         meter = LineMeter(lambda error: self._recorder.fault("measuring lines", error))
         refusal = meter.open()
         if refusal is not None:
-            self.refuse(refusal)
+            self.refuse(refusal, at_start=is_new)
             return
         for code in self._codes.values():
             meter.add(code)
@@ -64,8 +65,9 @@ class LineSource:
         if meter is not None:
             meter.close()
 
-    def refuse(self, why: str) -> None:
-        self._recorder.warn(f"lines are not counted: {why}")
+    def refuse(self, why: str, *, at_start: bool = False) -> None:
+        with self._recorder.guard("refusing to count lines"):
+            self._recorder.messages_log.refuse(f"lines are not counted: {why}", at_start=at_start)
 
     def begin(self) -> Measuring | None:
         """Start measuring this thread; None where that is not possible."""

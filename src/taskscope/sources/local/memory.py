@@ -97,15 +97,15 @@ class MemorySource:
         if why_not is None:
             self._tracking = _Tracking.begun()
         else:
-            self.refuse(why_not)
+            self.refuse(why_not, at_start=True)
 
     def _stop(self) -> None:
         tracking, self._tracking = self._tracking, None
         if tracking is not None:
             self._recorder.peak_lines.add(tracking.ended().rows)
 
-    def refuse(self, why: str) -> None:
-        self._recorder.warn(f"{_NOT_RECORDED}: {why}")
+    def refuse(self, why: str, *, at_start: bool = False) -> None:
+        self._recorder.messages_log.refuse(f"{_NOT_RECORDED}: {why}", at_start=at_start)
 
     def forget(self) -> None:
         tracking, self._tracking, self._n_wanting = self._tracking, None, 0
