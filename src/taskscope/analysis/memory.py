@@ -203,8 +203,9 @@ def memory_peak(recording: RecordedData, worker: str | None = None) -> MemoryPea
     Notes
     -----
     All parts are measured: results as Dask measures them (`dask.sizeof`), until the next compute begins;
-    the process before the first task; the rest is what remains of the peak. On Linux the peak is the
-    kernel's own; elsewhere, with child processes, and of workers it is the largest sample.
+    the process before the first task; the rest is what remains of the peak. Where a process never had
+    as much memory before, the peak is the kernel's own (Linux); elsewhere, and of workers, it is the
+    largest sample.
     """
     if recording.is_on_cluster:
         return _of_workers(recording, worker)

@@ -209,9 +209,8 @@ def _peak_memory(recording: RecordedData, totals: Totals) -> str:
         return text
     if CLUSTER in totals.schedulers:
         return f"{text} in this process"
-    # The first sample of a compute has no mark of the kernel's.
-    is_marked = ~np.isnan(recording.resources.peak_bytes)
-    if not is_marked.any() or (~is_marked).sum() > len(recording.runs):
+    place = recording.resources.peak_place()
+    if place is not None and np.isnan(recording.resources.peak_bytes[place]):
         text += " (largest sample)"
     if count_tasks(recording) <= MAX_EXPLAINED:
         peak = memory_peak(recording)

@@ -24,11 +24,10 @@ def _load() -> Any:  # noqa: ANN401 - the functions of a C library have no types
     # `PyDLL` keeps the interpreter's lock during a call; `CDLL` gives it away.
     libc = ctypes.PyDLL(None, use_errno=True)
     libc.opendir.restype = libc.readdir.restype = ctypes.c_void_p
-    libc.read.restype = libc.write.restype = ctypes.c_ssize_t
+    libc.read.restype = ctypes.c_ssize_t
     for function in (libc.readdir, libc.closedir):
         function.argtypes = [ctypes.c_void_p]
     libc.read.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
-    libc.write.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t]
     return libc
 
 
@@ -40,37 +39,19 @@ def _failed(path: str) -> OSError:
     return OSError(number, os.strerror(number), path)
 
 
-def _open(path: str, flags: int) -> int:
-    descriptor: int = _libc.open(os.fsencode(path), flags | os.O_CLOEXEC)
-    if descriptor < 0:
-        raise _failed(path)
-    return descriptor
-
-
 def read(path: str) -> bytes:
     """Return the content of a file of up to 8 kB."""
     if _libc is None:
         return Path(path).read_bytes()[:_SIZE]
-    descriptor = _open(path, os.O_RDONLY)
+    descriptor = _libc.open(os.fsencode(path), os.O_RDONLY | os.O_CLOEXEC)
+    if descriptor < 0:
+        raise _failed(path)
     try:
         buffer = ctypes.create_string_buffer(_SIZE)
         n = _libc.read(descriptor, buffer, _SIZE)
         if n < 0:
             raise _failed(path)
         return buffer.raw[:n]
-    finally:
-        _libc.close(descriptor)
-
-
-def write(path: str, content: bytes) -> None:
-    """Write to a file that exists."""
-    if _libc is None:
-        Path(path).write_bytes(content)
-        return
-    descriptor = _open(path, os.O_WRONLY)
-    try:
-        if _libc.write(descriptor, content, len(content)) != len(content):
-            raise _failed(path)
     finally:
         _libc.close(descriptor)
 

@@ -8,7 +8,7 @@ import mmap
 import os
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,9 @@ from taskscope.sources.stacks import thread_cpu_s
 OWN_THREADS = "taskscope"
 """The names of taskscope's threads begin with this."""
 _CPUCLOCK_SCHED = 2
+_LISTS_CHILDREN = Path("/proc/thread-self/children").exists()
+"""Whether the kernel lists the children of a thread: psutil reads the files of all processes for that, each
+of which gives the interpreter's lock away."""
 _MAX_THREADS = 200
 _MEMORY_FILES = (
     Path("/sys/fs/cgroup/memory.max"),
@@ -53,15 +56,15 @@ class ProcessReading:
     cpu_s: Mapping[int, float]
     """CPU seconds used up to now, by process id."""
     rss_bytes: int
-    """Resident bytes of all of them together; memory they share is counted in each."""
+    """Resident bytes of this process."""
+    children_bytes: int
+    """The same of its children together; memory they share is counted in each."""
     threads_s: Mapping[int, float] = field(default_factory=dict)
     """CPU seconds of the Python threads of this process, by thread identifier; empty where unknown."""
     own_s: Mapping[int, float] = field(default_factory=dict)
     """The same of taskscope's threads, which are not in `threads_s`."""
     ready_s: Mapping[str, float] = field(default_factory=dict)
     """Seconds that their threads but taskscope's ran or waited for a core, by thread; empty if unknown."""
-    peak_bytes: float = math.nan
-    """The most resident bytes since the reading before; NaN where unknown."""
 
 
 def read_processes(own_natives: Collection[int] = (), *, with_ready: bool = False) -> ProcessReading:
@@ -72,24 +75,20 @@ def read_processes(own_natives: Collection[int] = (), *, with_ready: bool = Fals
     threads = threading.enumerate()
     threads_s, own_s = _threads(threads, own_natives)
     cpu_s: dict[int, float] = {}
-    rss_bytes = _own_rss_bytes()
+    rss_bytes = _rss_bytes(os.getpid())
     if own_process_s is not None:
         cpu_s[os.getpid()] = own_process_s
-    children = []
-    if own_process_s is None or kernel_files.has_children():
-        own = psutil.Process()
-        with contextlib.suppress(psutil.Error):
-            children = own.children(recursive=True)
-        if own_process_s is None:
-            cpu_s[own.pid] = _cpu_s(own)
-    for process in children:
+    else:
+        cpu_s[os.getpid()] = _cpu_s(os.getpid())
+    children_bytes = 0
+    for child in _descendants():
         # A child may end between being listed and being read.
         with contextlib.suppress(psutil.Error, OSError):
-            rss_bytes += process.memory_info().rss
-            cpu_s[process.pid] = _cpu_s(process)
+            children_bytes += _rss_bytes(child)
+            cpu_s[child] = _cpu_s(child)
     own_ids = (*own_natives, *(thread.native_id for thread in threads if _is_own(thread)))
     ready_s = _ready_s(cpu_s, {str(native) for native in own_ids}) if with_ready else {}
-    return ProcessReading(cpu_s, rss_bytes, threads_s, own_s, ready_s)
+    return ProcessReading(cpu_s, rss_bytes, children_bytes, threads_s, own_s, ready_s)
 
 
 def _is_own(thread: threading.Thread) -> bool:
@@ -113,28 +112,48 @@ def _threads(
     return threads_s, own_s
 
 
-def take_peak() -> float:
-    """Return the kernel's mark of the most resident bytes, and reset it; NaN: there is none."""
+def high_water_bytes() -> float:
+    """Return the most resident bytes that this process ever had; NaN where the system does not count that."""
     try:
         status = kernel_files.read("/proc/self/status")
-        kernel_files.write("/proc/self/clear_refs", b"5")
         return int(status.partition(b"VmHWM:")[2].split(None, 1)[0]) * 1024.0
     except (OSError, IndexError):
         return math.nan
 
 
-def _own_rss_bytes() -> int:
+def _descendants() -> Iterator[int]:
+    """Yield the children of this process, and theirs."""
+    if not kernel_files.has_children():
+        return
+    if not _LISTS_CHILDREN:
+        with contextlib.suppress(psutil.Error):
+            yield from (child.pid for child in psutil.Process().children(recursive=True))
+        return
+    waiting = [os.getpid()]
+    while waiting:
+        pid = waiting.pop()
+        with contextlib.suppress(OSError):  # it has ended
+            for thread in kernel_files.names(f"/proc/{pid}/task"):
+                with contextlib.suppress(OSError):
+                    text = kernel_files.read(f"/proc/{pid}/task/{thread}/children")
+                    # Each number ends with a space; a very long list is cut off.
+                    children = [*map(int, text.rpartition(b" ")[0].split())]
+                    waiting += children
+                    yield from children
+
+
+def _rss_bytes(pid: int) -> int:
     try:
-        return int(kernel_files.read("/proc/self/statm").split()[1]) * mmap.PAGESIZE
+        return int(kernel_files.read(f"/proc/{pid}/statm").split()[1]) * mmap.PAGESIZE
     except (OSError, IndexError):
-        return int(psutil.Process().memory_info().rss)
+        return int(psutil.Process(pid).memory_info().rss)
 
 
-def _cpu_s(process: psutil.Process) -> float:
-    seconds = _clock_s(process.pid)
+def _cpu_s(pid: int) -> float:
+    seconds = _clock_s(pid)
     if seconds is not None:
         return seconds
-    times = process.cpu_times()
+    times = psutil.Process(pid).cpu_times()
     return float(times.user + times.system)
 
 

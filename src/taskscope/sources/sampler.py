@@ -6,7 +6,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import CodeType
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from taskscope.options import DEFAULT_DT, checked_dt
 from taskscope.record import LaneBuffer, Recorder
 from taskscope.sources.cell import is_runner
 from taskscope.sources.local.timing import TimedTask
-from taskscope.sources.resources import ProcessReading, read_processes, take_peak
+from taskscope.sources.resources import ProcessReading, high_water_bytes, read_processes
 from taskscope.sources.stacks import (
     SamplingThread,
     TaskStacks,
@@ -52,7 +52,8 @@ class Sampler:
 
     CPU percent is the mean since the previous sample, 100 per core; the first sample has none. CPU counters
     are cumulative, so the mean is right however late a sample is: a C call that holds the interpreter's lock
-    for seconds leaves a gap, which is marked. The most memory between two samples is the kernel's own mark.
+    for seconds leaves a gap, which is marked. The most memory between two samples is known where the process
+    never had more before: the kernel's mark is read, and not reset, as other tools read it, too.
     """
 
     def __init__(
@@ -266,6 +267,8 @@ class _Resources:
     def begin(self) -> None:
         """Reset: the next sample has neither a rate nor a peak since the one before."""
         self._latest_s: float | None = None
+        self._high_water = math.nan, 0
+        """The most memory that this process ever had, and that of its children, at the last sample."""
         self._base: _Base | None = None
         self._base_before: _Base | None = None
         self._ready: tuple[float, Mapping[str, float]] | None = None
@@ -277,9 +280,6 @@ class _Resources:
         with self._recorder.guard("the resource sampler"):
             now_s = self._recorder.now_s()
             reading = read_processes(self._own_natives(), with_ready=with_ready)
-            # Peaks of several processes are not at the same moment: they do not add up.
-            if len(reading.cpu_s) == 1:
-                reading = replace(reading, peak_bytes=take_peak())
             self._add(dt, now_s, reading, self._base_of(now_s, reading, of_tasks, has_pool=has_pool))
 
     def _base_of(self, now_s: float, reading: ProcessReading, of_tasks: set[int], *, has_pool: bool) -> _Base:
@@ -295,16 +295,19 @@ class _Resources:
     def _add(self, dt: float, now_s: float, reading: ProcessReading, base: _Base) -> None:
         if self._latest_s is not None and now_s <= self._latest_s:
             return
-        is_first = self._latest_s is None
         gap = self._latest_s is not None and now_s - self._latest_s > _GAP * dt
         self._latest_s = now_s
         percent, beside = self._percents(dt, base)
-        peak_bytes = math.nan if is_first else reading.peak_bytes
-        ready = self._ready_threads(now_s, reading.ready_s)
-        n_processes = len(reading.cpu_s)
-        self._recorder.note_sample(
-            (now_s, percent, reading.rss_bytes, n_processes, gap, ready, peak_bytes, beside)
-        )
+        ready, peak_bytes = self._ready_threads(now_s, reading.ready_s), self._peak_bytes(reading)
+        rss_bytes, n_processes = reading.rss_bytes + reading.children_bytes, len(reading.cpu_s)
+        self._recorder.note_sample((now_s, percent, rss_bytes, n_processes, gap, ready, peak_bytes, beside))
+
+    def _peak_bytes(self, reading: ProcessReading) -> float:
+        """Return the most memory since the sample before, which only a mark that has grown shows."""
+        (before, children_before), now = self._high_water, high_water_bytes()
+        self._high_water = now, reading.children_bytes
+        # What children had at that moment is not known: no more than is certain.
+        return now + min(children_before, reading.children_bytes) if now > before else math.nan
 
     def _percents(self, dt: float, base: _Base) -> tuple[float, float]:
         """Return the rates since the base, which moves here unless it is too near: no CPU time is lost."""

@@ -19,8 +19,12 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, TypeVar
 
+try:
+    import resource
+except ImportError:
+    resource = None  # type: ignore[assignment]  # Windows
+
 from taskscope.model.guard import Guard
-from taskscope.sources import kernel_files
 from taskscope.sources.line_meter import LineMeter
 from taskscope.sources.local.adapter.scheduler import is_plumbing
 
@@ -35,8 +39,8 @@ _MOST_SWITCHES = 2
 _MAX_BEFORE_S = 1.0
 _SOONER_S = 0.0005
 _OF_THREAD = 6
-_HELD_S = 0.0002
-"""A wait that ends on time ends within this; the lock is held for longer, in turns of 0.5 or 5 ms."""
+_THREAD: int | None = getattr(resource, "RUSAGE_THREAD", None)
+"""Usage of the calling thread; only Linux has it."""
 _METER = LineMeter.begin.__code__.co_filename
 _OWN = f"{Path(__file__).parents[1]}{os.sep}"
 
@@ -153,30 +157,27 @@ class Pauses:
 
 
 class LockProbe:
-    """Whether another thread held the interpreter's lock when the thread that made this woke up.
+    """Whether another thread had the interpreter's lock when this thread woke up from a wait of some time.
 
-    Such a thread wakes late: by the time it waited for the lock, and by the time it waited for a core. The
-    kernel accounts for the latter (Linux), so the answer does not depend on how busy the machine is.
+    A thread that waits sleeps once, and again where it then waits for the lock. Linux counts how often a
+    thread slept, so neither a late timer nor a machine without a free core is taken for the lock.
     """
 
-    def __init__(self, path: str = "/proc/thread-self/schedstat") -> None:
-        self._path = path
-        self._queued_s = self._total_queued_s() or 0.0
+    def __init__(self) -> None:
+        self._n_sleeps = _n_sleeps()
 
-    def was_held(self, late_s: float) -> bool | None:
-        """Return the answer for a wait that took `late_s` longer than it should; None where it is unknown."""
-        total_s = self._total_queued_s()
-        if total_s is None:
-            return None
-        queued_s, self._queued_s = total_s - self._queued_s, total_s
-        return late_s - queued_s > _HELD_S
+    def begin(self) -> None:
+        """Note that the thread is about to wait."""
+        self._n_sleeps = _n_sleeps()
 
-    def _total_queued_s(self) -> float | None:
-        """Return the seconds that this thread was ready while others had the cores."""
-        try:
-            return int(kernel_files.read(self._path).split()[1]) / 1e9
-        except (OSError, ValueError, IndexError):
-            return None
+    def was_held(self) -> bool | None:
+        """Return the answer right after the wait; None where the system does not count."""
+        n = _n_sleeps() - self._n_sleeps
+        return n > 1 if n else None
+
+
+def _n_sleeps() -> int:
+    return resource.getrusage(_THREAD).ru_nvcsw if _THREAD is not None else 0
 
 
 class SoonerSwitching:
@@ -277,10 +278,10 @@ class SamplingThread:
         before = active = time.perf_counter()
         while True:
             due = time.perf_counter() + pause_s
+            probe.begin()
             if stop.wait(pause_s):
                 return
-            now = time.perf_counter()
-            is_held = probe.was_held(now - due)
+            is_held, now = probe.was_held(), time.perf_counter()
             self._first()
             busy = time.thread_time()
             interval_s = self._look(Wake(now, now - before, None if is_first else now - due, is_held))

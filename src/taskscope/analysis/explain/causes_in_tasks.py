@@ -160,11 +160,11 @@ def _with_own_threads_s(part: Part) -> float | None:
     zero_s = part.whole.recording.zero_s
     ends_s = [zero_s + float(t) / 1e9 for t in (schedule.start[0], schedule.stop.max())]
     samples = part.whole.recording.resources.between(ends_s[0], ends_s[1])
-    # Children of the process are no threads of tasks.
-    samples = samples.part(~np.isnan(samples.cpu_percent) & (samples.n_processes <= 1))
+    samples = samples.part(~np.isnan(samples.cpu_percent))
     if len(samples) < _MIN_SAMPLES:
         return None
-    rate = float(samples.cpu_percent.mean()) / 100
+    # Children of the process are no threads of tasks.
+    rate = float((samples.cpu_percent - np.nan_to_num(samples.beside_percent)).mean()) / 100
     process_s = rate * (schedule.recorded_s - schedule.outside_s)
     is_full = rate >= _FULL * load.n_cores and (load.ready or np.inf) >= _QUEUED * load.n_cores
     return process_s if is_full and process_s >= _MORE_THREADS * float(np.nansum(schedule.cpu_s)) else None

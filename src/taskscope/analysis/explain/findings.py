@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from taskscope.analysis.clip import within
 from taskscope.analysis.explain import causes_around_tasks as around
@@ -26,11 +27,13 @@ from taskscope.analysis.quantities import (
 from taskscope.analysis.totals import count_workers, in_c_s
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import distinct
+from taskscope.model.tables.records import IN_THREADS
 
 _LEAST_SHARE = 0.05
 _LEAST_S = 0.05
 _LEAST_IN_C_S = 0.5
 """A smaller share of the makespan, or less time, is left out: single turns at a core cost as much."""
+_MOST_OF_GAP = 0.5
 _BUSY = 0.25
 _WELL_USED = 0.7
 _MOSTLY = 0.5
@@ -256,8 +259,8 @@ def _busy(whole: Whole) -> str | None:
 
 def _in_c(whole: Whole) -> str | None:
     """Return for how long C code kept threads of Python from running, where that took much time."""
-    samples = whole.recording.resources
-    seconds, held_s = in_c_s(samples), 0.0
+    samples, held_s = whole.recording.resources, 0.0
+    seconds = np.where(_has_steps(whole, samples.time, in_c_s(samples)), 0.0, in_c_s(samples))
     for run in whole.recording.runs:
         if not run.is_on_cluster:
             began_s = np.maximum(samples.time - seconds, run.start_s)
@@ -268,6 +271,19 @@ def _in_c(whole: Whole) -> str | None:
         return None
     took = format_duration(held_s)
     return f"C code held the interpreter's lock for {took}: no other thread of Python ran"
+
+
+def _has_steps(whole: Whole, stop_s: NDArray[np.float64], seconds: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return in which of these spans tasks began or ended all along, which needs the interpreter's lock."""
+    tasks = whole.recording.tasks
+    here = np.isin(tasks.run, [run.run for run in whole.recording.runs if run.scheduler in IN_THREADS])
+    steps_s = np.sort(np.concatenate([tasks.start[here], tasks.stop[here]])) + whole.recording.zero_s
+    found = np.zeros(len(stop_s), bool)
+    for i in np.flatnonzero(seconds):
+        within = steps_s[(steps_s > stop_s[i] - seconds[i]) & (steps_s < stop_s[i])]
+        longest_s = np.diff(within, prepend=stop_s[i] - seconds[i], append=stop_s[i]).max()
+        found[i] = longest_s < _MOST_OF_GAP * seconds[i]
+    return found
 
 
 def _longest(whole: Whole) -> Iterator[str]:

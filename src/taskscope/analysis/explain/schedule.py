@@ -699,7 +699,10 @@ def _waiting(
     by_prefix = {name: seconds for name, seconds in zip(schedule.names, sums, strict=True) if seconds}
     waiting = {prefix: stacks.waiting(prefix) for prefix in by_prefix}
     whole_s = max(sum(by_prefix.values()), _LEAST_S)
-    waited_s = sum(min(sum(waiting[prefix].values()), 1.0) * own for prefix, own in by_prefix.items())
+    waited_s = sum(
+        min(sum(waiting[prefix].values()) + stacks.outside(prefix), 1.0) * own
+        for prefix, own in by_prefix.items()
+    )
     at_lock = sum(waiting[prefix].get("lock", 0.0) * own for prefix, own in by_prefix.items()) / whole_s
     # While one task or more waited for it, another one had it.
     return waiting, waited_s / whole_s, busy_s * min(at_lock * concurrency, 1.0)

@@ -99,6 +99,21 @@ class Stacks:
                 parts[place.kind] += place.share
         return dict(sorted(parts.items(), key=lambda part: -part[1]))
 
+    def outside(self, prefix: str) -> float:
+        """Return the part of the samples of a prefix in C code that Dask called, and that had no core.
+
+        A function of C that computes may have the interpreter's lock; one that waits has released it.
+        """
+        if prefix not in self._stacks.prefixes:
+            return 0.0
+        place = self._stacks.prefixes.index(prefix)
+        lines = self._lines.part(self._lines.prefix == place)
+        in_c = lines.part(lines.function < 0)
+        known_s, whole_s = float(in_c.cpu_known_s.sum()), float(lines.self_seconds.sum())
+        if not known_s or not self._is_off(float(in_c.cpu_s.sum()) / known_s):
+            return 0.0
+        return float(in_c.self_seconds.sum()) / whole_s
+
     def words(self, prefixes: Sequence[str], kinds: Collection[Wait | None] | None = None) -> str:
         """Return the source line with most samples of these prefixes; empty where there is none."""
         for prefix in prefixes:

@@ -67,8 +67,8 @@ class ResourceRows(Rows):
     peak_bytes: Annotated[
         NDArray[np.float64],
         About(
-            "The most memory since the sample before, by the kernel's own mark. Linux only, where this "
-            "process has no children.",
+            "The most memory since the sample before, where the process never had as much before: by the "
+            "kernel's mark, which other tools read, too, so it is never reset. Linux only.",
             unit="bytes",
             optional=True,
         ),

@@ -37,7 +37,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 import sys
 import threading
 import zlib
@@ -49,6 +48,11 @@ from itertools import accumulate, chain, repeat, starmap, takewhile
 from operator import attrgetter, truth
 from time import perf_counter, thread_time
 from typing import Any
+
+try:
+    import resource
+except ImportError:
+    resource = None  # type: ignore[assignment]  # Windows
 
 import msgpack
 from distributed.core import Status
@@ -664,7 +668,7 @@ MONITORED = frozenset(
 RUNS_TASKS = "_run_task_simple"
 PLUMBING = ("dask/_task_spec.py", "dask/optimization.py", "dask/core.py")
 LOCK_S = 0.025
-HELD_S = 0.0002
+THREAD = getattr(resource, "RUSAGE_THREAD", None)
 SOONER_S = 0.0005
 QUIET_S = 10.0
 
@@ -945,11 +949,15 @@ class WorkerObserver(WorkerPlugin):
                 self.exchanges = [min([*self.exchanges, times], key=lambda times: times[2] - times[0])]
 
 
+def sleeps() -> int:
+    """Return how often this thread has slept; 0 where the system does not count that."""
+    return resource.getrusage(THREAD).ru_nvcsw if THREAD is not None else 0
+
+
 class WorkerSampler:
     """A thread that samples the threads of a worker while these run tasks.
 
-    It wakes up late by the time that it waited for the interpreter's lock, and for a core: the kernel counts
-    the latter, so the rest shows whether another thread had the lock.
+    Where another thread has the interpreter's lock when it wakes up, it sleeps once more: Linux counts that.
     """
 
     def __init__(self, worker: Any) -> None:
@@ -1007,35 +1015,28 @@ class WorkerSampler:
         return {"functions": list(functions), "stacks": stacks, "has_lines": self.has_lines} if stacks else {}
 
     def run(self) -> None:
-        account = None
-        with suppress(OSError):
-            account = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
         try:
-            self.sample_on(account)
+            self.sample_on()
         except Exception:  # noqa: BLE001 - the worker has nothing to do with it
             self.is_on = False
         finally:
-            if account is not None:
-                os.close(account)
             self.switch(is_sooner=False)
             self.calls.clear()
             self.cpu.clear()
             self.thread = None
 
-    def sample_on(self, account: int | None) -> None:
+    def sample_on(self) -> None:
         began = busy_at = perf_counter()
-        pause_s, queued_s, n = LOCK_S, None, 0
+        pause_s, n = LOCK_S, 0
         while not self.stopped.is_set() and began - busy_at < QUIET_S and self.is_on:
-            due = perf_counter() + pause_s
+            due, n_sleeps = perf_counter() + pause_s, sleeps()
             self.stopped.wait(pause_s)
+            n_sleeps = sleeps() - n_sleeps
             now, busy_s = perf_counter(), thread_time()
             active = bool(self.worker.active_threads)
             busy_at = now if active else busy_at
-            if account is not None:
-                waited_s = int(os.pread(account, 64, 0).split()[1]) / 1e9
-                if active and queued_s is not None:
-                    self.look(due, is_held=now - due - (waited_s - queued_s) > HELD_S)
-                queued_s = waited_s
+            if active and n_sleeps:
+                self.look(due, is_held=n_sleeps > 1)
             interval_s = self.interval_s
             if interval_s is not None:
                 self.sample(now, now - began)

@@ -378,6 +378,28 @@ def test_c_code_that_keeps_threads_of_python_from_running_is_named_with_how_long
     assert "C code" not in others
 
 
+def test_a_gap_in_which_tasks_began_all_along_is_no_c_code_that_held_the_lock() -> None:
+    def explained(own_s: float) -> str:
+        rows = [Row(key=("a", i), start_s=i * own_s, stop_s=(i + 1) * own_s) for i in range(int(4 / own_s))]
+        resources = [(time_s, 99.0, 1e6, 1, gap) for time_s, gap in ((0.5, 0), (2.5, 1), (4.0, 0))]
+        return (
+            recording_of(rows, [run_of(n_tasks=len(rows), stop_s=4.0)], resources=resources).explain().verdict
+            or ""
+        )
+
+    assert ["C code" in explained(own_s) for own_s in (2.0, 0.1)] == [True, False]
+
+
+def test_what_children_of_the_process_compute_is_no_thread_of_the_tasks() -> None:
+    found = filled([1.0] * 8, 4, cpu=0.5, percent=400.0)
+    beside = replace(found, resources=replace(found.resources, beside_percent=np.full(8, 200.0)))
+    a_child = replace(found, resources=replace(found.resources, n_processes=np.full(8, 2.0)))
+    assert [[f.cause for f in each.explain()] for each in (beside, a_child)] == [
+        ["waiting"],
+        ["oversubscribed"],
+    ]
+
+
 def crowded(rows: list[Row], needs: dict[int, list[int]], n_workers: int) -> Recording:
     """Return a compute whose threads got a core for an eighth of the time in which they wanted one."""
     stop_s = max(row.stop_s for row in rows)
