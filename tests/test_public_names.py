@@ -52,7 +52,7 @@ def test_files_of_all_kinds_are_written_with_the_same_options() -> None:
             "to_csv",
         )
     }
-    options = ["overwrite: 'bool' = False", "redact: 'Redact' = False"]
+    options = ["overwrite: 'bool' = False", "redact: 'bool' = False"]
     to_file, to_folder = ([f"{name}: 'str | PathLike[str]'", *options] for name in ("path", "directory"))
     expected = dict.fromkeys(signed, to_file) | dict.fromkeys(("to_parquet", "to_csv"), to_folder)
     assert {name: given[1:] for name, given in signed.items()} == expected

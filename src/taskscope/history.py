@@ -175,7 +175,7 @@ class History:
             self._session.recorder.fault(where, error)
         elif not self._has_warned:
             self._has_warned = True
-            self._session.recorder.warn(f"long computes are not kept: {error}")
+            self._session.recorder.warn("long computes are not kept: %s", error)
 
     def _time(self, run: Run) -> str:
         moment = self._session.recorder.started_at + timedelta(seconds=run.start_s)

@@ -243,10 +243,10 @@ class ProfileOptions(Options):
         "Without it, one that exists is an error before anything is computed.",
         Argument(("--overwrite",), in_run=True),
     )
-    redact: bool | Callable[[str], str] = option(
+    redact: bool = option(
         False,
-        "Leave names of keys, groups, labels and functions out of these files.",
-        "They are not in a file while it is being written either; a function gives each its replacement; see"
+        "Leave all texts out of these files but versions, types of errors and taskscope's own words.",
+        "Keys, labels, functions, paths and workers are not in a file while it is being written either; see"
         " `Recording.save`. Credentials in URLs are always left out.",
         Argument(("--redact",), in_run=True),
     )
@@ -260,7 +260,7 @@ class ProfileOptions(Options):
     def __post_init__(self) -> None:
         """Check the values."""
         Options.__post_init__(self)
-        check_flags(self, "display", "overwrite")
+        check_flags(self, "display", "overwrite", "redact")
         for path in self.files:
             checked_path(path, "save")
         if self.label is not None and not isinstance(self.label, str):

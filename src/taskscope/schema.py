@@ -33,9 +33,9 @@ _KINDS: dict[type, Kind] = {
 }
 
 
-Holds: TypeAlias = Literal["name", "remark", "address", "public"]
-"""What a text is to redaction: a name, which is replaced; an error or a message, whose beginning is left; an
-address, left without its credentials; or public.
+Private: TypeAlias = Literal["name", "address", "error", "words", "no"]
+"""What redaction leaves of a text: of a name a number, equal ones the same; of an address all but its host;
+of an error its type; of a message taskscope's words, which are in its column `words`; or all.
 """
 
 
@@ -57,7 +57,8 @@ class Column:
     is_exact: bool = False
     page: bool = True
     file: bool = True
-    holds: Holds = "name"
+    private: Private = "name"
+    known: tuple[str, ...] = ()
 
     @property
     def wire(self) -> str:
@@ -123,7 +124,8 @@ def marked(tables: Iterable[Table], mark: Literal["page", "file"]) -> dict[str, 
 class About:
     """What the type of a field does not say of its column, as its annotation; see `Column`.
 
-    `page` and `file`: whether pages and files carry it; `holds`: what redaction does with its texts.
+    `page` and `file`: whether pages and files carry it; `private`: what redaction leaves of its texts besides
+    `known` ones.
     """
 
     meaning: str
@@ -135,7 +137,8 @@ class About:
     kind: Kind | None = None
     page: bool = True
     file: bool = True
-    holds: Holds = "name"
+    private: Private = "name"
+    known: tuple[str, ...] = ()
 
 
 def shown(declared: type, column: str, **changes: object) -> Column:

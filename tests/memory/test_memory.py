@@ -107,14 +107,6 @@ def test_it_is_in_the_text_the_summary_a_saved_file_and_the_table(tmp_path: Path
     assert len(peak.allocated.to_pandas()) == len(table)
 
 
-def test_names_of_tasks_and_lines_leave_a_redacted_file(tmp_path: Path) -> None:
-    recorded("synchronous", save=str(tmp_path / "a.taskscope"), redact=True)
-    loaded = taskscope.load(tmp_path / "a.taskscope")
-    names = {name for row in loaded.peak_lines for name in (row.key, row.prefix, row.file, row.function)}
-    assert [name for name in names if name is not None and not name.startswith("name-")] == []
-    assert sum(row.nbytes for row in loaded.peak_lines) >= 2 * LARGE
-
-
 @pytest.mark.skipif(not HAS_LOCAL_EVENTS, reason="sys.monitoring came with Python 3.12")
 def test_lines_are_counted_beside_it() -> None:
     recording = recorded("synchronous", lines=[small])

@@ -83,7 +83,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", required=True, choices=EXPORTS, help="the format")
     parser.add_argument("-o", "--output", metavar="PATH", help="where to; by default beside FILE")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
-    parser.add_argument("--redact", action="store_true", help="replace names of keys, labels and threads")
+    parser.add_argument("--redact", action="store_true", help="leave names and texts of the program out")
     parser.set_defaults(function=_loaded_when_run("files", "export"))
 
 

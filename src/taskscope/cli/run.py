@@ -43,7 +43,7 @@ def run(given: argparse.Namespace) -> int:
     block.end_live_view()
     for name in _left_running():
         block.session.recorder.warn(
-            f"the thread {name!r} outlives the program; its later computes are not recorded"
+            "the thread %s outlives the program; its later computes are not recorded", repr(name)
         )
     status = _status(error)
     recording = block.stop(None if isinstance(error, SystemExit) else error)

@@ -27,7 +27,6 @@ from taskscope.diagnostics.callback import Callback
 from taskscope.diagnostics.of_2015 import EndCallback, Get, Rows, StartCallback
 from taskscope.errors import OptionError
 from taskscope.export.atomic import check_writable, write_atomically
-from taskscope.model.errortext import describe
 from taskscope.model.guard import Guard
 from taskscope.model.keys import split_key
 from taskscope.model.recording import RecordedData
@@ -424,7 +423,7 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
                 self._values[run, key] = self._metric(result)
 
     def _warn_of_metric(self, name: str, error: BaseException) -> None:
-        self.recorder.warn(f"{name} failed and gave no value: {describe(error)}")
+        self.recorder.warn(f"{name} failed and gave no value: %s", error)
 
 
 class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):

@@ -19,7 +19,7 @@ from taskscope.export.chrome_trace import write_chrome_trace
 from taskscope.export.perfetto import write_perfetto
 from taskscope.export.speedscope import write_speedscope
 from taskscope.model.recording import RecordedData, Tables
-from taskscope.model.redaction import Redact, redacted
+from taskscope.model.redaction import redacted
 from taskscope.options import checked_path
 from taskscope.report import page_html
 from taskscope.report.comparison import comparison_page
@@ -63,7 +63,7 @@ def check_target(path: str | PathLike[str], *, overwrite: bool = False) -> Path:
 
 
 def save(
-    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
+    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: bool = False
 ) -> None:
     """Write the recording to a file in the format of its extension.
 
@@ -74,15 +74,15 @@ def save(
     overwrite
         Replace a file that exists; without it that is an error.
     redact
-        True: names of keys, groups, labels and threads are replaced by numbers. A function gives each
-        name its replacement. Credentials in URLs never reach a file.
+        Leave only numbers, versions, types of errors and taskscope's own words; names become ``name-1``,
+        ``name-2``…, equal ones the same. Credentials in URLs never reach a file.
 
     Raises
     ------
     FileError
         If the file cannot be written, or exists and `overwrite` is false.
     OptionError
-        If the extension is not a known one.
+        If the extension is not a known one, or `redact` is neither True nor False.
     MissingDependencyError
         If it is ``.parquet``, and pyarrow is not installed (``pip install 'taskscope[parquet]'``).
     """
@@ -91,7 +91,7 @@ def save(
 
 
 def to_html(
-    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
+    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: bool = False
 ) -> None:
     """Write one page that needs neither kernel nor network: picture, table, and the interactive chart.
 
@@ -101,7 +101,7 @@ def to_html(
 
 
 def to_chrome_trace(
-    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
+    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: bool = False
 ) -> None:
     """Write a JSON trace that Perfetto (ui.perfetto.dev) and ``chrome://tracing`` open.
 
@@ -112,7 +112,7 @@ def to_chrome_trace(
 
 
 def to_perfetto(
-    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
+    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: bool = False
 ) -> None:
     """Write a trace that Perfetto (ui.perfetto.dev) opens, in its own format: ``.pftrace``.
 
@@ -131,7 +131,7 @@ def comparison_to_html(comparison: ComparedData, path: str | PathLike[str], *, o
 
 
 def to_speedscope(
-    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
+    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: bool = False
 ) -> None:
     """Write the sampled call stacks for speedscope (speedscope.app), a profile for each worker.
 
@@ -147,7 +147,7 @@ def to_speedscope(
     _write(recording, checked_path(path), write_speedscope, overwrite=overwrite, redact=redact)
 
 
-def _write(recording: RecordedData, target: Path, write: Writer, *, overwrite: bool, redact: Redact) -> None:
+def _write(recording: RecordedData, target: Path, write: Writer, *, overwrite: bool, redact: bool) -> None:
     leaving = redacted(recording, redact=redact)
     write_atomically(target, lambda file: write(leaving, file), overwrite=overwrite)
 

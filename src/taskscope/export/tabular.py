@@ -21,7 +21,7 @@ from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.dataframes import Coded
 from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData, Tables
-from taskscope.model.redaction import Redact, redacted
+from taskscope.model.redaction import redacted
 from taskscope.options import checked_path
 from taskscope.schema import Kind
 
@@ -118,7 +118,7 @@ def to_parquet(
     directory: str | PathLike[str],
     *,
     overwrite: bool = False,
-    redact: Redact = False,
+    redact: bool = False,
 ) -> None:
     """Write every table as a Parquet file of its name into a directory, which is made if need be.
 
@@ -135,7 +135,7 @@ def to_csv(
     directory: str | PathLike[str],
     *,
     overwrite: bool = False,
-    redact: Redact = False,
+    redact: bool = False,
 ) -> None:
     """Write every table as a CSV file of its name into a directory, which is made if need be.
 

@@ -1,31 +1,43 @@
-"""Redaction of recordings: credentials always, names on request."""
+"""Redaction of recordings: of credentials always, on request of all that a program or a machine named."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
 
 from taskscope.errors import OptionError
+from taskscope.model.errortext import HIDDEN, type_of
 from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import is_of_library, wait_of_file
 from taskscope.model.streams import RECORDS
 from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.records import Lane, Run
-from taskscope.model.tables.stacks import Function, StackColumns
-from taskscope.schema import columns_of
+from taskscope.model.tables.stacks import CLIENT, Function, StackColumns
+from taskscope.schema import Column, Private, columns_of
 
-Redact: TypeAlias = bool | Callable[[str], str]
-_Rename: TypeAlias = Callable[[str], str]
 _T = TypeVar("_T")
 
-_HIDDEN = "***"
 _USER = re.compile(r"(?<=://)[^/?#\s'\"<>]*@")
 _SECRET = re.compile(
     r"(?i)([?&;][^=&\s'\"]*(?:token|key|secret|passw|pwd|sig|signature|credential|auth)[^=&\s'\"]*=)[^&\s'\"#]+"
 )
+_OURS = re.compile(rf"|In \[\d+\]|{re.escape(CLIENT)}|nbytes|count")
+"""Names that are Jupyter's or taskscope's own."""
+_ADDRESS = re.compile(r"((?:tcp|tls|ucxx?|wss?|inproc)://)(.*?)((?::\d+)?(?:/\d+)*)", re.DOTALL)
+_ATTEMPT = re.compile(r".* \(attempt \d+\)", re.DOTALL)
+_LIBRARY_FOLDER = r"/(?:(?:site|dist)-packages|lib/python3\.\d+)/"
+_LIMIT = re.compile(r"[A-Z]+_NUM_THREADS")
+_VERSIONS = ("taskscope", "dask", "distributed", "numpy", "python", "platform")
+_NUMBERS = ("pid", "n_cores", "memory_limit_bytes", "dt_s", "max_tasks", "wall_s", "interrupted", "truncated")
+_FACTS: Mapping[str, Private] = {
+    **dict.fromkeys(_VERSIONS, "no"),
+    **dict.fromkeys((*_NUMBERS, "thread_limits", "label", "metric"), "name"),
+    "error": "error",
+}
+"""The facts about a recording that redaction leaves, and what of each if it is a text."""
 
 
 def without_credentials(text: str) -> str:
@@ -38,106 +50,126 @@ def without_credentials(text: str) -> str:
     """
     if "://" not in text:
         return text
-    return _SECRET.sub(rf"\1{_HIDDEN}", _USER.sub(f"{_HIDDEN}@", text))
+    return _SECRET.sub(rf"\1{HIDDEN}", _USER.sub(f"{HIDDEN}@", text))
 
 
-@dataclass(frozen=True, slots=True)
 class Redaction:
-    """The replacement of each kind of text (`schema.Holds`); equal texts become equal ones.
+    """Hides nothing, credentials in URLs, or all texts that are private by the marks of their columns."""
 
-    With `hides_host` host and threads lose their names.
-    """
+    def __init__(self, hides: Literal["nothing", "credentials", "names"]) -> None:
+        self._hides = hides
+        self._names: dict[str, str] = {}
 
-    name: _Rename
-    remark: _Rename
-    address: _Rename = without_credentials
-    hides_host: bool = False
+    def text(self, text: str, private: Private = "name", known: Iterable[str] = ()) -> str:
+        """Return what may be seen of a text; equal ones become equal ones."""
+        if self._hides != "names":
+            return text if self._hides == "nothing" else without_credentials(text)
+        if private in {"error", "words"}:
+            return type_of(text) if private == "error" else HIDDEN
+        if private == "no" or text in known or _OURS.fullmatch(text):
+            return without_credentials(text)
+        return self._address(text) if private == "address" else self._name(text)
 
-    @classmethod
-    def of(cls, redact: Redact) -> Redaction:
-        """Return what `redacted` does."""
-        if not isinstance(redact, bool) and not callable(redact):
-            raise OptionError(f"redact must be True, False or a function of a text, got {redact!r}")
-        if redact is True:
-            return cls(_Pseudonyms(), _beginning, hides_host=True)
-        if callable(redact):
-            rename = _checked(redact)
-            return cls(rename, rename)
-        return cls(without_credentials, without_credentials)
+    def _name(self, text: str) -> str:
+        return self._names.setdefault(text, f"name-{len(self._names) + 1}")
+
+    def _address(self, text: str) -> str:
+        """Return an address without its host, and the number of a process as it is."""
+        if parts := _ADDRESS.fullmatch(text):
+            return f"{parts[1]}{self._name(parts[2])}{parts[3]}"
+        return text if text.isdecimal() else self._name(text)
 
     def record(self, row: _T) -> _T:
         """Return a redacted row of any table of records."""
-        if self is NOTHING:
+        if self._hides == "nothing":
             return row
-        changes: dict[str, object] = {}
-        for column in columns_of(type(row)):
-            value = getattr(row, column.name)
-            if (
-                column.kind not in {"text", "texts"}
-                or column.choices
-                or column.holds == "public"
-                or value is None
-            ):
-                continue
-            rename: _Rename = getattr(self, column.holds)
-            changes[column.name] = rename(value) if isinstance(value, str) else tuple(map(rename, value))
-        if isinstance(row, Lane) and self.hides_host:
-            changes["label"] = f"lane {row.id}"
-        if isinstance(row, Function) and self.hides_host and is_of_library(row.file):
-            # It stays one of a library; what its functions wait for is read from these.
-            kind, part = wait_of_file(row.file)
-            changes["file"] = f"site-packages/{part if kind else self.name(row.file)}"
-            changes["name"] = row.name if kind else self.name(row.name)
+        changes: dict[str, object] = {
+            column.name: self._value(row, column)
+            for column in columns_of(type(row))
+            if column.kind in {"text", "texts"} and not column.choices
+        }
         if isinstance(row, Run):
             changes["source_crc"] = None
+        if self._hides == "names" and isinstance(row, Lane):
+            changes["label"] = f"lane {row.id}"
+        if self._hides == "names" and isinstance(row, Function) and is_of_library(row.file):
+            changes |= _of_library(row, changes["file"])
         return replace(row, **changes)  # type: ignore[type-var]  # records are dataclasses
+
+    def _value(self, row: object, column: Column) -> object:
+        value = getattr(row, column.name)
+        if column.private == "words" and self._hides == "names":
+            return getattr(row, "words", None) or HIDDEN
+        if isinstance(value, str):
+            return self.text(value, column.private, column.known)
+        return value if value is None else self.texts(value)
 
     def records(self, rows: Iterable[_T]) -> tuple[_T, ...]:
         return tuple(map(self.record, rows))
 
-    def keys(self, keys: KeyBlock) -> KeyBlock:
-        return KeyBlock(keys.dims, keys.ints, tuple(map(self.name, keys.texts)))
+    def texts(self, texts: Iterable[str], private: Private = "name") -> tuple[str, ...]:
+        return tuple(self.text(text, private) for text in texts)
 
-    def source(self, text: str) -> str:
-        """Return the redacted source of an activity: a worker's address or an error."""
-        # No address has a space; an error is always noted with the number of the attempt.
-        return self.remark(text) if " " in text else self.address(text)
+    def sources(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Return the redacted sources of activities: addresses of workers, and errors of attempts."""
+        return tuple(self.text(text, "error" if _ATTEMPT.fullmatch(text) else "address") for text in texts)
+
+    def errors(self, errors: Mapping[int, str]) -> dict[int, str]:
+        return {task: self.text(text, "error") for task, text in errors.items()}
+
+    def keys(self, keys: KeyBlock) -> KeyBlock:
+        return KeyBlock(keys.dims, keys.ints, self.texts(keys.texts))
 
     def graph(self, graph: GraphColumns) -> GraphColumns:
-        errors = {task: self.remark(text) for task, text in graph.errors.items()}
-        return replace(graph, keys=self.keys(graph.keys), errors=errors)
+        return replace(graph, keys=self.keys(graph.keys), errors=self.errors(graph.errors))
 
     def stacks(self, stacks: StackColumns) -> StackColumns:
         return replace(
             stacks,
             functions=self.records(stacks.functions),
-            prefixes=tuple(map(self.name, stacks.prefixes)),
-            workers=tuple(map(self.address, stacks.workers)),
+            prefixes=self.texts(stacks.prefixes),
+            workers=self.texts(stacks.workers, "address"),
         )
 
     def metadata(self, metadata: Mapping[str, object]) -> dict[str, object]:
-        renames = {"label": self.name, "error": self.remark}
-        kept = {
-            key: renames.get(key, without_credentials)(value) if isinstance(value, str) else value
-            for key, value in metadata.items()
+        """Return the facts about a recording; if names are hidden, only known ones."""
+        if self._hides == "names":
+            return {name: self._fact(name, value) for name, value in metadata.items() if name in _FACTS}
+        return {
+            name: self.text(value) if isinstance(value, str) else value for name, value in metadata.items()
         }
-        return {**kept, "host": None} if self.hides_host else kept
+
+    def _fact(self, name: str, value: object) -> object:
+        if isinstance(value, str):
+            return self.text(value, _FACTS[name])
+        if isinstance(value, Mapping):
+            return {limit: n for limit, n in value.items() if _LIMIT.fullmatch(limit) and str(n).isdecimal()}
+        return value if value is None or isinstance(value, int | float) else HIDDEN
 
 
-NOTHING = Redaction(str, str, str)
+def _of_library(function: Function, hidden_file: object) -> dict[str, object]:
+    """Return the changes of a function of a library: what it waits for is read from its file."""
+    kind, part = wait_of_file(function.file)
+    path = function.file.replace("\\", "/")
+    is_known = kind is not None and re.search(rf"{_LIBRARY_FOLDER}{re.escape(part)}", path)
+    changes = {"file": f"site-packages/{part if kind else hidden_file}"}
+    return {**changes, "name": function.name} if is_known else {**changes}
+
+
+NOTHING = Redaction("nothing")
 """Leaves all texts as they are."""
 
 
-def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData:
+def redacted(recording: RecordedData, *, redact: bool = False) -> RecordedData:
     """Return the recording as it may leave the machine; credentials in URLs are always hidden.
 
-    With True names of keys, groups, labels, functions and their files become ``name-1``, ``name-2``…, of
-    errors and messages only the beginning is left, and host and threads lose their names. Functions that wait
-    in files of Python and of known packages keep their names. A function returns the replacement of each of
-    these texts, but for threads.
+    With True only numbers, versions, types of errors and words of Dask, distributed and taskscope are left.
+    Names of keys, groups, labels, functions, files, workers and hosts become ``name-1``, ``name-2``…, equal
+    ones the same. Functions of Python and of known packages that wait keep their names.
     """
-    redaction = Redaction.of(redact)
-    sources = tuple(map(redaction.source, recording.activities.sources))
+    if type(redact) is not bool:
+        raise OptionError(f"redact must be True or False, got {redact!r:.80}")
+    redaction = Redaction("names" if redact else "credentials")
     records: dict[str, Any] = {
         name: redaction.records(getattr(recording, name)) for name in (*RECORDS, "workers")
     }
@@ -147,30 +179,5 @@ def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData
         graphs={run: redaction.graph(graph) for run, graph in recording.graphs.items()},
         metadata=redaction.metadata(recording.metadata),
         stacks=redaction.stacks(recording.stacks),
-        activities=replace(recording.activities, sources=sources),
+        activities=replace(recording.activities, sources=redaction.sources(recording.activities.sources)),
     )
-
-
-class _Pseudonyms:
-    """Gives each text a number by first appearance."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
-
-    def __call__(self, text: str) -> str:
-        return self._known.setdefault(text, f"name-{len(self._known) + 1}")
-
-
-def _beginning(text: str) -> str:
-    """Return the text before the first colon: the type of an error, the topic of a message."""
-    return text.partition(":")[0]
-
-
-def _checked(function: Callable[[str], object]) -> _Rename:
-    def rename(text: str) -> str:
-        new = function(without_credentials(text))
-        if not isinstance(new, str):
-            raise OptionError(f"the function given as redact must return text, got {new!r} for {text!r:.80}")
-        return without_credentials(new)
-
-    return rename

@@ -33,11 +33,11 @@ from taskscope.export import FileStream, check_target, save
 from taskscope.model.errortext import describe
 from taskscope.model.forklock import ForkLock
 from taskscope.model.guard import Guard
-from taskscope.model.redaction import Redaction
 from taskscope.model.tables.records import Message
 from taskscope.options import ProfileOptions, functions_named, parameters_section, takes_options
 from taskscope.profiling.output import Output, choose_output
 from taskscope.record import Recorder
+from taskscope.record.messages import warning
 from taskscope.recording import Recording
 from taskscope.session import Session, current
 from taskscope.sources.cell import current_execution
@@ -66,7 +66,6 @@ class BlockOptions(ProfileOptions):
     def __post_init__(self) -> None:
         """Check the values, and that the files can be written."""
         ProfileOptions.__post_init__(self)
-        Redaction.of(self.redact)
         if self.memory:
             check_memory()
         for path in self.files:
@@ -519,14 +518,14 @@ class Block:
 
     def _saved(self, recording: Recording) -> Recording:
         made = {stream.path for stream in self._streams if stream.made}
-        failures: list[str] = []
+        failures: list[BaseException] = []
         for path in self.options.files:
-            with Guard("not saved", lambda where, error: failures.append(f"{where}: {describe(error)}")):
+            with Guard("saving", lambda _where, error: failures.append(error)):
                 overwrite = self.options.overwrite or Path(path).expanduser() in made
                 save(recording, path, overwrite=overwrite, redact=self.options.redact)
-        for text in failures:
-            _log.error(text)
-            recording = self._with_warning(recording, text)
+        for error in failures:
+            recording = self._with_warning(recording, "not saved: %s", error)
+            _log.error(recording.messages[-1].text)
         return recording
 
     def _window(self) -> Recording:
@@ -561,7 +560,7 @@ class Block:
         n = sum(state.no_worker for log in logs for state in log.scheduled.values())
         why = "there is none, or none with the requested resources or address"
         text = f"no worker can run {counted(n, 'task')}: {why}"
-        return [Message(recorder.now_s(), "warning", text)] if n else []
+        return [warning(recorder.now_s(), text)] if n else []
 
     def _n_ended(self, run: int) -> int:
         return sum(row.ended for row in self.session.recorder.progress(run, run))
@@ -608,8 +607,8 @@ class Block:
     def _metadata(self) -> dict[str, object]:
         return {**self.session.metadata(), "label": self.options.label}
 
-    def _with_warning(self, recording: Recording, text: str) -> Recording:
-        message = Message(self.session.recorder.now_s(), "warning", text)
+    def _with_warning(self, recording: Recording, words: str, *names: object) -> Recording:
+        message = warning(self.session.recorder.now_s(), words, *names)
         return replace(recording, messages=(*recording.messages, message))
 
     # Opening and closing ----------------------------------------------------------------------------------

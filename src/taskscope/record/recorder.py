@@ -155,9 +155,9 @@ class Recorder:
         """Return a context manager that counts the errors of a block of taskscope's own code."""
         return Guard(where, self.fault)
 
-    def warn(self, text: str) -> None:
+    def warn(self, words: str, *names: object) -> None:
         """Add a message the user should see; the same text is counted, not repeated."""
-        self.messages_log.add("warning", text)
+        self.messages_log.add("warning", words, *names)
 
     def note_fused(self, fused: Mapping[str, str]) -> None:
         """Record which groups are fused into the tasks of new groups, by their names."""

@@ -183,6 +183,7 @@ class NewRows:
         self._new_runs = [run for run in runs if self._is_mine(run.run)]
         self._runs.update(run.run for run in self._new_runs)
         names = [metrics.get(run.run) for run in self._new_runs]
+        names = [name and self._redaction.text(name) for name in names]
         self._writer.add_runs(self._hidden(self._new_runs), names)
 
     def _add_graph(self, run: int, part: GraphPart) -> None:
@@ -211,8 +212,7 @@ class NewRows:
         elif self._is_mine(block.run):
             # Of a run that was forgotten in a hurry, not all keys may have come.
             kept = np.flatnonzero(block.task < self._writer.n_keys(block.run))
-            texts = {task: self._redaction.remark(text) for task, text in errors.items()}
-            self._writer.add_tasks(block.part(kept), texts)
+            self._writer.add_tasks(block.part(kept), self._redaction.errors(errors))
 
     def _add_result(self, result: ResultEvent) -> None:
         if self._is_mine(result.run):
@@ -245,7 +245,7 @@ class NewRows:
     def _add_activities(self, rows: ActivityRows, first: int | None) -> None:
         if len(rows):
             sources = self._new("sources", self._recorder.activities.sources)
-            self._writer.add_sources(list(map(self._redaction.source, sources)))
+            self._writer.add_sources(self._redaction.sources(sources))
         if self._graphs is not None:
             n_keys = {run: self._writer.n_keys(run) for run in distinct(rows.run).tolist()}
             has_key = rows.task < np.array([n_keys[run] for run in rows.run.tolist()], np.int64)
@@ -265,8 +265,8 @@ class NewRows:
             self._hidden(part.functions),
             part.parent,
             part.function,
-            list(map(redaction.name, part.prefixes)),
-            list(map(redaction.address, part.workers)),
+            redaction.texts(part.prefixes),
+            redaction.texts(part.workers, "address"),
         )
         # The counts of an unfinished cycle are written again at its end.
         writer.standing.pop("open_stacks", None)

@@ -9,7 +9,6 @@ from types import CodeType, SimpleNamespace
 
 from taskscope.export.native.stream import growing
 from taskscope.model.recording import RecordedData
-from taskscope.model.redaction import Redact
 from taskscope.model.tables.activities import Steal, Transfer
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.workers import LogLine, WorkerSample
@@ -38,7 +37,7 @@ _STACK = [
 class StreamedFile:
     """A file that takes what is new whenever it is told to."""
 
-    def __init__(self, recorder: Recorder, *, first_run: int = 0, redact: Redact = False) -> None:
+    def __init__(self, recorder: Recorder, *, first_run: int = 0, redact: bool = False) -> None:
         self.recorder = recorder
         self._file = BytesIO()
         metadata = {"label": "killed", "dt_s": 0.25}
@@ -61,7 +60,7 @@ class StreamedFile:
         return self._file.getvalue()
 
 
-def streamed(clock: FakeClock, *, redact: Redact = False) -> tuple[bytes, RecordedData]:
+def streamed(clock: FakeClock, *, redact: bool = False) -> tuple[bytes, RecordedData]:
     """Return the file of a compute that was killed, and what the recorder held at its last flush.
 
     Four of six tasks have ended, one of them in a second flush; one is in flight. It has something in every
@@ -88,7 +87,7 @@ def streamed(clock: FakeClock, *, redact: Redact = False) -> tuple[bytes, Record
         file.flush()
         write_task(log, KEYS[3], log.start + 3.0, log.start + 4.0, thread=2)
         lane_of(log, 2).open = SimpleNamespace(key=KEYS[4], start=log.start + 4.0)
-        recorder.warn(f"something to know: {SECRET}")
+        recorder.warn("something to know: %s", SECRET)
         recorder.stacks.end_cycle()
         sample(recorder, log, 2)
         clock.advance(1.5)

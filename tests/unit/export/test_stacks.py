@@ -43,9 +43,9 @@ def values(stacks: StackColumns) -> dict[str, object]:
     return {name: plain(value) for name, value in asdict(stacks).items()}
 
 
-def saved(recording: Recording, tmp_path: Path, **options: bool) -> Path:
+def saved(recording: Recording, tmp_path: Path) -> Path:
     path = tmp_path / "a.taskscope"
-    recording.save(path, **options)
+    recording.save(path)
     return path
 
 
@@ -72,13 +72,6 @@ def test_that_nothing_was_sampled_and_that_nothing_was_seen_are_told_apart(tmp_p
 def test_a_file_without_samples_has_no_part_for_them() -> None:
     names = tables_in(written(with_stacks(NO_STACKS)))
     assert names & {"functions", "calls", "stack_prefixes", "stack_workers", "sampling", "stacks"} == set()
-
-
-def test_names_are_redacted_like_those_of_tasks(tmp_path: Path) -> None:
-    loaded = taskscope.load(saved(with_stacks(), tmp_path, redact=True))
-    assert loaded.stacks.prefixes[0] == loaded.groups[0].prefix
-    names = [*loaded.stacks.prefixes, *(n for f in loaded.stacks.functions for n in (f.name, f.file))]
-    assert [name for name in names if not name.startswith("name-")] == []
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import os
+from pathlib import Path
 from types import CodeType
 
 import pytest
 
+import taskscope
 from taskscope.model.tables.records import Group
 from taskscope.record import LaneKey, Recorder, StackLog
 from taskscope.record import messages as messages_module
@@ -53,6 +56,18 @@ def test_messages_are_bounded_and_known_ones_still_counted(monkeypatch: pytest.M
         "b",
         "there were more kinds of messages than are kept (2 times)",
     ]
+
+
+def test_no_name_of_a_program_is_among_the_words_of_a_message() -> None:
+    """Redaction leaves the words. A placeholder is a number by its format, or words of taskscope."""
+    warns = ("ecorder.warn", "_with_warning")
+    ours = {"_NOT_RECORDED", "kind", "missing", "most", "name", "what", "where", "why", "words"}
+    for path in Path(taskscope.__file__).parent.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(warns):
+                parts = [part for part in ast.walk(call) if isinstance(part, ast.FormattedValue)]
+                names = {ast.unparse(part.value) for part in parts if part.format_spec is None}
+                assert names <= ours, (path, call.lineno)
 
 
 def code(name: str) -> tuple[CodeType, int]:

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from taskscope.analysis.quantities import format_duration
 from taskscope.model.forklock import ForkLock
 from taskscope.model.guard import Guard
-from taskscope.model.redaction import Redact, Redaction
+from taskscope.model.redaction import Redaction
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
 from taskscope.wire.stream import NewRows
@@ -45,7 +45,7 @@ class FileStream:
         start_s: float,
         metadata: Mapping[str, object],
         overwrite: bool = False,
-        redact: Redact = False,
+        redact: bool = False,
         fault: Callable[[str, BaseException], None] | None = None,
         most_bytes: float = math.inf,
     ) -> None:
@@ -91,8 +91,7 @@ class FileStream:
             self._thread.join(_JOIN_S)
 
     def _run(self) -> None:
-        name = repr(str(self.path))
-        with Guard(f"writing {name} while recording", self._fault):
+        with Guard("writing a file while recording", self._fault):
             if self._overwrite:
                 self.path.unlink(missing_ok=True)
             file = self.path.open("xb")
@@ -102,8 +101,9 @@ class FileStream:
             except TooLongError as error:
                 most = format_duration(error.args[0])
                 self._recorder.warn(
-                    f"{name} is not written any more while recording, only at the end: its times end {most} "
-                    "after taskscope began to record"
+                    "%s is not written any more while recording, only at the end: its times end "
+                    f"{most} after taskscope began to record",
+                    repr(str(self.path)),
                 )
 
     def _write(self, file: BinaryIO) -> None:
@@ -134,16 +134,10 @@ def growing(
     first_run: int,
     start_s: float,
     metadata: Mapping[str, object],
-    redact: Redact = False,
+    redact: bool = False,
 ) -> NewRows:
-    """Return what writes the new rows of a recorder to a file.
-
-    Raises
-    ------
-    OptionError
-        If `redact` is neither True, False nor a function.
-    """
-    redaction = Redaction.of(redact)
+    """Return what writes the new rows of a recorder to a file."""
+    redaction = Redaction("names" if redact else "credentials")
     started_at = recorder.started_at + timedelta(seconds=start_s)
     writer = FrameWriter.of_file(file, started_at, start_s, now_s=start_s, grows=True)
     writer.add_metadata(redaction.metadata(metadata))

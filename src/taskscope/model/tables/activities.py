@@ -65,12 +65,12 @@ NO_ACTIVITIES = ActivityColumns(ActivityRows.empty(), ("",))
 class Transfer:
     """Data that went from one worker to another, as one of them logged it."""
 
-    worker: Annotated[str, About("The address of the worker whose log it is.", holds="address")]
+    worker: Annotated[str, About("The address of the worker whose log it is.", private="address")]
     peer: Annotated[
         str | None,
         About(
             "The address of the other one; None for a client or the scheduler, which fetched a result.",
-            holds="address",
+            private="address",
         ),
     ]
     direction: Annotated[Literal["incoming", "outgoing"], About("Whether it came to the worker or left it.")]
@@ -94,8 +94,8 @@ class Steal:
     time_s: Annotated[float, About("When it was settled.", unit="s", is_time=True)]
     run: Annotated[int, About("The compute.", refers="runs.run")]
     key: Annotated[str, About("The task's key.", page=False)]
-    from_worker: Annotated[str, About("The address of the worker that it waited on.", holds="address")]
-    to_worker: Annotated[str, About("The address of the worker that was to have it.", holds="address")]
+    from_worker: Annotated[str, About("The address of the worker that it waited on.", private="address")]
+    to_worker: Annotated[str, About("The address of the worker that was to have it.", private="address")]
     outcome: Annotated[
         Literal["stolen", "refused", "rescheduled"],
         About(

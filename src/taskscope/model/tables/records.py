@@ -141,9 +141,9 @@ class Lane:
     """One row of the Gantt chart: a thread of a worker, and how deep computes are nested in it."""
 
     id: Annotated[int, About("Its number.")]
-    worker: Annotated[str, About("Its process, by number, or its worker's address.", holds="address")]
+    worker: Annotated[str, About("Its process, by number, or its worker's address.", private="address")]
     thread: Annotated[int, About("The identifier of the thread.")]
-    label: Annotated[str, About("What it is called on screen.", holds="address")]
+    label: Annotated[str, About("What it is called on screen.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +152,13 @@ class Run:
 
     run: Annotated[int, About("The number of the compute, in the order in which they began.")]
     label: Annotated[str | None, About("What the user called it.")]
-    cell: Annotated[
-        str | None, About("The notebook's id of the cell that asked for it, else `In [n]`.", holds="public")
-    ]
+    cell: Annotated[str | None, About("The notebook's id of the cell that asked for it, else `In [n]`.")]
     scheduler: Annotated[
-        str | None, About("What computed it: threads, processes, sync, distributed…", holds="public")
+        str | None,
+        About(
+            "What computed it: threads, processes, sync, distributed…",
+            known=(*sorted(IN_THREADS), "processes", CLUSTER),
+        ),
     ]
     n_workers: Annotated[int | None, About("How many threads or processes, or workers of a cluster, it had.")]
     n_tasks: Annotated[
@@ -169,7 +171,7 @@ class Run:
     start_s: Annotated[float, About("When it began.", unit="s", is_time=True)]
     stop_s: Annotated[float | None, About("When it ended.", unit="s", is_time=True)]
     status: Annotated[RunStatus, About("How it ended.")]
-    error: Annotated[str | None, About("What ended it, type and message.", holds="remark")]
+    error: Annotated[str | None, About("What ended it, type and message.", private="error")]
     execution_count: Annotated[
         int | None, About("The `n` of `In [n]` that the cell had then.", internal=True)
     ] = None
@@ -288,13 +290,22 @@ class Message:
         About("When it was noticed; of a worker, when it happened.", unit="s", is_time=True),
     ]
     level: Annotated[Literal["info", "warning"], About("How much it matters.")]
-    text: Annotated[str, About("What it is.", holds="remark")]
+    text: Annotated[str, About("What it is.", private="words")]
     worker: Annotated[
-        str | None, About("The address of the worker to which something happened.", holds="address")
+        str | None, About("The address of the worker to which something happened.", private="address")
     ] = None
     event: Annotated[
         WorkerEvent | None, About("What happened to that worker; killed: because of its memory.")
     ] = None
+    words: Annotated[
+        str | None,
+        About(
+            "The text without the names in it; unknown where it may be a name as a whole.",
+            private="no",
+            internal=True,
+            page=False,
+        ),
+    ] = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

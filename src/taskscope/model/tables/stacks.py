@@ -106,7 +106,7 @@ class MeasuredLine:
     run: Annotated[int, About("The compute.", refers="runs.run")]
     key: Annotated[str | None, About("The task; none: several, as there were more lines than are kept.")]
     prefix: Annotated[str, About("The task's prefix.")]
-    worker: Annotated[str, About("The process, or the address of the worker.", holds="address")]
+    worker: Annotated[str, About("The process, or the address of the worker.", private="address")]
     file: Annotated[str, About("The file.")]
     function: Annotated[str, About("The function that the line is in.")]
     first_line: Annotated[int, About("The line where that is defined.")]

@@ -8,6 +8,17 @@ from typing import Annotated, Literal, TypeAlias
 
 from taskscope.schema import About
 
+METERED = tuple(
+    f"{name}{end}"
+    for name in (
+        *("thread", "executor", "failed", "other", "offload", "network", "network-write", "transfer", "send"),
+        *("memory-read", "disk-read", "disk-write", "p2p-disk-read", "p2p-shards", "process", "idle"),
+        *("dumps", "serialize", "deserialize", "compress", "decompress"),
+    )
+    for end in ("", "-cpu", "-noncpu")
+)
+"""distributed's names of what it meters; tasks may meter by names of their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -16,7 +27,7 @@ class Metric:
     run: Annotated[
         int, About("The compute; of several that have such tasks the last one.", refers="runs.run")
     ]
-    worker: Annotated[str, About("The worker's address.", holds="address")]
+    worker: Annotated[str, About("The worker's address.", private="address")]
     prefix: Annotated[str, About("The prefix of the tasks.")]
     activity: Annotated[
         str,
@@ -24,7 +35,7 @@ class Metric:
             "What distributed's fine performance metrics call it: `thread-cpu` and `thread-noncpu` are what "
             "the tasks' own calls took on the CPU and off it, less what was metered inside of them; "
             "`executor` is waiting for a thread; all of a task that raised is `failed`.",
-            holds="address",
+            known=METERED,
         ),
     ]
     seconds: Annotated[float, About("How long.", unit="s")]
@@ -38,7 +49,7 @@ class PrefixSeconds:
 
     run: Annotated[int, About("The compute.", refers="runs.run")]
     prefix: Annotated[str, About("The prefix of the tasks.")]
-    activity: Annotated[str, About("What was metered.", holds="address")]
+    activity: Annotated[str, About("What was metered.", known=METERED)]
     seconds: Annotated[float, About("How long it took.", unit="s")]
 
 
@@ -50,9 +61,9 @@ class LogLine:
     """A line in the log of a cluster's scheduler or of one of its workers."""
 
     time_s: Annotated[float, About("When it was written.", unit="s", is_time=True)]
-    worker: Annotated[str | None, About("The worker's address; none: the scheduler.", holds="address")]
+    worker: Annotated[str | None, About("The worker's address; none: the scheduler.", private="address")]
     level: Annotated[LogLevel, About("How much it matters, as in `logging`.")]
-    text: Annotated[str, About("The line.", holds="remark")]
+    text: Annotated[str, About("The line.", private="words")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +71,8 @@ class WorkerSample:
     """One worker at one moment, as it reported to the scheduler."""
 
     time_s: Annotated[float, About("When it was.", unit="s", is_time=True)]
-    worker: Annotated[str, About("The worker's address.", holds="address")]
-    name: Annotated[str, About("What its cluster calls it.", holds="address")]
+    worker: Annotated[str, About("The worker's address.", private="address")]
+    name: Annotated[str, About("What its cluster calls it.")]
     n_threads: Annotated[
         int, About("How many tasks it runs at a time; 0: it was found to have left the cluster.")
     ]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -25,7 +25,6 @@ from taskscope.sources.cluster.plugin import unpack_plain
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers import Worker, Workers, amount, is_amount, thread_id
 
-_CALL = re.compile(r"([A-Za-z_]\w*)\((.*?),?\)", re.DOTALL)
 _COMPUTE = len(ACTIVITIES)
 """The code of computing among the kinds of steps; the others are codes of activities."""
 _KINDS = {name: code for code, name in enumerate((*ACTIVITIES, "compute"))}
@@ -131,20 +130,22 @@ def _metered(total_s: float, entries: _Entries, *, is_failed: bool) -> _Entries:
 
 
 def error_text(shown: str) -> str:
-    """Return the ``repr`` of an exception as its type and message, bounded.
+    """Return the ``repr`` of an exception as its type and message, bounded; the type is not always in it.
 
     Examples
     --------
-    >>> error_text("ZeroDivisionError('division by zero')")
-    'ZeroDivisionError: division by zero'
+    >>> error_text("OSError('no room')"), error_text("OSError(28, b'x')"), error_text("no room")
+    ('OSError: no room', "OSError: (28, b'x')", 'Exception: no room')
     """
     shown = shown[:_MAX_SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")
-    call = _CALL.fullmatch(shown)
-    try:
-        message = ast.literal_eval(call[2]) if call and call[2] else None
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        message = None
-    text = f"{call[1]}: {message}" if call and isinstance(message, str) else shown
+    name, is_call, arguments = shown.partition("(")
+    if is_call and name.isidentifier():
+        message = arguments.removesuffix(")").removesuffix(",")
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            message = str(ast.literal_eval(message))
+    else:
+        name, message = "Exception", shown
+    text = f"{name}: {message}" if message else name
     return text if len(text) <= MAX_ERROR_TEXT else f"{text[:MAX_ERROR_TEXT]}…"
 
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, get_args
 
-from taskscope.model.errortext import describe
 from taskscope.model.guard import Guard
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.tables.activities import Transfer
@@ -59,8 +58,7 @@ class WorkerNews:
         worker = self._workers.get(address)
 
         def leave_out(kind: str, error: BaseException) -> None:
-            text = f"what {worker.label} reported of its {kind} is left out: {describe(error)}"
-            self._recorder.warn(text)
+            self._recorder.warn(f"what %s reported of its {kind} is left out: %s", worker.label, error)
 
         with Guard("plugin", leave_out):
             for kind, value in unpack(news).items():
@@ -71,8 +69,10 @@ class WorkerNews:
     def refuse(self, address: str, why: str) -> None:
         """Warn that a worker has no plugin."""
         self._recorder.warn(
-            f"{self._workers.get(address).label} does not run taskscope's plugin ({why}): "
-            "CPU time, bytes of transfers and samples of its tasks are not known"
+            "%s does not run taskscope's plugin (%s): "
+            "CPU time, bytes of transfers and samples of its tasks are not known",
+            self._workers.get(address).label,
+            why,
         )
 
     def forget(self, address: str) -> None:
@@ -91,7 +91,7 @@ class WorkerNews:
             self.log(worker, float(moment) + shift_s, level, text)
 
     def _take_failures(self, worker: Worker, n: Any) -> None:
-        self._recorder.warn(f"{int(n):,} measurements of {worker.label} failed and are left out")
+        self._recorder.warn(f"{int(n):,} measurements of %s failed and are left out", worker.label)
 
     def _take_transfers(self, worker: Worker, entries: Iterable[Sequence[Any]]) -> None:
         recorder = self._recorder
@@ -156,17 +156,17 @@ class WorkerNews:
                 self._recorder.hand_over_samples(max(at_s, began_s), run.log.run, counted)
 
     def _take_lines(self, worker: Worker, counts: Mapping[str, Any]) -> None:
-        def warn(what: str) -> None:
-            self._recorder.warn(f"lines of functions on {worker.label} {what}")
+        def warn(what: str, *names: object) -> None:
+            self._recorder.warn(f"lines of functions on %s {what}", worker.label, *names)
 
         if "refusal" in counts:
-            warn(f"are not counted: {counts['refusal']}")
+            warn("are not counted: %s", counts["refusal"])
         if "is_late" in counts:
             warn("of tasks before it was asked first, or in time, are missing")
         if "n_lost" in counts:
             warn(f"of {counts['n_lost']:,} tasks are missing: they were too many")
         if "fault" in counts:
-            warn(f"may be counted wrongly: {counts['fault']}")
+            warn("may be counted wrongly: %s", counts["fault"])
         for key, rows in counts.get("tasks", ()):
             run = self._run_of(key)
             if run is not None:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from taskscope.model.errortext import describe
+from taskscope.model.errortext import worded
 from taskscope.model.guard import Guard
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
@@ -286,8 +286,8 @@ class WatchedScheduler:
             return
         for address in await self._plugins.flush(self._options(), _FLUSH_S):
             self._recorder.warn(
-                f"{self.workers.get(address).label} did not answer in time: samples of its tasks and "
-                "transfers may be missing"
+                "%s did not answer in time: samples of its tasks and transfers may be missing",
+                self.workers.get(address).label,
             )
 
     def _options(self) -> bytes:
@@ -417,10 +417,10 @@ class WatchedScheduler:
             return
         self.broken = True
         self._computes.look(self._runs)
-        text = f"the scheduler {self.address} could not be asked any more: {describe(error)}"
+        words = "the scheduler %s could not be asked any more: %s"
         if self.has_runs:
-            self._recorder.warn(f"{text}: what runs there is recorded no further")
-        self._end_as = "erred", text
+            self._recorder.warn(f"{words}: what runs there is recorded no further", self.address, error)
+        self._end_as = "erred", worded(words, self.address, error)[0]
         self._end_all()
         # It may be lost by a read of another coroutine than `_serve`.
         self._event.set_here()
@@ -429,8 +429,10 @@ class WatchedScheduler:
         """Observe nothing more; the futures of clients show when computes end, and how."""
         if not self.refuses:
             self._recorder.warn(
-                f"the scheduler {self.address} does not let itself be observed ({describe(error)}): "
-                "of what runs there only the beginning and the end of each compute are recorded"
+                "the scheduler %s does not let itself be observed (%s): "
+                "of what runs there only the beginning and the end of each compute are recorded",
+                self.address,
+                error,
             )
         self.refuses = True
         self._tasks.lack()

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from taskscope.model.errortext import worded
 from taskscope.model.tables.records import WorkerEvent
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneKey, Recorder, WorkerCounts
@@ -80,7 +81,8 @@ class HostClocks:
         # Where the scheduler's clock was set, that of each worker seems to have been.
         if set_s is not None and now - self._set_at > 2 * _EVERY_S:
             self._recorder.warn(
-                f"the clock of {host_of(address)} was set by {-set_s:+.3f} s: times around that are uncertain"
+                f"the clock of %s was set by {-set_s:+.3f} s: times around that are uncertain",
+                host_of(address),
             )
 
     def host(self, address: str) -> ClockFilter | None:
@@ -406,18 +408,19 @@ class WorkersLife:
         elif why is None and not is_expected:
             self._add(address, moment, "died", "died")
         elif why is None or why.startswith("closed"):
-            self._add(address, moment, why or "left", "left", "info")
+            self._add(address, moment, "%s", "left", "info", why or "left")
 
     def _add(
         self,
         address: str,
         moment: float,
-        text: str,
+        words: str,
         event: WorkerEvent,
         level: Literal["info", "warning"] = "warning",
+        *names: str,
     ) -> None:
         if level == "info" and not self._is_computing():
             return
         label = self._workers.get(address).label
         log, time_s = self._recorder.messages_log, self._recorder.seconds(moment)
-        log.add_event(time_s, level, f"{label} {text}", address, event)
+        log.add_event(time_s, level, worded(f"%s {words}", label, *names), address, event)

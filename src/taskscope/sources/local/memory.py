@@ -22,7 +22,6 @@ from types import FunctionType
 from typing import Any, TypeAlias
 
 from taskscope.errors import MissingDependencyError, required
-from taskscope.model.errortext import describe
 from taskscope.model.guard import Guard
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.source_lines import file_of, is_of_library
@@ -83,7 +82,7 @@ class MemorySource:
     def _want(self, n_wanting: int, why_not: str | None) -> None:
         before, self._n_wanting = self._n_wanting, n_wanting
         # Errors of memray, or a full disk.
-        with Guard("memray", lambda _where, error: self.refuse(describe(error))):
+        with Guard("memray", lambda _where, error: self.refuse("%s", error)):
             if n_wanting > max(before, 1):
                 self._recorder.warn(
                     f"{_NOT_RECORDED} for each of several blocks: the one that ends last has it"
@@ -104,8 +103,8 @@ class MemorySource:
         if tracking is not None:
             self._recorder.peak_lines.add(tracking.ended().rows)
 
-    def refuse(self, why: str, *, at_start: bool = False) -> None:
-        self._recorder.messages_log.refuse(f"{_NOT_RECORDED}: {why}", at_start=at_start)
+    def refuse(self, why: str, *names: object, at_start: bool = False) -> None:
+        self._recorder.messages_log.refuse(f"{_NOT_RECORDED}: {why}", *names, at_start=at_start)
 
     def forget(self) -> None:
         tracking, self._tracking, self._n_wanting = self._tracking, None, 0

@@ -209,7 +209,7 @@ class LocalSource:
         return _NAN
 
     def _warn_of_metric(self, name: str, error: BaseException) -> None:
-        self.recorder.warn(f"{name} failed and gave no value: {describe(error)}")
+        self.recorder.warn(f"{name} failed and gave no value: %s", error)
 
     def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
         log = self._logs.get(id(dsk))

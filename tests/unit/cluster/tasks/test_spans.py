@@ -93,12 +93,3 @@ def test_spans_are_missing_where_the_scheduler_cannot_tell() -> None:
             compute(client, "untold")
     assert spans_of(profiled.recording) == [("untold", None)]
     assert not any("missing" in message.text for message in profiled.recording.messages)
-
-
-def test_files_without_names_have_none_of_spans(client: Client, tmp_path: Path) -> None:
-    with taskscope.profile(display=False) as profiled, span("secret"):
-        compute(client, "redacted")
-    profiled.recording.save(tmp_path / "redacted.taskscope", redact=True)
-    ((_, text),) = spans_of(taskscope.load(tmp_path / "redacted.taskscope"))
-    assert text is not None
-    assert "secret" not in text

@@ -14,7 +14,7 @@ import pytest
 import taskscope
 from taskscope.codec import CutOffError, budget_for, read_frames
 from taskscope.model.recording import RecordedData
-from taskscope.model.redaction import Redact, redacted
+from taskscope.model.redaction import redacted
 from taskscope.record import Recorder
 from taskscope.wire import writer
 from tests.support.fakes.clock import FakeClock
@@ -73,9 +73,8 @@ def test_a_whole_file_that_is_cut_off_says_what_may_be_missing(
     assert (seen[-1], loaded(content).unknown) == (frozenset(), frozenset())
 
 
-@pytest.mark.parametrize("redact", [True, lambda text: text.replace("bucket", "name")])
-def test_names_are_redacted_while_recording(redact: Redact, fake_clock: FakeClock) -> None:
-    content, live = streamed(fake_clock, redact=redact)
+def test_names_are_redacted_while_recording(fake_clock: FakeClock) -> None:
+    content, live = streamed(fake_clock, redact=True)
     unpacked = b"".join(frame for _, frame in frames_of(content))
     assert [word for word in (b"hunter2", b"bucket") if word in unpacked] == []
     left = loaded(content)
