@@ -65,7 +65,7 @@ class Recording(RecordedData):
     def of(cls, data: RecordedData) -> Self:
         """Return the same tables, with no groups and lanes but their own, and what can be done with them."""
         own = own_groups_and_lanes(data)
-        return cls(*(getattr(own, field.name) for field in fields(RecordedData)))
+        return cls(*(getattr(own, field.name) for field in fields(RecordedData) if field.init))
 
     @classmethod
     def due(cls, completion: Completion) -> Self:

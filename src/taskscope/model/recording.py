@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -48,6 +48,13 @@ _T = TypeVar("_T", Group, Lane)
 _N = TypeVar("_N", bound=np.generic)
 
 
+class Results(dict[Any, Any]):
+    """Results of analyses by function and parameters; a copy or a pickle of a recording has none."""
+
+    def __reduce__(self) -> tuple[type[Results], tuple[()]]:
+        return Results, ()
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class RecordedData:
     """Everything recorded of one or more computes.
@@ -78,6 +85,8 @@ class RecordedData:
     peak_lines: tuple[PeakLine, ...] = ()
     holdings: CacheRows = NO_CACHE_ROWS
     unknown: frozenset[str] = frozenset()
+    results: Results = field(default_factory=Results, init=False)
+    """What analyses have computed of it."""
 
     @property
     def tasks(self) -> TaskBlock:

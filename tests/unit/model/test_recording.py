@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import sys
+import weakref
 
+import dask
 import pytest
 
+from taskscope import profile
 from taskscope.errors import MissingDependencyError
 from taskscope.record import Recorder
 from tests.support.recordings.run_writing import record_run
@@ -28,3 +32,14 @@ def test_a_recording_cannot_be_changed() -> None:
     recording = Recorder().snapshot()
     with pytest.raises(dataclasses.FrozenInstanceError):
         recording.dropped = 1  # type: ignore[misc]  # that is the point
+
+
+def test_a_recording_that_was_explained_is_freed_when_it_is_deleted() -> None:
+    with profile(display=False) as block:
+        dask.delayed(sum)([dask.delayed(abs)(-1)]).compute(scheduler="synchronous")
+    recording = block.recording
+    recording.explain()
+    deleted = weakref.ref(recording)
+    del block, recording
+    gc.collect()
+    assert deleted() is None

@@ -52,20 +52,18 @@ class OfComputes(Protocol[_T_co]):
 
 
 def cached(function: OfComputes[_T_co]) -> OfComputes[_T_co]:
-    """Make a function keep its results for the last recording, unless that is large."""
-    last: list[tuple[RecordedData, dict[int | None, _T_co]]] = []
+    """Make a function keep its results in their recording, unless that is large."""
 
     @wraps(function)
     def known(recording: RecordedData, run: int | None = None) -> _T_co:
-        # Results refer to their recording, so a dictionary with weak keys would keep all of them.
-        if not last or last[0][0] is not recording:
-            if count_tasks(recording) > _MOST_CACHED:
-                return function(recording, run)
-            last[:] = [(recording, {})]
-        results = last[0][1]
-        if run not in results:
-            results[run] = function(recording, run)
-        return results[run]
+        if count_tasks(recording) > _MOST_CACHED:
+            return function(recording, run)
+        place = function, run
+        if place not in recording.results:
+            # Of two threads that compute it at a time both get the result that is there first.
+            recording.results.setdefault(place, function(recording, run))
+        found: _T_co = recording.results[place]
+        return found
 
     return known
 
