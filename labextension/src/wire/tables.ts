@@ -130,6 +130,7 @@ export const TABLES = {
       running: 'int',
       interrupted: 'int',
       skipped: 'int',
+      released: 'int',
       again: 'int',
       first_s: 'time?',
       duration_s: 'duration?',
@@ -184,7 +185,7 @@ export const TABLES = {
     columns: {
       key: 'int of keys',
       lane: 'int of lanes',
-      status: 'int < 4',
+      status: 'int < 5',
       observed_by: 'int < 2',
       duration_s: 'duration',
       stop_s: 'time',
@@ -326,7 +327,7 @@ export const CHOICES = {
     way: ['interrupt', 'cancel', 'thread', 'asked', 'either']
   },
   tasks: {
-    status: ['finished', 'erred', 'interrupted', 'lost'],
+    status: ['finished', 'erred', 'interrupted', 'lost', 'released'],
     observed_by: ['worker', 'scheduler']
   },
   activities: {

@@ -97,7 +97,7 @@ export function smallRun(run: Partial<Run> = {}): Run {
 
 export function smallProgress(row: Partial<PrefixProgress> = {}): PrefixProgress {
   return {
-    run: 0, prefix: 'add', total: 10, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 0, firstS: null,
+    run: 0, prefix: 'add', total: 10, finished: 0, erred: 0, running: 0, interrupted: 0, released: 0, skipped: 0, again: 0, durationS: 0, firstS: null,
     scheduledS: null, asked: null, isAll: null, queued: null, waiting: null, noWorker: null,
     ...row
   };

@@ -46,7 +46,7 @@ export const RUN = {
   execution_count: 3, source_crc: 7, metric: null
 };
 export const PROGRESS = {
-  run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, duration_s: 0.75 * SECOND, skipped: 3, again: 5,
+  run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, duration_s: 0.75 * SECOND, skipped: 3, released: 0, again: 5,
   scheduled_s: 1.5 * SECOND, asked: 5, is_all: 0, queued: 1, waiting: 2, no_worker: 1
 };
 export const TABLES: Record<string, Rows> = {

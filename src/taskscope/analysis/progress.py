@@ -365,8 +365,9 @@ class Progress:
     which at least one compute ran; `left` is the estimate in seconds from now, None without evidence and when
     nothing runs. `prefixes` have the same counts, by first appearance. `scheduled` is the state of
     tasks without a worker as a cluster's scheduler reported it. `skipped` tasks do not have to run and are in
-    no other number. `live_state` is what keeps all running computes from going on, in words: "no workers
-    yet, 3 s". With `is_on_cluster` running tasks were given to workers, which may not have begun them.
+    no other number; `released` ones are among the interrupted. `live_state` is what keeps all running
+    computes from going on, in words: "no workers yet, 3 s". With `is_on_cluster` running tasks were given to
+    workers, which may not have begun them.
     """
 
     total: int
@@ -381,6 +382,7 @@ class Progress:
     prefixes: tuple[PrefixProgress, ...]
     scheduled: Scheduled | None = None
     skipped: int = 0
+    released: int = 0
     is_on_cluster: bool = False
     live_state: str = ""
 
@@ -430,6 +432,7 @@ def measure_progress(
         prefixes=_by_prefix(rows),
         scheduled=_scheduled(rows),
         skipped=sum(row.skipped for row in rows),
+        released=sum(row.released for row in rows),
         is_on_cluster=any(row.running and row.run in on_cluster for row in rows),
         live_state=states[going[0]] if going and states.keys() >= set(going) else "",
     )

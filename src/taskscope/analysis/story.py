@@ -23,6 +23,7 @@ from taskscope.model.tables.records import (
     FINISHED,
     INTERRUPTED,
     LOST,
+    RELEASED,
     RUNNING,
     STATUSES,
     Run,
@@ -42,7 +43,13 @@ _ACTIVITY_WORDS = {
 }
 
 
-_END_WORDS = {ERRED: "failed", FINISHED: "finished", INTERRUPTED: "was interrupted", LOST: "was lost"}
+_END_WORDS = {
+    ERRED: "failed",
+    FINISHED: "finished",
+    INTERRUPTED: "was interrupted",
+    LOST: "was lost",
+    RELEASED: "was released, as its future was deleted,",
+}
 
 
 class StoryLine(NamedTuple):
@@ -82,9 +89,9 @@ def story(recording: RecordedData, key: object) -> TableResult:
     Notes
     -----
     Events are ``ready``, ``start``, the status at the end, the activities of the table ``activities``, the
-    outcomes of the table ``steals``, ``sent``, ``released``, ``returned``, ``skipped``, ``data`` and events
-    of the workers that had the task. The scheduler's own transitions with their stimuli are not recorded:
-    ``client.story(key)`` has them while the cluster runs.
+    outcomes of the table ``steals``, ``sent``, ``released`` (the task, or its result), ``returned``,
+    ``skipped``, ``data`` and events of the workers that had the task. The scheduler's own transitions with
+    their stimuli are not recorded: ``client.story(key)`` has them while the cluster runs.
     """
     text = key_text(key)
     lines = [line for run in recording.runs for line in _of_run(recording, run, text)]
@@ -126,6 +133,11 @@ class _Task:
         """Yield what happened; of two at one time, the cause first."""
         if self.number in self.graph.skipped:
             yield self._line(self.run.start_s, "skipped", "did not have to run: the cluster had its result")
+        if self.number in self.graph.released:
+            text = "was released before it ran, as its future was deleted"
+            yield self._line(
+                self.run.start_s if self.run.stop_s is None else self.run.stop_s, "released", text
+            )
         if self.number in self.graph.data:
             yield self._line(self.run.start_s, "data", "was there as data: nothing had to be computed")
         elif not math.isnan(self._ready_s):

@@ -296,6 +296,8 @@ _UNFINISHED: Mapping[Outcome, str] = {
 _OTHERS: Mapping[Outcome, str] = {
     "background": "still running in the background",
     "skipped": "skipped: already computed, or not needed",
+    "released": "released while they ran: their futures were deleted, so their results are lost",
+    "not begun": "released before they ran: their futures were deleted",
     "unrecorded": "of computes that finished without a record: whether they ran is not known",
 }
 

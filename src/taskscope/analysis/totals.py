@@ -25,6 +25,7 @@ from taskscope.model.tables.records import (
     INTERRUPTED,
     LOST,
     OBSERVED_BY,
+    RELEASED,
     RUNNING,
     STATUSES,
     PrefixProgress,
@@ -170,7 +171,7 @@ def were_seen(tasks: TaskBlock) -> NDArray[np.bool_]:
     Of others a scheduler knows only that a worker was given them, where they may have waited for a thread.
     """
     seen: NDArray[np.bool_] = flag_codes(tasks.flags, "observed_by") != OBSERVED_BY.index("scheduler")
-    return seen | ~np.isin(tasks.status, (RUNNING, INTERRUPTED))
+    return seen | ~np.isin(tasks.status, (RUNNING, INTERRUPTED, RELEASED))
 
 
 NO_ROW = 255
@@ -215,6 +216,7 @@ def group_progress(recording: RecordedData, run: int) -> dict[int, PrefixProgres
     is_skipped = np.zeros(len(graph.group), bool)
     is_skipped[graph.skipped] = True
     skipped = np.bincount(graph.group[is_skipped & (statuses == NO_ROW)], minlength=n)
+    released = np.bincount(graph.group[graph.released[statuses[graph.released] == NO_ROW]], minlength=n)
     planned = np.bincount(graph.group, minlength=n) - np.bincount(graph.group[graph.data], minlength=n)
     again = np.bincount(group, minlength=n) - of_status.sum(axis=0)
     return {
@@ -226,6 +228,7 @@ def group_progress(recording: RecordedData, run: int) -> dict[int, PrefixProgres
             is_counted=graph.known,
             duration_s=float(seconds[i]),
             skipped=int(skipped[i]),
+            released=int(released[i]),
             again=int(again[i]),
             first_s=None if np.isinf(first[i]) else float(first[i]),
         )
@@ -310,12 +313,15 @@ def _known(value: float) -> float | None:
 
 
 Unfinished: TypeAlias = Literal["interrupted", "lost", "running", "given", "not started", "not finished"]
-Outcome: TypeAlias = Unfinished | Literal["failed", "background", "skipped", "unrecorded"]
+Outcome: TypeAlias = (
+    Unfinished | Literal["failed", "background", "skipped", "released", "not begun", "unrecorded"]
+)
 """What became of a task that is not known to have finished.
 
 ``given``: to a worker, where it may have waited for a thread. ``not finished``: of a compute without a graph.
 ``background``: its compute goes on. ``skipped``: it did not have to run, because a cluster had its result, or
-those of its dependents. ``unrecorded``: its compute finished, and it has no row.
+those of its dependents. ``released``: its future was released while it ran; ``not begun``: before that.
+``unrecorded``: its compute finished, and it has no row.
 """
 
 
@@ -339,9 +345,15 @@ def _outcomes(recording: RecordedData, run: Run) -> dict[Outcome, int]:
         statuses = last_codes(recording, run.run, "status")
     n_recorded = int((statuses != NO_ROW).sum())
     n_left = max(run.n_tasks - n_recorded, 0)
-    found: dict[Outcome, int] = {"failed": int((statuses == ERRED).sum())}
+    found: dict[Outcome, int] = {
+        "failed": int((statuses == ERRED).sum()),
+        "released": int((statuses == RELEASED).sum()),
+    }
     if has_graph:
-        found["skipped"] = int((statuses[recording.graphs[run.run].skipped] == NO_ROW).sum())
+        graph = recording.graphs[run.run]
+        found["skipped"] = int((statuses[graph.skipped] == NO_ROW).sum())
+        found["not begun"] = int((statuses[graph.released] == NO_ROW).sum())
+        n_left = max(n_left - found["not begun"], 0)
     if run.status == "finished":
         return found | {"unrecorded": n_left}
     if run.status == "running":

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Steal, Transfer
 from taskscope.model.tables.cache_usage import CacheRows
-from taskscope.model.tables.columns import Measured, RowBlock
+from taskscope.model.tables.columns import NEEDS, Measured, RowBlock
 from taskscope.model.tables.process import PeakLine, ResourceRows
 from taskscope.model.tables.records import (
     FLAGS,
@@ -210,8 +210,14 @@ _DECLARED = (
     ),
     _of_keys(
         "skipped",
-        "Whether tasks do not have to run; the last row of a key counts.",
-        Column("is_skipped", "yes or no", "Whether it does not have to."),
+        "Whether tasks have to run; the last row of a key counts.",
+        Column(
+            "need",
+            "text",
+            "Whether it has to; skipped: a cluster had its result, or those of its dependents; released: no "
+            "future needed it any more.",
+            choices=NEEDS,
+        ),
     ),
     Table(
         name="progress",

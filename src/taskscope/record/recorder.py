@@ -438,7 +438,7 @@ class Recorder:
             blocks = [block.task for block in self.tasks.of_runs({run})]
             if state is None or sum(map(len, blocks)) < state.n_ended:
                 return None
-            return np.concatenate([*blocks, state.graph.skipped()])
+            return np.concatenate([*blocks, state.graph.needs()[0]])
 
     def progress(self, first_run: int = 0, last_run: int | None = None) -> list[PrefixProgress]:
         """Return how far each prefix of each run in the window is, in order of appearance."""

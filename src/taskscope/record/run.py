@@ -15,6 +15,8 @@ from taskscope.model.clock import whole_ticks
 from taskscope.model.keys import key_text
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import (
+    NOT_HELD,
+    SKIPPED,
     Neighbour,
     RowBlock,
     TaskLinks,
@@ -65,7 +67,7 @@ _MAX_ADJUSTED = 5_000
 
 
 _Adjustments: TypeAlias = tuple[list[object], list[object]]
-"""What a log has of skipped and of superseded tasks, flat."""
+"""What a log has of tasks that need not run and of superseded ones, flat."""
 
 
 class Deductions:
@@ -73,7 +75,9 @@ class Deductions:
 
     def __init__(self) -> None:
         self.skipped: Counter[int] = Counter()
-        """How many tasks do not have to run."""
+        """How many tasks do not have to run, as a cluster has their results, or those of their dependents."""
+        self.released: Counter[int] = Counter()
+        """How many tasks were released before they ran."""
         self._superseded: Counter[tuple[int, int]] = Counter()
 
     def superseded(self, group: int, status: int) -> int:
@@ -83,26 +87,30 @@ class Deductions:
     @staticmethod
     def slices_waiting(log: RunLog) -> float:
         """Return how often `take` must be called to take all that were appended before."""
-        return max(len(log.skipped), len(log.superseded)) / (2 * _MAX_ADJUSTED)
+        return max(len(log.needs), len(log.superseded)) / (2 * _MAX_ADJUSTED)
 
     @staticmethod
     def take(log: RunLog) -> _Adjustments:
-        return take(log.skipped, 2, _MAX_ADJUSTED), take(log.superseded, 2, _MAX_ADJUSTED)
+        return take(log.needs, 2, _MAX_ADJUSTED), take(log.superseded, 2, _MAX_ADJUSTED)
 
     def fold(
         self, pending: _Adjustments, builder: GraphBuilder
-    ) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
-        """Count the adjustments; return whether tasks do not have to run, where that is new, else None."""
-        skipped, superseded = pending
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint8]] | None:
+        """Count the adjustments; return whether tasks have to run, where that is new, else None."""
+        needs, superseded = pending
         groups = builder.groups(builder.numbers(superseded[::2])).tolist()
         for group, status in zip(groups, superseded[1::2], strict=True):
             self._superseded[group, cast("int", status)] += 1
-        if not skipped:
+        if not needs:
             return None
-        tasks, are_skipped = builder.skip(builder.numbers(skipped[::2]), np.array(skipped[1::2], bool))
-        for group, is_skipped in zip(builder.groups(tasks).tolist(), are_skipped.tolist(), strict=True):
-            self.skipped[group] += 1 if is_skipped else -1
-        return (tasks, are_skipped) if len(tasks) else None
+        tasks, before, after = builder.set_needs(builder.numbers(needs[::2]), np.array(needs[1::2], np.uint8))
+        groups = builder.groups(tasks).tolist()
+        for counts, need in ((self.skipped, SKIPPED), (self.released, NOT_HELD)):
+            for group, was, now in zip(
+                groups, (before == need).tolist(), (after == need).tolist(), strict=True
+            ):
+                counts[group] += now - was
+        return (tasks, after) if len(tasks) else None
 
 
 def prefix_progress(
@@ -138,6 +146,7 @@ def _by_group(
             is_counted=state.graph.is_counted,
             duration_s=ended.duration_s,
             skipped=off.skipped[group],
+            released=off.released[group],
             again=again,
             first_s=ended.first_s,
         )
@@ -293,9 +302,9 @@ class RunState:
         taken = self.deductions.take(log)
         self._grow(log, builder)
         self._take_landed(log, builder, landed)
-        skipped = self.deductions.fold(taken, builder)
-        if skipped is not None:
-            self._landings.append(ResultEvent(log.run, skipped[0], skipped=skipped[1]))
+        needs = self.deductions.fold(taken, builder)
+        if needs is not None:
+            self._landings.append(ResultEvent(log.run, needs[0], needs=needs[1]))
         block = rows.block(builder.numbers, lane_id, self._unknown, self.origin)
         if block is None:
             return None

@@ -232,6 +232,8 @@ def progress_text(progress: Progress) -> str:
         parts.append(f"{progress.scheduled.no_worker:,} that no worker can run")
     if progress.skipped:
         parts.append(f"{progress.skipped:,} skipped (already computed)")
+    if progress.released:
+        parts.append(f"{progress.released:,} released (futures deleted)")
     if progress.erred:
         parts.append(f"{progress.erred:,} failed")
     if progress.state == "running" and (progress.left is not None or not progress.live_state):

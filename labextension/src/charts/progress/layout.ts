@@ -52,6 +52,8 @@ export interface Counts {
   readonly erred: number;
   readonly running: number;
   readonly interrupted: number;
+  /** How many of the interrupted ones were released: their futures were deleted. */
+  readonly released: number;
 }
 
 /** Tasks that have neither ended nor are with a worker. */
@@ -100,7 +102,7 @@ export interface ProgressLayout extends ShownCounts {
   readonly error: string | null;
   /** What tasks raised, by prefix and message. */
   readonly errors: readonly FailureKind[];
-  /** Of the interrupted ones, those whose worker died. */
+  /** How many of the interrupted ones had a worker that died. */
   readonly lost: number;
   /** Finished tasks of all, 0 without any or before they were counted. */
   readonly fraction: number;
@@ -179,13 +181,14 @@ function sumShown(rows: readonly PrefixProgress[], onCluster: ReadonlySet<number
 }
 
 function sumCounts(rows: readonly PrefixProgress[]): Counts & Pick<ShownCounts, 'skipped'> {
-  const sum = { total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0 };
+  const sum = { total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, released: 0, skipped: 0 };
   for (const row of rows) {
     sum.total += row.total;
     sum.finished += row.finished;
     sum.erred += row.erred;
     sum.running += row.running;
     sum.interrupted += row.interrupted;
+    sum.released += row.released;
     sum.skipped += row.skipped;
   }
   return sum;

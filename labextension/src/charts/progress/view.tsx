@@ -26,7 +26,7 @@ const TICK_MS = 200;
 const MIN_IDLE_S = 1;
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
-const META = ['live', 'eta', 'stuck', 'erred', 'interrupted', 'lost', 'running', 'ahead', 'skipped'] as const;
+const META = ['live', 'eta', 'stuck', 'erred', 'interrupted', 'released', 'lost', 'running', 'ahead', 'skipped'] as const;
 const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
 
 export interface ProgressOptions {

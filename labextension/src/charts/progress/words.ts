@@ -28,6 +28,8 @@ export interface ProgressWords {
   readonly erred: string;
   readonly interrupted: string;
   readonly lost: string;
+  /** `20 released (futures deleted)` */
+  readonly released: string;
   /** `20 skipped (already computed)` */
   readonly skipped: string;
   readonly error: string;
@@ -37,7 +39,8 @@ export interface ProgressWords {
 
 /** Empty texts stand for what need not be shown. */
 export function describeProgress(layout: ProgressLayout): ProgressWords {
-  const { total, erred, interrupted, lost, nRuns, error, counting } = layout;
+  const { total, erred, released, lost, nRuns, error, counting } = layout;
+  const interrupted = layout.interrupted - lost - released;
   const words = {
     state: layout.cell === undefined ? stateWord(layout.state) : trans.__('In [%1] runs', String(layout.cell)),
     count: countText(layout),
@@ -49,14 +52,15 @@ export function describeProgress(layout: ProgressLayout): ProgressWords {
     stuck: layout.liveState === '' ? stuckText(layout.ahead) : '',
     ahead: aheadText(layout.ahead),
     erred: erred > 0 ? trans.__('%1 failed', formatCount(erred)) : '',
-    interrupted: interrupted > lost ? trans.__('%1 interrupted', formatCount(interrupted - lost)) : '',
+    interrupted: interrupted > 0 ? trans.__('%1 interrupted', formatCount(interrupted)) : '',
+    released: releasedText(layout),
     lost: lost > 0 ? trans.__('%1 lost with their worker', formatCount(lost)) : '',
     skipped: skippedText(layout),
     error: error === null ? '' : printable(error, MAX_ERROR_CHARS)
   };
   const { state, percent, eta } = words;
   const elapsed = words.elapsed === '' ? '' : trans.__('%1 elapsed', words.elapsed);
-  const said = [words.count, percent, words.live, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, words.skipped, elapsed, eta];
+  const said = [words.count, percent, words.live, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.released, words.lost, words.skipped, elapsed, eta];
   const details = said.filter(text => text !== '').join(', ');
   return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
 }
@@ -99,6 +103,10 @@ function executingText(given: number, executing: number): string {
   ].filter(text => text !== '').join(', ');
 }
 
+function releasedText({ released }: ShownCounts): string {
+  return released === 0 ? '' : trans.__('%1 released (futures deleted)', formatCount(released));
+}
+
 function skippedText({ skipped }: ShownCounts): string {
   return skipped === 0 ? '' : trans.__('%1 skipped (already computed)', formatCount(skipped));
 }
@@ -128,8 +136,11 @@ export function rowSentence(row: PrefixRow): string {
   if (row.erred > 0) {
     parts.push(trans.__('%1 failed', formatCount(row.erred)));
   }
-  if (row.interrupted > 0) {
-    parts.push(trans.__('%1 interrupted', formatCount(row.interrupted)));
+  if (row.interrupted > row.released) {
+    parts.push(trans.__('%1 interrupted', formatCount(row.interrupted - row.released)));
+  }
+  if (row.released > 0) {
+    parts.push(releasedText(row));
   }
   if (row.skipped > 0) {
     parts.push(skippedText(row));
@@ -239,7 +250,7 @@ export function progressTables({ prefixes, errors }: ProgressLayout): TextTable[
   const byPrefix: TextTable = {
     caption: trans._n('%2 task type', '%2 task types', prefixes.length, formatCount(prefixes.length)),
     columns: [
-      ...[trans.__('Task type'), trans.__('Tasks'), trans.__('Finished'), trans.__('Running'), trans.__('Failed'), trans.__('Interrupted or lost')],
+      ...[trans.__('Task type'), trans.__('Tasks'), trans.__('Finished'), trans.__('Running'), trans.__('Failed'), trans.__('Interrupted, lost or released')],
       ...(areSkipped ? [trans.__('Skipped')] : []),
       ...(isTold ? [trans.__('No worker can run them'), trans.__('Ready, no free thread'), trans.__('Waiting for inputs'), trans.__('Of how many asked')] : [])
     ],

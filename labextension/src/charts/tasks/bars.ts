@@ -151,7 +151,8 @@ export interface BarBox {
   readonly ratio: number;
 }
 
-const BAD = MARK.erred | MARK.interrupted | MARK.lost;
+const CUT = MARK.interrupted | MARK.released;
+const BAD = MARK.erred | CUT | MARK.lost;
 
 /**
  * Paint a lane into an image of `width` × `rows` pixels, all of whose bytes are one Uint32 a pixel.
@@ -267,7 +268,7 @@ function paintPattern(
 /** A failure that needs a mark of its own. */
 export interface Failure {
   readonly column: number;
-  /** MARK.erred, MARK.interrupted or MARK.lost: the first of these that is there. */
+  /** MARK.erred, MARK.interrupted (also of released ones) or MARK.lost: the first of these that is there. */
   readonly kind: number;
 }
 
@@ -286,15 +287,15 @@ export function lostFailures({ cover, bad, marks }: CoverageColumns, gap: number
 }
 
 function firstBad(mark: number): number {
-  return [MARK.erred, MARK.interrupted].find(kind => (mark & kind) !== 0) ?? MARK.lost;
+  return (mark & MARK.erred) !== 0 ? MARK.erred : (mark & CUT) !== 0 ? MARK.interrupted : MARK.lost;
 }
 
-/** Erred: steep stripes; interrupted: level ones; lost: dots. */
+/** Erred: steep stripes; interrupted or released: level ones; lost: dots. */
 function patternOf(mark: number, ratio: number): (x: number, y: number) => boolean {
   if ((mark & MARK.erred) !== 0) {
     return (x, y) => stripe(x + y, ratio, 6);
   }
-  if ((mark & MARK.interrupted) !== 0) {
+  if ((mark & CUT) !== 0) {
     return (_, y) => stripe(y, ratio, 6);
   }
   return (x, y) => stripe(x, ratio, 6) !== stripe(y, ratio, 6);

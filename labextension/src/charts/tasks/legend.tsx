@@ -16,6 +16,8 @@ export interface PrefixSummary {
   readonly finished: number;
   readonly erred: number;
   readonly interrupted: number;
+  /** How many of the interrupted ones were released. */
+  readonly released: number;
   readonly running: number;
   /** Mean over the ended tasks; null: unknown. */
   readonly meanS: number | null;
@@ -25,13 +27,13 @@ export interface PrefixSummary {
 export const MAX_LEGEND = 24;
 const MAX_OPEN_LEGEND = 500;
 
-const COUNTS = ['total', 'finished', 'erred', 'interrupted', 'running'] as const;
+const COUNTS = ['total', 'finished', 'erred', 'interrupted', 'released', 'running'] as const;
 
 /** Return sums by prefix; those of which no task has to run are left out, for there is nothing to see. */
 export function summarise(rows: readonly PrefixProgress[]): PrefixSummary[] {
   const sums = new Map<string, { nEnds: number; durationS: number } & Record<(typeof COUNTS)[number], number>>();
   for (const row of rows) {
-    const sum = sums.get(row.prefix) ?? { nEnds: 0, durationS: 0, total: 0, finished: 0, erred: 0, interrupted: 0, running: 0 };
+    const sum = sums.get(row.prefix) ?? { nEnds: 0, durationS: 0, total: 0, finished: 0, erred: 0, interrupted: 0, released: 0, running: 0 };
     sums.set(row.prefix, sum);
     for (const name of COUNTS) {
       sum[name] += row[name];
@@ -159,7 +161,8 @@ export class Legend extends Component<LegendProps, { readonly open: boolean }> {
     const sum = (of: (row: PrefixSummary) => number): number => prefixes.reduce((n, row) => n + of(row), 0);
     const counts = [
       ['erred', trans.__('failed'), sum(row => row.erred)],
-      ['interrupted', trans.__('interrupted'), sum(row => row.interrupted) - nLost],
+      ['interrupted', trans.__('interrupted'), sum(row => row.interrupted - row.released) - nLost],
+      ['released', trans.__('released'), sum(row => row.released)],
       ['lost', trans.__('lost'), nLost]
     ] as const;
     return counts.filter(([, , n]) => n > 0).map(([status, name, n]) => ({ status, text: `${name} ${formatCount(n)}` }));

@@ -122,6 +122,8 @@ export function statusWord(status: TaskStatus): string {
       return trans.__('interrupted');
     case 'lost':
       return trans.__('lost');
+    case 'released':
+      return trans.__('released');
   }
 }
 

@@ -7,11 +7,11 @@ import { LEVEL_BITS, TRACE_S } from './blocks';
 import type { LaneTasks, RunLimits } from './lane-tasks';
 import { STATUS_BITS } from './lane-tasks';
 
-/** Bits of `marks`: what else there is in a column. */
-export const MARK = { erred: 2, interrupted: 4, lost: 8, running: 16, edge: 32, any: 64 } as const;
+/** Bits of `marks`: what else there is in a column; those of a status are where its code says. */
+export const MARK = { erred: 2, interrupted: 4, lost: 8, released: 16, edge: 32, any: 64, running: 128 } as const;
 
 /** What a column of several lanes can say of one of them. */
-const SHARED_MARKS = MARK.erred | MARK.interrupted | MARK.lost | MARK.any;
+const SHARED_MARKS = MARK.erred | MARK.interrupted | MARK.lost | MARK.released | MARK.any;
 
 /** What of a lane counts. */
 export interface PrefixFilter {

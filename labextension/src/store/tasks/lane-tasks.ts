@@ -8,8 +8,8 @@ import { columnTable, isSorted } from '../columns';
 export type RunLimits = readonly [first: number, last: number] | null;
 
 /** Bits of `flags`. */
-export const STATUS_BITS = 3;
-export const SCHEDULER_BIT = 4;
+export const STATUS_BITS = 7;
+export const SCHEDULER_BIT = 8;
 
 const LaneTable = columnTable({
   startS: Float64Array,

@@ -11,7 +11,7 @@ import { smallRun } from '../small-batch';
 const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads', sendS: null };
 
 const ROW: PrefixProgress = {
-  run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, again: 0, durationS: 0, firstS: null,
+  run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, released: 0, skipped: 0, again: 0, durationS: 0, firstS: null,
   scheduledS: null, asked: null, isAll: null, queued: null, waiting: null, noWorker: null
 };
 
@@ -21,7 +21,7 @@ const layout = (input: Partial<ProgressInput>): ReturnType<typeof layoutProgress
 describe('layoutProgress', () => {
   it('waits where there is no compute', () => {
     expect(layout({})).toEqual({
-      total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
+      total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, released: 0, skipped: 0, atWorkers: false, ahead: null,
       state: 'waiting', counting: false, executing: null, liveState: '', nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
     });
   });
@@ -37,12 +37,12 @@ describe('layoutProgress', () => {
       { ...ROW, run: 1, total: 20, finished: 4, erred: 1, running: 2, durationS: 1 }
     ];
     expect(layout({ rows, runs })).toEqual({
-      total: 55, finished: 34, erred: 1, running: 2, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
+      total: 55, finished: 34, erred: 1, running: 2, interrupted: 0, released: 0, skipped: 0, atWorkers: false, ahead: null,
       state: 'running', counting: false, executing: null, liveState: '', nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
       eta: { kind: 'estimating' },
       prefixes: [
-        { prefix: 'mul', seconds: 1, total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null },
-        { prefix: 'add', seconds: 2, total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, skipped: 0, atWorkers: false, ahead: null }
+        { prefix: 'mul', seconds: 1, total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, released: 0, skipped: 0, atWorkers: false, ahead: null },
+        { prefix: 'add', seconds: 2, total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, released: 0, skipped: 0, atWorkers: false, ahead: null }
       ],
      
     });

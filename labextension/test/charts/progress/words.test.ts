@@ -6,7 +6,7 @@ import { describeProgress, rowNumber, rowSentence, shortText } from '../../../sr
 import { sharedCases } from '../../shared-cases';
 
 const WAITING: ProgressLayout = {
-  total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, skipped: 0, atWorkers: false, ahead: null,
+  total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, released: 0, skipped: 0, atWorkers: false, ahead: null,
   state: 'waiting', counting: false, executing: null, liveState: '', nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
 };
 
@@ -14,7 +14,7 @@ describe('describeProgress', () => {
   it('says what it waits for', () => {
     expect(describeProgress(WAITING)).toEqual({
       state: 'Waiting for a Dask compute', count: '', percent: '', elapsed: '', eta: '', live: '',
-      running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', skipped: '', error: '', sentence: 'Waiting for a Dask compute'
+      running: '', stuck: '', ahead: '', erred: '', interrupted: '', released: '', lost: '', skipped: '', error: '', sentence: 'Waiting for a Dask compute'
     });
   });
 
@@ -26,7 +26,7 @@ describe('describeProgress', () => {
     };
     expect(describeProgress(layout)).toEqual({
       state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s',
-      eta: 'about 4 s left (up to 25 s)', live: '', running: '4 running', stuck: '', ahead: '', erred: '1 failed', interrupted: '2 interrupted',
+      eta: 'about 4 s left (up to 25 s)', live: '', running: '4 running', stuck: '', ahead: '', erred: '1 failed', interrupted: '2 interrupted', released: '',
       lost: '', skipped: '', error: '',
       sentence:
         'Running: 742 of 1,000 tasks, 74%, 4 running, 1 failed, 2 interrupted, 12.3 s elapsed, about 4 s left (up to 25 s)'
@@ -119,17 +119,17 @@ describe('describeProgress', () => {
       ['12 on a worker', '1 that no worker can run', '300 waiting for inputs (as of 7 s ago)'],
       ['12 on a worker', '', '']
     ]);
-    const row = { prefix: 'add', total: 400, finished: 54, erred: 0, running: 12, interrupted: 0, skipped: 0, seconds: null, atWorkers: true, ahead };
+    const row = { prefix: 'add', total: 400, finished: 54, erred: 0, running: 12, interrupted: 0, released: 0, skipped: 0, seconds: null, atWorkers: true, ahead };
     expect([rowNumber(row), rowSentence(row)]).toEqual([
       '54 / 400', '54 of 400 finished, 12 on a worker, 4 that no worker can run, 30 ready (no free thread), 300 waiting for inputs'
     ]);
   });
 
   it('says what a row shows', () => {
-    const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3, skipped: 0, seconds: 3, atWorkers: false, ahead: null };
+    const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3, released: 1, skipped: 0, seconds: 3, atWorkers: false, ahead: null };
     expect([row, { ...row, skipped: 40 }].map(each => rowSentence(each))).toEqual([
-      '5 of 2,000 finished, 2 running, 1 failed, 3 interrupted, 3 s in its tasks',
-      '5 of 2,000 finished, 2 running, 1 failed, 3 interrupted, 40 skipped (already computed), 3 s in its tasks'
+      '5 of 2,000 finished, 2 running, 1 failed, 2 interrupted, 1 released (futures deleted), 3 s in its tasks',
+      '5 of 2,000 finished, 2 running, 1 failed, 2 interrupted, 1 released (futures deleted), 40 skipped (already computed), 3 s in its tasks'
     ]);
   });
 });

@@ -103,17 +103,17 @@ describe('summary', () => {
   it('adds computes up and leaves unknown durations unknown', () => {
     expect(summarise([
       smallProgress({ prefix: 'a', finished: 3, erred: 1, durationS: 2 }), smallProgress({ run: 2, prefix: 'b', finished: 1, durationS: null }),
-      smallProgress({ run: 1, prefix: 'a', finished: 4, interrupted: 2, running: 1, durationS: 3 })
+      smallProgress({ run: 1, prefix: 'a', finished: 4, interrupted: 2, released: 1, running: 1, durationS: 3 })
     ])).toEqual([
-      { prefix: 'a', total: 20, finished: 7, erred: 1, interrupted: 2, running: 1, meanS: 0.5 },
-      { prefix: 'b', total: 10, finished: 1, erred: 0, interrupted: 0, running: 0, meanS: null }
+      { prefix: 'a', total: 20, finished: 7, erred: 1, interrupted: 2, released: 1, running: 1, meanS: 0.5 },
+      { prefix: 'b', total: 10, finished: 1, erred: 0, interrupted: 0, released: 0, running: 0, meanS: null }
     ]);
   });
 
   it('means are of all ends, and a prefix of which no task has to run is left out', () => {
     expect(summarise([
       smallProgress({ prefix: 'a', total: 0, skipped: 10 }), smallProgress({ prefix: 'b', finished: 3, again: 2, skipped: 1, durationS: 10 })
-    ])).toEqual([{ prefix: 'b', total: 10, finished: 3, erred: 0, interrupted: 0, running: 0, meanS: 2 }]);
+    ])).toEqual([{ prefix: 'b', total: 10, finished: 3, erred: 0, interrupted: 0, released: 0, running: 0, meanS: 2 }]);
   });
 
   it('legend and table show text as text', () => {
@@ -160,10 +160,12 @@ describe('legend', () => {
     expect([entries().map(([text]) => text), [...el.querySelectorAll('[aria-pressed]')].slice(0, 3)]).toEqual([['a11', 'b11', 'c11', 'd11'], before]);
   });
 
-  it('tells tasks that were lost from those that were interrupted', () => {
-    const rows = summarise([smallProgress({ total: 9, erred: 1, interrupted: 5 })]);
-    const said = [5, 2, 0].map(nLost => legendOf(rows, nLost).el.querySelector('.tsk-legend-note')?.textContent);
-    expect(said).toEqual(['failed 1lost 5', 'failed 1interrupted 3lost 2', 'failed 1interrupted 5']);
+  it('tells tasks that were lost or released from those that were interrupted', () => {
+    const said = [[5, 0], [2, 0], [0, 0], [1, 4]].map(([nLost, released]) => {
+      const rows = summarise([smallProgress({ total: 9, erred: 1, interrupted: 5, released })]);
+      return legendOf(rows, nLost as number).el.querySelector('.tsk-legend-note')?.textContent;
+    });
+    expect(said).toEqual(['failed 1lost 5', 'failed 1interrupted 3lost 2', 'failed 1interrupted 5', 'failed 1released 4lost 1']);
   });
 
   it('of 2,000 prefixes says how many are left out, and shows more when asked', () => {

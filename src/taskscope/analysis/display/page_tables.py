@@ -242,7 +242,8 @@ def _add_graph(writer: FrameWriter, run: int, graph: GraphColumns) -> None:
     if graph.values is not None:
         valued = np.flatnonzero(~np.isnan(graph.values))
         writer.add_by_key("valued", run, valued, value=graph.values[valued])
-    writer.add_by_key("skipped", run, graph.skipped, is_skipped=np.ones(len(graph.skipped), np.int64))
+    unneeded, needs = graph.needs()
+    writer.add_by_key("skipped", run, unneeded, need=needs)
     if graph.known:
         writer.add_graph(run, graph.enter_zero, is_known=True, is_valued=is_valued)
 

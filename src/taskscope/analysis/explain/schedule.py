@@ -482,13 +482,14 @@ class _JoinedGraphs:
         return sums
 
     def n_missing(self, run: Run, task: NDArray[np.int64]) -> int:
-        """Return how many tasks of a compute have no row."""
+        """Return how many tasks of a compute lack a row; those that were released early need none."""
         if run.run not in self.graphs:
             return run.n_tasks
         graph, first = self.graphs[run.run], self.first[run.run]
         has_row = np.zeros(len(self.task), bool)
         has_row[task] = True
         own = has_row[self.task[first : first + len(graph.group)]]
+        own[graph.released] = True
         own[np.concatenate((graph.data, graph.skipped))] = False
         return max(run.n_tasks - int(own.sum()), 0)
 

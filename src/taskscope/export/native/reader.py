@@ -42,6 +42,9 @@ from taskscope.model.tables.activities import NO_ACTIVITIES, ActivityColumns, Ac
 from taskscope.model.tables.cache_usage import CacheRows
 from taskscope.model.tables.columns import (
     MEASURED,
+    NEEDED,
+    NOT_HELD,
+    SKIPPED,
     GraphColumns,
     RowBlock,
     narrow_times,
@@ -342,7 +345,7 @@ class _Tables:
         )
         needed, sizes = self._column("dependencies", "dependency"), self._column("data", "nbytes")
         values = self._column("valued", "value")
-        are_skipped = self._column("skipped", "is_skipped")
+        needs = self._column("skipped", "need")
         errors = self._errors(keys, tasks)
         require((keys.found(needed)[0] == needing.run).all(), "a key needs those of its own graph")
         for run, said in self._graphs.items():
@@ -350,6 +353,7 @@ class _Tables:
             data_rows, data_of = data.of(run)
             rows, of = needing.of(run)
             is_valued = len(valued.of(run)[1]) or said["is_valued"]
+            need = skipped.spread(run, n, needs, NEEDED) if len(skipped.of(run)[1]) else np.empty(0)
             yield (
                 run,
                 GraphColumns(
@@ -363,9 +367,8 @@ class _Tables:
                     data=data_of,
                     data_sizes=sizes[data_rows].astype(np.float64),
                     values=valued.spread(run, n, values, np.nan) if is_valued and is_known else None,
-                    skipped=np.flatnonzero(skipped.spread(run, n, are_skipped, 0.0)).astype(np.int32)
-                    if len(skipped.of(run)[1])
-                    else np.empty(0, np.int32),
+                    skipped=np.flatnonzero(need == SKIPPED).astype(np.int32),
+                    released=np.flatnonzero(need == NOT_HELD).astype(np.int32),
                     errors=errors.get(run, {}),
                     known=is_known,
                 ),

@@ -49,6 +49,7 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
         "live_state": progress.live_state,
         "erred": progress.erred,
         "skipped": progress.skipped,
+        "released": progress.released,
         **_scheduled_values(progress.scheduled),
         "fraction": _finite(progress.fraction) or 0.0,
         "elapsed_s": _finite(progress.elapsed_s) or 0.0,
@@ -64,6 +65,7 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
                 "running": row.running,
                 "erred": row.erred,
                 **({"skipped": row.skipped} if row.skipped else {}),
+                **({"released": row.released} if row.released else {}),
                 **({} if row.scheduled is None else _scheduled_values(row.scheduled)),
             }
             for row in progress.prefixes[:_MAX_GROUPS]
@@ -243,6 +245,9 @@ class ProgressTraits(traitlets.HasTraits):
     skipped = traitlets.Int(
         0, help="Tasks that do not have to run: their results, or those of all dependents, exist."
     ).tag(sync=True)
+    released = traitlets.Int(
+        0, help="Tasks of a cluster whose futures were deleted before the tasks had finished."
+    ).tag(sync=True)
     queued = _known(traitlets.Int, "Tasks of a cluster that could run if a worker had a free thread")
     waiting = _known(traitlets.Int, "Tasks of a cluster that wait for other tasks")
     no_worker = _known(traitlets.Int, "Tasks of a cluster that no worker can run")
@@ -269,7 +274,7 @@ class ProgressTraits(traitlets.HasTraits):
     ).tag(sync=True)
     groups = traitlets.List(
         traitlets.Dict(),
-        help="Per prefix: prefix, total, finished, running, erred; on clusters the next six, too.",
+        help="Per prefix: prefix, total, finished, running, erred; on clusters the next seven, too.",
     ).tag(sync=True)
 
 

@@ -18,6 +18,11 @@ from taskscope.schema import About, Rows, columns_of
 
 _Number = TypeVar("_Number", bound=np.number[Any])
 
+NEEDS = ("needed", "skipped", "released")
+"""Whether a task has to run: a cluster has its result or those of its dependents, or no future needs it."""
+
+NEEDED, SKIPPED, NOT_HELD = range(len(NEEDS))
+
 UNKNOWN_SIZE = 2**32 - 1
 _AT_ONCE = 2**16
 
@@ -204,6 +209,9 @@ class GraphColumns:
             "The tasks that did not have to run: a cluster had their results, or those of what needs them."
         ),
     ] = field(default_factory=lambda: np.empty(0, np.int32))
+    released: Annotated[
+        NDArray[np.int32], About("The tasks that were released before they ran: no future needed them.")
+    ] = field(default_factory=lambda: np.empty(0, np.int32))
     errors: dict[int, str] = field(default_factory=dict)
     """Error text by task number."""
     known: bool = True
@@ -216,6 +224,11 @@ class GraphColumns:
     def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of a task's dependencies and of its dependents, ascending."""
         return neighbours(task, self.n_dependencies, self.edges)
+
+    def needs(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """Return the tasks that do not have to run, and why, as places in `NEEDS`."""
+        needs = np.repeat(np.array([SKIPPED, NOT_HELD], np.uint8), (len(self.skipped), len(self.released)))
+        return np.concatenate((self.skipped, self.released)), needs
 
     def edge_sources(self) -> NDArray[np.int64]:
         """Return, for every edge, the number of the task that has the dependency."""

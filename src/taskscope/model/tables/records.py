@@ -16,11 +16,14 @@ from taskscope.model.tables.columns import Measured
 from taskscope.model.tables.workers import Scheduled
 from taskscope.schema import About, Column
 
-STATUSES = ("finished", "erred", "interrupted", "lost", "running")
-"""Task statuses, by their code in `TaskBlock.status`; ``running`` only occurs in a snapshot of a live run."""
+STATUSES = ("finished", "erred", "interrupted", "lost", "released", "running")
+"""Task statuses, by their code in `TaskBlock.status`; ``running`` only occurs in a snapshot of a live run.
 
-FINISHED, ERRED, INTERRUPTED, LOST, RUNNING = range(len(STATUSES))
-BAD_ENDS = (ERRED, INTERRUPTED, LOST)
+``released``: the client released the task's future while a worker of a cluster ran the task.
+"""
+
+FINISHED, ERRED, INTERRUPTED, LOST, RELEASED, RUNNING = range(len(STATUSES))
+BAD_ENDS = (ERRED, INTERRUPTED, LOST, RELEASED)
 
 OBSERVED_BY = ("worker", "scheduler")
 """The clock of a task's times."""
@@ -333,11 +336,16 @@ class PrefixProgress:
     finished: Annotated[int, About("How many finished.")]
     erred: Annotated[int, About("How many raised.")]
     running: Annotated[int, About("How many are in flight.")]
-    interrupted: Annotated[int, About("How many were interrupted or lost.")]
+    interrupted: Annotated[
+        int, About("How many were interrupted, lost, or released before they had finished.")
+    ]
     duration_s: Annotated[float, About("How long all ends of them took.", unit="s")]
     scheduled: Scheduled | None = None
     """The states of tasks that have neither ended nor are running; None where they are not known."""
     skipped: Annotated[int, About("How many did not have to run.")] = 0
+    released: Annotated[
+        int, About("How many of the interrupted ones were released, before or while they ran.")
+    ] = 0
     again: Annotated[int, About("How many ends there were beyond the first of each.")] = 0
     first_s: Annotated[
         float | None, About("When the first one of which there is a row began.", unit="s", is_time=True)
@@ -354,11 +362,13 @@ class PrefixProgress:
         is_counted: bool,
         duration_s: float,
         skipped: int,
+        released: int,
         again: int,
         first_s: float | None,
     ) -> PrefixProgress:
         """Return the progress of tasks with these `counts` by status, of `planned` ones.
 
+        `released` is how many were released before they ran, which have no row.
         Without `is_counted` there may be more of them. Counts of a cluster arrive apart and may be of
         different moments, so that their sum is kept within the total.
         """
@@ -366,9 +376,12 @@ class PrefixProgress:
         finished = min(counts[FINISHED], total)
         erred = min(counts[ERRED], total - finished)
         running = min(counts[RUNNING], total - finished - erred)
-        interrupted = min(counts[INTERRUPTED] + counts[LOST], total - finished - erred - running)
+        released += counts[RELEASED]
+        left = total - finished - erred - running
+        interrupted = min(counts[INTERRUPTED] + counts[LOST] + released, left)
         ends = finished, erred, running, interrupted
-        return cls(run, prefix, total, *ends, duration_s, None, skipped, again, first_s)
+        released = min(released, interrupted)
+        return cls(run, prefix, total, *ends, duration_s, None, skipped, released, again, first_s)
 
     @property
     def ended(self) -> int:
@@ -391,7 +404,9 @@ class PrefixProgress:
         return self.first_s is None and not self.running, began_s
 
 
-_ADDED = ("total", "finished", "erred", "running", "interrupted", "duration_s", "skipped", "again")
+_ADDED = (
+    *("total", "finished", "erred", "running", "interrupted", "duration_s", "skipped", "released", "again"),
+)
 
 
 def join_progress(rows: Iterable[PrefixProgress]) -> list[PrefixProgress]:

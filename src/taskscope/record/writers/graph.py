@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import KeyBlock, KeyBuilder, key_block
-from taskscope.model.tables.columns import GraphColumns, narrow_times, neighbours, possible_sizes
+from taskscope.model.tables.columns import (
+    NOT_HELD,
+    SKIPPED,
+    GraphColumns,
+    narrow_times,
+    neighbours,
+    possible_sizes,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +56,13 @@ class ResultEvent:
     tasks: NDArray[np.int32]
     enter: NDArray[np.float64] | None = None
     values: NDArray[np.float64] | None = None
-    skipped: NDArray[np.bool_] | None = None
+    needs: NDArray[np.uint8] | None = None
+    """Whether tasks have to run, as places in `NEEDS`."""
 
     def columns(self) -> Iterator[tuple[str, str, NDArray[Any]]]:
         """Yield the table of each kind of event, its column, and the values."""
         found = (("landed", "time_s", self.enter), ("valued", "value", self.values))
-        for table, column, values in (*found, ("skipped", "is_skipped", self.skipped)):
+        for table, column, values in (*found, ("skipped", "need", self.needs)):
             if values is not None:
                 yield table, column, values
 
@@ -217,7 +225,7 @@ class GraphBuilder:
         self._room = np.full(self.n_keys, np.nan)
         self._enter = self._room
         self._values: NDArray[np.float64] | None = None
-        self._skipped = np.zeros(0, bool)
+        self._needs = np.zeros(0, np.uint8)
         self.errors: dict[int, str] = {}
         self.group_counts: Counter[int] = Counter()
         """How many tasks (not data) of each group were processed."""
@@ -283,23 +291,25 @@ class GraphBuilder:
             self._values = np.full(self.n_keys, np.nan)
         self._values[tasks] = values
 
-    def skip(
-        self, tasks: NDArray[np.int32], are_skipped: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """Set whether these tasks do not have to run; return the tasks where that is new, and whether.
+    def set_needs(
+        self, tasks: NDArray[np.int32], needs: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint8]]:
+        """Set whether these tasks have to run; return the tasks where that changes, and before and after.
 
         The last value of a task counts.
         """
-        if self.n_keys > len(self._skipped):
-            self._skipped = np.concatenate((self._skipped, np.zeros(self.n_keys, bool)))
+        if self.n_keys > len(self._needs):
+            self._needs = np.concatenate((self._needs, np.zeros(self.n_keys, np.uint8)))
         tasks, last = np.unique(tasks[::-1], return_index=True)
-        are_skipped = are_skipped[::-1][last]
-        is_new = self._skipped[tasks] != are_skipped
-        self._skipped[tasks] = are_skipped
-        return tasks[is_new], are_skipped[is_new]
+        before, needs = self._needs[tasks], needs[::-1][last]
+        is_new = before != needs
+        self._needs[tasks] = needs
+        return tasks[is_new], before[is_new], needs[is_new]
 
-    def skipped(self) -> NDArray[np.int32]:
-        return np.flatnonzero(self._skipped).astype(np.int32)
+    def needs(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """Return the tasks that do not have to run, and why, as places in `NEEDS`."""
+        tasks = np.flatnonzero(self._needs).astype(np.int32)
+        return tasks, self._needs[tasks]
 
     def values_of(self, tasks: NDArray[np.generic]) -> NDArray[np.float64]:
         """Return the values of the user's cache metric for these tasks, NaN where there is none."""
@@ -392,6 +402,7 @@ class GraphBuilder:
         counts = np.array(self._n_dependencies, np.uint32)
         small = counts.astype(np.uint8) if not len(counts) or counts.max() < 256 else counts
         data, data_sizes = self.held_data()
+        unneeded, needs = self.needs()
         self._enter[data] = self.start
         return GraphColumns(
             keys=self._builder.build(),
@@ -404,7 +415,8 @@ class GraphBuilder:
             data=data,
             data_sizes=data_sizes,
             values=None if self._values is None else self._values.copy(),
-            skipped=self.skipped(),
+            skipped=unneeded[needs == SKIPPED],
+            released=unneeded[needs == NOT_HELD],
             errors=dict(self.errors),
         )
 
@@ -472,18 +484,17 @@ class RunGraph:
         graph = self._columns or self.builder
         return {} if graph is None else graph.errors
 
-    def skipped(self) -> NDArray[np.int32]:
-        """Return the numbers of the tasks that do not have to run; none once the graph was dropped."""
-        if self.builder is not None:
-            return self.builder.skipped()
-        return np.empty(0, np.int32) if self._columns is None else self._columns.skipped
+    def needs(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """Return the tasks that do not have to run, and why; none once the graph was dropped."""
+        graph = self._columns or self.builder
+        return (np.empty(0, np.int32), np.empty(0, np.uint8)) if graph is None else graph.needs()
 
     def landed(self) -> Iterator[ResultEvent]:
         """Yield landings, values of the user's metric, and the tasks that do not have to run."""
         if self.builder is not None:
-            (enter, values), skipped = self.builder.landed(), self.builder.skipped()
+            enter, values = self.builder.landed()
         elif self._columns is not None:
-            enter, values, skipped = self._columns.enter_times(), self._columns.values, self._columns.skipped
+            enter, values = self._columns.enter_times(), self._columns.values
         else:
             return
         tasks = np.flatnonzero(~np.isnan(enter)).astype(np.int32)
@@ -491,8 +502,9 @@ class RunGraph:
         if values is not None:
             tasks = np.flatnonzero(~np.isnan(values)).astype(np.int32)
             yield ResultEvent(self._run, tasks, values=values[tasks])
-        if len(skipped):
-            yield ResultEvent(self._run, skipped, skipped=np.ones(len(skipped), bool))
+        tasks, needs = self.needs()
+        if len(tasks):
+            yield ResultEvent(self._run, tasks, needs=needs)
 
     def part(self, at: GraphPlace, limit: int) -> GraphPart | None:
         """Return the next piece, of about `limit` keys; None before it is known."""

@@ -87,6 +87,9 @@ class WorkerCounts:
     since: float = 0.0
 
 
+Unreported: TypeAlias = Literal["finished", "erred", "interrupted", "lost", "released"]
+"""The status of a task whose end no worker reported."""
+
 _Clock: TypeAlias = Callable[[], float]
 _Measures: TypeAlias = Mapping[type, Callable[[Any], float]]
 _Needed: TypeAlias = tuple[
@@ -156,8 +159,8 @@ class RunLog:
         """Rows from other processes, flat: key, pid, thread, start, stop, and the values of `MEASURED`."""
         self.reported: list[ReportedTasks] = []
         """Tasks that a cluster's workers finished."""
-        self.skipped: list[object] = []
-        """Flat: key, whether it does not have to run; the last value of a key counts."""
+        self.needs: list[object] = []
+        """Flat: key, whether it has to run, a place in `NEEDS`; the last value of a key counts."""
         self.superseded: list[object] = []
         """Flat: key, status code of a row of it that another row or being in flight has replaced."""
         self.failed: list[FailedTask] = []
@@ -243,7 +246,7 @@ class RunLog:
         self,
         key: object,
         stop: float,
-        status: Literal["finished", "erred", "interrupted", "lost"],
+        status: Unreported,
         error: str | None = None,
     ) -> None:
         """End a submitted task with the scheduler's times, unless its worker has reported it."""
@@ -278,7 +281,7 @@ class RunLog:
         return keys[: self.n_workers] if "pool_start_s" in self.before else []
 
     def discard(self) -> None:
-        noted = (self.landed, self.values, self.skipped, self.superseded)
+        noted = (self.landed, self.values, self.needs, self.superseded)
         for rows in (*noted, self.remote, *self.lanes.values()):
             rows.clear()
         self.reported.clear()
@@ -374,7 +377,7 @@ class UnseenTask:
     key: object
     start: float
     stop: float
-    status: Literal["finished", "erred", "interrupted", "lost"]
+    status: Unreported
     error: str | None
     """Its error, as the scheduler has it."""
     worker: str = ""

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, MutableMapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from taskscope.model.errortext import describe
 from taskscope.model.keys import split_key
+from taskscope.model.tables.columns import NEEDED, NOT_HELD, SKIPPED
 from taskscope.model.tables.records import CLUSTER, ERRED, FINISHED, LOST
-from taskscope.record import GraphSource, Recorder, RunLog
+from taskscope.record import GraphSource, LaneKey, Recorder, RunLog
 from taskscope.sources.cell import Cell, calling_line, current_cell, current_execution
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
@@ -36,23 +37,27 @@ class RunTask:
     """The status of its row that counts; None before it has one, and while it is in flight again."""
     nbytes: float | None = None
     """The size of its result, NaN where unknown; None while it has not finished."""
-    is_skipped: bool = False
-    """Whether it does not have to run."""
+    need: int = NEEDED
+    """Whether it has to run, as a place in `NEEDS`."""
     is_descendant: bool = False
     """Whether a task of the run submitted it, which handles its failure."""
 
 
-class LetGo(NamedTuple):
+class _Released(NamedTuple):
     """The state of a task when its future was released."""
 
     status: str
-    error: BaseException | None
+    exception: BaseException | None
 
 
-class _Returned(NamedTuple):
+class Returned(NamedTuple):
+    """A task that a worker does not have any more, without a record of its end."""
+
     start: float
     place: tuple[str, str]
     seen: float
+    lane: LaneKey | None = None
+    """The thread that runs it to its end; None: unknown."""
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +69,8 @@ class TrackedRun:
     call: object
     collects: bool
     wake: Callable[[], None]
-    waiting: deque[tuple[Hashable, Any]] = field(default_factory=deque)
+    waiting: dict[Hashable, Any] = field(default_factory=dict)
+    """The states of requested keys that were not done when they were read last, in the order of requests."""
     tasks: dict[Hashable, RunTask] = field(default_factory=dict)
     """Its tasks, from when their graph arrived."""
     failed: dict[Hashable, str] = field(default_factory=dict)
@@ -89,8 +95,9 @@ class TrackedRun:
     """How many attempts of each of its tasks failed and were followed by another."""
     lacks_records: bool = False
     """Whether records of its tasks may be missing: those without one may have run all the same."""
-    given_back: dict[Hashable, _Returned] = field(default_factory=dict)
-    """Tasks that a worker does not have any more, without a record of their end."""
+    given_back: dict[Hashable, Returned] = field(default_factory=dict)
+    has_released: bool = False
+    """Whether futures were released before their tasks had finished."""
     last_stop: float = 0.0
     is_known: bool = False
     answered: float | None = None
@@ -116,11 +123,14 @@ class TrackedRun:
 
     def ask(self, states: Mapping[Hashable, Any]) -> None:
         """Wait for these keys, too."""
-        self.waiting.extend(states.items())
+        self.waiting.update(states)
         self.coming.update(key for key in states if key not in self.tasks)
 
-    def waits_for(self, key: Hashable) -> bool:
-        return self.call is None and self.answered is None and (key in self.coming or key in self.tasks)
+    def released(self, key: Hashable, state: Any) -> None:
+        """Keep what a released future's state was, if its key is waited for: the state changes with that."""
+        waited_for: Any = self.waiting.get(key)
+        if self.call is None and waited_for is state:
+            self.waiting[key] = _Released(state.status, state.exception if state.status == "error" else None)
 
     def returned(self, now: float, error: BaseException | None) -> None:
         self.over = now
@@ -130,29 +140,28 @@ class TrackedRun:
             self.status = "finished" if error is None else "erred"
         self.error = None if error is None else describe(error)
 
-    def look(self, now: float, released: MutableMapping[Any, LetGo]) -> None:
+    def look(self, now: float) -> None:
         """Check whether the requested keys are done, as far as the first that is not."""
         if self.call is not None or self.answered is not None:
             return
         while self.waiting:
-            key, state = self.waiting[0]
-            status = "cancelled" if state is None else state.status
-            if status not in _DONE:
+            key: Hashable = next(iter(self.waiting))
+            state: Any = self.waiting[key]
+            is_released = type(state) is _Released
+            status: str = "cancelled" if state is None else state.status
+            if status not in _DONE and not is_released:
                 return
-            self.waiting.popleft()
-            if status == "error":
+            # It may have been requested again since.
+            if self.waiting[key] is state:
+                del self.waiting[key]
+            if state is not None and status == "error":
                 self.failed.setdefault(key, describe(state.exception))
             elif status != "finished":
-                self._let_go(key, released.pop(state, None))
+                self.given_up[key] = is_released
+                self.has_released |= is_released
         self.answered = now
         if not self.given_up:
             self.over = now
-
-    def _let_go(self, key: Hashable, known: LetGo | None) -> None:
-        if known is not None and known.error is not None:
-            self.failed.setdefault(key, describe(known.error))
-        elif known is None or known.status != "finished":
-            self.given_up[key] = known is not None
 
     def _count_by(self, key: Hashable, status: int | None) -> None:
         """Count a task by its next row instead of the last one."""
@@ -185,12 +194,17 @@ class TrackedRun:
         self.log.sent_to[key] = place
         self.log.submitted.setdefault(key, now)
 
-    def give_back(self, key: Hashable, now: float) -> None:
-        """Note that a worker has a task no more, but is there: the task has ended, or was cancelled."""
+    def give_back(self, key: Hashable, now: float) -> Returned | None:
+        """Note that a worker has a task no more, but is there: the task has ended, or was cancelled.
+
+        Return it where its end was not recorded.
+        """
         start = self.log.submitted.pop(key, None)
         place = self.log.sent_to.pop(key, ("", ""))
-        if start is not None and self.tasks[key].nbytes is None and key not in self.failed:
-            self.given_back[key] = _Returned(start, place, now)
+        if start is None or self.tasks[key].nbytes is not None or key in self.failed:
+            return None
+        returned = self.given_back[key] = Returned(start, place, now)
+        return returned
 
     def lose(self, key: Hashable, place: tuple[str, str], moment: float, why: str) -> None:
         log, returned = self.log, self.given_back.pop(key, None)
@@ -208,19 +222,20 @@ class TrackedRun:
 
     def skip(self, keys: Iterable[Hashable]) -> None:
         """Register that tasks do not have to run."""
-        self._record_skipped([key for key in keys if key in self.tasks], are_skipped=True)
+        self._record_need([key for key in keys if key in self.tasks], SKIPPED)
 
     def need(self, key: Hashable) -> None:
         """Register that a task is to run, or has run."""
-        if self.n_skipped and self.tasks[key].is_skipped:
-            self._record_skipped([key], are_skipped=False)
+        if self.n_skipped and self.tasks[key].need != NEEDED:
+            self._record_need([key], NEEDED)
 
-    def _record_skipped(self, keys: Iterable[Hashable], *, are_skipped: bool) -> None:
+    def _record_need(self, keys: Iterable[Hashable], need: int) -> None:
         for key in keys:
-            if self.tasks[key].is_skipped != are_skipped:
-                self.tasks[key].is_skipped = are_skipped
-                self.n_skipped += 1 if are_skipped else -1
-                self.log.skipped.extend((key, are_skipped))
+            before = self.tasks[key].need
+            if before != need:
+                self.tasks[key].need = need
+                self.n_skipped += (need == SKIPPED) - (before == SKIPPED)
+                self.log.needs.extend((key, need))
         self.count()
 
     def count(self) -> None:
@@ -239,14 +254,14 @@ class TrackedRun:
             return "erred"
         given_up = [key for key, is_released in self.given_up.items() if not is_released]
         tasks = (self.tasks.get(key) for key in (*self.unfinished, *given_up))
-        is_cut = any(task is None or not (task.is_skipped or task.nbytes is not None) for task in tasks)
+        is_cut = any(task is None or (task.need == NEEDED and task.nbytes is None) for task in tasks)
         return "interrupted" if is_cut else "finished"
 
     def end(self, now: float, *, is_gone: bool = False) -> None:
         """Record the end of the run, after the last events were read or the scheduler `is_gone`."""
         log, status = self.log, self.outcome
         if not self.lacks_records and status == "finished" and not is_gone:
-            self.skip([key for key in self.tasks if not self.is_seen(key)])
+            self._end_unseen()
         if status == "finished" and (is_gone or self.lacks_records):
             # The client has its results: when its last tasks ended cannot be known any more.
             log.submitted.clear()
@@ -254,7 +269,9 @@ class TrackedRun:
         for key in list(log.submitted):
             log.end_unreported(key, now, "interrupted")
         if status == "interrupted":
-            self._end_cancelled()
+            self._end_given_back("interrupted")
+        elif self.has_released:
+            self._end_given_back("released")
         log.n_tasks = len(self.tasks) - self.n_skipped
         log.error = self.error or next(iter(self._failures), None)
         log.status = status
@@ -264,13 +281,19 @@ class TrackedRun:
             over = min(over, self.last_stop)
         log.stop = max(log.start, over)
 
-    def _end_cancelled(self) -> None:
-        """Record tasks that were cancelled while a worker had them, which no event contains."""
+    def _end_unseen(self) -> None:
+        """Record that the other tasks did not have to run: there are records of all tasks that ran."""
+        unseen = [k for k, task in self.tasks.items() if task.need == NEEDED and not self.is_seen(k)]
+        self._record_need(unseen, NOT_HELD if self.has_released else SKIPPED)
+
+    def _end_given_back(self, status: Literal["interrupted", "released"]) -> None:
+        """Record tasks that were cancelled or released while a worker ran them, which no event contains."""
         log = self.log
-        for key, (start, place, seen) in self.given_back.items():
+        for key, (start, place, seen, lane) in self.given_back.items():
             if key not in self.failed:
                 log.submitted[key], log.sent_to[key] = start, place
-                log.end_unreported(key, seen, "interrupted")
+                log.running_on = log.running_on if lane is None else {key: (lane, start)}
+                log.end_unreported(key, seen, status)
 
 
 def announce(
@@ -335,8 +358,6 @@ class Computes:
         self._n_handed_over = 0
         """How many calls are handing work to a scheduler."""
         self._going: set[TrackedRun] = set()
-        self._released: dict[Any, LetGo] = {}
-        """Results of futures that were released, until their runs have ended."""
 
     def handing_over(self) -> None:
         """Register that a client is about to submit work, or to retry what failed."""
@@ -367,7 +388,7 @@ class Computes:
         with self._lock:
             for run in self._numbered(number):
                 run.is_cancelled = True
-                adapter.cancel(run.client, [key for key, _ in run.waiting])
+                adapter.cancel(run.client, list(run.waiting))
 
     def _numbered(self, number: int) -> list[TrackedRun]:
         return [run for run in self._going if run.log.run == number]
@@ -376,7 +397,7 @@ class Computes:
         now = self._recorder.clock.perf_counter()
         with self._lock:
             for run in self._going:
-                run.look(now, self._released)
+                run.look(now)
             going = {run.log.run: run.over for run in self._going}
         return {number for number, over in going.items() if over is None}
 
@@ -392,7 +413,7 @@ class Computes:
         with self._lock:
             run = self._joinable.get(place) if _is_joining(submission) else None
             if run is not None:
-                run.look(self._recorder.clock.perf_counter(), self._released)
+                run.look(self._recorder.clock.perf_counter())
             is_new = run is None or run.answered is not None or run.over is not None
             if run is None or is_new:
                 log = self._recorder.begin()
@@ -422,9 +443,8 @@ class Computes:
 
     def released(self, key: Hashable, state: Any) -> None:
         """Register that a future was released; takes no lock, on the client's event loop."""
-        # There may be very many futures of no run.
-        if any(run.waits_for(key) for run in tuple(self._going)):
-            self._released[state] = LetGo(state.status, state.exception if state.status == "error" else None)
+        for run in tuple(self._going):
+            run.released(key, state)
 
     def returned(self, call: Call, error: BaseException | None) -> None:
         now = self._recorder.clock.perf_counter()
@@ -441,15 +461,13 @@ class Computes:
         now = self._recorder.clock.perf_counter()
         with self._lock:
             for run in runs:
-                run.look(now, self._released)
+                run.look(now)
 
     def ended(self, run: TrackedRun) -> None:
         """Forget a run that has ended, and report that."""
         with self._lock:
             self._joinable = {place: other for place, other in self._joinable.items() if other is not run}
             self._going.discard(run)
-            if not self._going:
-                self._released.clear()
         self._on_stop(run.log)
 
     def clear(self) -> None:
@@ -457,7 +475,6 @@ class Computes:
             self._joinable.clear()
             self._calls.clear()
             self._going.clear()
-            self._released.clear()
             self._n_handed_over = 0
 
 

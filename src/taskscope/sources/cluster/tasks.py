@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -12,15 +12,17 @@ from typing import Any
 
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.tables.activities import Steal
+from taskscope.model.tables.columns import NEEDED
 from taskscope.model.tables.records import ERRED, FINISHED
 from taskscope.model.tables.workers import Scheduled
+from taskscope.record import LaneKey
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.connection import Event, News
 from taskscope.sources.cluster.executions import ExecutionWriter
 from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.news import WorkerNews
 from taskscope.sources.cluster.plugin import TO_RUN
-from taskscope.sources.cluster.runs import TrackedRun, announce
+from taskscope.sources.cluster.runs import Returned, TrackedRun, announce
 from taskscope.sources.cluster.workers import Exchange, Workers, WorkersLife
 
 _WAITING = ("queued", "waiting", "no-worker")
@@ -86,6 +88,8 @@ class SchedulerTasks:
         self._forgotten: deque[tuple[float, Hashable, _Task]] = deque()
         """When tasks were found to be forgotten by the scheduler."""
         self._changed: set[TrackedRun] = set()
+        self._given_back: dict[str, dict[Hashable, tuple[TrackedRun, Returned]]] = {}
+        """Tasks that workers have given back since tasks were placed last, by address."""
         self.cursor = 0
         """How many events were read."""
         self._n_lost = 0
@@ -129,7 +133,12 @@ class SchedulerTasks:
     def end(self, run: TrackedRun) -> None:
         """Forget a run that has ended; tasks that other runs need too become theirs."""
         if run.outcome == "interrupted":
-            self._place_interrupted(run)
+            left = {key: address for key, (address, _) in run.log.sent_to.items() if address}
+            now = self._recorder.clock.perf_counter()
+            for key, address in left.items():
+                if (returned := run.give_back(key, now)) is not None:
+                    self._given_back.setdefault(address, {})[key] = run, returned
+        self._place_given_back()
         self._runs.pop(run, None)
         self._early_runs.pop(run, None)
         self._drop_expected(run, {*run.coming, *run.tasks})
@@ -160,32 +169,40 @@ class SchedulerTasks:
                 if task.run is run and task.also:
                     self._give_to(key, task, task.also[0])
 
-    def _place_interrupted(self, run: TrackedRun) -> None:
-        """Keep as many of the tasks that workers had as these have threads; the others had not begun."""
-        log, on = run.log, dict[str, list[tuple[float, Hashable]]]()
-        for key, (start, (address, _), _) in run.given_back.items():
-            on.setdefault(address, []).append((start, key))
-        for key, (address, _) in log.sent_to.items():
-            if address:
-                on.setdefault(address, []).append((log.submitted.get(key, math.inf), key))
-        for address, tasks in on.items():
+    def _place_given_back(self) -> None:
+        """Place the tasks that workers have just given back in threads; those beyond them had not begun."""
+        given_back, self._given_back = self._given_back, {}
+        for address, tasks in given_back.items():
             worker = self._workers.get(address)
-            tasks.sort(key=lambda task: (task[1] not in log.running_on, task[0]))
-            n = worker.n_threads or len(tasks)
-            for _, key in tasks[n:]:
-                run.given_back.pop(key, None)
-                log.submitted.pop(key, None)
-                log.sent_to.pop(key, None)
-            unplaced = [task for task in tasks[:n] if task[1] not in log.running_on]
-            placed = {log.running_on[key][0] for _, key in tasks[:n] if key in log.running_on}
-            lanes = [lane for lane in worker.free_lanes(n) if lane[0] not in placed]
-            for (start, key), (lane, since) in zip(unplaced, lanes, strict=False):
-                log.running_on = {**log.running_on, key: (lane, max(start, since))}
+            others = list(self._sent_to(address))
+            there = [(key not in run.log.running_on, back.start, key) for key, (run, back) in tasks.items()]
+            there += [(lane is None, start, None) for lane, start in others]
+            ordered = sorted(there, key=itemgetter(0, 1))[: worker.n_threads or None]
+            begun = [key for *_, key in ordered if key is not None]
+            lanes = {key: tasks[key][0].log.running_on.get(key) for key in begun}
+            used = {place[0] for place in lanes.values() if place is not None} | {lane for lane, _ in others}
+            # Where it is unknown which threads the others have, each may be one of these.
+            n_free = 0 if None in used else len(begun) + len(used)
+            free = [place for place in worker.free_lanes(n_free) if place[0] not in used]
+            for key, (run, back) in tasks.items():
+                if run.given_back.get(key) is not back:
+                    continue
+                if key not in lanes:
+                    del run.given_back[key]
+                elif (place := lanes[key] or (free.pop(0) if free else None)) is not None:
+                    run.given_back[key] = back._replace(lane=place[0], start=max(back.start, place[1]))
+
+    def _sent_to(self, address: str) -> Iterator[tuple[LaneKey | None, float]]:
+        """Yield where the tasks run that a worker has, None where that is unknown, and since when."""
+        for run in self._runs:
+            for key, (place, _) in run.log.sent_to.items():
+                if place == address and key in run.log.submitted:
+                    yield run.log.running_on.get(key, (None, run.log.submitted[key]))
 
     def warn_of(self, run: TrackedRun) -> None:
         if not run.lacks_records or run.outcome == "finished":
             return
-        n_unknown = sum(not (task.is_skipped or run.is_seen(key)) for key, task in run.tasks.items())
+        n_unknown = sum(task.need == NEEDED and not run.is_seen(key) for key, task in run.tasks.items())
         if n_unknown:
             self._recorder.warn(
                 "records are missing of a compute that did not finish: "
@@ -231,6 +248,7 @@ class SchedulerTasks:
                 break
             self._held.popleft()
         self._executions.flush()
+        self._place_given_back()
         if not self._held and self._graph is None:
             self._settle()
         self._record_waiting()
@@ -475,7 +493,9 @@ class SchedulerTasks:
         run = task.run
         now = self._recorder.clock.perf_counter()
         if key in run.log.submitted and state != "processing":
-            run.give_back(key, now)
+            address, _ = run.log.sent_to.get(key, ("", ""))
+            if (returned := run.give_back(key, now)) is not None:
+                self._given_back.setdefault(address, {})[key] = run, returned
         self._count(task, key, state)
         if was_to_run:
             self._need(run, key)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from distributed import Client, LocalCluster, fire_and_forget, wait
+import dask
+from dask.delayed import delayed
+from distributed import Client, Event, LocalCluster, fire_and_forget, wait
 
 import taskscope
+from taskscope.analysis.totals import count_outcomes, prefix_progress
 from taskscope.recording import Recording
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import fail, read_truth, work, work_after
@@ -77,6 +81,49 @@ def test_of_a_map_that_is_cancelled_as_many_tasks_have_a_bar_as_there_are_thread
     assert {labels[lane] for lane in tasks["lane"].tolist()} == {
         f"worker {worker}, thread {n}" for worker in (0, 1) for n in (1, 2)
     }
+
+
+def test_what_is_released_while_it_runs_has_a_row_and_what_waited_is_said_to_have_not_begun(
+    client: Client, truth: Path, tmp_path: Path
+) -> None:
+    signal, names = tmp_path / "go", [f"let{i}" for i in range(30)]
+    with taskscope.profile(display=False) as run:
+        held = dask.persist(*[delayed(work_after)(signal, truth, n, dask_key_name=n) for n in names])
+        until(lambda: len(list(truth.parent.glob("begun-let*"))) == 4)
+        del held
+        until(lambda: _runs(run.recording) == [(30, "finished")])
+    signal.touch()
+    recording = run.recording
+    tasks = recording.table("tasks")
+    begun = {
+        p.name.removeprefix("begun-"): float(p.read_text().split()[0]) for p in truth.parent.glob("begun-*")
+    }
+    found = zip(
+        tasks["key"], tasks["status"], tasks["start_s"] + recording.started_at.timestamp(), strict=True
+    )
+    assert {key: status for key, status, _ in found} == dict.fromkeys(begun, "released")
+    assert count_outcomes(recording) == {"released": 4, "not begun": 26}
+    rows = prefix_progress(recording)
+    counts = [(r.total, r.finished, r.interrupted, r.released, r.skipped, r.left) for r in rows]
+    assert counts == [(1, 0, 1, 1, 0, 0)] * 30
+    assert "  4 tasks released while they ran: their futures were deleted" in recording.summary()
+    assert list(recording.table("messages")["text"]) == []
+
+
+def test_futures_of_a_long_loop_that_were_read_are_not_kept(client: Client) -> None:
+    def held() -> int:
+        gc.collect()
+        return sum(type(each).__name__ == "FutureState" for each in gc.get_objects())
+
+    with taskscope.profile(display=False) as run:
+        first = client.submit(Event.wait, Event("last"), pure=False)
+        for _ in range(20):
+            wait(client.submit(abs, -1, pure=False))
+            until(lambda: len(client.futures) == 1)
+        Event("last").set()
+        assert held() <= 2
+        wait(first)
+    assert [r.n_tasks for r in run.recording.runs] == [21]
 
 
 def test_a_map_that_fails_is_over_with_its_last_task(client: Client) -> None:
