@@ -13,7 +13,6 @@ import threading
 import zlib
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -178,7 +177,7 @@ class History:
             self._session.recorder.warn("long computes are not kept: %s", error)
 
     def _time(self, run: Run) -> str:
-        moment = self._session.recorder.started_at + timedelta(seconds=run.start_s)
+        moment = self._session.recorder.date(run.start_s)
         return f"{moment.astimezone():%Y%m%d-%H%M%S}"
 
 

@@ -67,6 +67,7 @@ class Session:
     def hold(self, owner: object, options: Options | None = None) -> None:
         """Watch Dask until `owner` releases; holding twice only changes the options."""
         self.source.end_abandoned()
+        self.recorder.compare_clocks()
         with self._lock:
             self._read_unread()
             self._is_released = False

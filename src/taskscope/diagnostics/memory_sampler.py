@@ -99,7 +99,7 @@ class MemorySampler(_Sampler):
         finally:
             session.sampler.block_stopped(owner)
             rows = recorder.resources.rows().between(start_s, recorder.now_s())
-            zero_s = recorder.started_at.timestamp()
+            zero_s = recorder.date(start_s).timestamp() - start_s
             self.samples[label] = [(zero_s + time_s, int(rss)) for time_s, _, rss, *_ in rows.tuples()]
             session.release(owner)
 

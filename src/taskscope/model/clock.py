@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TypeVar
 
 import numpy as np
@@ -52,6 +55,33 @@ class Clock:
 
 
 SYSTEM_CLOCK = Clock()
+
+_CHANGED_S = 0.1
+_MAX_CHANGES = 1_000
+
+
+class Dates:
+    """The wall-clock time of moments of `Clock.perf_counter`, which stands still while a computer sleeps."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._compared = -math.inf
+        self._shifts: list[tuple[float, float]] = []
+        """From which moment on the wall clock was so much behind; replaced as a whole."""
+        self.compare()
+
+    def compare(self) -> None:
+        """Compare the two clocks; a difference that is new holds since they were compared last."""
+        shift_s, now = self._clock.shift_s(), self._clock.perf_counter()
+        if not self._shifts or abs(shift_s - self._shifts[-1][1]) > _CHANGED_S:
+            self._shifts = [*self._shifts[-_MAX_CHANGES:], (self._compared, shift_s)]
+        self._compared = now
+
+    def at(self, moment: float) -> datetime:
+        """Return the date of a moment."""
+        shifts = self._shifts
+        place = max(bisect_left(shifts, (moment, -math.inf)) - 1, 0)
+        return datetime.fromtimestamp(moment - shifts[place][1], UTC)
 
 
 def whole_ticks(seconds: _Seconds) -> _Seconds:

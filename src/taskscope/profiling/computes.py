@@ -104,17 +104,17 @@ def runs(*, history: bool | str | PathLike[str] = False) -> ComputeList:
         return _kept(current_history().folder if history is True else Path(history).expanduser())
     session = current()
     session.cluster.catch_up()
-    started_at = session.recorder.started_at
-    return ComputeList([_compute(run, started_at) for run in session.recorder.runs()])
+    recorder = session.recorder
+    return ComputeList([_compute(run, recorder.date(run.start_s)) for run in recorder.runs()])
 
 
-def _compute(run: Run, zero: datetime, path: str | None = None) -> Compute:
+def _compute(run: Run, started_at: datetime, path: str | None = None) -> Compute:
     return Compute(
         run.run,
         run.label,
         run.cell if run.execution_count is None else f"In [{run.execution_count}]",
         run.scheduler,
-        zero + timedelta(seconds=run.start_s),
+        started_at,
         None if run.stop_s is None else run.stop_s - run.start_s,
         run.n_tasks,
         run.status,
@@ -134,7 +134,8 @@ def _kept(folder: Path) -> KeptList:
 @lru_cache(maxsize=10_000)
 def _read(path: Path, _changed_ns: int) -> tuple[Compute, ...]:
     recording = load(path)
-    return tuple(_compute(run, recording.started_at, str(path)) for run in recording.runs)
+    zero = recording.started_at - timedelta(seconds=recording.zero_s)
+    return tuple(_compute(run, zero + timedelta(seconds=run.start_s), str(path)) for run in recording.runs)
 
 
 _WHERE_ELSE = "; after %load_ext taskscope all are recorded, and a block of profile() has its own `recording`"

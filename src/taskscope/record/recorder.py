@@ -10,14 +10,14 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import OptionError
-from taskscope.model.clock import SYSTEM_CLOCK, Clock, whole_ticks
+from taskscope.model.clock import SYSTEM_CLOCK, Clock, Dates, whole_ticks
 from taskscope.model.guard import Guard
 from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData, join_rows
@@ -95,7 +95,7 @@ class Recorder:
         self.id = uuid.uuid4().hex
         self.clock = clock
         self.origin = clock.perf_counter()
-        self.started_at = datetime.fromtimestamp(self.origin - clock.shift_s(), UTC)
+        self._dates = Dates(clock)
         self.messages_log = MessageLog(self.now_s)
         self.limits = ResourceLimits()
         """The limits of the machine, for comparison with `resources`."""
@@ -138,7 +138,16 @@ class Recorder:
 
     def new_log(self) -> RunLog:
         """Return a new run's log, which is not recorded until it is `put`."""
+        self.compare_clocks()
         return RunLog(next(self._run_ids), self.clock, self.fault)
+
+    def compare_clocks(self) -> None:
+        """Notice that the computer has slept or that its wall clock was set, where a recording may begin."""
+        self._dates.compare()
+
+    def date(self, time_s: float) -> datetime:
+        """Return the date of a moment, in seconds after the recorder's zero."""
+        return self._dates.at(self.origin + time_s)
 
     def put(self, log: RunLog) -> None:
         """Start its run; safe from any thread."""
@@ -479,7 +488,7 @@ class Recorder:
             events: dict[str, Any] = {
                 name: log.between(numbers, start_s, until_s) for name, log in self.events.items()
             }
-            started_at = self.started_at + timedelta(seconds=start_s)
+            started_at = self.date(start_s)
             return RecordedData(
                 started_at=started_at,
                 zero_s=start_s,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from taskscope.model.tables.records import FINISHED, RUNNING
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
 from tests.support.fakes.clock import FakeClock
-from tests.support.recordings.run_writing import begin_run, independent, lane_of, write_task
+from tests.support.recordings.run_writing import begin_run, independent, lane_of, record_run, write_task
 
 
 class EndingLane(LaneBuffer):
@@ -30,7 +31,27 @@ def test_a_task_that_ends_while_a_snapshot_is_taken_is_in_it_once(fake_clock: Fa
     log.lanes[1] = lane
     fake_clock.advance(3.0)
     tasks = recorder.snapshot().tasks
-    assert [tasks.keys.to_text(["x", "y"]).tolist(), tasks.status.tolist()] == [["x", "y"], [0, 4]]
+    assert [tasks.keys.to_text(["x", "y"]).tolist(), tasks.status.tolist()] == [
+        ["x", "y"],
+        [FINISHED, RUNNING],
+    ]
+
+
+def test_after_a_night_in_which_the_computer_slept_recordings_begin_when_they_began(
+    fake_clock: FakeClock,
+) -> None:
+    recorder, began = Recorder(clock=fake_clock), fake_clock.time()
+    record_run(recorder, ["evening"])
+    fake_clock.advance(60.0)
+    # The clock that measures tasks stands still while the computer sleeps.
+    fake_clock.step_wall_clock(8 * 3600.0)
+    record_run(recorder, ["morning"])
+    fake_clock.step_wall_clock(3600.0)
+    evening, morning = (run.start_s for run in recorder.runs())
+    dates = [
+        recorder.snapshot(n, n, start_s=s).started_at.timestamp() for n, s in ((0, evening), (1, morning))
+    ]
+    assert [round(date - began, 3) for date in dates] == [0.0, 8 * 3600 + 60.0]
 
 
 def test_tasks_that_were_seen_before_their_graph_are_running_tasks_of_it(fake_clock: FakeClock) -> None:

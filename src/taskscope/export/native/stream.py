@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from datetime import timedelta
 from pathlib import Path
 from typing import BinaryIO
 
@@ -138,8 +137,7 @@ def growing(
 ) -> NewRows:
     """Return what writes the new rows of a recorder to a file."""
     redaction = Redaction("names" if redact else "credentials")
-    started_at = recorder.started_at + timedelta(seconds=start_s)
-    writer = FrameWriter.of_file(file, started_at, start_s, now_s=start_s, grows=True)
+    writer = FrameWriter.of_file(file, recorder.date(start_s), start_s, now_s=start_s, grows=True)
     writer.add_metadata(redaction.metadata(metadata))
     writer.state["cache_unknown"] = True
     return NewRows(recorder, writer, redaction, first_run=first_run, start_s=start_s)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import traitlets
 
@@ -215,7 +215,7 @@ class FlameWidget(RecorderWidget):
     def _began(self, session: Session) -> datetime:
         """Return when the last compute began: source edited since is not the source that ran."""
         runs = self.window.runs(session.recorder)
-        return session.recorder.started_at + timedelta(seconds=runs[-1].start_s if runs else 0.0)
+        return session.recorder.date(runs[-1].start_s if runs else 0.0)
 
     def _source(self, stacks: StackColumns, started_at: datetime) -> dict[str, object]:
         chosen: tuple[str, str, int] | None = self.function
