@@ -23,6 +23,18 @@ OPEN_AND_CLOSE = """async (n) => {
     while (find() !== undefined) await frame();
   }
 }"""
+SHOW_AND_HIDE = """async (n) => {
+  const { commands, shell } = window.jupyterapp;
+  const panel = [...shell.widgets('right')].find(widget => widget.id === 'taskscope-side-panel');
+  const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
+  for (let i = 0; i < n; i += 1) {
+    shell.activateById(panel.id);
+    while (!panel.node.querySelector('canvas')?.width) await frame();
+    await frame();
+    shell.collapseRight();
+    while (panel.node.querySelector('canvas')) await frame();
+  }
+}"""
 HOLDS = """(feeds) => {
   const entries = [...feeds._feeds._entries.values()];
   const stores = entries.flatMap(({ value: { feed } }) => [...feed._stores._stores._entries.values()]);
@@ -55,11 +67,49 @@ def listeners(session: CDPSession) -> int:
 
 
 def still_there(lab: LabPage, session: CDPSession) -> int:
-    """Return how many of the panels that were opened the page could not free."""
+    """Return how many of the panels or stores that the page had open it could not free."""
     for _ in range(5):
         session.send("HeapProfiler.collectGarbage")
     n: int = lab.page.evaluate("window.opened.filter(panel => panel.deref() !== undefined).length")
     return n
+
+
+def canvases(session: CDPSession) -> int:
+    """Return how many canvases the page keeps in memory, seen or not."""
+    prototype = session.send("Runtime.evaluate", {"expression": "HTMLCanvasElement.prototype"})
+    for _ in range(5):
+        session.send("HeapProfiler.collectGarbage")
+    found = session.send("Runtime.queryObjects", {"prototypeObjectId": prototype["result"]["objectId"]})
+    counted = session.send(
+        "Runtime.callFunctionOn",
+        {
+            "objectId": found["objects"]["objectId"],
+            "functionDeclaration": "function () { return this.length; }",
+            "returnByValue": True,
+        },
+    )
+    session.send("Runtime.releaseObject", {"objectId": found["objects"]["objectId"]})
+    return int(counted["result"]["value"])
+
+
+def test_a_panel_shown_twenty_times_keeps_as_many_canvases_and_no_store_of_a_kernel_that_is_over(
+    lab: LabPage,
+) -> None:
+    lab.open(LOAD, "_ = in_groups(3, 20)")
+    for cell in range(2):
+        lab.run_cell(cell)
+    session = lab.page.context.new_cdp_session(lab.page)
+    lab.page.evaluate(SHOW_AND_HIDE, 1)
+    before = canvases(session)
+    lab.page.evaluate(SHOW_AND_HIDE, 20)
+    until(lambda: canvases(session) == before, lambda: (canvases(session), before))
+
+    lab.command("taskscope:open-side-panel")
+    lab.on_feed_value("feed => { window.opened = [new WeakRef(feed.store)]; }")
+    lab.restart_kernel()
+    for cell in range(2):
+        lab.run_cell(cell)
+    until(lambda: still_there(lab, session) == 0, lambda: still_there(lab, session))
 
 
 def test_a_hundred_panels_leave_no_listener_comm_or_widget(lab: LabPage) -> None:

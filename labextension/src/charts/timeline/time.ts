@@ -186,10 +186,15 @@ export class TimeAxis {
     }
   }
 
-  /** Ask for `gutterPx` left of the plot; returns what the chart that needs most has asked for. */
-  reserve(chart: object, gutterPx: number): number {
+  /** Reserve `gutterPx` left of the plot for a chart until `signal` aborts; returns the widest reservation. */
+  reserve(chart: object, gutterPx: number, signal: AbortSignal): number {
     const before = this.#widest();
-    this.#gutters.set(chart, gutterPx);
+    if (!signal.aborted) {
+      if (!this.#gutters.has(chart)) {
+        signal.addEventListener('abort', () => { this.#release(chart); }, { once: true });
+      }
+      this.#gutters.set(chart, gutterPx);
+    }
     const after = this.#widest();
     if (after !== before && this.#gutters.size > 1) {
       this.#changed();
@@ -200,6 +205,14 @@ export class TimeAxis {
   /** Tell `listener` of every change until `signal` aborts; it must not change anything itself. */
   subscribe(listener: () => void, signal: AbortSignal): void {
     this.#listeners.add(listener, signal);
+  }
+
+  #release(chart: object): void {
+    const before = this.#widest();
+    this.#gutters.delete(chart);
+    if (this.#widest() !== before) {
+      this.#changed();
+    }
   }
 
   #widest(): number {

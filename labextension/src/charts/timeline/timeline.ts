@@ -238,7 +238,7 @@ export class Timeline implements TimelineChart, SectionHost {
     this.#sections.forEach(section => { section.update(time); });
     this.#divide();
     const shown = this.#sections.filter(section => section.isShown);
-    const leftPx = this.axis.reserve(this, Math.max(0, ...shown.map(section => section.gutterPx)));
+    const leftPx = this.axis.reserve(this, Math.max(0, ...shown.map(section => section.gutterPx)), this.signal);
     const timed = shown.filter(section => !section.isTimeless);
     const outcomes = time === null ? [] : this.#sections.map(section => section.paint(time, section.isTimeless ? SIDE_PX : leftPx, section === timed[0] || section === timed.at(-1)));
     if (time?.growing === true && !this.#still) {

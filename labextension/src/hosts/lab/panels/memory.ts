@@ -108,6 +108,10 @@ export class Views {
     // The one that was looked at last is forgotten last.
     this._axes.delete(recorder);
     this._axes.set(recorder, axis);
+    for (const former of [...this._axes.keys()].slice(0, -MAX_VIEWS)) {
+      this._axes.delete(former);
+      this._hidden.delete(former);
+    }
     let { view } = axis;
     axis.subscribe(() => {
       if (axis.view !== view) {

@@ -42,11 +42,16 @@ it('tells of every change of view and cursor, not of the same cursor again, unti
   ]);
 });
 
-it('plots begin where the chart that needs most room begins, and the others hear when that changes', () => {
+it('plots begin where the chart that needs most room begins while it is there, and the others hear when that changes', () => {
   const axis = new TimeAxis(false);
   const heard = vi.fn();
   axis.subscribe(heard, new AbortController().signal);
   const [gantt, cache] = [{}, {}];
-  expect([axis.reserve(gantt, 80), axis.reserve(cache, 60), heard.mock.calls.length]).toEqual([80, 80, 0]);
-  expect([axis.reserve(cache, 90), axis.reserve(gantt, 80), heard.mock.calls.length]).toEqual([90, 90, 1]);
+  const [ganttEnd, cacheEnd] = [new AbortController(), new AbortController()];
+  const reserve = (chart: object, gutterPx: number): [number, number] =>
+    [axis.reserve(chart, gutterPx, (chart === gantt ? ganttEnd : cacheEnd).signal), heard.mock.calls.length];
+  expect([reserve(gantt, 80), reserve(cache, 60)]).toEqual([[80, 0], [80, 0]]);
+  expect([reserve(cache, 90), reserve(gantt, 80)]).toEqual([[90, 1], [90, 1]]);
+  cacheEnd.abort();
+  expect([reserve(gantt, 80), reserve(cache, 260), reserve(gantt, 80)]).toEqual([[80, 2], [80, 2], [80, 2]]);
 });
