@@ -3,7 +3,7 @@ import { formatDuration } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { FailureKind, TaskStore } from '../../store';
 import { ALL_RUNS } from '../../store';
-import type { Estimate, PrefixProgress, Run } from '../../wire';
+import type { Estimate, PrefixProgress, Run, StopWay } from '../../wire';
 import { isOnCluster } from '../../wire';
 
 /** A cell that runs. */
@@ -23,6 +23,8 @@ export interface ProgressInput {
   readonly failures: readonly FailureKind[];
   /** What keeps computes from going on, by their numbers. */
   readonly liveStates?: ReadonlyMap<number, string>;
+  /** How computes can be stopped, by their numbers. */
+  readonly stops?: ReadonlyMap<number, StopWay>;
   readonly nowS: number;
   /** For how long the kernel has sent nothing. */
   readonly silentS?: number;
@@ -143,7 +145,7 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
     lost: failures.reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0),
     fraction: total === 0 || uncounted.size > 0 ? 0 : sums.finished / total,
     elapsedS: elapsedS(runs, nowS),
-    eta: timeLeft(input),
+    eta: isStopping(input) ? { kind: 'none' } : timeLeft(input),
     prefixes: byPrefix(rows.filter(row => !uncounted.has(row.run)), onCluster, nowS),
     ...(input.cell ? { cell: input.cell.count, liveState: trans.__('nothing computed yet, %1', formatDuration(Math.floor(input.cell.forS))) } : {})
   };
@@ -163,8 +165,18 @@ function countExecuting({ rows, runs, nowS, executingSince }: ProgressInput, onC
 /** A kernel that computes sends something each second, unless no thread of Python runs. */
 const SILENT_S = 3;
 
-function liveStateOf({ runs, liveStates = new Map(), silentS = 0 }: ProgressInput): string {
+/** Whether all that runs was asked to end: it takes as long as it takes. */
+function isStopping({ runs, stops }: ProgressInput): boolean {
+  const going = runs.filter(({ status }) => status === 'running');
+  return going.length > 0 && going.every(({ run }) => stops?.get(run) === 'asked');
+}
+
+function liveStateOf(input: ProgressInput): string {
+  const { runs, liveStates = new Map<number, string>(), silentS = 0 } = input;
   const going = runs.filter(({ status }) => status === 'running').map(({ run }) => liveStates.get(run));
+  if (isStopping(input)) {
+    return trans.__('stopping…');
+  }
   if (going.length > 0 && silentS >= SILENT_S) {
     return trans.__('kernel busy in C code or out of reach, %1', formatDuration(Math.floor(silentS)));
   }
@@ -291,5 +303,5 @@ function timeLeft({ runs, estimates, nowS }: ProgressInput): Eta {
 export function layoutOf({ tables, clock }: TaskStore, shown: ReadonlySet<number>): ProgressLayout {
   const runs = tables.runsIn(ALL_RUNS).filter(({ run }) => shown.has(run));
   const rows = tables.progressIn(ALL_RUNS).filter(({ run }) => shown.has(run));
-  return layoutProgress({ runs, rows, estimates: tables.estimates, liveStates: tables.liveStates, failures: [], nowS: clock.nowS(), silentS: clock.silentS });
+  return layoutProgress({ runs, rows, estimates: tables.estimates, liveStates: tables.liveStates, stops: tables.stops, failures: [], nowS: clock.nowS(), silentS: clock.silentS });
 }

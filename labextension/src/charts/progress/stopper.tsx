@@ -11,7 +11,7 @@ const PATIENCE_MS = 5_000;
 const MAX_CHOICES = 8;
 
 /** Stops a compute; resolves to why it does not, or null. */
-export type StopRun = (run: number, way: 'interrupt' | 'cancel') => Promise<string | null>;
+export type StopRun = (run: number, way: Way) => Promise<string | null>;
 
 export interface StopperOptions {
   readonly store: TaskStore;
@@ -27,31 +27,43 @@ export function stopWith(stop: StopRun): MakeStopper {
   return options => new Stopper(stop, options);
 }
 
+type Way = 'interrupt' | 'cancel';
+
 interface Choice {
   readonly run: Run;
   readonly way: StopWay | null;
+  /** What it was asked here long ago; null: it may not be asked that again. */
+  readonly again: Way | null;
 }
 
 export class Stopper {
-  /** What was asked of which compute, until it has ended or may be asked again. */
-  readonly #asked = new Map<number, StopWay>();
-  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  /** What was asked of the computes that run, and when. */
+  readonly #asked = new Map<number, { readonly way: Way; readonly atMs: number }>();
+  #running: readonly Run[] = [];
   #button: HTMLButtonElement | null = null;
   #isOpen = false;
   #note = '';
 
-  constructor(private readonly stop: StopRun, private readonly options: StopperOptions) {
-    options.signal.addEventListener('abort', () => { this.#timers.forEach(timer => { clearTimeout(timer); }); }, { once: true });
+  constructor(private readonly stop: StopRun, private readonly options: StopperOptions) {}
+
+  /** Forget what was asked of computes that have ended, and why others were not stopped once another one runs. */
+  update(running: readonly Run[]): void {
+    const numbers = new Set(running.map(({ run }) => run));
+    const isSame = numbers.size === this.#running.length && this.#running.every(({ run }) => numbers.has(run));
+    this.#running = running;
+    this.#asked.forEach((_, run) => { if (!numbers.has(run)) { this.#asked.delete(run); } });
+    this.#note = isSame ? this.#note : '';
+    this.#isOpen &&= running.length > 0;
   }
 
   /** The button, while computes run; what to ask before it does anything, and why it did nothing, stand in `below`. */
-  button(running: readonly Run[]): ComponentChildren {
-    const choices = this.#choices(running);
+  button(): ComponentChildren {
+    const choices = this.#choices();
     const can = choices.some(({ way }) => way === 'interrupt' || way === 'cancel' || way === 'either');
     const isAsked = !can && choices.some(({ way }) => way === 'asked');
     return (
       <button
-        type="button" class="tsk-button tsk-progress-stop" title={why(choices)} hidden={running.length === 0} disabled={!can}
+        type="button" class="tsk-button tsk-progress-stop" title={why(choices)} hidden={choices.length === 0} disabled={!can && choices.every(({ again }) => again === null)}
         aria-expanded={this.#isOpen} ref={this.#holdButton} onClick={() => { this.#click(choices); }}
       >
         {isAsked ? trans.__('Stopping…') : trans.__('Stop')}
@@ -59,8 +71,8 @@ export class Stopper {
     );
   }
 
-  below(running: readonly Run[]): ComponentChildren {
-    const choices = this.#isOpen ? this.#choices(running) : [];
+  below(): ComponentChildren {
+    const choices = this.#isOpen ? this.#choices() : [];
     const interrupted = choices.filter(({ way }) => way === 'interrupt' || way === 'either').at(-1);
     const cancelled = choices.filter(({ way }) => way === 'cancel' || way === 'either');
     const [note, hidden] = [this.#note, interrupted === undefined && cancelled.length === 0];
@@ -80,16 +92,7 @@ export class Stopper {
     );
   }
 
-  /** Nothing runs any more: what was asked is settled. */
-  rest(): void {
-    if (this.#asked.size > 0 || this.#isOpen) {
-      this.#asked.clear();
-      this.#isOpen = false;
-      this.options.changed();
-    }
-  }
-
-  #choice({ run, way }: Choice, does: 'interrupt' | 'cancel', act: string): ComponentChildren {
+  #choice({ run, way }: Choice, does: Way, act: string): ComponentChildren {
     return (
       <p key={`${run.run} ${does}`}>
         <span>{whatIsLost(run, way === 'either' ? `${does} either` : does, this.#nLeft(run))}</span>
@@ -98,22 +101,26 @@ export class Stopper {
     );
   }
 
-  #choices(running: readonly Run[]): Choice[] {
+  #choices(): Choice[] {
     const { stops } = this.options.store.tables;
-    return running.map(run => {
-      const way = stops.get(run.run) ?? null;
-      const asked = this.#asked.get(run.run);
-      return { run, way: way !== null && (asked === way || (asked !== undefined && way === 'either')) ? 'asked' : way };
+    return this.#running.map(run => {
+      const [way, asked] = [stops.get(run.run) ?? null, this.#asked.get(run.run)];
+      // The kernel may not have heard of it yet, or sends only the last records of what has ended.
+      const isAsked = way === 'asked' || (asked !== undefined && (way === null || way === 'either' || way === asked.way));
+      const isLate = isAsked && asked !== undefined && performance.now() - asked.atMs > PATIENCE_MS;
+      return { run, way: isAsked ? 'asked' : way, again: isLate ? asked.way : null };
     });
   }
 
   /** What only one cell does is interrupted at once; what is lost for good is asked about. */
   #click(choices: readonly Choice[]): void {
     const interrupted = choices.filter(({ way }) => way === 'interrupt').at(-1);
-    if (interrupted !== undefined && choices.every(({ way }) => way !== 'cancel' && way !== 'either')) {
+    if (choices.some(({ way }) => way === 'cancel' || way === 'either')) {
+      this.#open(!this.#isOpen);
+    } else if (interrupted !== undefined) {
       void this.#ask(interrupted.run.run, 'interrupt');
     } else {
-      this.#open(!this.#isOpen);
+      choices.forEach(({ run, again }) => { if (again !== null) { void this.#ask(run.run, again); } });
     }
   }
 
@@ -126,25 +133,17 @@ export class Stopper {
     }
   }
 
-  async #ask(run: number, way: 'interrupt' | 'cancel'): Promise<void> {
+  async #ask(run: number, way: Way): Promise<void> {
     const { signal, changed } = this.options;
-    this.#asked.set(run, way);
+    this.#asked.set(run, { way, atMs: performance.now() });
     this.#note = '';
-    const timer = setTimeout(() => { this.#timers.delete(timer); this.#forget(run); }, PATIENCE_MS);
-    this.#timers.add(timer);
     changed();
     const refusal = await this.stop(run, way).catch((error: unknown) => String(error));
-    if (refusal !== null && !signal.aborted) {
-      clearTimeout(timer);
-      this.#timers.delete(timer);
+    // What has ended is stopped.
+    if (refusal !== null && !signal.aborted && this.#asked.delete(run)) {
       this.#note = trans.__('Not stopped: %1', printable(refusal));
-      this.#forget(run);
+      changed();
     }
-  }
-
-  #forget(run: number): void {
-    this.#asked.delete(run);
-    this.options.changed();
   }
 
   #nLeft({ run }: Run): number {
@@ -161,7 +160,7 @@ function focus(button: HTMLButtonElement | null): void {
   button?.focus();
 }
 
-function whatIsLost(run: Run, does: 'interrupt' | 'cancel' | 'interrupt either' | 'cancel either', nLeft: number): string {
+function whatIsLost(run: Run, does: Way | `${Way} either`, nLeft: number): string {
   const name = runName(run) ?? trans.__('Compute %1', String(run.run + 1));
   const n = formatCount(nLeft);
   switch (does) {
@@ -198,7 +197,7 @@ function why(choices: readonly Choice[]): string {
     return trans.__('Interrupt the cell that computes');
   }
   if (ways.has('asked')) {
-    return trans.__('It was asked to end');
+    return choices.some(({ again }) => again !== null) ? trans.__('It was asked to end: press to ask again') : trans.__('It was asked to end');
   }
   return ways.has('thread')
     ? trans.__('It runs in a thread of yours, which cannot be interrupted')

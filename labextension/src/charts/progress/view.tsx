@@ -189,9 +189,7 @@ class ProgressView implements ProgressChart {
     const layout = this.layout();
     this.#isAlive = clock.active && layout.state === 'running';
     this.#wasLive ||= clock.active;
-    if (!this.#isAlive) {
-      this.#stopper?.rest();
-    }
+    this.#stopper?.update(this.#isAlive ? this.#read().runs.filter(run => run.status === 'running') : []);
     if (this.#axis.pausedAtS === null || this.#moment === null) {
       this.#announce(layout);
       const { all, runs } = this.#read();
@@ -210,7 +208,7 @@ class ProgressView implements ProgressChart {
   /** A compute that had ended before it was shown is not announced; an end is announced at once, and corrected. */
   #announce(layout: ProgressLayout): void {
     const hasChanged = this.#moment !== null && this.#moment.layout.state !== layout.state;
-    if (hasChanged || layout.state === 'running' || this.#announcer.text !== '') {
+    if (hasChanged || layout.state === 'running' || this.#announcer.hasSaid) {
       this.#announcer.say(describeProgress(layout).sentence, hasChanged);
     }
   }
@@ -221,7 +219,6 @@ class ProgressView implements ProgressChart {
     }
     const { layout, all, shown, nowS } = this.#moment;
     const { state } = layout;
-    const running = this.#isAlive ? this.#read().runs.filter(run => run.status === 'running') : [];
     const words = describeProgress(layout);
     const answer = this.options.answer?.();
     const [isDense, isAnswered] = [answer !== undefined, isOver(state) && (answer ?? null) !== null];
@@ -237,10 +234,10 @@ class ProgressView implements ProgressChart {
           <span class="tsk-progress-state"><StateIcon state={state} /><span>{words.state}</span></span>
           <RunName runs={all} shown={shown} reveal={reveal} isOpen={this.#isListing} toggle={toggle} />
           <span class="tsk-progress-held" hidden={this.#axis.pausedAtS === null}>{trans.__('paused')}</span>
-          <div class="tsk-progress-acts">{this.#stopper?.button(running)}{this.#tools()}</div>
+          <div class="tsk-progress-acts">{this.#stopper?.button()}{this.#tools()}</div>
         </div>
         <div class="tsk-notice" role="status">{this.#notice.text}</div>
-        {this.#stopper?.below(running)}
+        {this.#stopper?.below()}
         {this.#isListing && all.length > 1 && <RunList runs={all} shown={shown} nowS={nowS} reveal={reveal} chosen={this.#axis.chosen} choose={this.#choose} />}
         {bar(layout, words, hasTimes ? <TimeShares layout={layout} colourOf={colourOf} /> : <Segments counts={layout} />)}
         <div class="tsk-progress-lines" title={words.sentence}>
@@ -354,27 +351,41 @@ function readTables(store: TaskStore, runRange: ShownRuns): Tables {
     all,
     estimates: tables.estimates,
     liveStates: tables.liveStates,
+    stops: tables.stops,
     failures: store.failures(wanted, except)
   };
 }
 
 const EVERY_MS = 5_000;
+/** A screen reader has taken a text up by then; who moves through the page later would read old counts. */
+const HEARD_MS = 2_000;
 
+/** What is read aloud while tasks end: seldom, and in the page only for a moment. */
 export class Announcer {
   /** Without changes the region stays silent. */
   text = '';
+  #said = '';
   #saidMs = -Infinity;
   #due: string | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #emptying: ReturnType<typeof setTimeout> | undefined;
 
   /** @param changed is called when the text is another */
   constructor(private readonly changed: () => void, private readonly signal: AbortSignal) {
-    signal.addEventListener('abort', () => { clearTimeout(this.#timer); }, { once: true });
+    signal.addEventListener('abort', () => {
+      clearTimeout(this.#timer);
+      clearTimeout(this.#emptying);
+    }, { once: true });
+  }
+
+  /** Whether anything was announced. */
+  get hasSaid(): boolean {
+    return this.#said !== '';
   }
 
   /** Announce `text` `atOnce` or when it is time; of several texts within that time only the last is announced. */
   say(text: string, atOnce = false): void {
-    if (this.signal.aborted || text === (this.#due ?? this.text)) {
+    if (this.signal.aborted || text === (this.#due ?? this.#said)) {
       return;
     }
     this.#due = text;
@@ -394,8 +405,15 @@ export class Announcer {
   #sayDue(): void {
     this.#timer = undefined;
     this.#saidMs = performance.now();
-    this.text = this.#due ?? '';
+    this.#show(this.#due ?? '');
+    this.#said = this.text;
     this.#due = null;
+    clearTimeout(this.#emptying);
+    this.#emptying = setTimeout(() => { this.#show(''); }, HEARD_MS);
+  }
+
+  #show(text: string): void {
+    this.text = text;
     this.changed();
   }
 }

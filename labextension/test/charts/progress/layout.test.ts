@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { ProgressInput, RunTimes } from '../../../src/charts/progress/layout';
 import { layoutProgress } from '../../../src/charts/progress/layout';
 import { headline } from '../../../src/charts/timeline/time';
-import type { PrefixProgress } from '../../../src/wire';
+import type { PrefixProgress, StopWay } from '../../../src/wire';
 import { smallRun } from '../small-batch';
 
 const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads', sendS: null };
@@ -129,6 +129,17 @@ describe('layoutProgress', () => {
   it('gives no estimate before there is one for each compute that runs', () => {
     const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19, nUnseen: 0 }];
     expect(layout({ runs: [RUN, { ...RUN, run: 1 }], estimates }).eta).toEqual({ kind: 'estimating' });
+  });
+
+  it('gives no estimate while all that runs is being stopped, and says that', () => {
+    const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19, nUnseen: 0 }];
+    const of = (...ways: StopWay[]): unknown => {
+      const { liveState, eta } = layout({ runs: ways.map((_, run) => ({ ...RUN, run })), estimates, stops: new Map(ways.entries()) });
+      return [liveState, eta.kind];
+    };
+    expect([of('asked'), of('asked', 'asked'), of('interrupt'), of('asked', 'cancel')]).toEqual([
+      ['stopping…', 'none'], ['stopping…', 'none'], ['', 'estimate'], ['', 'estimating']
+    ]);
   });
 
   it('gives no estimate once nothing runs', () => {

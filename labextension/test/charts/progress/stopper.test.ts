@@ -78,15 +78,21 @@ describe('the button that stops computes', () => {
     expect([...shown(button), button.title]).toEqual([text, isDisabled, '', title]);
   });
 
-  it('asks once, and again only after a while without an end', async () => {
+  it('is stopping until the compute has ended, and asks again only if it is pressed after a while', async () => {
     const stop = vi.fn(stopped);
     const button = made('interrupt', stop);
     button.click();
     button.click();
     await vi.advanceTimersByTimeAsync(4_900);
+    append(1, {});
     expect([stop.mock.calls, ...shown(button)]).toEqual([[[0, 'interrupt']], 'Stopping…', true, '']);
-    await vi.advanceTimersByTimeAsync(200);
-    expect(shown(button)).toEqual(['Stop', false, '']);
+    await vi.advanceTimersByTimeAsync(400);
+    append(2, { 0: 'asked' });
+    expect([...shown(button), button.title]).toEqual(['Stopping…', false, '', 'It was asked to end: press to ask again']);
+    button.click();
+    expect([stop.mock.calls.length, ...shown(button)]).toEqual([2, 'Stopping…', true, '']);
+    append(3, {}, [{ ...RUN, status: 'interrupted', stopS: 2 }]);
+    expect(shown(button)).toEqual(['hidden', true, '']);
   });
 
   it('is ready for the next compute when this one has ended', async () => {
@@ -116,11 +122,20 @@ describe('the button that stops computes', () => {
     expect(shown(button)).toEqual(['Stop', false, text]);
   });
 
-  it('leaves no timer behind', () => {
-    made('interrupt', stopped).click();
-    const nTimers = vi.getTimerCount();
-    end.abort();
-    expect([nTimers > 0, vi.getTimerCount()]).toEqual([true, 0]);
+  it('says why it did not stop until another compute runs, and nothing of one that has ended', async () => {
+    const refused = (): Promise<string> => Promise.resolve('its cell runs something else');
+    const button = made('interrupt', refused);
+    button.click();
+    await vi.advanceTimersByTimeAsync(1);
+    const said = shown(button);
+    append(1, { 1: 'interrupt' }, [{ ...RUN, status: 'finished', stopS: 2 }, smallRun({ run: 1 })]);
+    const ofNext = shown(button);
+    button.click();
+    append(2, {}, [{ ...RUN, status: 'finished', stopS: 2 }, smallRun({ run: 1, status: 'finished', stopS: 2 })]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([said, ofNext, shown(button)]).toEqual([
+      ['Stop', false, 'Not stopped: its cell runs something else'], ['Stop', false, ''], ['hidden', true, '']
+    ]);
   });
 });
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from taskscope.recording import Recording
 
 PATIENCE_S = 5.0
-"""How long a compute may take to stop before it can be stopped again."""
+"""How long a compute may take to stop before a further request interrupts or cancels it again."""
 
 
 class Stopping:
@@ -53,23 +53,30 @@ class Stopping:
         self._interrupt = interrupt
         self._is_waiting = is_waiting
         self._asked: dict[int, tuple[StopWay, float]] = {}
+        """What was requested last for each compute that has not ended, and when."""
 
     def ways(self) -> dict[int, StopWay]:
         """Return how each compute of this process that goes on can be stopped, by its number."""
-        ways = {log.run: self._way(log) for log in self._session.recorder.going()}
-        for run, (way, at) in self._asked.items():
-            if ways.get(run) == way and self._clock() - at < PATIENCE_S:
-                ways[run] = "asked"
+        ways: dict[int, StopWay] = {}
+        for log in self._session.recorder.going():
+            way = self._way(log)
+            if self._is_stopping(log.run, way):
+                ways[log.run] = "asked"
+            elif way is not None:
+                ways[log.run] = way
         return ways
 
     def stop(self, run: int, asked: StopWay, *, is_heard: bool) -> None:
         """Stop a compute in the way that a page shows; `is_heard`: whether the request arrived at once."""
-        ways = self.ways()
-        way = ways.get(run)
-        if way is None:
+        ways = {log.run: self._way(log) for log in self._session.recorder.going()}
+        way, is_stopping = ways.get(run), run in ways and self._is_stopping(run, ways[run])
+        if way is None and not is_stopping:
             raise BadRequestError("it has ended")
-        if way == "asked":
-            return
+        if is_stopping:
+            before, at = self._asked[run]
+            if way is None or self._clock() - at < PATIENCE_S:
+                return
+            asked = before
         if way not in (asked, "either"):
             raise BadRequestError("its cell has ended, or runs something else")
         if asked == "cancel":
@@ -80,14 +87,23 @@ class Stopping:
             self._interrupt()
         else:
             raise BadRequestError("its cell runs something else")
-        still = {number: at for number, at in self._asked.items() if number in ways}
-        self._asked = {**still, run: (way, self._clock())}
+        still = {number: before for number, before in self._asked.items() if number in ways}
+        self._asked = {**still, run: (asked, self._clock())}
 
-    def _way(self, log: RunLog) -> StopWay:
+    def _is_stopping(self, run: int, way: StopWay | None) -> bool:
+        """Return whether the last request may still end a compute."""
+        asked, _ = self._asked.get(run, (None, 0.0))
+        return asked is not None and way in (None, asked, "either")
+
+    def _way(self, log: RunLog) -> StopWay | None:
+        """Return how to stop a compute; None where only its last records are missing."""
         is_of_main = log.thread == threading.main_thread().ident
         if not log.is_held_elsewhere:
             return "interrupt" if is_of_main else "thread"
-        if is_of_main and self._session.cluster.computes.is_waited_for(log.run):
+        computes = self._session.cluster.computes
+        if computes.is_over(log.run):
+            return None
+        if is_of_main and computes.is_waited_for(log.run):
             return "interrupt"
         return "either" if is_of_main and self._is_of_running_cell(log) else "cancel"
 

@@ -379,9 +379,12 @@ class Computes:
 
     def is_waited_for(self, number: int) -> bool:
         with self._lock:
-            return any(
-                run.log.run == number and run.call is not None and run.over is None for run in self._going
-            )
+            return any(run.call is not None and run.over is None for run in self._numbered(number))
+
+    def is_over(self, number: int) -> bool:
+        """Return whether a run has ended for its user, and only its last records are missing."""
+        with self._lock:
+            return any(run.over is not None for run in self._numbered(number))
 
     def cancel(self, number: int) -> None:
         """Cancel the futures of a run that have not finished; nothing where it has ended."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -85,6 +86,17 @@ def test_a_cell_that_does_something_else_by_now_is_left_alone(world: World) -> N
     assert world.interrupts == 0
 
 
+def test_a_compute_is_being_stopped_until_it_ends_and_asked_again_after_a_while(world: World) -> None:
+    log = world.begin()
+    seen = []
+    for world.now_s in (0.0, 4.9, 60.0):
+        way = world.stopping.ways()[log.run]
+        world.stopping.stop(log.run, "interrupt", is_heard=True)
+        seen.append((way, world.interrupts))
+    end_run(log)
+    assert (seen, world.stopping.ways()) == ([("interrupt", 1), ("asked", 1), ("asked", 2)], {})
+
+
 def gated(i: int) -> int:
     Event("stopping").wait()
     return i
@@ -153,3 +165,27 @@ def test_a_compute_that_another_thread_waits_for_is_cancelled_and_raises_there(c
     until(lambda: going(world) == [])
     (ended,) = current().recorder.runs(run, run)
     assert (issubclass(raised[0], CancelledError), ended.status) == (True, "interrupted")
+
+
+def test_an_interrupted_compute_is_being_stopped_until_its_last_records_were_read(client: Client) -> None:
+    world, read = World(current()), threading.Event()
+
+    def interrupt() -> None:
+        until(lambda: "interrupt" in world.stopping.ways().values())
+        world.stopping.stop(next(iter(world.stopping.ways())), "interrupt", is_heard=True)
+        assert client.loop is not None
+        client.loop.add_callback(read.wait)
+        _thread.interrupt_main()
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        dask.compute(*[dask.delayed(gated)(i) for i in range(3)])
+    thread.join()
+    # The cell goes on, and so would futures that nothing waits for.
+    (run,), ways = going(world), world.stopping.ways()
+    read.set()
+    assert ways == {run: "asked"}
+    until(lambda: going(world) == [])
+    (ended,) = current().recorder.runs(run, run)
+    assert (world.stopping.ways(), ended.status) == ({}, "interrupted")
