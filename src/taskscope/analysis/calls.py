@@ -15,6 +15,7 @@ from taskscope.analysis.quantities import counted, format_count, format_duration
 from taskscope.analysis.result import Result, Section, typed_columns
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.dataframes import Columns
+from taskscope.model.keys import plain_text
 from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import (
     place_text,
@@ -28,7 +29,6 @@ from taskscope.model.tables.stacks import (
     StackColumns,
     StackRows,
 )
-from taskscope.wire import wire_text
 
 NO_SAMPLE = "no sample was taken: without the option `lines`, sampling begins 0.1 s after the first compute"
 
@@ -302,8 +302,8 @@ def flame_message(stacks: StackColumns) -> dict[str, Any]:
     }
     return {
         "interval_s": stacks.interval_s,
-        "functions": [(wire_text(f.name), wire_text(f.file), f.line) for f in stacks.functions],
-        "prefixes": list(map(wire_text, stacks.prefixes)),
+        "functions": [(plain_text(f.name), plain_text(f.file), f.line) for f in stacks.functions],
+        "prefixes": list(map(plain_text, stacks.prefixes)),
         "n_left_out": len(stacks.parent) - len(kept),
         "lengths": {name: len(values) for name, values in columns.items()},
         "columns": b"".join(values.tobytes() for values in columns.values()),

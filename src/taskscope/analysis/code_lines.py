@@ -20,6 +20,7 @@ from taskscope.analysis.quantities import counted, format_count, plural
 from taskscope.analysis.result import Result, Section, typed_columns
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, unknown_name
 from taskscope.model.dataframes import Columns
+from taskscope.model.keys import plain_text
 from taskscope.model.recording import RecordedData
 from taskscope.model.source_lines import (
     is_file_of,
@@ -32,7 +33,6 @@ from taskscope.model.source_lines import (
 from taskscope.model.tables.columns import distinct
 from taskscope.model.tables.stacks import Function, LineRows, MeasuredLine, StackColumns, StackRows
 from taskscope.options import Named, code_of
-from taskscope.wire import wire_text
 
 _NOT_ON_CLUSTER = (
     "no lines of tasks on the cluster: workers sample lines where they are asked for, with %%profile --lines "
@@ -464,7 +464,7 @@ def function_source(
     places = [
         place
         for place, each in enumerate(stacks.functions)
-        if (wire_text(each.name), wire_text(each.file), each.line) == (name, file, line)
+        if (plain_text(each.name), plain_text(each.file), each.line) == (name, file, line)
     ]
     found = sampled_functions(stacks, stacks.lines, places, started_at)
     if not found:
@@ -474,7 +474,7 @@ def function_source(
         "function": [name, file, line],
         "seconds": found[0].seconds,
         "lines": [
-            [number, None if text is None else wire_text(text), None if known is None else known.seconds]
+            [number, None if text is None else plain_text(text), None if known is None else known.seconds]
             for number, text, known in block
         ],
         "note": None if any(text is not None for _, text, _ in block) else _NO_SOURCE,

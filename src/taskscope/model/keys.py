@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import chain
 from typing import TypeAlias, cast
 
@@ -19,13 +20,15 @@ from numpy.typing import NDArray
 
 from taskscope.model.dataframes import text_column
 
-MAX_KEY_TEXT = 4096
-"""Longest text kept of a key, in characters."""
+MAX_TEXT = 4096
+"""Longest text that recordings, files and pages have, in characters."""
 
 TEXT = 255
 """The value of `KeyBlock.dims` that marks a key kept as text."""
 
 _MAX_DIMS = 200
+_DIM_TEXT = 13
+"""Longest text of a whole number in a key, with what separates it from the one before."""
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 _MAX_NAMES = 10_000
 _OTHER = "Other"
@@ -36,20 +39,34 @@ Key: TypeAlias = object
 def key_text(key: Key) -> str:
     """Return a key as text that any encoder accepts.
 
-    Strings stay as they are, other keys are their ``repr``; lone surrogates are escaped, and texts longer
-    than `MAX_KEY_TEXT` are cut, with a note of their length.
+    Strings stay as they are, other keys are their ``repr``; see `plain_text`.
 
     Examples
     --------
     >>> key_text(("x-1", 0, 2))
     "('x-1', 0, 2)"
     """
-    text = str.__str__(key) if isinstance(key, str) else repr(key)
-    if len(text) > MAX_KEY_TEXT:
-        text = f"{text[: MAX_KEY_TEXT - 40]}…[{len(text)} characters]"
+    return plain_text(str.__str__(key) if isinstance(key, str) else repr(key))
+
+
+def plain_text(text: str) -> str:
+    r"""Return a text that any encoder accepts, of at most `MAX_TEXT` characters.
+
+    Lone surrogates are escaped. A longer text is cut, and ends with its length and a digest, so that texts
+    that differ stay different.
+
+    Examples
+    --------
+    >>> plain_text("a\ud800b")
+    'a\\ud800b'
+    """
     if not text.isascii():
         text = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return text
+    if len(text) <= MAX_TEXT:
+        return text
+    digest = blake2b(text.encode(), digest_size=8).hexdigest()
+    end = f"…[{len(text)} characters, {digest}]"
+    return text[: MAX_TEXT - len(end)] + end
 
 
 def split_key(key: Key) -> tuple[str, str]:
@@ -66,7 +83,7 @@ def split_key(key: Key) -> tuple[str, str]:
         if type(key) is tuple and key and type(key[0]) is str and not key[0].startswith("("):
             return key_text(key[0]), key_text(key_split(key[0]))
         # A long key would stay in key_split's cache of 100,000 entries for ever.
-        prefix = key_split(key[:MAX_KEY_TEXT] if type(key) is str else key)
+        prefix = key_split(key[:MAX_TEXT] if type(key) is str else key)
     except Exception:  # noqa: BLE001 - key_split raises anything for odd keys, and Dask then still computes them
         return _OTHER, _OTHER
     prefix = key_text(prefix)
@@ -125,7 +142,7 @@ class KeyBlock:
     def iter_keys(self, group_names: Sequence[str], kinds: frozenset[type]) -> Iterator[Key]:
         """Yield each key as it was, of a graph whose keys are of these types.
 
-        A key longer than `MAX_KEY_TEXT`, or with a float that is not finite, is yielded as its text; a text
+        A key longer than `MAX_TEXT`, or with a float that is not finite, is yielded as its text; a text
         that reads like a key of another of these types is yielded as that.
         """
         ints, texts = iter(self.ints.tolist()), iter(self.texts)
@@ -187,7 +204,8 @@ class KeyBuilder:
             return False
         known = self._plain_names.get(name)
         if known is None:
-            known = not name.startswith("(") and key_text(name) == name
+            has_room = len(repr(name)) + _DIM_TEXT * _MAX_DIMS <= MAX_TEXT
+            known = has_room and not name.startswith("(") and key_text(name) == name
             if len(self._plain_names) < _MAX_NAMES:
                 self._plain_names[name] = known
         return known

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
+from taskscope.model.keys import plain_text
 from taskscope.model.tables.columns import Neighbour, TaskLinks
-from taskscope.wire.writer import wire_text
 
-__all__ = ["PROTOCOL", "batch_message", "encode_links", "wire_text"]
+__all__ = ["PROTOCOL", "batch_message", "encode_links"]
 
 PROTOCOL: Literal[1] = 1
 
@@ -35,4 +35,4 @@ def encode_links(links: TaskLinks) -> Mapping[str, object]:
 
 
 def _rows(links: Iterable[Neighbour]) -> list[tuple[int | None, str]]:
-    return [(link.row, wire_text(link.key_text)) for link in links]
+    return [(link.row, plain_text(link.key_text)) for link in links]

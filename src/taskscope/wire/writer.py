@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from taskscope.codec import LIMITS, Encoder, Section, Values, is_constant, repeated
 from taskscope.codec import TICK_S as PAGE_TICK_S
 from taskscope.model.clock import TICK_S
-from taskscope.model.keys import TEXT, KeyBlock
+from taskscope.model.keys import TEXT, KeyBlock, plain_text
 from taskscope.model.streams import ALL, FILE, MAX_KEY_INTS, PAGE, STOP_WAYS, STREAMED, StopWay
 from taskscope.model.tables.activities import ActivityRows, Transfer
 from taskscope.model.tables.columns import RowBlock, distinct
@@ -61,31 +61,9 @@ _STATE: Mapping[str, object] = {
 
 
 Columns: TypeAlias = Mapping[str, Any]
-Fit: TypeAlias = Callable[[str], str]
-"""Shortens a text."""
-
-MAX_TEXT = 512
-"""Longest text on a page, in characters; longer ones are cut and end in an ellipsis."""
 
 
-def wire_text(text: str, most: int = MAX_TEXT) -> str:
-    r"""Return `text` cut to so many characters, with lone surrogates escaped.
-
-    Examples
-    --------
-    >>> wire_text("a\ud800b")
-    'a\\ud800b'
-    """
-    if len(text) > most:
-        text = f"{text[:most]}…"
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-file_text = partial(wire_text, most=4096)
-"""Returns text as a file takes it."""
-
-
-def _record_columns(table: str, records: Sequence[object], fit: Fit) -> dict[str, Any]:
+def _record_columns(table: str, records: Sequence[object]) -> dict[str, Any]:
     """Return the fields of records that are columns of the table."""
     columns: dict[str, Any] = {}
     for column in ALL[table].columns:
@@ -95,23 +73,21 @@ def _record_columns(table: str, records: Sequence[object], fit: Fit) -> dict[str
         if column.choices:
             columns[column.name] = column.places(values)
         elif column.kind == "text":
-            columns[column.name] = [None if value is None else fit(value) for value in values]
+            columns[column.name] = [None if value is None else plain_text(value) for value in values]
         else:
             columns[column.name] = values
     return columns
 
 
-def _progress_columns(rows: Sequence[PrefixProgress], fit: Fit) -> dict[str, Any]:
+def _progress_columns(rows: Sequence[PrefixProgress]) -> dict[str, Any]:
     """Return the columns of progress."""
     names = ("scheduled_s", "asked", "is_all", "queued", "waiting", "no_worker")
     scheduled = [(None,) * len(names) if row.scheduled is None else astuple(row.scheduled) for row in rows]
-    columns = _record_columns("progress", rows, fit)
+    columns = _record_columns("progress", rows)
     return columns | {name: [row[i] for row in scheduled] for i, name in enumerate(names)}
 
 
-def _key_columns(
-    keys: KeyBlock, group: NDArray[np.uint32], n: int, names: Sequence[str], fit: Fit
-) -> dict[str, Any]:
+def _key_columns(keys: KeyBlock, group: NDArray[np.uint32], n: int, names: Sequence[str]) -> dict[str, Any]:
     """Return the columns of the first `n` keys; `names` are the groups' names."""
     dims = keys.dims[:n]
     if n and dims[0] <= MAX_KEY_INTS and (dims == dims[0]).all():
@@ -126,12 +102,12 @@ def _key_columns(
     starts = np.cumsum(lengths) - lengths
     texts: list[str | None] = [None] * n
     for row, text in zip(np.flatnonzero(is_text).tolist(), keys.texts, strict=False):
-        texts[row] = fit(text)
+        texts[row] = plain_text(text)
     long = np.flatnonzero(~is_text & (dims > MAX_KEY_INTS))
     if len(long):
         of = [names[number] for number in group[long].tolist()]
         for row, text in zip(long.tolist(), keys.take(long).to_text(of), strict=True):
-            texts[row] = fit(text)
+            texts[row] = plain_text(text)
         dims = np.where(dims > MAX_KEY_INTS, TEXT, dims)
         lengths[long] = 0
     columns: dict[str, Any] = {"dims": dims, "key_text": texts}
@@ -153,13 +129,13 @@ class _KnownWorkers:
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, str, str, int]] = {}
 
-    def columns(self, samples: Sequence[WorkerSample], fit: Fit) -> tuple[Columns, Columns]:
+    def columns(self, samples: Sequence[WorkerSample]) -> tuple[Columns, Columns]:
         """Return the columns of workers that are new or have changed, and of samples."""
-        changed = [(number, fit(a), fit(b), n) for number, a, b, n in self._changed(samples)]
+        changed = [(number, plain_text(a), plain_text(b), n) for number, a, b, n in self._changed(samples)]
         names = [column.name for column in ALL["workers"].columns]
         workers = {name: [row[i] for row in changed] for i, name in enumerate(names)}
         numbers = [self._known[sample.worker][0] for sample in samples]
-        return workers, _record_columns("worker_samples", samples, fit) | {"worker": numbers}
+        return workers, _record_columns("worker_samples", samples) | {"worker": numbers}
 
     def _changed(self, samples: Iterable[WorkerSample]) -> list[tuple[int, str, str, int]]:
         changed: dict[str, tuple[int, str, str, int]] = {}
@@ -235,7 +211,6 @@ class FrameWriter:
         *,
         tables: Mapping[str, Table] = FILE,
         tick_s: float,
-        fit: Fit = file_text,
         first_rows: Mapping[str, int] | None = None,
         most: tuple[int, int] | None = None,
     ) -> None:
@@ -244,7 +219,6 @@ class FrameWriter:
         self.has_graphs = "kept" in tables
         """Whether tasks and activities refer to keys of whole graphs."""
         self._tick_s = tick_s
-        self._fit = fit
         self._most = most or (_PART_ROWS, _BYTES)
         """Rows of a table and bytes in a frame."""
         self._encoder = encoder(tables, header, tick_s=tick_s)
@@ -299,7 +273,7 @@ class FrameWriter:
         """Return the writer of a live page, to which `restart` is called before each message."""
         header = {"recorder": recorder, "epoch": epoch, "zero_s": 0.0}
         most = (LIMITS["rows"], _PAGE_BYTES)
-        return cls(put, header, Encoder, tables=_LIVE, tick_s=PAGE_TICK_S, fit=wire_text, most=most)
+        return cls(put, header, Encoder, tables=_LIVE, tick_s=PAGE_TICK_S, most=most)
 
     def restart(self) -> None:
         """Begin a message to a page: its tasks refer to keys and errors in this message only."""
@@ -349,17 +323,17 @@ class FrameWriter:
         """Add records whose fields are the columns of the table."""
         records = list(records) if table in self.tables else []
         if records:
-            self.add(table, _record_columns(table, records, self._fit))
+            self.add(table, _record_columns(table, records))
 
     def add_runs(self, runs: Sequence[Run], metrics: Sequence[str | None]) -> None:
         """Add computes, each with the name of the user's cache metric."""
         if runs:
-            columns = _record_columns("runs", runs, self._fit)
-            self.add("runs", columns | {"metric": [None if m is None else self._fit(m) for m in metrics]})
+            columns = _record_columns("runs", runs)
+            self.add("runs", columns | {"metric": [None if m is None else plain_text(m) for m in metrics]})
 
     def replace_records(self, table: str, records: Sequence[object]) -> None:
         """Add records instead of all that were added before."""
-        self.replace(table, _record_columns(table, records, self._fit))
+        self.replace(table, _record_columns(table, records))
 
     def replace(self, table: str, columns: Columns) -> None:
         """Add rows instead of all that were added before."""
@@ -393,7 +367,7 @@ class FrameWriter:
             self._add_keys(repeated(np.array([run]), len(keys)), keys, group)
 
     def _add_keys(self, run: NDArray[Any], keys: KeyBlock, group: NDArray[np.uint32]) -> None:
-        columns = _key_columns(keys, group, len(keys), self._group_names, self._fit)
+        columns = _key_columns(keys, group, len(keys), self._group_names)
         no_text = repeated(np.array([-1]), len(keys))
         self.add("keys", {"run": run, "group": group, "key_text": no_text, **columns})
 
@@ -457,8 +431,9 @@ class FrameWriter:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return starts and durations in ticks."""
         # Start and stop are rounded each, so that rounding makes no two overlap.
-        first = np.rint(start / self._tick_s).astype(np.int64)
-        last = np.rint((start + duration) / self._tick_s).astype(np.int64)
+        most = LIMITS["value"] // 2
+        first = np.rint(np.clip(start / self._tick_s, -most, most)).astype(np.int64)
+        last = np.rint(np.clip((start + duration) / self._tick_s, -most, most)).astype(np.int64)
         return first, np.maximum(last - first, 0)
 
     def _error_rows(
@@ -471,7 +446,7 @@ class FrameWriter:
         for place, task in zip(failed.tolist(), tasks[failed].tolist(), strict=True):
             if task not in errors:
                 continue
-            text = self._fit(errors[task])
+            text = plain_text(errors[task])
             if text not in self._errors:
                 if len(self._errors) >= _MAX_ERRORS:
                     self._errors.clear()
@@ -499,14 +474,14 @@ class FrameWriter:
             texts = tuple(task.key_text for task in tasks)
             keys = KeyBlock(np.full(len(tasks), TEXT, np.uint8), np.empty(0, np.int32), texts)
             self._add_keys(run, keys, np.array([task.group for task in tasks], np.uint32))
-            columns = _record_columns("running", tasks, self._fit)
+            columns = _record_columns("running", tasks)
             self.standing["running"] = columns | {"key": np.arange(row, row + len(tasks))}
 
     def set_live(
         self, estimates: Mapping[int, Estimate], stops: Mapping[int, StopWay], states: Mapping[int, str]
     ) -> None:
         """Set when computes will end, how they can be stopped, and what keeps them from going on, by run."""
-        columns = _record_columns("estimates", list(estimates.values()), self._fit)
+        columns = _record_columns("estimates", list(estimates.values()))
         self.standing["estimates"] = {"run": list(estimates), **columns}
         ways = [STOP_WAYS.index(way) for way in stops.values()]
         self.standing["stops"] = {"run": list(stops), "way": ways}
@@ -536,7 +511,7 @@ class FrameWriter:
 
     def _add_texts(self, table: str, texts: Sequence[str], column: str = "name") -> None:
         if texts:
-            self.add(table, {column: list(map(self._fit, texts))})
+            self.add(table, {column: list(map(plain_text, texts))})
 
     def add_rows(self, table: str, rows: Rows, first: int | None = None) -> None:
         """Add rows whose arrays are the columns of the table; numbers in them are rows of the file."""
@@ -546,11 +521,11 @@ class FrameWriter:
     def add_progress(self, rows: Sequence[PrefixProgress]) -> None:
         """Add progress that is new or has changed."""
         if rows:
-            self.add("progress", _progress_columns(rows, self._fit))
+            self.add("progress", _progress_columns(rows))
 
     def add_workers(self, samples: Sequence[WorkerSample], first: int | None = None) -> None:
         """Add samples of workers."""
-        workers, columns = self._workers.columns(samples, self._fit)
+        workers, columns = self._workers.columns(samples)
         self.add("workers", workers)
         self.add("worker_samples", columns, first)
 
@@ -558,7 +533,7 @@ class FrameWriter:
         """Add transfers, and the keys of their results."""
         first = self._added["transfers"]
         self.add_records("transfers", transfers)
-        keys = [(first + i, self._fit(key)) for i, t in enumerate(transfers) for key in t.keys]
+        keys = [(first + i, plain_text(key)) for i, t in enumerate(transfers) for key in t.keys]
         if keys:
             self.add("transfer_keys", {"transfer": [n for n, _ in keys], "text": [t for _, t in keys]})
 

@@ -6,6 +6,7 @@ Run with ``TASKSCOPE_WRITE_FIXTURES=1`` after a deliberate change of the protoco
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import math
 import os
@@ -158,8 +159,9 @@ def key_of(row: Row) -> str:
 
 
 def shown(text: str) -> str:
-    cut = text if len(text) <= 512 else text[:512] + "…"
-    return cut.encode("utf-8", "backslashreplace").decode()
+    text = text.encode("utf-8", "backslashreplace").decode()
+    end = f"…[{len(text)} characters, {hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}]"
+    return text if len(text) <= 4096 else text[: 4096 - len(end)] + end
 
 
 def fixture_of(name: str, rows: list[Row]) -> dict[str, Any]:

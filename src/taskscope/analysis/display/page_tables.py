@@ -19,6 +19,7 @@ from taskscope.analysis.memory import cache_metrics, cache_rows
 from taskscope.analysis.quantities import format_count
 from taskscope.analysis.totals import prefix_progress, stop_of
 from taskscope.codec import TICK_S, Encoder
+from taskscope.model.keys import plain_text
 from taskscope.model.recording import RecordedData
 from taskscope.model.streams import PAGE, RECORDS
 from taskscope.model.tables.cache_usage import CacheRows, TimeBins
@@ -26,7 +27,7 @@ from taskscope.model.tables.columns import GraphColumns, RowBlock, distinct
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import RUNNING, flag_codes
 from taskscope.model.tables.workers import WorkerSample
-from taskscope.wire import batch_message, wire_text
+from taskscope.wire import batch_message
 from taskscope.wire.writer import Columns, FrameWriter
 
 MAX_SAMPLES = 2_000
@@ -159,9 +160,7 @@ def recorded_frames(
     # The same recording is the same page each time.
     encoder = partial(Encoder, stream=0)
     first_rows = {"activities": shown.activities.dropped}
-    writer = FrameWriter(
-        frames.append, header, encoder, tables=tables, tick_s=tick_s, fit=wire_text, first_rows=first_rows
-    )
+    writer = FrameWriter(frames.append, header, encoder, tables=tables, tick_s=tick_s, first_rows=first_rows)
     for table, columns in path.items():
         writer.add(table, columns)
     _write(shown, writer)
@@ -306,7 +305,7 @@ def path_tables(path: CriticalPath, rows_of: RowsOf, zero_s: float) -> PathTable
     whats = [step.cause if step.kind == "wait" else step.prefix for step in steps]
     names = {what: number for number, what in enumerate(dict.fromkeys(whats))}
     return {
-        "path_names": {"text": [wire_text(str(name)) for name in names]},
+        "path_names": {"text": [plain_text(str(name)) for name in names]},
         "path": {
             "stop_s": [zero_s + at for at in (steps[0].start_s, *(s.start_s + s.duration_s for s in steps))],
             "name": [None, *(names[what] for what in whats)],

@@ -11,12 +11,12 @@ import traitlets
 from taskscope.analysis.memory import HeldTotals, cache_metrics, cache_rows, is_lower_bound
 from taskscope.analysis.progress import Estimates, Progress, headline, live_states, measure_progress
 from taskscope.analysis.totals import ResourceTotals, measure_resources, prefix_progress, total_samples
+from taskscope.model.keys import plain_text
 from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.records import PrefixProgress, Run
 from taskscope.model.tables.workers import Scheduled
 from taskscope.record import Recorder
 from taskscope.record.tables.log import Reader
-from taskscope.wire import wire_text
 
 _MAX_GROUPS = 200
 
@@ -59,7 +59,7 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
         "eta_unseen": 0 if left is None else left.n_unseen,
         "groups": [
             {
-                "prefix": wire_text(row.prefix),
+                "prefix": plain_text(row.prefix),
                 "total": row.total,
                 "finished": row.finished,
                 "running": row.running,
@@ -202,7 +202,7 @@ def cache_values(totals: HeldTotals, runs: Iterable[Run], metric: str) -> Mappin
     """Return the traits of `CacheWidget` for these computes."""
     now, most, has_value = totals.now, totals.most, metric not in {"nbytes", "count"}
     return {
-        "metric": wire_text(metric),
+        "metric": plain_text(metric),
         "n_keys": now.n_keys,
         "nbytes": int(now.nbytes),
         "n_unsized": now.n_unsized,

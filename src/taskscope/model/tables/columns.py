@@ -56,7 +56,8 @@ def distinct_pairs(
 
 def possible_sizes(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return byte counts, NaN where impossible: a user's function for `dask.sizeof` may return anything."""
-    return np.where((sizes >= 0) & (sizes < 2**53), sizes, np.nan)
+    # Files and pages have no greater numbers.
+    return np.where((sizes >= 0) & (sizes < 2**52), sizes, np.nan)
 
 
 def narrow_sizes(sizes: NDArray[np.uint32] | NDArray[np.float64]) -> NDArray[np.uint32] | NDArray[np.float64]:

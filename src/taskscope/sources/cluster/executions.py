@@ -34,6 +34,8 @@ _UNCORRECTED = (_KINDS["disk-read"], _KINDS["disk-write"])
 _MAX_METRICS = 50
 _MAX_TEXT = 300
 _MAX_SHOWN = 100_000
+_DAY_S = 86_400.0
+"""No task begins so long before its compute, or ends so long after its record has come."""
 _MAX_AT_ONCE = 10_000
 """As many rows as the recorder folds at once."""
 _Entries: TypeAlias = Sequence[tuple[str, str, float]]
@@ -203,6 +205,9 @@ class ExecutionWriter:
         """Register that a task ended, and record it; what finished is among its run's rows after `flush`."""
         key, worker, error, log = execution.key, execution.worker, execution.error, run.log
         _, start, stop, *_ = execution.computed
+        if not log.start - _DAY_S < start <= stop < self._recorder.clock.perf_counter() + _DAY_S:
+            self._write_without_times(execution, run)
+            return
         if execution.is_coroutine:
             lane = worker.coroutine_lane(execution.thread, start, stop)
         else:
@@ -221,6 +226,18 @@ class ExecutionWriter:
         self._n_rows += 1
         if self._n_rows >= _MAX_AT_ONCE:
             self.flush()
+
+    def _write_without_times(self, execution: Execution, run: TrackedRun) -> None:
+        """Record a task by the scheduler's times, as its worker's clock is off by more than a day."""
+        self._recorder.warn(
+            f"the clock of {execution.worker.label} is off by days: of tasks that ended before clocks were "
+            "compared only the scheduler's times are known"
+        )
+        key, error, now = execution.key, execution.error, self._recorder.clock.perf_counter()
+        run.log.submitted.setdefault(key, now)
+        if run.end_task(key, execution.nbytes, error):
+            run.log.landed.extend((key, now))
+        run.log.end_unreported(key, now, "finished" if error is None else "erred", error)
 
     def write_attempt(self, execution: Execution, run: TrackedRun) -> None:
         """Record a failed attempt that is followed by another, and its activities."""

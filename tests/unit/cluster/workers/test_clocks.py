@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import dask
@@ -17,7 +18,11 @@ import taskscope
 from taskscope.recording import Recording
 from taskscope.session import current
 from tests.support.clusters.recordings import rows
+from tests.support.clusters.scheduler_events import HERE, World, record
 from tests.support.clusters.shifted_worker import SHIFTED, set_clock, shifted_worker
+from tests.support.fakes.clock import FakeClock
+from tests.support.files.streaming import StreamedFile
+from tests.support.recordings.tables import read_back
 from tests.support.waiting import until
 
 LATE_S, MINUTE_S, HOUR_S = 1.0, 60.0, 3600.0
@@ -168,3 +173,21 @@ def test_a_heartbeat_while_a_task_runs_moves_no_times() -> None:
     zero = run.recording.started_at.timestamp()
     found = dict(rows(run.recording, "tasks", "key", "start_s"))
     assert abs(found["truth"] + zero - told) < LATE_S / 4
+
+
+def test_a_task_whose_worker_is_fifty_years_off_has_the_scheduler_s_times_and_files_go_on() -> None:
+    clock = FakeClock()
+    world = World(clock)
+    with closing(StreamedFile(world.recorder)) as file:
+        run = world.begin(["odd", "right"])
+        world.tell(*world.graph({"odd": (), "right": ()}), world.send("odd"), world.send("right"))
+        clock.advance(2.0)
+        later = clock.time() + 50 * 365 * 24 * HOUR_S
+        world.tell(("end", *record("odd", HERE, later, later + 1.0), None), world.end("right"))
+        file.flush()
+        world.finish(run)
+        file.flush()
+        written = read_back(file.content())
+    found = rows(written, "tasks", "key", "status", "observed_by", "stop_s")
+    assert sorted(found) == [("odd", "finished", "scheduler", 2.0), ("right", "finished", "worker", 2.0)]
+    assert [text.split(":")[0] for text in world.said] == ["the clock of worker 0 is off by days"]
