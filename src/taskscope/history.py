@@ -11,7 +11,7 @@ import re
 import secrets
 import threading
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,7 +126,7 @@ class History:
                 _start(self._complete, number, stream)
         if self._streams and tick.now_s >= self._bounded_s + _BOUND_EVERY_S:
             self._bounded_s = tick.now_s
-            _start(self._bound, {stream.path for stream in self._streams.values()})
+            _start(self._bound)
 
     def _begin(self, run: Run) -> FileStream:
         from taskscope.export import FileStream
@@ -160,13 +160,14 @@ class History:
             if runs := self._session.recorder.runs(number, number):
                 recorded(self._session, runs).save(path, overwrite=True)
                 if path.stat().st_size > most:
+                    path.unlink()
                     text = f"a recording larger than the history's {format_bytes(most)} was not kept"
                     self._session.recorder.warn(text)
             _delete_oldest(path.parent, most)
 
-    def _bound(self, growing: set[Path]) -> None:
+    def _bound(self) -> None:
         with self._completing, Guard("bounding the history", self._fault):
-            _delete_oldest(self.folder, self._options.most_bytes, growing)
+            _delete_oldest(self.folder, self._options.most_bytes)
 
     def _fault(self, where: str, error: BaseException) -> None:
         """Warn once if the folder cannot be written: each file would fail."""
@@ -213,15 +214,22 @@ def _start(target: Callable[..., None], *arguments: object) -> None:
     threading.Thread(target=target, args=arguments, name="taskscope-history", daemon=True).start()
 
 
-def _delete_oldest(folder: Path, most_bytes: float, growing: Collection[Path] = ()) -> None:
-    n_bytes = 0
-    files = sorted(history_files(folder), key=lambda path: path in growing)
-    for path in reversed(files):
+def _delete_oldest(folder: Path, most_bytes: float) -> None:
+    """Delete the oldest files until the others have at most so many bytes; those that grow stay."""
+    from taskscope.export import is_growing
+
+    sizes: dict[Path, int] = {}
+    for path in history_files(folder):
         # Another kernel may delete it at the same time.
         with suppress(FileNotFoundError):
-            n_bytes += path.stat().st_size
-            if n_bytes > most_bytes and path not in growing:
-                path.unlink()
+            sizes[path] = path.stat().st_size
+    n_bytes = sum(sizes.values())
+    for path, size in sizes.items():
+        if n_bytes > most_bytes:
+            with suppress(FileNotFoundError):
+                if not is_growing(path):
+                    path.unlink()
+                    n_bytes -= size
 
 
 current = Single(lambda: History(current_session())).get

@@ -181,10 +181,10 @@ def test_a_killed_kernel_leaves_what_it_has_written(tmp_path: Path) -> None:
 class World:
     """A session of another kernel, whose history is the same folder."""
 
-    def __init__(self, folder: Path, *, longer_s: float = 1e-9) -> None:
+    def __init__(self, folder: Path, *, longer_s: float = 1e-9, most_bytes: float = 1e9) -> None:
         self.session = Session()
         self.history = History(self.session)
-        self.history.turn_on(HistoryOptions(folder=folder, longer_s=longer_s))
+        self.history.turn_on(HistoryOptions(folder=folder, longer_s=longer_s, most_bytes=most_bytes))
         self.keeping = Keeping(self.session, history=self.history)
 
     def compute(self, cell: str, *keys: str, is_kept: bool = True) -> int:
@@ -200,9 +200,59 @@ class World:
         until(lambda: statuses(self.history.folder) == ["finished"] * (n + is_kept))
         return log.run
 
+    def fill(self) -> None:
+        """Add a compute at whose end there is no room for the newest of all files."""
+        newest = self.history.folder / "a-In-1-20990101-000000-0123456789ab.taskscope"
+        newest.write_bytes(b"xx")
+        end_run(begin_run(self.session.recorder, {"short-1": ()}))
+        self.session.pump.wake()
+        until(lambda: not newest.exists())
+
     def end(self) -> None:
         self.history.turn_off()
         self.session.pump.stop()
+
+
+GROWS = """
+import sys
+import dask
+from taskscope.options import HistoryOptions
+from taskscope.profiling import profile
+from taskscope.history import current
+
+def wait():
+    while not list(current().folder.glob("dask-theirs-*")):
+        pass
+    print("grows", flush=True)
+    sys.stdin.read()
+
+with profile(display=False, label="theirs"):
+    current().turn_on(HistoryOptions(folder=sys.argv[1], longer_s=1e-9))
+    dask.delayed(wait)().compute(scheduler="threads")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_a_file_that_grows_stays_in_a_full_folder_until_its_kernel_is_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", GROWS, str(tmp_path)]
+    mine, short = World(tmp_path), World(tmp_path, most_bytes=1)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as kernel:
+        assert kernel.stdout is not None
+        assert kernel.stdout.readline() == "grows\n"
+        begin_run(mine.session.recorder, {"x-1": ()}).label = "mine"
+        mine.session.pump.wake()
+        until(lambda: len(list(tmp_path.iterdir())) == 2)
+        short.fill()
+        until(lambda: names(tmp_path) == ["mine", "theirs"])
+        kernel.kill()
+    short.fill()
+    until(lambda: names(tmp_path) == ["mine"])
+    mine.end()
+    short.end()
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name.split("-")[1] for path in folder.iterdir())
 
 
 def test_only_long_computes_are_kept(tmp_path: Path) -> None:

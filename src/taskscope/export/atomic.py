@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,9 +39,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwri
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        # A file that appeared while writing is not replaced unasked either.
-        check_writable(path, overwrite=overwrite)
-        temporary.replace(path)
+        _move(temporary, path, overwrite=overwrite)
     except OSError as error:
         if isinstance(error, FileError):
             raise
@@ -49,6 +48,17 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwri
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _move(temporary: Path, path: Path, *, overwrite: bool) -> None:
+    """Give a file its name; unasked it replaces none, also none that appeared while it was written."""
+    if not overwrite:
+        # Where there are no hard links, two that are saved at the same moment may get one name.
+        with suppress(OSError):
+            path.hardlink_to(temporary)
+            return
+    check_writable(path, overwrite=overwrite)
+    temporary.replace(path)
 
 
 def _new(temporary: Path, path: Path) -> BinaryIO:

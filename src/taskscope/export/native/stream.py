@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,10 +21,39 @@ from taskscope.record.pump import Tick
 from taskscope.wire.stream import NewRows
 from taskscope.wire.writer import FrameWriter, TooLongError
 
+if sys.platform != "win32":
+    import fcntl
+
 _INTERVAL_S = 0.3
 """The pause between two writes: a row is in the file after this, a tick of the pump, and writing."""
 
 _JOIN_S = 10.0
+
+_QUIET_S = 60.0
+"""After so long without a write a file does not grow, where the file system has no locks."""
+
+
+def is_growing(path: Path) -> bool:
+    """Return whether a process writes to a file while it records: the system releases a killed one's lock."""
+    try:
+        if sys.platform == "win32":
+            # An open file has its name until it is closed.
+            path.rename(path)
+        else:
+            with path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return True
+    except OSError:
+        return time.time() < path.stat().st_mtime + _QUIET_S
+    return False
+
+
+def _lock(file: BinaryIO) -> None:
+    """Lock a file that grows until it is closed."""
+    if sys.platform != "win32":
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_SH)
 
 
 class FileStream:
@@ -94,6 +124,7 @@ class FileStream:
             if self._overwrite:
                 self.path.unlink(missing_ok=True)
             file = self.path.open("xb")
+            _lock(file)
             self.made = True
             try:
                 self._write(file)

@@ -143,19 +143,32 @@ class Keeping:
         self._history = history or History(session)
         self._folder = folder or notebook_folder
         self._clock = clock
+        self._saving = ForkLock()
+        self._saved: dict[object, Path] = {}
+        """The files of ended computes: several menus of a page save the same ones."""
 
     def save(self, first_run: int, last_run: int | None, format_: FileFormat) -> Path:
-        """Write a file and return its path."""
-        with _errors_for_page(self._session):
+        """Write a file, or find the one that was written of the same ended computes, and return its path."""
+        with _errors_for_page(self._session), self._saving:
             runs = self._runs(first_run, last_run)
-            recording = _recording(self._session, runs)
-            stem = f"{notebook_name()}-{_name(runs)}-{self._clock():%Y%m%d-%H%M%S}"
-            for number in range(1, _MAX_SAME_NAME):
-                path = self._folder() / f"{stem}{f'-{number}' if number > 1 else ''}{_EXTENSIONS[format_]}"
-                with suppress(ExistingFileError):
-                    recording.save(path)
+            saved = format_, *runs
+            if saved not in self._saved or not self._saved[saved].exists():
+                path = self._save(runs, _EXTENSIONS[format_])
+                if any(run.stop_s is None for run in runs):
                     return path
-            raise ExistingFileError(f"cannot write {stem!r}: {_MAX_SAME_NAME - 1} files of that name exist")
+                self._saved[saved] = path
+                _keep_latest(self._saved)
+            return self._saved[saved]
+
+    def _save(self, runs: list[Run], extension: str) -> Path:
+        recording = _recording(self._session, runs)
+        stem = f"{notebook_name()}-{_name(runs)}-{self._clock():%Y%m%d-%H%M%S}"
+        for number in range(1, _MAX_SAME_NAME):
+            path = self._folder() / f"{stem}{f'-{number}' if number > 1 else ''}{extension}"
+            with suppress(ExistingFileError):
+                recording.save(path)
+                return path
+        raise ExistingFileError(f"cannot write {stem!r}: {_MAX_SAME_NAME - 1} files of that name exist")
 
     def compare(self, first_run: int, last_run: int | None) -> str:
         """Return a page that compares the computes of a cell with its execution before.

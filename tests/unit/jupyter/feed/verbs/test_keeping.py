@@ -57,12 +57,14 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return World(tmp_path)
 
 
-def test_nothing_is_ever_replaced(world: World) -> None:
-    run = world.compute("a", 4, label="load & sum/../x")
-    names = [world.save(run, None).name for _ in range(3)]
+def test_computes_are_saved_once_and_no_file_is_ever_replaced(world: World) -> None:
+    runs = [world.compute("a", 4, label="load & sum/../x") for _ in range(2)]
+    paths = [world.save(run, run) for run in (*runs, *runs)]
     stem = "my-work-load-sum-..-x-20261123-051200"
-    assert names == [f"{stem}.taskscope", f"{stem}-2.taskscope", f"{stem}-3.taskscope"]
-    assert sorted(path.name for path in world.folder.iterdir()) == sorted(names)
+    assert [path.name for path in paths] == [f"{stem}.taskscope", f"{stem}-2.taskscope"] * 2
+    assert sorted(world.folder.iterdir()) == sorted({*paths})
+    paths[0].unlink()
+    assert [world.save(run, run) for run in runs] == paths[:2]
 
 
 def test_each_format_is_written_as_what_it_is(world: World) -> None:
