@@ -2,7 +2,7 @@
 import { CLUSTER_CHARTS } from '../charts/cluster/layer';
 import type { Dashboard, DashboardOptions } from '../charts/dashboard';
 import { mount as mountDashboard } from '../charts/dashboard';
-import { decodeFlame } from '../charts/flame/data';
+import { type FlameData, decodeFlame } from '../charts/flame/data';
 import { mountFlame } from '../charts/flame/track';
 import { stopWith } from '../charts/progress/stopper';
 import { mount as mountProgress } from '../charts/progress/view';
@@ -13,6 +13,7 @@ import { type TrackName, mountTracks } from '../charts/tracks';
 import { Keeping } from '../charts/ui/keeping';
 import { savePicture } from '../charts/ui/picture';
 import { messageOf } from '../lib/error-message';
+import { trans } from '../lib/translate';
 import { ALL_RUNS, type TaskStore } from '../store';
 import { isRecord } from '../wire/check';
 import type { Feed } from './lab/feed/feed';
@@ -55,10 +56,12 @@ export const MOUNTS = {
 export interface PanelOptions extends Pick<DashboardOptions, 'compact' | 'hidden' | 'onHidden' | 'reveal'> {
   /** The recorder's axis, which outlives its charts. */
   readonly axis: (newAxis: () => TimeAxis) => TimeAxis;
+  /** Aborts once the panel is closed or looks at another kernel; meanwhile it may be hidden, without charts. */
+  readonly until: AbortSignal;
 }
 
 /** Put a chart of what runs now into a panel. */
-export function mountPanel(name: ChartName, el: HTMLElement, feed: Feed, recorder: string, signal: AbortSignal, { axis, ...more }: PanelOptions): void {
+export function mountPanel(name: ChartName, el: HTMLElement, feed: Feed, recorder: string, signal: AbortSignal, { axis, until, ...more }: PanelOptions): void {
   const { store, options } = liveCharts(feed, recorder, signal);
   const cell = {
     current: () => feed.cell,
@@ -69,38 +72,47 @@ export function mountPanel(name: ChartName, el: HTMLElement, feed: Feed, recorde
   };
   const charts: Charts = { store, options: { ...options, ...more, cell, axis: axis(() => new TimeAxis(true)), shows: 'now' } };
   if (name === 'flame') {
-    mountLiveFlame(el, charts, feed);
+    mountLiveFlame(el, charts, feed, until);
   } else {
     MOUNTS[name](el, charts);
   }
 }
 
-/** The flame graph of what a kernel computed last, requested once a second while it computes. */
-function mountLiveFlame(el: HTMLElement, { store, options }: Charts, feed: Feed): void {
+/** The flame graph of what a kernel computed last: while it computes, requested a second after the last answer. */
+function mountLiveFlame(el: HTMLElement, { store, options }: Charts, feed: Feed, until: AbortSignal): void {
   const { signal } = options;
-  const chart = mountFlame(el, store, options);
+  const nothing = trans.__('No samples yet: sampling of call stacks begins with this panel, and ends when it is closed. Run a cell that computes with Dask, or run it again.');
+  const chart = mountFlame(el, store, { ...options, nothing });
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let hasNews = false;
+  let data: FlameData | null = null;
   const request = async (): Promise<void> => {
     try {
       const runs = headline(store.tables.runsIn(ALL_RUNS)).map(({ run }) => run);
-      const packed = await feed.profile({ firstRun: runs.length === 0 ? 0 : Math.min(...runs), lastRun: null });
-      const data = isRecord(packed) ? decodeFlame({ ...packed, columns: await unpack(packed.data, packed.bytes, 'profile') }) : null;
+      const packed = await feed.profile({ firstRun: runs.length === 0 ? 0 : Math.min(...runs), lastRun: null }, until);
+      data = isRecord(packed) ? decodeFlame({ ...packed, columns: await unpack(packed.data, packed.bytes, 'profile') }) : null;
       if (!signal.aborted) {
         chart.show(data, null);
       }
     } catch (error) {
       if (!signal.aborted) {
-        chart.show(null, messageOf(error));
+        chart.show(data, messageOf(error));
       }
     }
   };
-  const later = (): void => {
+  const later = (pauseMs = PAUSE_MS): void => {
+    hasNews = true;
     timer ??= setTimeout(() => {
-      timer = undefined;
-      void request();
-    }, PAUSE_MS);
+      hasNews = false;
+      void request().then(() => {
+        timer = undefined;
+        if (hasNews && !signal.aborted) {
+          later();
+        }
+      });
+    }, pauseMs);
   };
-  store.subscribe(later, signal);
+  store.subscribe(() => { later(); }, signal);
   signal.addEventListener('abort', () => { clearTimeout(timer); }, { once: true });
-  void request();
+  later(0);
 }

@@ -23,14 +23,9 @@ export function storeOf(entries: unknown): TaskStore {
  */
 export function recordedStore(batches: readonly Batch[], stream: PageStream, cluster: ClusterStore | null): TaskStore {
   const links = linksOf(batches, stream);
-  const store: TaskStore = new TaskStore({
+  const store = new TaskStore({
     ...(cluster === null ? {} : { cluster }),
-    ask: row => {
-      queueMicrotask(() => {
-        store.answerLinks(store.epoch ?? '', { row, links: links?.(row) ?? null });
-      });
-      return links !== null;
-    }
+    ask: row => links && Promise.resolve(links(row))
   });
   for (const batch of batches) {
     const appended = store.append(batch);

@@ -1,7 +1,7 @@
 /** Everything a page knows of one recorder; any number of views share it. */
 import { Listeners } from '../lib/listeners';
 import { paletteColour } from '../lib/palette';
-import type { Batch, LinksAnswer, Numbers, TableRow } from '../wire';
+import type { Batch, Numbers, TableRow } from '../wire';
 import { tableRows } from '../wire';
 import type { ClusterStore } from './cluster/cluster-store';
 import { HeldStore, ResourceStore } from './series';
@@ -55,7 +55,7 @@ export class TaskStore {
 
   constructor(options: TaskStoreOptions = {}) {
     this.#clockMs = options.clockMs ?? (() => performance.now());
-    this.#ask = options.ask ?? (() => false);
+    this.#ask = options.ask ?? (() => null);
     this.#maxTasks = options.maxTasks ?? MAX_TASKS;
     this.cluster = options.cluster ?? null;
     this.#links = this.#newLinks();
@@ -115,9 +115,6 @@ export class TaskStore {
     }
     if (batch.seq !== 0 && tables.tasks.n > 0 && tables.tasks.first > this.#tasks.nextNumber && tables.tasks.first > dropped) {
       return this.#gap(false, `row ${tables.tasks.first} came where ${this.#tasks.nextNumber} was due`);
-    }
-    if (batch.seq === 0) {
-      this.#links.forgetAsked();
     }
     for (const run of this.tables.merge(tables)) {
       this.#tasks.dropFailures(run);
@@ -188,14 +185,6 @@ export class TaskStore {
     return this.#links.of(row);
   }
 
-  /** Take over the kernel's answer. */
-  answerLinks(epoch: string, { row, links }: LinksAnswer): void {
-    if (epoch === this.#epoch) {
-      this.#links.answer(row, links);
-      this.#changed();
-    }
-  }
-
   /** Which tasks of these computes but some did not finish and why, by first appearance. */
   failures(runRange: RunRange, except?: ReadonlySet<number>): FailureKind[] {
     return this.#tasks.failures(runRange, except);
@@ -209,7 +198,8 @@ export class TaskStore {
     return new LinkTable({
       ask: this.#ask,
       nowMs: this.#clockMs,
-      onLate: () => { this.#changed(); },
+      changed: () => { this.#changed(); },
+      nRows: () => this.cursor,
       numberOf: row => this.#tasks.numberOf(row),
       placesOf: numbers => this.#tasks.placesOf(numbers)
     });

@@ -5,7 +5,7 @@ export { PageStream } from './stream';
 export type { CriticalPath, Explained, Explanation, Finding, KnownPath, PathStep } from './explanation';
 export { decodeExplained, pathOf } from './explanation';
 export { Budget, bytesOf, bytesOfBase64, inflate } from './frames';
-export type { LinkRow, LinkRows, LinksAnswer } from './links';
+export type { LinkRow, LinkRows } from './links';
 export { MAX_LINKS, decodeLinks, linksOf } from './links';
 export { pythonRepr, tupleKey } from './keys';
 export * from './schema';

@@ -20,24 +20,14 @@ export interface LinkRows {
   readonly nDependents: number;
 }
 
-/** `links` null: the recorder does not hold the row any more. */
-export interface LinksAnswer {
-  readonly row: number;
-  readonly links: LinkRows | null;
-}
-
-/** @throws WireError naming what is wrong. */
-export function decodeLinks(data: unknown): LinksAnswer {
-  const reply = new Field(data, 'reply');
-  return {
-    row: reply.at('row').count(),
-    links: reply.at('links').orNull(links => ({
-      dependencies: links.at('dependencies').list().map(decodeLink),
-      nDependencies: links.at('n_dependencies').count(),
-      dependents: links.at('dependents').list().map(decodeLink),
-      nDependents: links.at('n_dependents').count()
-    }))
-  };
+/** Returns null where the recorder does not hold the row any more. @throws WireError naming what is wrong. */
+export function decodeLinks(data: unknown): LinkRows | null {
+  return new Field(data, 'reply').at('links').orNull(links => ({
+    dependencies: links.at('dependencies').list().map(decodeLink),
+    nDependencies: links.at('n_dependencies').count(),
+    dependents: links.at('dependents').list().map(decodeLink),
+    nDependents: links.at('n_dependents').count()
+  }));
 }
 
 function decodeLink(field: Field): LinkRow {

@@ -16,7 +16,7 @@ const entries = (isKnown: number): unknown => [wireMessage([{ key: [0], stopUs: 
 async function answered(isKnown: number): Promise<unknown> {
   const store = storeOf(entries(isKnown));
   expect(store.links(1)).toEqual({ kind: 'asked', isLate: false });
-  await Promise.resolve();
+  await new Promise(resolve => { store.subscribe(() => { resolve(null); }, new AbortController().signal); });
   return store.links(1);
 }
 

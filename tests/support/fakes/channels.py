@@ -35,6 +35,10 @@ class FakeChannel:
         self._message(data)
         return self.sent[-1]
 
+    def leave(self) -> None:
+        """Do what a page does that is closed."""
+        self._closed()
+
 
 class FakeChannels:
     def __init__(self) -> None:

@@ -35,6 +35,8 @@ const ARROWS: Readonly<Record<string, Direction>> = { ArrowUp: 'up', ArrowDown: 
 export interface FlameOptions extends TimelineOptions {
   /** Called when a call is chosen, with null for one without a function; absent where no source text is there. */
   readonly onFunction?: (chosen: FlameFunction | null) => void;
+  /** What stands there while there are no samples. */
+  readonly nothing?: string;
 }
 
 export interface FlameChart {
@@ -49,7 +51,7 @@ export function mountFlame(el: HTMLElement, store: TaskStore, options: FlameOpti
   const made: FlameTrack[] = [];
   mountTimeline(el, store, [
     context => {
-      made.push(new FlameTrack(context, options.onFunction));
+      made.push(new FlameTrack(context, options));
       return made[0] ?? null;
     },
     context => new SamplesTrack(context, made[0] as FlameTrack)
@@ -108,12 +110,12 @@ class FlameTrack implements Track, FlameChart {
   #isFinding = false;
   #tables: readonly TextTable[] = [];
 
-  constructor(private readonly context: TrackContext, private readonly onFunction: FlameOptions['onFunction']) {}
+  constructor(private readonly context: TrackContext, private readonly options: FlameOptions) {}
 
   show(data: FlameData | null, note: string | null): void {
     const isEmpty = data === null || data.bin.length === 0;
     this.data = isEmpty ? null : data;
-    this.#note = note ?? (isEmpty ? trans.__('no samples yet') : null);
+    this.#note = note ?? (isEmpty ? (this.options.nothing ?? trans.__('no samples yet')) : null);
     this.#grow();
   }
 
@@ -306,7 +308,7 @@ class FlameTrack implements Track, FlameChart {
   #zoom(node: FlameNode | null): void {
     this.#focus = node;
     this.#saysFound = false;
-    this.onFunction?.(node?.kind === 'function' ? (this.data?.functions[node.place] ?? null) : null);
+    this.options.onFunction?.(node?.kind === 'function' ? (this.data?.functions[node.place] ?? null) : null);
     this.#changed();
   }
 

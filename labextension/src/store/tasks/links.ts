@@ -22,29 +22,31 @@ export type Links =
       readonly nDependents: number;
     };
 
-/** Asks for the links of a row, by the recorder's number; false if there is nobody to ask. */
-export type AskLinks = (row: number) => boolean;
+/** Requests the links of a row by the recorder's number, null where it is not held; null where there is no kernel that could answer. */
+export type AskLinks = (row: number) => Promise<LinkRows | null> | null;
 
 /** What the table needs of the store around it. */
 export interface LinkSurroundings {
   readonly ask: AskLinks;
   readonly nowMs: () => number;
-  /** Called when an answer has become late. */
-  readonly onLate: () => void;
+  /** Called when something else is known, or an answer has become late. */
+  readonly changed: () => void;
+  /** How many rows there were, of all that the recorder ever had. */
+  readonly nRows: () => number;
   numberOf(row: number): number;
   /** Where the tasks with these numbers of the recorder are, as far as they are here. */
   placesOf(numbers: readonly number[]): ReadonlyMap<number, TaskRef>;
 }
 
 interface Entry {
-  links: Links;
-  /** Whether some end had no place yet. */
-  open: boolean;
-  answeredMs: number;
+  readonly links: Links;
+  /** How many rows there were, where some end had no place among them; null: all had. */
+  readonly openAt: number | null;
+  readonly answeredMs: number;
 }
 
 const MAX_KEPT = 64;
-/** Ends without a place are asked for again, because they may have ended since. */
+/** Ends without a place are requested again once rows came: they may have ended. No more often than this. */
 const AGAIN_MS = 2_000;
 /** An idle kernel answers at once; after this time somebody should be told why nothing comes. */
 export const LATE_MS = 3_000;
@@ -59,43 +61,43 @@ export class LinkTable {
   of(row: number): Links {
     const number = this.around.numberOf(row);
     const known = this.#entries.get(number);
-    const isStale = known?.open === true && this.around.nowMs() - known.answeredMs >= AGAIN_MS;
-    if ((known === undefined || isStale) && !this.#asked.has(number) && this.around.ask(number)) {
-      this.#wait(number);
+    const isOpen = (known?.openAt ?? null) !== null && known?.openAt !== this.around.nRows();
+    const isStale = isOpen && this.around.nowMs() - (known?.answeredMs ?? 0) >= AGAIN_MS;
+    if ((known === undefined || isStale) && !this.#asked.has(number)) {
+      const answer = this.around.ask(number);
+      if (answer !== null) {
+        void this.#take(number, answer);
+      }
     }
     return known?.links ?? this.#asked.get(number) ?? { kind: 'unknown' };
   }
 
-  answer(number: number, rows: LinkRows | null): void {
+  async #take(number: number, answer: Promise<LinkRows | null>): Promise<void> {
+    this.#asked.set(number, { kind: 'asked', isLate: false });
+    const timer = setTimeout(() => {
+      this.#asked.set(number, { kind: 'asked', isLate: true });
+      this.around.changed();
+    }, LATE_MS);
+    const before = this.#entries.get(number)?.links;
+    const entry = await answer.then(rows => this.#entry(rows), (): Entry => ({ links: { kind: 'unknown' }, openAt: -1, answeredMs: this.around.nowMs() }));
+    clearTimeout(timer);
     this.#asked.delete(number);
     this.#entries.delete(number);
-    this.#entries.set(number, this.#entry(rows));
+    const isSame = JSON.stringify(before) === JSON.stringify(entry.links);
+    this.#entries.set(number, isSame && before !== undefined ? { ...entry, links: before } : entry);
     const [oldest] = this.#entries.keys();
     if (this.#entries.size > MAX_KEPT && oldest !== undefined) {
       this.#entries.delete(oldest);
     }
-  }
-
-  /** Answers to what was asked will not come. */
-  forgetAsked(): void {
-    this.#asked.clear();
-  }
-
-  #wait(number: number): void {
-    const asked: Links = { kind: 'asked', isLate: false };
-    this.#asked.set(number, asked);
-    setTimeout(() => {
-      if (this.#asked.get(number) === asked) {
-        this.#asked.set(number, { kind: 'asked', isLate: true });
-        this.around.onLate();
-      }
-    }, LATE_MS);
+    if (!isSame) {
+      this.around.changed();
+    }
   }
 
   #entry(rows: LinkRows | null): Entry {
     const answeredMs = this.around.nowMs();
     if (rows === null) {
-      return { links: { kind: 'unknown' }, open: false, answeredMs };
+      return { links: { kind: 'unknown' }, openAt: null, answeredMs };
     }
     const ends = [...rows.dependencies, ...rows.dependents];
     const places = this.around.placesOf(ends.flatMap(end => end.row ?? []));
@@ -109,6 +111,7 @@ export class LinkTable {
       dependents: rows.dependents.map(linkOf),
       nDependents: rows.nDependents
     };
-    return { links, open: [...links.dependencies, ...links.dependents].some(link => link.place === null), answeredMs };
+    const isOpen = [...links.dependencies, ...links.dependents].some(link => link.place === null);
+    return { links, openAt: isOpen ? this.around.nRows() : null, answeredMs };
   }
 }

@@ -262,7 +262,7 @@ describe('a person', () => {
     await vi.advanceTimersByTimeAsync(50);
     const first = said();
     await vi.advanceTimersByTimeAsync(2000);
-    expect([first, said()]).toEqual([['the kernel rests: it is asked again in 2 s'], ['long-chain: up to 5 s']]);
+    expect([first, said()]).toEqual([['no answer yet: the kernel is asked again in 2 s'], ['long-chain: up to 5 s']]);
   });
 
   it('zooms by the same drag where no track tells what ran', () => {

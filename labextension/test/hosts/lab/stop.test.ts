@@ -15,13 +15,13 @@ describe('a compute', () => {
   it('stops through the feed where it is heard, else through the server', async () => {
     const heard = new FakeKernel();
     const stopped = (await live(heard)).stop(0, 'interrupt');
-    heard.push(CONTROL, reply('stop', { run: 0 }));
+    heard.push(CONTROL, reply('stop', { request: 0 }));
     const unheard = new FakeKernel(['taskscope']);
     const feed = await computing(unheard, { subshell: false });
     unheard.push(DATA, ...batch(1, 0, 0, ways(0)));
     const answers = [await stopped, await feed.stop(0, 'interrupt')];
     expect([answers, heard.verbs().at(-1), heard.interrupts, unheard.interrupts]).toEqual([
-      [null, null], { verb: 'stop', run: 0, way: 'interrupt' }, 0, 1
+      [null, null], { verb: 'stop', run: 0, way: 'interrupt', request: 0 }, 0, 1
     ]);
   });
 
@@ -39,7 +39,7 @@ describe('a compute', () => {
     const stopped = (await computing(kernel, { subshell: false })).stop(0, 'cancel');
     await vi.advanceTimersByTimeAsync(3_001);
     expect([await stopped, kernel.verbs().at(-1), kernel.interrupts]).toEqual([
-      'this kernel hears that only between cells: its futures will be cancelled then', { verb: 'stop', run: 0, way: 'cancel' }, 0
+      'this kernel receives requests only between cells: its futures will be cancelled then', { verb: 'stop', run: 0, way: 'cancel', request: 0 }, 0
     ]);
   });
 
@@ -47,10 +47,10 @@ describe('a compute', () => {
     const kernel = new FakeKernel();
     const feed = await computing(kernel);
     const stopped = [feed.stop(0, 'interrupt'), feed.stop(0, 'interrupt')];
-    kernel.push(CONTROL, reply('stop', { run: 0 }));
+    kernel.push(CONTROL, reply('stop', { request: 0 }));
     await vi.advanceTimersByTimeAsync(5_000);
     expect([await Promise.all(stopped), kernel.verbs().slice(1), kernel.interrupts]).toEqual([
-      [null, null], [{ verb: 'stop', run: 0, way: 'interrupt' }], 0
+      [null, null], [{ verb: 'stop', run: 0, way: 'interrupt', request: 0 }], 0
     ]);
   });
 
@@ -58,18 +58,18 @@ describe('a compute', () => {
     const kernel = new FakeKernel();
     const feed = await computing(kernel);
     const stopped = [feed.stop(0, 'interrupt'), feed.stop(1, 'cancel')];
-    kernel.push(CONTROL, reply('stop', { run: 1 }));
-    kernel.push(CONTROL, reply('stop', { run: 0, error: 'it has ended' }));
+    kernel.push(CONTROL, reply('stop', { request: 1 }));
+    kernel.push(CONTROL, reply('stop', { request: 0, error: 'it has ended' }));
     await vi.advanceTimersByTimeAsync(5_000);
     expect([await Promise.all(stopped), kernel.interrupts]).toEqual([['it has ended', null], 0]);
   });
 
-  it('stops through the server when the kernel does not answer', async () => {
+  it('stops through the server, once for all views, when the kernel does not answer', async () => {
     const kernel = new FakeKernel();
     const feed = await computing(kernel);
     kernel.push(DATA, ...batch(1, 0, 0, ways(0)));
-    const stopped = feed.stop(0, 'interrupt');
+    const stopped = Promise.all([feed.stop(0, 'interrupt'), feed.stop(0, 'interrupt')]);
     await vi.advanceTimersByTimeAsync(3_001);
-    expect([await stopped, kernel.interrupts]).toEqual([null, 1]);
+    expect([await stopped, kernel.interrupts]).toEqual([[null, null], 1]);
   });
 });

@@ -9,27 +9,39 @@ import { batchOf } from '../rows';
 
 const NONE: LinkRows = { dependencies: [], nDependencies: 0, dependents: [], nDependents: 0 };
 
-function asking(answers = true): { store: TaskStore; asked: number[]; pass: (ms: number) => void } {
+interface Asking {
+  readonly store: TaskStore;
+  readonly asked: number[];
+  readonly pass: (ms: number) => void;
+  /** Answers the oldest request; with an error: that it failed. */
+  readonly answer: (rows: LinkRows | null | Error) => Promise<void>;
+}
+
+function asking(isThere = true): Asking {
   let now = 0;
   const asked: number[] = [];
-  const ask = (row: number): boolean => {
+  const waiting: ((rows: LinkRows | null | Error) => void)[] = [];
+  const ask = (row: number): Promise<LinkRows | null> | null => {
     asked.push(row);
-    return answers;
+    return isThere ? new Promise<LinkRows | null | Error>(resolve => { waiting.push(resolve); }).then(rows => (rows instanceof Error ? Promise.reject(rows) : rows)) : null;
   };
   const store = new TaskStore({ clockMs: () => now, ask });
   store.append(batchOf([{ start: 2, stop: 3, lane: 1 }, { start: 0, stop: 1 }]));
-  return { store, asked, pass: ms => (now += ms) };
+  const answer = async (rows: LinkRows | null | Error): Promise<void> => {
+    waiting.shift()?.(rows);
+    for (let i = 0; i < 5; i += 1) {
+      await Promise.resolve();
+    }
+  };
+  return { store, asked, pass: ms => (now += ms), answer };
 }
 
 describe('links of a task', () => {
-  it('are asked for once, and point to the tasks that are here', () => {
-    const { store, asked } = asking();
+  it('are asked for once, and point to the tasks that are here', async () => {
+    const { store, asked, answer } = asking();
     expect([store.links(0), store.links(0)]).toEqual([{ kind: 'asked', isLate: false }, { kind: 'asked', isLate: false }]);
     const version = store.version;
-    store.answerLinks('r-1', {
-      row: 0,
-      links: { dependencies: [{ row: 1, key: 'b' }], nDependencies: 300, dependents: [{ row: 9, key: 'c' }], nDependents: 1 }
-    });
+    await answer({ dependencies: [{ row: 1, key: 'b' }], nDependencies: 300, dependents: [{ row: 9, key: 'c' }], nDependents: 1 });
     expect([store.links(0), asked, store.version - version]).toEqual([
       {
         kind: 'known',
@@ -41,67 +53,86 @@ describe('links of a task', () => {
     ]);
   });
 
-  it('are unknown where nobody can be asked, and where the recorder has dropped the task', () => {
-    const { store } = asking(false);
-    expect(store.links(0)).toEqual({ kind: 'unknown' });
-    store.answerLinks('r-1', { row: 0, links: null });
+  it('are unknown where nobody can be asked, and where the recorder has dropped the task', async () => {
+    expect(asking(false).store.links(0)).toEqual({ kind: 'unknown' });
+    const { store, answer } = asking();
+    store.links(0);
+    await answer(null);
     expect(store.links(0)).toEqual({ kind: 'unknown' });
   });
 
-  it('are late when the kernel has not answered for three seconds, which whoever looks is told once', () => {
+  it('are late when the kernel has not answered for three seconds, of which views are told once', async () => {
     vi.useFakeTimers();
     try {
-      const { store, asked } = asking();
-      store.links(0);
+      const { store, asked, answer } = asking();
       store.links(1);
-      store.answerLinks('r-1', { row: 1, links: NONE });
+      store.links(0);
+      await answer(NONE);
       const told: unknown[] = [];
       store.subscribe(() => told.push(store.links(0)), new AbortController().signal);
       vi.advanceTimersByTime(LATE_MS - 1);
       expect([store.links(0), told]).toEqual([{ kind: 'asked', isLate: false }, []]);
       vi.advanceTimersByTime(60_000);
-      expect([told, asked]).toEqual([[{ kind: 'asked', isLate: true }], [0, 1]]);
-      store.answerLinks('r-1', { row: 0, links: NONE });
+      expect([told, asked]).toEqual([[{ kind: 'asked', isLate: true }], [1, 0]]);
+      await answer(NONE);
       expect(store.links(0).kind).toBe('known');
     } finally {
       vi.useRealTimers();
     }
   });
 
-  it('are asked for again where an end had not ended, two seconds later', () => {
-    const { store, asked, pass } = asking();
-    store.links(0);
-    store.answerLinks('r-1', { row: 0, links: { ...NONE, dependents: [{ row: null, key: 'c' }], nDependents: 1 } });
-    store.links(0);
-    pass(2_000);
-    expect([store.links(0).kind, store.links(0).kind, asked]).toEqual(['known', 'known', [0, 0]]);
-    store.answerLinks('r-1', { row: 0, links: { ...NONE, dependents: [{ row: 1, key: 'c' }], nDependents: 1 } });
-    pass(9_000);
-    expect([store.links(0), asked]).toEqual([
-      {
-        kind: 'known', dependencies: [], nDependencies: 0,
-        dependents: [{ key: 'c', place: { lane: 0, row: 1, startS: 0 } }], nDependents: 1
-      },
-      [0, 0]
+  it('are asked for again two seconds later, where an end had not ended and tasks came, and tell views only of a change', async () => {
+    const { store, asked, pass, answer } = asking();
+    const open = { ...NONE, dependents: [{ row: null, key: 'c' }], nDependents: 1 };
+    const versions = [store.version];
+    const look = async (rows?: LinkRows): Promise<void> => {
+      pass(2_000);
+      store.links(0);
+      await answer(rows ?? open);
+      versions.push(store.version);
+    };
+    await look();
+    await look();
+    store.append(batchOf([{ start: 3, stop: 4 }], { seq: 1, first: 2 }));
+    await look();
+    store.append(batchOf([{ start: 4, stop: 5 }], { seq: 2, first: 3 }));
+    await look({ ...NONE, dependents: [{ row: 1, key: 'c' }], nDependents: 1 });
+    store.append(batchOf([{ start: 5, stop: 6 }], { seq: 3, first: 4 }));
+    await look();
+    expect([store.links(0), asked.length, versions.map(version => version - (versions[0] as number))]).toEqual([
+      { kind: 'known', dependencies: [], nDependencies: 0, dependents: [{ key: 'c', place: { lane: 0, row: 1, startS: 0 } }], nDependents: 1 },
+      3,
+      [0, 1, 1, 2, 4, 5]
     ]);
   });
 
-  it('are asked for anew after a stream that started anew, and forgotten with their epoch', () => {
-    const { store, asked } = asking();
+  it('are asked for again after a request that failed', async () => {
+    const { store, asked, pass, answer } = asking();
     store.links(0);
-    store.append(batchOf([], { first: 2 }));
+    await answer(new Error('no answer'));
+    const failed = [store.links(0).kind, asked.length];
+    pass(2_000);
     store.links(0);
-    store.append(batchOf([{ start: 0, stop: 1 }], { epoch: 'r-2' }));
-    store.answerLinks('r-1', { row: 0, links: NONE });
-    expect([store.links(0), asked]).toEqual([{ kind: 'asked', isLate: false }, [0, 0, 0]]);
+    await answer(NONE);
+    expect([failed, store.links(0).kind, asked.length]).toEqual([['unknown', 1], 'known', 2]);
   });
 
-  it('of the last 64 tasks are kept', () => {
-    const { store, asked } = asking();
+  it('are forgotten with their epoch, and an answer from before changes nothing', async () => {
+    const { store, asked, answer } = asking();
+    store.links(0);
+    store.append(batchOf([{ start: 0, stop: 1 }], { epoch: 'r-2' }));
+    await answer(NONE);
+    expect([store.links(0), asked]).toEqual([{ kind: 'asked', isLate: false }, [0, 0]]);
+  });
+
+  it('of the last 64 tasks are kept', async () => {
+    const { store, asked, answer } = asking();
+    store.append(batchOf(Array.from({ length: 65 }, (_, i) => ({ start: i, stop: i + 1 })), { epoch: 'r-2' }));
     for (let row = 0; row < 65; row += 1) {
-      store.answerLinks('r-1', { row, links: NONE });
+      store.links(row);
+      await answer(NONE);
     }
-    expect([store.links(64).kind, store.links(1).kind, store.links(0).kind, asked]).toEqual(['known', 'known', 'asked', [0]]);
+    expect([store.links(64).kind, store.links(1).kind, store.links(0).kind, asked.slice(65)]).toEqual(['known', 'known', 'asked', [0]]);
   });
 });
 

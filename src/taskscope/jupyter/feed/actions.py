@@ -286,7 +286,7 @@ class Answers:
             self._rests_until_s = ended_s + REST * (ended_s - begun_s)
 
     def profile(self, page: Page, first_run: int, last_run: int | None) -> Mapping[str, object]:
-        """Return the samples of computes as a flame graph draws them; stacks are sampled during the lease."""
+        """Return the samples of computes as a flame graph has them; stacks are sampled until `page.end()`."""
         from taskscope.report.page import packed_profile
 
         if not page.at_end:

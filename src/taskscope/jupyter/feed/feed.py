@@ -92,6 +92,7 @@ class Feed:
             "explain": lambda _page, **fields: answers.explain(**fields),
             "story": lambda _page, **fields: {"story": keeping.story(**fields)},
             "profile": answers.profile,
+            "end_profile": lambda page: page.end(),
             "tell": self._tell,
         }
         """By verb: called with the page and the request's fields; returns its part of the answer."""
@@ -210,11 +211,10 @@ class Feed:
     def _facts(self, page: Page, request: object, *, on_subshell: bool) -> dict[str, object]:
         sent = request if isinstance(request, dict) else {}
         verb = sent.get("verb")
-        # A page may have sent several requests before the first answer.
-        echoed = ("request", "run") if verb == "stop" else ("request",)
         return {
             "re": verb if isinstance(verb, str) and len(verb) <= 20 and verb.isascii() else None,
-            **{name: sent[name] for name in echoed if is_count(sent.get(name))},
+            # A page may have sent several requests before the first answer.
+            **({"request": sent["request"]} if is_count(sent.get("request")) else {}),
             "protocol": PROTOCOL,
             "recorder": self.session.recorder.id,
             "epoch": self.epoch,
@@ -257,7 +257,7 @@ class Feed:
 
     def _dependencies(self, _page: Page, row: int) -> Mapping[str, object]:
         links = self.session.recorder.links(row, MAX_LINKS)
-        return {"row": row, "links": None if links is None else encode_links(links)}
+        return {"links": None if links is None else encode_links(links)}
 
     def _tell(self, _page: Page, model: str, trait: str, value: object) -> None:
         if not self.trait_changes.put(model, trait, value):

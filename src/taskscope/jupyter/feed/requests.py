@@ -65,6 +65,7 @@ VERBS: Mapping[str, Mapping[str, object]] = {
     "explain": {**_WINDOW, "start_s": None, "stop_s": None},
     "story": {**_WINDOW, "key": None},
     "profile": _WINDOW,
+    "end_profile": {},
     "tell": {"model": None, "trait": None, "value": None},
 }
 """The fields of each request, with their defaults; `Feed` has a handler for each."""

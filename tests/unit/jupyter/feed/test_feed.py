@@ -164,6 +164,17 @@ def test_a_page_gets_the_story_of_a_task_as_the_recording_has_it(world: World) -
     assert control.ask({**asked, "key": "z"})["story"] == [("", "no task of these computes has the key z")]
 
 
+def test_stacks_are_sampled_from_the_first_profile_until_the_page_ends_it_or_is_gone(world: World) -> None:
+    profile = {"verb": "profile", "first_run": 0, "last_run": None}
+    seen = []
+    control, _ = world.channels.open_page("p")
+    for verb in (profile, profile, {"verb": "end_profile"}, profile):
+        control.ask(verb)
+        seen.append(len(world.session.holders))
+    control.leave()
+    assert [*seen, len(world.session.holders)] == [1, 1, 0, 1, 0]
+
+
 def test_a_page_that_has_only_a_widget_gets_the_stream_on_its_comm_once_it_says_hello(world: World) -> None:
     first, second = FakeWidget("a"), FakeWidget("b")
     world.feed.connect(first)

@@ -262,7 +262,7 @@ const isSame = (one: Span | null, other: Span): boolean => one?.startS === other
 
 function inWords(explained: Explained): ComponentChildren {
   if (explained.kind !== 'explained') {
-    return explained.kind === 'none' ? printable(explained.reason, MAX_TEXT) : trans.__('the kernel rests: it is asked again in %1', formatDuration(explained.waitS));
+    return explained.kind === 'none' ? printable(explained.reason, MAX_TEXT) : trans.__('no answer yet: the kernel is asked again in %1', formatDuration(explained.waitS));
   }
   const { findings, answer, makespanS } = explained.explanation;
   return findings.length === 0
@@ -406,7 +406,7 @@ export class Explainer {
       this.explanation = heard.explanation;
       this.path = heard.explanation.path;
     } else {
-      this.path = { reason: heard.kind === 'none' ? heard.reason : trans.__('the kernel rests: it is asked again in %1', formatDuration(heard.waitS)) };
+      this.path = { reason: heard.kind === 'none' ? heard.reason : trans.__('no answer yet: the kernel is asked again in %1', formatDuration(heard.waitS)) };
     }
     if (heard.kind === 'later') {
       this.#timer = setTimeout(() => {

@@ -1,10 +1,11 @@
 /** The feed of one kernel, as the browser sees it: keeps the stores up to date, whatever happens to the kernel. */
-import type { JSONObject, JSONValue } from '@lumino/coreutils';
+import type { JSONValue } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
 import type { RunningCell } from '../../../charts/progress/layout';
 import type { Keeper } from '../../../charts/ui/keeping';
+import { messageOf } from '../../../lib/error-message';
 import { trans } from '../../../lib/translate';
 import type { RunRange } from '../../../store';
 import type { TaskStore } from '../../../store/task-store';
@@ -17,6 +18,7 @@ import type { Arrival, CommsEvent, FeedComms } from '../kernel/comms';
 import type { KernelError } from '../kernel/messages';
 import type { Use } from './shared';
 import { RecorderStores } from './recorder-stores';
+import { NoAnswerError, Requests } from '../kernel/requests';
 import { type Reply, parseRefusal, parseReply } from '../kernel/replies';
 import type { FeedState } from './state';
 
@@ -27,7 +29,8 @@ function versionNote({ version }: Reply): { readonly note?: string } {
     : { note: trans.__('this page has taskscope %1, the kernel %2: restart the kernel and reload the page', MODULE_VERSION, String(version)) };
 }
 
-const UNHEARD = 'this kernel hears that only between cells: its futures will be cancelled then';
+/** After an explanation got no answer. */
+const AGAIN_S = 10;
 
 export class Feed implements IDisposable {
   constructor(
@@ -36,10 +39,11 @@ export class Feed implements IDisposable {
     private _settings: FeedSettings = FEED_DEFAULTS,
     private readonly _openPage: (html: string) => void = () => undefined
   ) {
+    this._requests = new Requests(data => this._comms.ask(data), () => this.cell !== null && !this._comms.hasSubshell);
     this._stores = new RecorderStores(_settings, recorder => row =>
-      recorder === this.recorder && this._state.kind === 'live' && this._comms.ask({ verb: 'dependencies', row })
+      recorder === this.recorder && this._state.kind === 'live' ? this._requests.ask({ verb: 'dependencies', row }).then(({ data }) => decodeLinks(data)) : null
     );
-    this._step = new InStep({ comms: this._comms, nRows: () => this._nRows(), reopen: () => { this.attach(); } });
+    this._step = new InStep({ comms: this._comms, nRows: () => this._nRows(), reopen: () => { this.attach(); }, isBusy: () => this._requests.isWaiting });
     this._comms.arrived.connect(this._onArrived);
     this._comms.happened.connect(this._onHappened);
     if (this._comms.isConnected) {
@@ -97,6 +101,7 @@ export class Feed implements IDisposable {
 
   /** Open the comms (again) and say hello. */
   attach(): void {
+    this._requests.rejectAll();
     this._setState({ kind: 'connecting' });
     void this._comms.open().then(opened => {
       if (opened) {
@@ -120,6 +125,7 @@ export class Feed implements IDisposable {
   /** The browser puts the page aside, perhaps for good: the kernel keeps nothing of it until `attach`. */
   suspend(): void {
     this._step.stop();
+    this._requests.rejectAll();
     this._comms.close();
   }
 
@@ -145,30 +151,26 @@ export class Feed implements IDisposable {
     this._comms.replaced();
   }
 
-  /**
-   * Stop a compute in the way that the kernel named last; resolves to why it does not, or null. Views that ask for the
-   * same meanwhile share the answer.
-   */
-  stop(run: number, way: 'interrupt' | 'cancel'): Promise<string | null> {
-    const asked = this._stopping.get(run) ?? this._stop(run, way).finally(() => {
-      this._stopping.delete(run);
-    });
-    this._stopping.set(run, asked);
-    return asked;
-  }
-
-  private async _stop(run: number, way: 'interrupt' | 'cancel'): Promise<string | null> {
+  /** Stop a compute in the way that the kernel named last; resolves to why it does not, or null. */
+  async stop(run: number, way: 'interrupt' | 'cancel'): Promise<string | null> {
     const isHeard = this._state.kind === 'live' && this._state.subshell;
-    const reply = isHeard || way === 'cancel' ? await this._askToStop(run, way) : null;
-    if (reply !== null) {
-      return reply.error;
+    if (isHeard || way === 'cancel') {
+      try {
+        await this._requests.ask({ verb: 'stop', run, way }, RESUME_MS);
+        return null;
+      } catch (error) {
+        if (!(error instanceof NoAnswerError)) {
+          return messageOf(error);
+        }
+      }
     }
+    // A C call may hold the kernel up, which a signal may yet end.
     if (way === 'cancel') {
-      return UNHEARD;
+      return trans.__('this kernel receives requests only between cells: its futures will be cancelled then');
     }
     if (!['interrupt', 'either'].includes(this.store?.tables.stops.get(run) ?? '')) {
       // The server interrupts whatever the kernel does, which may be something else.
-      return 'it has ended';
+      return trans.__('it has ended');
     }
     return this._comms.interrupt();
   }
@@ -176,63 +178,43 @@ export class Feed implements IDisposable {
   /** Have the kernel write computes to a file beside the notebook, compare or explain them: see `jupyter/feed/actions.py`. */
   readonly keeper: Keeper = {
     save: async ({ firstRun, lastRun }, format) =>
-      (await this._keep({ verb: 'save', first_run: firstRun, last_run: lastRun, format })).path ?? '',
+      (await this._requests.ask({ verb: 'save', first_run: firstRun, last_run: lastRun, format })).path ?? '',
     compare: async ({ firstRun, lastRun }) => {
-      this._openPage((await this._keep({ verb: 'compare', first_run: firstRun, last_run: lastRun })).html ?? '');
+      this._openPage((await this._requests.ask({ verb: 'compare', first_run: firstRun, last_run: lastRun })).html ?? '');
     },
     explain: async ({ firstRun, lastRun }, span) => {
-      const { data } = await this._keep({ verb: 'explain', first_run: firstRun, last_run: lastRun, start_s: span?.startS ?? null, stop_s: span?.stopS ?? null });
-      return decodeExplained(data);
+      try {
+        const { data } = await this._requests.ask({ verb: 'explain', first_run: firstRun, last_run: lastRun, start_s: span?.startS ?? null, stop_s: span?.stopS ?? null });
+        return decodeExplained(data);
+      } catch (error) {
+        if (error instanceof NoAnswerError) {
+          return { kind: 'later', waitS: AGAIN_S };
+        }
+        throw error;
+      }
     },
     story: async (run, key) => {
-      const { data } = await this._keep({ verb: 'story', first_run: run, last_run: run, key });
+      const { data } = await this._requests.ask({ verb: 'story', first_run: run, last_run: run, key });
       return new Field(data, 'reply').at('story').list().map(line => line.tuple(2).map(text => text.text()) as [string, string]);
     }
   };
 
-  /** Resolves to the call stacks of these computes, unchecked; the kernel samples stacks while a page requests them. */
-  async profile({ firstRun, lastRun }: RunRange): Promise<unknown> {
-    const { data } = await this._keep({ verb: 'profile', first_run: firstRun, last_run: lastRun });
-    return isRecord(data) ? data.profile : null;
-  }
-
-  private _keep(asked: JSONObject): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      const request = this._nKept++;
-      if (this._comms.ask({ ...asked, request })) {
-        this._onKept.set(request, { resolve, reject });
-      } else {
-        reject(new Error('the kernel does not answer'));
-      }
-    });
-  }
-
-  private _heardKept(reply: Reply): void {
-    const waiting = reply.request === null ? undefined : this._onKept.get(reply.request);
-    if (reply.request !== null && waiting !== undefined) {
-      this._onKept.delete(reply.request);
-      if (reply.error === null) {
-        waiting.resolve(reply);
-      } else {
-        waiting.reject(new Error(reply.error));
-      }
+  /**
+   * Resolves to the call stacks of these computes, unchecked. The kernel samples stacks until `until`, and those of all
+   * other views, have aborted.
+   */
+  async profile({ firstRun, lastRun }: RunRange, until: AbortSignal): Promise<unknown> {
+    if (!until.aborted && !this._samplers.has(until)) {
+      this._samplers.add(until);
+      until.addEventListener('abort', () => {
+        this._samplers.delete(until);
+        if (this._samplers.size === 0) {
+          this._comms.ask({ verb: 'end_profile' });
+        }
+      }, { once: true });
     }
-  }
-
-  /** Null if the kernel does not answer in time: a C call may hold it up, which a signal may yet end. */
-  private _askToStop(run: number, way: 'interrupt' | 'cancel'): Promise<Reply | null> {
-    return new Promise(resolve => {
-      const timer = setTimeout(() => {
-        this._onStopReply.delete(run);
-        resolve(null);
-      }, RESUME_MS);
-      this._onStopReply.set(run, reply => {
-        clearTimeout(timer);
-        this._onStopReply.delete(run);
-        resolve(reply);
-      });
-      this._comms.ask({ verb: 'stop', run, way });
-    });
+    const { data } = await this._requests.ask({ verb: 'profile', first_run: firstRun, last_run: lastRun });
+    return isRecord(data) ? data.profile : null;
   }
 
   dispose(): void {
@@ -240,6 +222,7 @@ export class Feed implements IDisposable {
       return;
     }
     this._step.stop();
+    this._requests.rejectAll();
     this._comms.dispose();
     this._stores.clear();
     Signal.clearData(this);
@@ -295,7 +278,7 @@ export class Feed implements IDisposable {
     if (arrival.channel === 'data') {
       const heard = this._decoded(() => ({ batches: this._stream.take(arrival.data, arrival.buffers) }));
       if (heard?.batches === null && this._step.takes(null)) {
-        this._step.resync(this._nRows());
+        this._resync(this._nRows());
       }
       heard?.batches?.forEach(batch => { this._onBatch(batch); });
       return;
@@ -306,12 +289,6 @@ export class Feed implements IDisposable {
       this._setState({ kind: 'refused', error: refusal });
     } else if (reply !== null) {
       this._onReply(reply);
-      if (reply.re === 'dependencies' && reply.error === null) {
-        const links = this._decoded(() => decodeLinks(arrival.data));
-        if (links !== null) {
-          this._stores.get(reply.recorder)?.answerLinks(reply.epoch, links);
-        }
-      }
     }
   };
 
@@ -332,10 +309,7 @@ export class Feed implements IDisposable {
   private _onReply(reply: Reply): void {
     this._step.rest();
     this._replaced = false;
-    if (reply.re === 'stop' && reply.run !== null) {
-      this._onStopReply.get(reply.run)?.(reply);
-    }
-    this._heardKept(reply);
+    this._requests.settle(reply);
     this._subshell = reply.subshell;
     this._told = reply.epoch;
     this._setState({ kind: 'live', subshell: reply.subshell, ...versionNote(reply) });
@@ -355,7 +329,7 @@ export class Feed implements IDisposable {
     const store = this._stores.open(batch.recorder);
     const appended = store.append(batch);
     if (appended.kind === 'gap') {
-      this._step.resync(appended.cursor);
+      this._resync(appended.cursor);
       return;
     }
     this._step.started();
@@ -371,6 +345,11 @@ export class Feed implements IDisposable {
     }
   }
 
+  private _resync(cursor: number): void {
+    this._step.resync(cursor);
+    this._requests.repeat();
+  }
+
   private _setCell(cell: RunningCell | null): void {
     this.cell = cell;
     this.cellChanged.emit(cell);
@@ -379,10 +358,7 @@ export class Feed implements IDisposable {
   private _setState(state: FeedState): void {
     this._state = state;
     if (state.kind !== 'live' && state.kind !== 'connecting') {
-      this._onKept.forEach(({ reject }) => {
-        reject(new Error('the connection to the kernel was lost meanwhile'));
-      });
-      this._onKept.clear();
+      this._requests.rejectAll();
       if (state.kind === 'restarted' || state.kind === 'dead') {
         this.store?.end();
       } else {
@@ -392,6 +368,7 @@ export class Feed implements IDisposable {
     this.stateChanged.emit(state);
   }
 
+  private readonly _requests: Requests;
   private readonly _step: InStep;
   private readonly _stream = new PageStream();
   private readonly _stores: RecorderStores;
@@ -401,8 +378,6 @@ export class Feed implements IDisposable {
   private _told = '';
   private _subshell = false;
   private _replaced = false;
-  private readonly _stopping = new Map<number, Promise<string | null>>();
-  private readonly _onStopReply = new Map<number, (reply: Reply) => void>();
-  private readonly _onKept = new Map<number, { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void }>();
-  private _nKept = 0;
+  /** The views for which stacks are sampled. */
+  private readonly _samplers = new Set<AbortSignal>();
 }

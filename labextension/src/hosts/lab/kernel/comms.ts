@@ -173,7 +173,9 @@ export class KernelComms implements FeedComms {
 
   /** Interrupt by the server, for kernels that do not hear us while a cell runs. */
   async interrupt(): Promise<null> {
-    await this._connection.interrupt();
+    // Views that stop the same compute interrupt it once.
+    this._interrupting ??= this._connection.interrupt().finally(() => { this._interrupting = null; });
+    await this._interrupting;
     return null;
   }
 
@@ -248,4 +250,5 @@ export class KernelComms implements FeedComms {
   /** The message that asked for the cell that runs; empty: none runs. */
   private _cell = '';
   private _language: string | null = null;
+  private _interrupting: Promise<void> | null = null;
 }

@@ -17,6 +17,8 @@ export interface StepOptions {
   readonly nRows: () => number;
   /** Begins anew: the kernel that was known is gone, or answers everything but us. */
   readonly reopen: () => void;
+  /** Whether the kernel works on a request, so that it answers no other yet. */
+  readonly isBusy: () => boolean;
 }
 
 export class InStep {
@@ -107,7 +109,7 @@ export class InStep {
 
   /** Ask for a sign of life until it comes; after `most` more without an answer `_doubt` looks into it. */
   private _insist(most: number, unanswered = 0, doubts = 0): void {
-    const { comms } = this._options;
+    const { comms, isBusy } = this._options;
     this.rest();
     if (!comms.hasSubshell || !comms.isConnected) {
       return;
@@ -115,7 +117,9 @@ export class InStep {
     const isSlow = unanswered > MAX_UNANSWERED;
     this._resume = setTimeout(
       () => {
-        if (unanswered < most) {
+        if (isBusy()) {
+          this._insist(most, unanswered, doubts);
+        } else if (unanswered < most) {
           comms.ask({ verb: 'renew' });
           this._insist(most, unanswered + 1, doubts);
         } else {

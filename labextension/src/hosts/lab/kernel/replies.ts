@@ -11,9 +11,7 @@ export interface Reply {
   error: string | null;
   /** Of the kernel's taskscope; null: it does not say. */
   version: string | null;
-  /** Of `stop`: which compute; null: none, or an answer to something else. */
-  run: number | null;
-  /** Of `save`, `compare` and `explain`: which request; null: none, or an answer to something else. */
+  /** Which request it answers; null: one that had no number. */
   request: number | null;
   /** What came of it. */
   path: string | null;
@@ -39,7 +37,7 @@ export function parseReply(data: unknown): Reply | null {
     cursor,
     leaseS: typeof leaseS === 'number' && leaseS > 0 ? leaseS : 30,
     subshell: subshell === true,
-    ...{ re: text(data.re), version: text(data.version), error: text(data.error), run: number(data.run), request: number(data.request), path: text(data.path), html: text(data.html) },
+    ...{ re: text(data.re), version: text(data.version), error: text(data.error), request: number(data.request), path: text(data.path), html: text(data.html) },
     data
   };
 }

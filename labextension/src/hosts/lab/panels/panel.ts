@@ -88,6 +88,7 @@ export class ChartPanel extends Widget {
       return;
     }
     this._release();
+    this._lookedAt.end.abort();
     this._views?.dispose();
     this._target.dispose();
     super.dispose();
@@ -129,6 +130,10 @@ export class ChartPanel extends Widget {
   /** Bring everything up to date with what is looked at and whether anybody can see it. */
   private _refresh(): void {
     const { state } = this._target;
+    if (this.kernelId !== this._lookedAt.kernelId) {
+      this._lookedAt.end.abort();
+      this._lookedAt = { kernelId: this.kernelId, end: new AbortController() };
+    }
     const model = this.isVisible && state.kind === 'kernel' ? state.model : null;
     if (model?.id !== this._live?.feed.kernelId) {
       this._release();
@@ -150,7 +155,7 @@ export class ChartPanel extends Widget {
     const reveal = this._context.cells?.of(model.id) ?? (() => null);
     const { value: feed, release } = feeds.use(model);
     const shown = new AbortController();
-    showLive(this._header.body, feed, { chart, compact, views, reveal }, shown.signal);
+    showLive(this._header.body, feed, { chart, compact, views, reveal, until: this._lookedAt.end.signal }, shown.signal);
     shown.signal.addEventListener('abort', release);
     this._live = { feed, shown };
     feed.stateChanged.connect(this._say);
@@ -197,6 +202,8 @@ export class ChartPanel extends Widget {
   private readonly _header: PanelHeader;
   private readonly _target: PanelTarget;
   private _views: Views | null = null;
+  /** The kernel that is looked at, seen or not; null: none. */
+  private _lookedAt: { readonly kernelId: string | null; readonly end: AbortController } = { kernelId: null, end: new AbortController() };
   /** What is shown until `shown` aborts. */
   private _live: { readonly feed: Feed; readonly shown: AbortController } | null = null;
   /** The kernel that is held as soon as feeds are ready. */
@@ -226,6 +233,8 @@ export interface LiveChartOptions {
   readonly compact: boolean;
   readonly views: Views;
   readonly reveal: RevealCell;
+  /** Aborts once the panel is closed or looks at another kernel. */
+  readonly until: AbortSignal;
 }
 
 /** Show a kernel's chart in `el` until `until` aborts. */

@@ -34,14 +34,7 @@ const LINKS: Record<number, LinkRows> = {
 };
 
 function mounted(links = LINKS, isAnswered = true): { store: TaskStore; el: HTMLElement; press: (key: string, shiftKey?: boolean) => (string | null)[]; card: () => string[]; range: () => (number | undefined)[] } {
-  const store: TaskStore = new TaskStore({
-    ask: number => {
-      if (isAnswered) {
-        void Promise.resolve().then(() => { store.answerLinks('r-1', { row: number, links: links[number] ?? none }); });
-      }
-      return true;
-    }
-  });
+  const store = new TaskStore({ ask: number => (isAnswered ? Promise.resolve(links[number] ?? none) : new Promise(() => undefined)) });
   store.append(batchOf(ROWS, {
     runs: [smallRun({ startS: 0 })], nowS: 10, active: true,
     running: [{ run: 0, lane: 1, group: 0, keyText: 'open', startS: 7.5 }]

@@ -29,6 +29,8 @@ from taskscope.jupyter.feed.requests import BadRequestError, parse_page, parse_r
         ({"verb": "compare", "first_run": 1, "last_run": 2}, {}),
         ({"verb": "explain", "first_run": 1, "last_run": None, "start_s": 2}, {"stop_s": None}),
         ({"verb": "story", "first_run": 1, "last_run": 1, "key": "x"}, {}),
+        ({"verb": "profile", "first_run": 1}, {"last_run": None}),
+        ({"verb": "end_profile"}, {}),
         ({"verb": "tell", "model": "m", "trait": "selected_key", "value": "x"}, {}),
         ({"verb": "tell", "model": "m", "trait": "follow", "value": False}, {}),
         ({"verb": "tell", "model": "m", "trait": "time_range", "value": [1, 2.5]}, {}),
