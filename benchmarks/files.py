@@ -133,7 +133,6 @@ JOBS: dict[str, Callable[[int, str, str], Measured]] = {
     "load .taskscope": load_job,
     "to_html": partial(export_job, "to_html"),
     "to_perfetto": partial(export_job, "to_perfetto"),
-    "to_chrome_trace": partial(export_job, "to_chrome_trace"),
     "to_parquet, all tables": partial(export_job, "to_parquet"),
     "dask.diagnostics HTML": bokeh_job,
     "Chrome trace by json.dumps": plain_trace_job,

@@ -182,8 +182,6 @@ GOALS: tuple[Goal, ...] = (
     Goal("memory", "The peak", "kernel", "most off", at_most=2),
     Goal("files", "Save", "to_html", "seconds", at_most=1.5, why="the page is compressed, to be small"),
     Goal("files", "Save", "to_html", "bytes per task", at_most=8),
-    Goal("files", "Save", "to_chrome_trace", "seconds", at_most=3,
-         why="JSON with the key, dependencies, states and counters of each task"),
     Goal("files", "Save", "to_perfetto", "bytes per task", at_most=40),
     Goal("files", "Save", "to_parquet", "seconds", at_most=1.5,
          why="all tables, with a text of each key, and dependencies"),

@@ -46,7 +46,6 @@ def test_files_of_all_kinds_are_written_with_the_same_options() -> None:
             "save",
             "to_html",
             "to_perfetto",
-            "to_chrome_trace",
             "to_speedscope",
             "to_parquet",
             "to_csv",

@@ -18,7 +18,6 @@ from taskscope.export import tabular
 from taskscope.export.native.reader import load as load_data
 from taskscope.export.save import comparison_to_html
 from taskscope.export.save import save as _save
-from taskscope.export.save import to_chrome_trace as _to_chrome_trace
 from taskscope.export.save import to_html as _to_html
 from taskscope.export.save import to_perfetto as _to_perfetto
 from taskscope.export.save import to_speedscope as _to_speedscope
@@ -127,7 +126,6 @@ class Recording(RecordedData):
     save = _save
     to_html = _to_html
     to_perfetto = _to_perfetto
-    to_chrome_trace = _to_chrome_trace
     to_speedscope = _to_speedscope
     to_parquet = tabular.to_parquet
     to_csv = tabular.to_csv

@@ -16,7 +16,6 @@ EXPORTS = {
     "txt": ".txt",
     "json": ".json",
     "perfetto": ".pftrace",
-    "trace": ".trace.json",
     "speedscope": ".speedscope.json",
     "parquet": "-parquet",
     "csv": "-csv",

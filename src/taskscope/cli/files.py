@@ -38,7 +38,6 @@ def export(given: argparse.Namespace) -> int:
     writers = {
         "html": recording.to_html,
         "perfetto": recording.to_perfetto,
-        "trace": recording.to_chrome_trace,
         "speedscope": recording.to_speedscope,
         "parquet": recording.to_parquet,
         "csv": recording.to_csv,

@@ -17,9 +17,8 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.export.chrome_trace import Counter, counters, nanoseconds
 from taskscope.model.dataframes import Columns, text_column
-from taskscope.model.recording import RecordedData, Tables
+from taskscope.model.recording import RecordedData, Tables, cache_usage
 from taskscope.model.tables.records import FINISHED, STATUSES, Lane
 
 _AT_ONCE = 20_000
@@ -103,7 +102,7 @@ def _joined(parts: Sequence[_Part], n: int = 1) -> _Column:
 def write_perfetto(recording: RecordedData, file: BinaryIO) -> None:
     """Write a recording; a task in flight ends now, and a task whose status is not said is finished."""
     trace, tables, lanes = _Trace(recording, file), Tables(recording), recording.lanes
-    for counter in filter(lambda counter: len(counter.time), counters(recording)):
+    for counter in filter(lambda counter: len(counter.time), _counters(recording)):
         trace.add_counts(counter, trace.track([*_text(2, counter.name), *_message(8, [])]))
     runs = dict(tables.get("runs"))
     runs["label"] = text_column([run.label or f"compute {run.run}" for run in recording.runs])
@@ -165,7 +164,7 @@ class _Trace:
         """Add a slice for each row of a table; slices that overlap go to tracks below."""
         now_s = self._recording.now_s - self._recording.zero_s
         stop_s = np.where(np.isnan(table["stop_s"]), now_s, table["stop_s"])
-        start, stop = nanoseconds(table["start_s"]), nanoseconds(stop_s)
+        start, stop = _nanoseconds(table["start_s"]), _nanoseconds(stop_s)
         for depth, (rows, stops) in enumerate(_layers(start, np.maximum(start, stop))):
             own = self.track([*_number(5, track), *_text(2, "at the same time")]) if depth else track
             texts = table[name][rows].tolist()
@@ -180,7 +179,7 @@ class _Trace:
                 end = _event(sequence, lasts[some], _number(9, _END))
                 self._add([*_event(sequence, waits[some], begin), *end], len(lasts[some]))
 
-    def add_counts(self, counter: Counter, track: int) -> None:
+    def add_counts(self, counter: _Counter, track: int) -> None:
         """Add the values of a counter, of many the maximum of each of many stretches of time."""
         time, values = counter.time, counter.values
         if len(time) > _MOST_COUNTS:
@@ -252,3 +251,51 @@ def _note(iid: int, values: NDArray[Any]) -> _Column:
 def _double(field: int, values: NDArray[np.float64]) -> list[_Part]:
     data = values.astype("<f8").view(np.uint8)
     return [_tag(field, 1), _Column(np.full(len(values), 8), data)]
+
+
+def _nanoseconds(seconds: NDArray[np.float64]) -> _Ints:
+    """Return times as whole nanoseconds."""
+    return np.rint(seconds * 1e9).astype(np.int64)
+
+
+class _Counter(NamedTuple):
+    """A value at each of its changes."""
+
+    name: str
+    time: _Ints
+    values: NDArray[np.float64]
+
+
+def _counters(recording: RecordedData) -> Iterator[_Counter]:
+    """Yield CPU, memory and cache usage; results of unknown size do not count."""
+    samples = recording.resources
+    for name, values in (("CPU (%)", samples.cpu_percent), ("memory (bytes)", samples.rss_bytes)):
+        known = np.isfinite(values)
+        yield _Counter(name, _nanoseconds(samples.time[known] - recording.zero_s), values[known])
+    usage = [columns for _, _, columns in cache_usage(recording)]
+    amount, start, stop = (
+        np.concatenate([np.empty(0), *(columns[name] for columns in usage)])
+        for name in ("metric", "enter_s", "exit_s")
+    )
+    known = ~np.isnan(stop)
+    metric = recording.metadata.get("metric") or "nbytes"
+    yield _sums(f"results in memory ({metric})", start[known], stop[known], np.nan_to_num(amount[known]))
+    seen, zero_s = recording.holdings, recording.zero_s
+    yield _sums(
+        "results in workers' memory (nbytes)",
+        seen.time - zero_s,
+        seen.until(recording.now_s) - zero_s,
+        seen.nbytes,
+    )
+
+
+def _sums(
+    name: str, start: NDArray[np.float64], stop: NDArray[np.float64], amount: NDArray[np.float64]
+) -> _Counter:
+    """Return the sum of amounts at each change, each amount from its start to its stop."""
+    times, changes = _nanoseconds(np.concatenate([start, stop])), np.concatenate([amount, -amount])
+    order = np.argsort(times, kind="stable")
+    times, sums = times[order], np.maximum(np.cumsum(changes[order]), 0.0)
+    # Changes at one moment make one event.
+    is_last = np.diff(times, append=-1) != 0
+    return _Counter(name, times[is_last], sums[is_last])

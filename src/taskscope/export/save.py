@@ -15,7 +15,6 @@ from taskscope.analysis.summary import summary_text
 from taskscope.errors import OptionError
 from taskscope.export import tabular
 from taskscope.export.atomic import check_writable, write_atomically
-from taskscope.export.chrome_trace import write_chrome_trace
 from taskscope.export.perfetto import write_perfetto
 from taskscope.export.speedscope import write_speedscope
 from taskscope.model.recording import RecordedData, Tables
@@ -100,25 +99,14 @@ def to_html(
     _write(recording, checked_path(path), write_html, overwrite=overwrite, redact=redact)
 
 
-def to_chrome_trace(
-    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: bool = False
-) -> None:
-    """Write a JSON trace that Perfetto (ui.perfetto.dev) and ``chrome://tracing`` open.
-
-    Lanes are threads; CPU, memory and cache usage are counters; dependencies are arrows.
-    Parameters and errors are those of `save`.
-    """
-    _write(recording, checked_path(path), write_chrome_trace, overwrite=overwrite, redact=redact)
-
-
 def to_perfetto(
     recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: bool = False
 ) -> None:
     """Write a trace that Perfetto (ui.perfetto.dev) opens, in its own format: ``.pftrace``.
 
     Lanes are threads; CPU, memory and cache usage are counters. A counter with more than 10,000 changes has
-    the maximum of each ten-thousandth of the time. The file is a fiftieth of the size of `to_chrome_trace`'s,
-    but has no dependencies. Parameters and errors are those of `save`.
+    the maximum of each ten-thousandth of the time. It has no dependencies. Parameters and errors are those of
+    `save`.
     """
     _write(recording, checked_path(path), write_perfetto, overwrite=overwrite, redact=redact)
 

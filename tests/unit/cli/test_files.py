@@ -37,7 +37,6 @@ def test_info_prints_summary_tables_and_facts(saved: Path, capsys: pytest.Captur
         ("txt", "run.txt", "taskscope"),
         ("json", "run.json", '{"started_at"'),
         ("perfetto", "run.pftrace", "\n"),
-        ("trace", "run.trace.json", '{"displayTimeUnit"'),
         ("csv", "run-csv/tasks.csv", "run,key"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -72,24 +71,6 @@ def test_what_was_received_without_a_log_is_among_the_transfers(path: Path) -> N
     assert list(found["peer"]) == ["tcp://a:1", "tcp://b:1"]
     assert list(found["start_s"]) == [1.5 - zero, 1.5 - zero]
     assert str(np.asarray(found["nbytes"]).tolist()) == "[80.0, nan]"
-
-
-def test_a_trace_has_what_workers_did_besides_as_spans_of_their_process(tmp_path: Path) -> None:
-    after_zero = replace(ROWS, start=ROWS.start + with_activities().zero_s)
-    with_activities(after_zero).to_chrome_trace(tmp_path / "a.json")
-    events = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["traceEvents"]
-    place = {"cat": "activity", "pid": 1, "tid": 0}
-    received = {"name": "transfer", "id": 1, **place}
-    written = {"name": "disk-write", "id": 2, **place}
-    failed = {"name": "failed-attempt", "id": 3, **place}
-    assert [event for event in events if event.get("cat") == "activity"] == [
-        {"ph": "b", **received, "ts": 1.5e6, "args": {"run": 0, "source": "tcp://b:1", "nbytes": 80.0}},
-        {"ph": "e", **received, "ts": 1.75e6},
-        {"ph": "b", **written, "ts": 2.5e6, "args": {"run": 0, "source": None}},
-        {"ph": "e", **written, "ts": 3e6},
-        {"ph": "b", **failed, "ts": 3.5e6, "args": {"run": 0, "error": FAILURE}},
-        {"ph": "e", **failed, "ts": 3.625e6},
-    ]
 
 
 def test_nothing_seen_takes_no_room() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import taskscope
 from taskscope.charts import plot_tasks
 from taskscope.report import result_bundle
 from taskscope.report.picture import picture_svg
+from tests.support.files.perfetto import read_trace
 
 _CHECK = "import sys, pathlib, tests.unit.profiling.test_one_word as t; t.check(pathlib.Path(sys.argv[1]))"
 
@@ -40,12 +40,12 @@ def check(folder: Path) -> None:
     # Which number a pool has depends on what ran before in this process.
     assert [re.sub(r" of pool \d+$", "", name) for name in names] == ["thread 1"] * 2
     assert len(set(names)) == 2
-    recording.to_chrome_trace(folder / "trace.json")
-    events = json.loads((folder / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
+    recording.to_perfetto(folder / "a.pftrace")
+    tracks = {each[0].rpartition("/")[2] for each in read_trace((folder / "a.pftrace").read_bytes()).slices}
     svg, totals = picture_svg(recording, ()), result_bundle(recording)["text/html"]
     figure: Any = plot_tasks(recording, recording.zero_s, recording.zero_s + 60)
     assert {
-        "exported": {e["args"]["name"] for e in events if e["name"] == "thread_name"} & set(names),
+        "exported": tracks - {"computes"},
         # The picture cuts a name that is longer than its margin.
         "drawn": {name for name in names if f">{name[:12]}" in svg},
         "plotted": set(figure.yaxis.major_label_overrides.values()),

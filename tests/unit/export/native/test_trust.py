@@ -31,7 +31,7 @@ recording.profile()
 for name in ("a.taskscope", "a.html", "a.txt", "a.json", "a.csv"):
     recording.save(folder / name, overwrite=True)
 recording.to_csv(folder / "csv")
-recording.to_chrome_trace(folder / "trace.json")
+recording.to_perfetto(folder / "a.pftrace")
 recording.to_speedscope(folder / "speedscope.json")
 for event, path in opened:
     if "inside" in path:
@@ -55,6 +55,6 @@ def test_no_path_in_a_file_is_ever_opened(tmp_path: Path) -> None:
     assert done.stdout == "True\n"
     written = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*")}
     assert {name for name in written if not name.startswith("csv/")} == {
-        *("a.taskscope", "a.html", "a.txt", "a.json", "a.csv", "trace.json", "speedscope.json")
+        *("a.taskscope", "a.html", "a.txt", "a.json", "a.csv", "a.pftrace", "speedscope.json")
     }
     assert sorted(tmp_path.iterdir()) == [tmp_path / "a.taskscope", tmp_path / "out"]
