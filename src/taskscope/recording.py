@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Protocol, Self
 
-from taskscope.analysis import calls, cluster, code_lines, memory, story, task_groups
+from taskscope.analysis import calls, code_lines, memory, story
 from taskscope.analysis import summary as summaries
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.explain import critical_path as paths
@@ -114,10 +114,7 @@ class Recording(RecordedData):
     profile = calls.profile
     lines = code_lines.lines
     memory_peak = memory.memory_peak
-    bandwidth = cluster.bandwidth
-    spans = cluster.spans
     story = story.story
-    group_graph = task_groups.group_graph
     critical_path = paths.critical_path
     what_if = cases.what_if
     explain = findings.explain

@@ -10,7 +10,6 @@ from html import escape
 
 from taskscope.analysis.calls import Profile, flame_message
 from taskscope.analysis.calls import profile as calls_of
-from taskscope.analysis.cluster import bandwidth
 from taskscope.analysis.display.pictures import DARK, LIGHT
 from taskscope.analysis.quantities import format_count, format_duration, printable
 from taskscope.analysis.result import Section
@@ -130,17 +129,10 @@ def performance_html(recording: RecordedData, code: str | None) -> str:
     profile = calls_of(leaving)
     sections = (
         "" if profile.n_samples else profile_html(leaving, profile, interactive=False),
-        _transfers(leaving),
         section("Versions and machine", Section("", rows=list(_facts(leaving))).table_html()),
         section("Calling code", _code(code)),
     )
     return page_html(leaving, "".join(sections), profile)
-
-
-def _transfers(recording: RecordedData) -> str:
-    if not recording.is_on_cluster:
-        return ""
-    return section("Transfers", "".join(each.html() for each in bandwidth(recording).sections()))
 
 
 def _facts(recording: RecordedData) -> Iterator[tuple[str, str]]:

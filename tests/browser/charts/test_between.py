@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ from distributed import Client, Event, LocalCluster
 from playwright.sync_api import Browser, Page
 
 import taskscope
-from taskscope.analysis.quantities import format_count, format_duration
+from taskscope.analysis.quantities import format_bytes, format_count, format_duration
+from taskscope.report import performance_html
 from tests.support.clusters.recordings import rows
 from tests.support.waiting import be_patient, until
 
@@ -54,6 +54,19 @@ def steals_of(recording: taskscope.Recording, names: dict[str, str]) -> list[lis
     return found
 
 
+def transfers_of(recording: taskscope.Recording, names: dict[str, str]) -> list[list[str]]:
+    """Return a row for each two workers, as the page has them."""
+    moved = recording.to_pandas("transfers").query("direction == 'incoming'")
+    moved = moved.assign(took_s=moved.stop_s - moved.start_s)
+    found = []
+    for (sender, receiver), of_pair in moved.groupby(["peer", "worker"]):
+        nbytes, took_s = of_pair.nbytes.sum(), of_pair.took_s.sum()
+        ends = [names.get(str(end), str(end)) for end in (sender, receiver)]
+        mean, rate = format_duration(took_s / len(of_pair)), f"{format_bytes(nbytes / took_s)}/s"
+        found.append([*ends, format_count(len(of_pair)), format_bytes(nbytes), mean, rate])
+    return found
+
+
 def test_transfers_and_steals_of_three_workers_have_the_digits_of_the_recording(
     chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,17 +96,18 @@ def test_transfers_and_steals_of_three_workers_have_the_digits_of_the_recording(
     recording = run.wait()
     # A worker that sent no sample has no name.
     names = {str(row.worker): f"worker {row.name}" for row in recording.to_pandas("workers").itertuples()}
-    bandwidth = [re.split(r"\s{2,}", line.strip()) for line in str(recording.bandwidth()).splitlines()[3:]]
+    transfers = transfers_of(recording, names)
     steals = steals_of(recording, names)
-    recording.to_html(tmp_path / "run.html")
+    # The page of `performance_report`, whose bandwidths are in this chart.
+    (tmp_path / "run.html").write_text(performance_html(recording, None), encoding="utf-8")
     page = chromium.new_page(viewport={"width": 1000, "height": 800})
     page.goto((tmp_path / "run.html").as_uri())
     page.frames[-1].locator(".tsk-pairs").first.wait_for(state="attached")
     shown = table(page, "Fetched from other workers")
-    assert sorted(row[:4] for row in shown) == sorted(row[:4] for row in bandwidth)
+    assert sorted(row[:4] for row in shown) == sorted(row[:4] for row in transfers)
     assert len(shown) >= 3
     # A page's times are whole microseconds.
-    times = {tuple(row[:2]): tuple(map(amount, row[4:])) for row in bandwidth}
+    times = {tuple(row[:2]): tuple(map(amount, row[4:])) for row in transfers}
     assert {tuple(row[:2]): pytest.approx(tuple(map(amount, row[4:])), rel=0.02) for row in shown} == times
     assert sorted(row[:5] for row in table(page, "Work stealing")) == sorted(steals)
     assert sum(int(row[2]) for row in steals) == 3

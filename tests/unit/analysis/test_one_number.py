@@ -41,7 +41,8 @@ def test_a_quantity_of_one_compute_has_the_same_digits_in_every_view() -> None:
     )
     assert recording.explain().makespan_s == recording.critical_path().makespan_s == progress.elapsed_s == 4.0
     assert facts["busy"].endswith(f"{format_duration(task_s)} in tasks")
-    assert recording.group_graph().to_pandas().seconds.sum() == task_s
+    tasks = recording.to_pandas("tasks")
+    assert (tasks.stop_s - tasks.start_s).sum() == task_s
     assert facts["CPU"] == f"13% of 2 cores, {format_duration(change.cpu_s.after)} in tasks"
     assert resources["cpu_mean_percent"] == (20.0 + 3 * 27.0) / 4
     assert [(name, first) for _, name, first in shown] == [
