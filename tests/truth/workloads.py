@@ -276,6 +276,8 @@ def retry_by_hand(stage: ClusterStage) -> Expected:
     needed = stage.submit("needed-0", deed=Deed(fails=1))
     needs = stage.submit("needs-0", needed)
     wait([needed, needs])
+    # Else the retry is part of the compute.
+    until(lambda: [each.status for each in stage.run.recording.runs] == ["erred"])
     needs.retry()
     assert needs.result() == "NEEDS-0"
     return stage.expected((2, "erred", "ValueError: no luck of needed-0"), (2, *DONE))
