@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from taskscope.model.tables.columns import NEEDED, SKIPPED
 from taskscope.model.tables.records import CLUSTER, FINISHED, LOST, PrefixProgress
 from taskscope.record import GraphSource, LaneKey, Recorder, RunLog
 from tests.support.fakes.clock import FakeClock
@@ -62,11 +63,11 @@ def record_repeated_tasks(
 
     log.n_tasks = 2
     for key in ("base-0", "base-1", "add-0", "add-1"):
-        log.skipped.extend((key, True))
+        log.needs.extend((key, SKIPPED))
     lose(log, "add-2", 0.0)
     look()
     log.n_tasks = 4
-    log.skipped.extend(("base-1", False, "add-1", False))
+    log.needs.extend(("base-1", NEEDED, "add-1", NEEDED))
     log.superseded.extend(("add-2", LOST))
     for at, key in ((1.0, "base-1"), (2.0, "add-2"), (3.0, "add-1")):
         finish(log, key, at)
