@@ -399,6 +399,13 @@ def _help(one: Field[Any], what: Option, argument: Argument) -> str:
     return f"{text} (default: {one.default})" if is_stated else text
 
 
+def unknown_option(parser: argparse.ArgumentParser, word: str) -> str:
+    """Return a message for an option that a parser does not know, with the nearest one that it knows."""
+    # argparse has no public way to list its options.
+    known = [name for name in parser._option_string_actions if name not in {"-h", "--help"}]
+    return unknown_name("option", word.partition("=")[0], known)
+
+
 def given_options(given: argparse.Namespace) -> dict[str, Any]:
     """Return the options that a parsed line holds, by name."""
     known = {one.name for one in fields(ProfileOptions)}

@@ -6,10 +6,11 @@ import argparse
 import importlib
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from taskscope.errors import ExistingFileError, TaskscopeError
+from taskscope.errors import ExistingFileError, TaskscopeError, unknown_name
 from taskscope.model.version import __version__
-from taskscope.options import arguments
+from taskscope.options import arguments, unknown_option
 
 EXPORTS = {
     "html": ".html",
@@ -38,8 +39,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
+class _Parser(argparse.ArgumentParser):
+    """Names what it does not know, what was expected, and the nearest that it knows."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:  # noqa: ANN401 - of several signatures
+        """Refuse words that are left over: the parser of all commands would print its own usage."""
+        given, rest = super().parse_known_args(args, namespace)
+        for word in rest:
+            if word.startswith("-"):
+                self.error(unknown_option(self, word))
+            # argparse gives an argument that may be missing nothing where an option is before it.
+            free = [a.dest for a in self._get_positional_actions() if getattr(given, a.dest, None) is None]
+            if not free:
+                self.error(self._surplus(word))
+            setattr(given, free[0], word)
+        return given, []
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401 - of any option
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(action, unknown_name("value", value, map(str, action.choices)))
+
+    def _surplus(self, word: str) -> str:
+        taken = [str(action.metavar) for action in self._get_positional_actions()]
+        return f"{word!r} is one argument too many: {self.prog} takes {' '.join(taken)} and options"
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="taskscope", description="See what Dask computations did: view, export or compute a recording."
     )
     parser.add_argument("--version", action="version", version=f"taskscope {__version__}")
@@ -79,8 +105,8 @@ def _add_view(parser: argparse.ArgumentParser) -> None:
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
-    parser.add_argument("--to", required=True, choices=EXPORTS, help="the format")
-    parser.add_argument("-o", "--output", metavar="PATH", help="where to; by default beside FILE")
+    parser.add_argument("output", metavar="OUTPUT", nargs="?", help="where to; by default beside FILE")
+    parser.add_argument("--to", choices=EXPORTS, help="the format; by default that of the ending of OUTPUT")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
     parser.add_argument("--redact", action="store_true", help="leave names and texts of the program out")
     parser.set_defaults(function=_loaded_when_run("files", "export"))
@@ -133,13 +159,14 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-m",
-        dest="module",
-        metavar="MODULE ...",
-        nargs=argparse.REMAINDER,
-        help="run a module, as python -m does; all that follows belongs to it",
+        dest="is_module",
+        action="store_true",
+        help="run a module, as python -m does",
     )
-    parser.add_argument("script", metavar="SCRIPT", nargs="?", help="a Python script")
     parser.add_argument(
-        "arguments", metavar="...", nargs=argparse.REMAINDER, help="the script's own arguments"
+        "program",
+        metavar="PROGRAM ...",
+        nargs=argparse.REMAINDER,
+        help="a Python script, or with -m a module; all that follows belongs to it",
     )
     parser.set_defaults(function=_loaded_when_run("run", "run"))

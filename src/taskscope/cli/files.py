@@ -7,10 +7,15 @@ import json
 import sys
 import tempfile
 import webbrowser
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from taskscope.analysis.quantities import plural, printable
 from taskscope.cli import EXPORTS
+from taskscope.errors import OptionError
+from taskscope.export import check_target, write_as
 from taskscope.model.recording import count_tasks
 from taskscope.recording import Recording, load
 from taskscope.recording import compare as compare_recordings
@@ -29,22 +34,39 @@ def view(given: argparse.Namespace) -> int:
     return 0
 
 
+_Write: TypeAlias = Callable[..., None]
+
+_WRITERS: Mapping[str, _Write] = {
+    "html": Recording.to_html,
+    "perfetto": Recording.to_perfetto,
+    "speedscope": Recording.to_speedscope,
+    "parquet": Recording.to_parquet,
+    "csv": Recording.to_csv,
+    **{to: partial(write_as, extension=f".{to}") for to in ("txt", "json", "taskscope")},
+}
+
+
 def export(given: argparse.Namespace) -> int:
     """Write the recording in another format."""
+    source, write = Path(given.file), _writer(given)
     recording = _load(given)
-    source = Path(given.file)
     target = Path(given.output or source.with_name(source.stem + EXPORTS[given.to]))
-    options = {"overwrite": given.overwrite, "redact": given.redact}
-    writers = {
-        "html": recording.to_html,
-        "perfetto": recording.to_perfetto,
-        "speedscope": recording.to_speedscope,
-        "parquet": recording.to_parquet,
-        "csv": recording.to_csv,
-    }
-    writers.get(given.to, recording.save)(target, **options)
+    write(recording, target, overwrite=given.overwrite, redact=given.redact)
     sys.stdout.write(f"{target}\n")
     return 0
+
+
+def _writer(given: argparse.Namespace) -> _Write:
+    """Return what writes the format that was named, or that of the output's ending."""
+    if given.to is not None:
+        return _WRITERS[given.to]
+    if given.output is None:
+        raise OptionError(f"name a file to write, or a format: --to {', '.join(EXPORTS)}")
+    for to in ("speedscope", "trace"):
+        if given.output.lower().endswith(EXPORTS[to]):
+            return _WRITERS[to]
+    check_target(given.output, overwrite=given.overwrite)
+    return Recording.save
 
 
 def compare(given: argparse.Namespace) -> int:

@@ -65,16 +65,17 @@ def _live_terminal() -> Callable[[Session, Logger | None], Output]:
 
 def _program(given: argparse.Namespace) -> tuple[str, Callable[[], None]]:
     """Return the name of the program, and what runs it as ``__main__``, to its end."""
-    if given.module:
-        name, *arguments = given.module
-        return name, partial(_run_module, name, arguments)
-    if given.script is None:
+    # A first -- ends the names after --lines; any other belongs to the program.
+    name, *arguments = given.program[given.program[:1] == ["--"] :] or [None]
+    if name is None:
         hint = "; what follows --lines are names of functions up to --" if given.lines else ""
         raise OptionError(f"nothing to run: name a script, or a module after -m{hint}")
-    path = Path(given.script)
+    if given.is_module:
+        return name, partial(_run_module, name, arguments)
+    path = Path(name)
     if not (path.is_file() or (path / "__main__.py").is_file()):
-        raise FileError(f"cannot run {given.script!r}: there is no such file")
-    return path.name, partial(_run_script, given.script, given.arguments)
+        raise FileError(f"cannot run {name!r}: there is no such file")
+    return path.name, partial(_run_script, name, arguments)
 
 
 def _left_running() -> list[str]:

@@ -89,6 +89,18 @@ def save(
     _write(recording, target, _writer(target), overwrite=overwrite, redact=redact)
 
 
+def write_as(
+    recording: RecordedData,
+    path: str | PathLike[str],
+    *,
+    extension: str,
+    overwrite: bool = False,
+    redact: bool = False,
+) -> None:
+    """Write the recording in the format of an extension, whatever the path's own is; else as `save`."""
+    _write(recording, checked_path(path), FORMATS[extension], overwrite=overwrite, redact=redact)
+
+
 def to_html(
     recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: bool = False
 ) -> None:
@@ -145,8 +157,7 @@ def _writer(path: Path) -> Writer:
     if writer is None:
         near = get_close_matches(path.suffix.lower(), FORMATS, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        known = ", ".join(FORMATS)
-        raise OptionError(
-            f"cannot tell the format of {str(path)!r} by its extension{hint or '.'} Known: {known}"
-        )
+        ending = f"its ending {path.suffix!r} is" if path.suffix else "it has no ending that is"
+        known = f"{'not ' if path.suffix else ''}one of {', '.join(FORMATS)}"
+        raise OptionError(f"cannot tell the format of {str(path)!r}: {ending} {known}{hint}")
     return writer

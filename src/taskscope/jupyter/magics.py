@@ -14,7 +14,6 @@ import threading
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from io import StringIO
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
@@ -27,7 +26,15 @@ from IPython.core.magic_arguments import MagicArgumentParser, argument, magic_ar
 
 from taskscope.errors import ExistingFileError, OptionError, TaskscopeError
 from taskscope.history import current as current_history
-from taskscope.options import HistoryOptions, MetricOption, Named, Surface, arguments, given_options
+from taskscope.options import (
+    HistoryOptions,
+    MetricOption,
+    Named,
+    Surface,
+    arguments,
+    given_options,
+    unknown_option,
+)
 from taskscope.session import current as current_session
 
 if TYPE_CHECKING:
@@ -324,7 +331,7 @@ def _parsed(parser: MagicArgumentParser, line: str, magic: str) -> Namespace:
         raise UsageError(f"{magic}: cannot read {line.strip()!r}: {error}") from None
     given, unknown = parser.parse_known_args(words)
     if unknown:
-        raise UsageError(_unknown(parser, unknown[0], magic))
+        raise UsageError(f"{magic}: {unknown_option(parser, unknown[0])}")
     return given
 
 
@@ -379,13 +386,6 @@ def _takes_value(parser: MagicArgumentParser, word: str) -> bool:
     action = parser._option_string_actions.get(word)
     # An option with any number of values has none before a statement.
     return action is not None and action.nargs not in (0, "*")
-
-
-def _unknown(parser: MagicArgumentParser, word: str, magic: str) -> str:
-    known = [name for name in parser._option_string_actions if name != "-h"]
-    near = get_close_matches(word.partition("=")[0], known, n=1)
-    hint = f" did you mean {near[0]!r}?" if near else ""
-    return f"{magic}: unknown option {word!r};{hint} Known: {', '.join(known)}"
 
 
 def _read(given: dict[str, Any], namespace: Mapping[str, object]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -53,7 +54,7 @@ def test_export_asks_before_it_replaces_and_redacts_on_request(
 ) -> None:
     target = saved.parent / "out.json"
     target.write_text("mine")
-    command = ["export", str(saved), "--to", "json", "-o", str(target), "--redact"]
+    command = ["export", str(saved), "--to", "json", str(target), "--redact"]
     assert main(command) == 1
     assert "add --overwrite to replace it" in capsys.readouterr().err
     assert main([*command, "--overwrite"]) == 0
@@ -107,16 +108,43 @@ def test_version_and_help_are_there_by_the_module_too_and_import_nothing_heavy()
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"),
-    [("out.htm", "; did you mean '.html'? Known: "), ("out", ". Known: ")],
+    ("arguments", "expected"),
+    [
+        (["export", "{}", "out.htm"], "'out.htm': its ending '.htm' is not one of .taskscope, "),
+        (["export", "{}", "out"], "'out': it has no ending that is one of .taskscope, "),
+        (["export", "{}"], "taskscope: name a file to write, or a format: --to html, "),
+        (["export", "{}", "--to", "htlm"], "--to: unknown value 'htlm'; did you mean 'html'? Known: "),
+        (["export", "{}", "--redcat"], "unknown option '--redcat'; did you mean '--redact'? Known: "),
+        (["explain", "{}", "b"], "'b' is one argument too many: taskscope explain takes FILE and options"),
+        (["compare", "a", "b", "c"], "takes BEFORE AFTER and options"),
+        (["explian", "{}"], "unknown value 'explian'; did you mean 'explain'? Known: "),
+    ],
 )
-def test_an_extension_that_is_not_known_is_told_in_sentences(
-    name: str, hint: str, saved: Path, capsys: pytest.CaptureFixture[str]
+def test_what_cannot_be_meant_is_named_with_what_was_expected(
+    arguments: list[str], expected: str, saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.suppress(SystemExit):
+        assert main([argument.format(saved) for argument in arguments]) == 1
+    said = capsys.readouterr().err
+    assert expected in said
+    assert said.startswith(("taskscope: ", f"usage: taskscope {arguments[0]} ", "usage: taskscope [-h]"))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "beginning"),
+    [
+        ("a.html", (), "<!DOCTYPE html>"),
+        ("a.trace.json", (), '{"displayTimeUnit"'),
+        ("a.json", (), '{"started_at"'),
+        ("a.any", ("--to", "json"), '{"started_at"'),
+    ],
+)
+def test_the_ending_is_the_format_unless_one_is_named(
+    name: str, arguments: tuple[str, ...], beginning: str, saved: Path
 ) -> None:
     target = saved.parent / name
-    assert main(["export", str(saved), "--to", "txt", "-o", str(target)]) == 1
-    said = f"taskscope: cannot tell the format of {str(target)!r} by its extension{hint}.taskscope, "
-    assert capsys.readouterr().err.startswith(said)
+    assert main(["export", str(saved), str(target), *arguments]) == 0
+    assert target.read_text("utf-8").startswith(beginning)
 
 
 def test_explain_prints_findings_as_text_and_as_json(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -177,6 +177,8 @@ def test_a_program_sees_what_python_would_show_it(tmp_path: Path) -> None:
         ["-m", "pack", "-m", "x", "-D", "y"],
         ["-m", "pack.tool", "--overwrite"],
         ["./plain.py", "-q", "-m", "z"],
+        ["./plain.py", "--", "-D", "x"],
+        ["-m", "pack", "--", "-D", "x", "--"],
         ["pack/../plain.py"],
         ["-m", "no_such"],
         ["-m", "pack.none"],

@@ -160,7 +160,9 @@ def test_what_could_not_be_saved_is_said_before_there_is_anything_to_save(tmp_pa
     (tmp_path / "d.txt").mkdir()
     with pytest.raises(FileError, match="it is a directory; name a file"):
         check_target(tmp_path / "d.txt")
-    with pytest.raises(OptionError, match=r"by its extension; did you mean '\.html'\?"):
+    with pytest.raises(
+        OptionError, match=r"its ending '\.htm' is not one of \.taskscope, .*; did you mean '\.html'\?"
+    ):
         check_target(tmp_path / "a.htm")
 
 
