@@ -274,40 +274,75 @@ def _why_no_samples(recording: RecordedData) -> str:
 
 _MAX_BINS = 120
 _MAX_CALLS = 4_000
+_CYCLE_S = 1.0
+"""For how long samples are taken to be counted together where their sampler does not say."""
 
 
 def flame_message(stacks: StackColumns) -> dict[str, Any]:
     """Return a flame graph with a timeline: plain values, and all ``columns`` in one piece of bytes.
 
-    It has the longest calls, with others as a part of the call that made them; cycles are joined to bins.
+    It has the longest calls, with others as a part of the call that made them. Bins are equally wide; those
+    without samples are left out.
     """
     rows = stacks.rows
     drawn, kept = _kept(stacks, _MAX_CALLS)
-    starts, cycle = np.unique(rows.start, return_inverse=True)
-    joined = -(-len(starts) // _MAX_BINS) or 1
+    bin_s, at, row, share = _binned(rows.start, stacks.cycle_s or _CYCLE_S)
+    numbers, bins_of_rows = np.unique(at, return_inverse=True)
     n_prefixes, n_calls = max(len(stacks.prefixes), 1), len(kept) + 1
-    places = (cycle // joined * n_prefixes + rows.prefix) * n_calls + drawn[rows.node] + 1
+    places = (bins_of_rows * n_prefixes + rows.prefix[row]) * n_calls + drawn[rows.node[row]] + 1
     unique, inverse = np.unique(places, return_inverse=True)
     rest, call = np.divmod(unique, n_calls)
     bins, prefix = np.divmod(rest, n_prefixes)
     columns: dict[str, NDArray[Any]] = {
-        "start_s": starts[::joined],
+        "start_s": rows.start.min(initial=np.inf) + numbers * bin_s,
         "parent": drawn[stacks.parent[kept]],
         "function": stacks.function[kept],
         "bin": bins.astype(np.uint16),
         "prefix": prefix.astype(np.uint16),
         "node": (call - 1).astype(np.int32),
-        "count": np.bincount(inverse, rows.count, len(unique)).astype(np.uint32),
-        "seconds": np.bincount(inverse, rows.seconds, len(unique)).astype(np.float32),
+        "count": np.bincount(inverse, _whole_parts(rows.count, row, share), len(unique)).astype(np.uint32),
+        "seconds": np.bincount(inverse, rows.seconds[row] * share, len(unique)).astype(np.float32),
     }
     return {
         "interval_s": stacks.interval_s,
+        "bin_s": bin_s,
         "functions": [(plain_text(f.name), plain_text(f.file), f.line) for f in stacks.functions],
         "prefixes": list(map(plain_text, stacks.prefixes)),
         "n_left_out": len(stacks.parent) - len(kept),
         "lengths": {name: len(values) for name, values in columns.items()},
         "columns": b"".join(values.tobytes() for values in columns.values()),
     }
+
+
+def _binned(
+    begins: NDArray[np.float64], cycle_s: float
+) -> tuple[float, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the width of bins, then the bin, the row and the share of each part of a row.
+
+    A cycle that others follow is taken to last `cycle_s`: its rows are divided where the next bin begins.
+    """
+    since_s = begins - begins.min(initial=np.inf)
+    bin_s = cycle_s
+    while len(np.unique(since_s // bin_s)) > _MAX_BINS:
+        bin_s *= 2
+    at = (since_s // bin_s).astype(np.int64)
+    ordered = np.append(np.unique(since_s), np.inf)
+    is_followed = ordered[np.searchsorted(ordered, since_s, "right")] <= since_s + 1.5 * cycle_s
+    beyond = np.where(is_followed, np.clip((since_s + cycle_s - (at + 1) * bin_s) / cycle_s, 0.0, 1.0), 0.0)
+    divided = np.flatnonzero(beyond)
+    row = np.concatenate([np.arange(len(begins)), divided])
+    share = np.concatenate([1.0 - beyond, beyond[divided]])
+    return bin_s, np.concatenate([at, at[divided] + 1]), row, share
+
+
+def _whole_parts(
+    count: NDArray[np.uint32], row: NDArray[np.int64], share: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return whole numbers of samples of the parts of rows, with the same sum; each row has an early part."""
+    parts = np.rint(count[row] * share)
+    n = len(count)
+    parts[:n] = count - np.bincount(row[n:], parts[n:], n)
+    return parts
 
 
 def _kept(stacks: StackColumns, max_calls: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

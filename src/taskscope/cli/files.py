@@ -62,9 +62,8 @@ def _writer(given: argparse.Namespace) -> _Write:
         return _WRITERS[given.to]
     if given.output is None:
         raise OptionError(f"name a file to write, or a format: --to {', '.join(EXPORTS)}")
-    for to in ("speedscope", "trace"):
-        if given.output.lower().endswith(EXPORTS[to]):
-            return _WRITERS[to]
+    if given.output.lower().endswith(EXPORTS["speedscope"]):
+        return _WRITERS["speedscope"]
     check_target(given.output, overwrite=given.overwrite)
     return Recording.save
 

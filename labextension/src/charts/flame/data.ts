@@ -9,8 +9,9 @@ export interface FlameFunction {
 }
 
 export interface FlameData {
-  /** When each bin of the timeline begins, in seconds after the recorder's zero. */
+  /** When each bin of the timeline begins, in seconds after the recorder's zero, and how long all of them last. */
   readonly startS: Float64Array;
+  readonly binS: number;
   readonly functions: readonly FlameFunction[];
   readonly prefixes: readonly string[];
   /** Of each call the one that made it, -1 for the task's own function; it stands before. */
@@ -45,6 +46,7 @@ export function decodeFlame(value: unknown): FlameData | null {
   };
   const data: FlameData = {
     startS: new Float64Array(take('start_s', 8)),
+    binS: profile.at('bin_s').number(),
     parent: new Int32Array(take('parent', 4)),
     fn: new Int32Array(take('function', 4)),
     bin: new Uint16Array(take('bin', 2)),

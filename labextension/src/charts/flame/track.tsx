@@ -7,6 +7,7 @@ import type { TaskStore } from '../../store';
 import type { Command } from '../timeline/commands';
 import { rangeCommands } from '../timeline/commands';
 import type { Box, Brush, Room } from '../timeline/drawing';
+import type { ShownTime } from '../timeline/time';
 import type { TimelineOptions } from '../timeline/timeline';
 import { mountTimeline } from '../timeline/timeline';
 import type { Drawn, Track, TrackContext } from '../timeline/track';
@@ -27,6 +28,8 @@ import { describeAll, describeNode, findSame, growTree, nameOf, ownTimes, walk }
 
 const GROUND = '#8b949e';
 const STRIP_PX = 36;
+/** The part of the last bin from which on its threads are told apart from chance. */
+const MIN_PART = 0.1;
 /** How wide it is taken to be before it was painted. */
 const WIDTH_PX = 600;
 
@@ -61,24 +64,21 @@ export function mountFlame(el: HTMLElement, store: TaskStore, options: FlameOpti
 
 export type Bins = readonly [first: number, end: number];
 
-/** The bins of a time; null: all of them. */
-export function binsIn({ startS }: FlameData, range: { readonly startS: number; readonly stopS: number } | null): Bins | null {
-  if (range === null) {
-    return null;
-  }
-  const first = Math.max(upperBound(startS, startS.length, range.startS) - 1, 0);
-  return [first, Math.max(lowerBound(startS, startS.length, range.stopS), first + 1)];
+/** The bins of which a part lies in a time; null: all of them. */
+export function binsIn({ startS, binS }: FlameData, range: { readonly startS: number; readonly stopS: number } | null): Bins | null {
+  return range && [upperBound(startS, startS.length, range.startS - binS), lowerBound(startS, startS.length, range.stopS)];
 }
 
-export function secondsByBin(data: FlameData, prefix: number | null): Float64Array {
-  const sums = new Float64Array(data.startS.length);
-  for (let row = 0; row < data.bin.length; row += 1) {
-    if (prefix === null || data.prefix[row] === prefix) {
-      const bin = data.bin[row] as number;
-      sums[bin] = (sums[bin] as number) + (data.seconds[row] as number);
+/** How many threads were in tasks in each bin, on average over the part of it before `endS`. */
+export function threadsByBin({ startS, binS, ...rows }: FlameData, prefix: number | null, endS: number): Float64Array {
+  const sums = new Float64Array(startS.length);
+  for (let row = 0; row < rows.bin.length; row += 1) {
+    if (prefix === null || rows.prefix[row] === prefix) {
+      const bin = rows.bin[row] as number;
+      sums[bin] = (sums[bin] as number) + (rows.seconds[row] as number);
     }
   }
-  return sums;
+  return sums.map((seconds, bin) => seconds / Math.max(Math.min(endS - (startS[bin] as number), binS), MIN_PART * binS));
 }
 
 class FlameTrack implements Track, FlameChart {
@@ -386,42 +386,46 @@ class SamplesTrack extends ValueTrack {
     return [this.flame.news, this.context.axis.range];
   }
 
-  protected read(): Values | string {
+  protected read({ worked }: ShownTime): Values | string {
     const { data, prefix } = this.flame;
     if (data === null) {
       return trans.__('no samples yet');
     }
-    const { startS } = data;
+    const { startS, binS } = data;
     const { range } = this.context.axis;
-    const sums = secondsByBin(data, prefix);
+    const threads = threadsByBin(data, prefix, worked.stopS);
+    const format = (value: number): string => formatCount(Math.round(value * 100) / 100);
     const at = (timeS: number): string => formatDuration(timeS - this.zeroS);
     const paint: ValuePlot['paint'] = (brush, { topPx, heightPx, axis: { top } }) => {
-      const { context, room: { plotLeftPx, plotWidthPx } } = brush;
+      const { context } = brush;
       context.fillStyle = brush.theme.accent;
-      sums.forEach((seconds, bin) => {
-        const [leftPx, rightPx] = [brush.xAt(startS[bin] as number), bin + 1 < startS.length ? brush.xAt(startS[bin + 1] as number) : plotLeftPx + plotWidthPx];
-        const barPx = (seconds / top) * heightPx;
+      threads.forEach((value, bin) => {
+        const fromS = startS[bin] as number;
+        const [leftPx, rightPx] = [brush.xAt(fromS), brush.xAt(Math.min(fromS + binS, worked.stopS))];
+        const barPx = (value / top) * heightPx;
         context.fillRect(leftPx, topPx + heightPx - barPx, Math.max(rightPx - leftPx - 1, 0.5), barPx);
       });
     };
-    const axis = valueAxis(sums.reduce((most, seconds) => Math.max(most, seconds), 0), 1, formatDuration);
+    const axis = valueAxis(threads.reduce((most, value) => Math.max(most, value), 0), 2, formatCount, true);
     return {
-      plots: [{ title: trans.__('Seconds of samples'), axis, heightPx: STRIP_PX, format: formatDuration, paint }],
+      plots: [{ title: trans.__('Threads in tasks, as sampled'), axis, heightPx: STRIP_PX, format, paint }],
       title: trans.__('Samples over time: a drag on the ruler, or X, selects the time of the flame graph; Escape selects all'),
       readings: timeS => {
         const bin = upperBound(startS, startS.length, timeS) - 1;
-        return [bin < 0 ? trans.__('no samples') : formatDuration(sums[bin] ?? null)];
+        return [bin < 0 || timeS >= (startS[bin] as number) + binS ? trans.__('no samples') : trans.__('%1 threads in tasks', format(threads[bin] as number))];
       },
       notes: [range === null ? trans.__('all of the time') : trans.__('from %1 to %2', at(range.startS), at(range.stopS))],
       tables: () => [{
-        caption: this.label, columns: [trans.__('From'), trans.__('Seconds of samples')],
-        rows: Array.from(sums, (seconds, bin) => [at(startS[bin] ?? 0), formatDuration(seconds)])
+        caption: this.label, columns: [trans.__('From'), trans.__('Threads in tasks')],
+        rows: Array.from(threads, (value, bin) => [at(startS[bin] ?? 0), format(value)])
       }]
     };
   }
 
+  /** Shift with arrows and Escape move the selected time here, not the cursor. */
   override commands(): readonly Command[] {
-    return [...rangeCommands(this.context), { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('select no time'), run: () => { this.context.axis.select(null); } }, ...super.commands()];
+    const inherited = super.commands().filter(({ keys }) => keys === undefined);
+    return [...rangeCommands(this.context), { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('select no time'), run: () => { this.context.axis.select(null); } }, ...inherited];
   }
 }
 

@@ -56,6 +56,7 @@ export function wireOf(samples: readonly Sample[], nBins = 1): Record<string, un
   }
   return {
     interval_s: 0.01,
+    bin_s: 1,
     functions: functions.map(name => [name, `${name}.py`, 1]),
     prefixes,
     n_left_out: 0,

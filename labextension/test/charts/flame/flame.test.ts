@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 import { type FlameData, decodeFlame } from '../../../src/charts/flame/data';
 import { ROW_PX, barAt, layoutFlame, neighbour, readable } from '../../../src/charts/flame/layout';
-import { binsIn, secondsByBin } from '../../../src/charts/flame/track';
+import { binsIn, threadsByBin } from '../../../src/charts/flame/track';
 import type { FlameNode } from '../../../src/charts/flame/tree';
 import { describeAll, describeNode, findSame, growTree, nameOf, ownTimes } from '../../../src/charts/flame/tree';
 import { contrast, parseColour } from '../../../src/lib/palette';
@@ -109,11 +109,15 @@ test('a place in the picture is a bar or none, and arrows lead from bar to bar',
   expect(neighbour(layout, root, 'up')).toBe(root);
 });
 
-test('samples add up by bin, and a time that is selected is the bins that it touches', () => {
+test('samples of a bin are threads, over as much of it as has been, and a time that is selected is the bins that it touches', () => {
   const data = dataOf();
-  expect([[...secondsByBin(data, null)], [...secondsByBin(data, 1)]]).toEqual([[4, 6, 2], [0, 0, 2]]);
+  const threads = ([[null, 200], [1, 200], [null, 102.5]] as const).map(([prefix, endS]) => [...threadsByBin(data, prefix, endS)]);
+  expect(threads).toEqual([[4, 6, 2], [0, 0, 2], [4, 6, 4]]);
+  expect([...threadsByBin({ ...data, binS: 2 }, null, 200)]).toEqual([2, 3, 1]);
   const of = (startS: number, stopS: number): unknown => binsIn(data, { startS, stopS });
-  expect([binsIn(data, null), of(100, 101), of(100.5, 101.5), of(0, 1), of(102.5, 500), of(101, 102)]).toEqual([null, [0, 1], [0, 2], [0, 1], [2, 3], [1, 2]]);
+  expect([binsIn(data, null), of(100, 101), of(100.5, 101.5), of(102.5, 500), of(101, 102)]).toEqual([null, [0, 1], [0, 2], [2, 3], [1, 2]]);
+  // Before all of them, and after.
+  expect([of(0, 1), of(500, 600)]).toEqual([[0, 0], [3, 3]]);
 });
 
 test('a call, the whole and the functions are told in words', () => {

@@ -64,6 +64,12 @@ it('has the title, the toolbar and the menu that other charts have, and samples 
   ]);
 });
 
+it('lists each key of the samples once, and none that does nothing', () => {
+  const el = shown();
+  const keys = texts(el, '.tsk-samples .tsk-track-help dt');
+  expect(keys).toEqual(['← → or A D', '+ − or W S', 'Home', 'F', 'X', 'Shift+← →', 'Shift+A D', 'Esc', '?']);
+});
+
 it('is of the time that is selected, here or in charts beside it', () => {
   const el = shown();
   const said = (): unknown => {

@@ -218,8 +218,8 @@ class StackLog:
     def between(self, first_run: int, last_run: int | None) -> StackColumns:
         """Return the samples of the tasks of these runs, both ends included; None means up to the last."""
         with self._lock:
-            self._end_cycle()
-            rows = self._log.rows()
+            # A cycle that readers ended would be shorter than others.
+            rows = StackRows.concat([self._log.rows(), self._open_rows()])
             if not len(rows) and not self._line_sums:
                 return replace(
                     NO_STACKS, interval_s=self.interval_s, cycle_s=self.cycle_s, dropped=self._dropped

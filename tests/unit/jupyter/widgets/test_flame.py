@@ -33,6 +33,7 @@ def test_a_recording_is_shown_as_columns_beside_its_names() -> None:
     columns = data.pop("columns")
     assert data == {
         "interval_s": 0.01,
+        "bin_s": 1.0,
         "functions": [("f", "f.py", 1), ("g", "g.py", 1)],
         "prefixes": ["x", "y"],
         "n_left_out": 0,
