@@ -79,6 +79,7 @@ export function mount(el: HTMLElement, store: TaskStore, options: ProgressOption
 
 /** What the chart shows, of which computes, and when; it stays as it is while the chart is paused. */
 interface Moment {
+  readonly runs: string;
   readonly layout: ProgressLayout;
   /** Those from which one can be selected, and the numbers of those that are shown. */
   readonly all: readonly Run[];
@@ -190,10 +191,11 @@ class ProgressView implements ProgressChart {
     this.#isAlive = clock.active && layout.state === 'running';
     this.#wasLive ||= clock.active;
     this.#stopper?.update(this.#isAlive ? this.#read().runs.filter(run => run.status === 'running') : []);
-    if (this.#axis.pausedAtS === null || this.#moment === null) {
+    const { id } = this.#runRange;
+    if (this.#axis.pausedAtS === null || this.#moment?.runs !== id) {
       this.#announce(layout);
       const { all, runs } = this.#read();
-      this.#moment = { layout, all, shown: new Set(runs.map(({ run }) => run)), nowS: clock.nowS() };
+      this.#moment = { runs: id, layout, all, shown: new Set(runs.map(({ run }) => run)), nowS: clock.nowS() };
     }
     this.#render();
     if (!this.#isAlive && this.#idleCell() === null) {
@@ -327,20 +329,20 @@ function reader(store: TaskStore, runRange: ShownRuns, axis: TimeAxis): () => Ta
   let tables: Tables | null = null;
   return () => {
     const { firstRun, lastRun } = runRange.all;
-    if (seen.isNew(store.version, firstRun, lastRun, axis.chosen) || tables === null) {
-      tables = readTables(store, runRange);
+    if (seen.isNew(store.version, firstRun, lastRun, axis.chosen, axis.pausedAtS) || tables === null) {
+      tables = readTables(store, runRange, axis.pausedAtS !== null);
     }
     return tables;
   };
 }
 
 /** What runs now is the headline, whatever time a person looks at; that alone, and not all that ran meanwhile. */
-function readTables(store: TaskStore, runRange: ShownRuns): Tables {
+function readTables(store: TaskStore, runRange: ShownRuns, isPaused: boolean): Tables {
   const { tables } = store;
   runRange.refresh({ kind: 'fit' });
   const { all: of, isOfNow } = runRange;
   const all = tables.runsIn(of);
-  const wanted = isOfNow ? of : runRange;
+  const wanted = isOfNow && !isPaused ? of : runRange;
   const within = tables.runsIn(wanted);
   const runs = isOfNow ? headline(within) : within;
   const shown = new Set(runs.map(({ run }) => run));

@@ -51,8 +51,7 @@ export class Section implements Intents, TimeKeys {
   #time: ShownTime | null = null;
   #room: Room | null = null;
   #pointer: CanvasPoint | null = null;
-  /** Whether the cursor was moved here, and by keys. */
-  #keyed = false;
+  readonly #key = Symbol('section');
   /** What is under the pointer was clicked: until it moves, no tip stands over what that opened. */
   #clicked = false;
   #hadTip = false;
@@ -132,6 +131,11 @@ export class Section implements Intents, TimeKeys {
   /** How much room the labels ask for; 0 while there is no picture. */
   get gutterPx(): number {
     return this.isShown && this.track !== null ? this.track.gutterPx(this.#widthPx) : 0;
+  }
+
+  /** Whether keys have moved the cursor here. */
+  get #isKeyed(): boolean {
+    return this.timeline.axis.keyedBy === this.#key;
   }
 
   get #widthPx(): number {
@@ -281,7 +285,7 @@ export class Section implements Intents, TimeKeys {
 
   hover(point: CanvasPoint | null): void {
     this.#pointer = point;
-    this.#keyed = this.#clicked = false;
+    this.#clicked = false;
     this.timeline.axis.point(point === null || this.#room === null || this.isTimeless ? null : this.timeline.navigator.timeAt(point.xPx, this.#room));
     this.timeline.request();
   }
@@ -312,8 +316,7 @@ export class Section implements Intents, TimeKeys {
     } else if (time !== null) {
       const { startS, stopS } = time.span;
       const fromS = axis.cursorS ?? (direction > 0 ? startS : stopS);
-      this.#keyed = true;
-      axis.point(clamp(fromS + (direction * widthS(time.span)) / KEY_STEPS, startS, stopS));
+      axis.point(clamp(fromS + (direction * widthS(time.span)) / KEY_STEPS, startS, stopS), this.#key);
     }
   }
 
@@ -405,8 +408,8 @@ export class Section implements Intents, TimeKeys {
   #point(track: Track, time: ShownTime, room: Room): void {
     const { axis, navigator } = this.timeline;
     const atCursor = axis.cursorS === null || this.isTimeless ? null : { xPx: room.plotLeftPx + pxAt(time.span, room.plotWidthPx, axis.cursorS), yPx: 0 };
-    const at = this.#keyed ? atCursor : this.#pointer;
-    const timeS = this.#keyed ? axis.cursorS : at === null ? null : navigator.timeAt(at.xPx, room);
+    const at = this.#isKeyed ? atCursor : this.#pointer;
+    const timeS = this.#isKeyed ? axis.cursorS : at === null ? null : navigator.timeAt(at.xPx, room);
     const tip = track.hit(this.#pointer, timeS, room, time);
     const cursor = this.#pointer !== null && !this.isTimeless && this.#isOnAxis(this.#pointer) ? 'col-resize' : (track.cursor?.() ?? '');
     if (this.#canvas.style.cursor !== cursor) {
@@ -420,7 +423,7 @@ export class Section implements Intents, TimeKeys {
   #tell(tip: Tip | null, at: CanvasPoint | null): void {
     if (tip !== null || this.#hadTip) {
       this.#hadTip = tip !== null;
-      render(<TipBox tip={tip} at={at} aloud={this.#keyed} />, this.#tips);
+      render(<TipBox tip={tip} at={at} aloud={this.#isKeyed} />, this.#tips);
     }
   }
 

@@ -110,6 +110,7 @@ export function lastStretch(runs: readonly Run[], nowS: number): Span {
 export class TimeAxis {
   #view: View;
   #cursorS: number | null = null;
+  #keyedBy: symbol | null = null;
   #pausedAtS: number | null = null;
   #sinceRun: number | null = null;
   #chosen: number | 'all' | null = null;
@@ -128,6 +129,11 @@ export class TimeAxis {
   /** The time under the pointer, in seconds after the recorder's zero; null: none. */
   get cursorS(): number | null {
     return this.#cursorS;
+  }
+
+  /** The chart in which keys have put the cursor where it is; null: the pointer did. */
+  get keyedBy(): symbol | null {
+    return this.#keyedBy;
   }
 
   /** Where time is paused for looking at it, in seconds after the recorder's zero; null: it goes on. */
@@ -179,9 +185,10 @@ export class TimeAxis {
     this.#changed();
   }
 
-  point(cursorS: number | null): void {
-    if (cursorS !== this.#cursorS) {
+  point(cursorS: number | null, keyedBy: symbol | null = null): void {
+    if (cursorS !== this.#cursorS || keyedBy !== this.#keyedBy) {
       this.#cursorS = cursorS;
+      this.#keyedBy = keyedBy;
       this.#changed();
     }
   }

@@ -2,6 +2,7 @@
  * The one timeline: any number of tracks on one time axis, with one cursor, one selection and one animation frame.
  * What is seen follows the store and the person; painting waits for frames.
  */
+import { Seen } from '../../lib/seen';
 import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { RunRange, TaskStore } from '../../store';
@@ -14,7 +15,7 @@ import { SHARED_CSS, adoptStyles, followTheme, prefersStill, readTheme, watchSiz
 import { TOOLBAR_CSS } from '../ui/toolbar';
 import { Section } from './section';
 import { TIMELINE_CSS } from './style';
-import type { Shows, View } from './time';
+import type { ShownTime, Shows, View } from './time';
 import { Navigator, ShownRuns, TimeAxis, shownTime } from './time';
 import type { MakeTrack, SectionHost } from './track';
 
@@ -90,6 +91,8 @@ export class Timeline implements TimelineChart, SectionHost {
   readonly #report: Reporter;
   readonly #frames: FrameLoop;
   readonly #still = prefersStill();
+  /** The computes of the last painting. */
+  readonly #painted = new Seen();
   #wasLive = false;
 
   constructor(readonly store: TaskStore, makers: readonly MakeTrack[], options: TimelineOptions) {
@@ -233,8 +236,17 @@ export class Timeline implements TimelineChart, SectionHost {
     }
   }
 
+  /** Other computes are shown: a time that was selected in those before is not theirs. */
+  #forgetRange(time: ShownTime | null): void {
+    const { range } = this.axis;
+    if (this.#painted.isNew(this.runRange.id) && range !== null && time !== null && (range.stopS <= time.worked.startS || range.startS >= time.worked.stopS)) {
+      this.axis.select(null);
+    }
+  }
+
   #paint(): Painted {
     const time = this.navigator.refresh();
+    this.#forgetRange(time);
     this.#sections.forEach(section => { section.update(time); });
     this.#divide();
     const shown = this.#sections.filter(section => section.isShown);

@@ -130,6 +130,8 @@ export abstract class ValueTrack implements Track {
   protected zeroS = 0;
   readonly #seen = new Seen();
   #values: Values | null = null;
+  /** The computes that the values are of. */
+  #runs = '';
   #nothing: string | null = null;
 
   constructor(protected readonly context: TrackContext) {}
@@ -148,8 +150,10 @@ export abstract class ValueTrack implements Track {
       this.#forget();
       return trans.__('waiting for the first compute');
     }
-    // While time is paused, numbers that were there before stand, unless the person wants others.
-    if (!(time.paused && this.#values !== null) && this.#seen.isNew(...this.sources(), time.growing, this.context.runRange.id)) {
+    const { id } = this.context.runRange;
+    // While time is paused, the numbers of these computes stay as they are, unless the person wants others.
+    if (!(time.paused && this.#values !== null && this.#runs === id) && this.#seen.isNew(...this.sources(), time.growing, id)) {
+      this.#runs = id;
       this.zeroS = time.zeroS;
       this.growing = time.growing;
       const values = this.read(time);

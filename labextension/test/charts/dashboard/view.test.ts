@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mount } from '../../../src/charts/dashboard';
+import { TimeAxis } from '../../../src/charts/timeline/time';
 import { TaskStore } from '../../../src/store';
 import { countListeners } from '../listener-count';
 import type { SmallBatch } from '../small-batch';
@@ -105,6 +106,72 @@ it('in brief it is the bar, the lanes and one line of numbers, and the host hear
   dashboard.setBrief(false);
   vi.advanceTimersByTime(100);
   expect([el.hasAttribute('data-brief'), parts(), buttons()]).toEqual([false, [['all', false], ['all', false], ['all', false]], ['Fewer charts true']]);
+});
+
+describe('of two computes, the last of which has just begun,', () => {
+  const samples = resourceColumns([{ at: 0.2, rss: 1e9 }, { at: 0.8, rss: 2e9 }, { at: 2.2, rss: 5e9 }, { at: 2.8, rss: 6e9 }]);
+
+  function shown(): { readonly store: TaskStore; readonly axis: TimeAxis; readonly said: () => unknown; readonly canvas: (track: string) => HTMLElement } {
+    const [store, axis] = [new TaskStore({ clockMs: () => 0 }), new TimeAxis(false)];
+    store.append(smallBatch({ ...TWO_RUNS, resources: samples }));
+    const { el } = mount(document.body, store, { signal: new AbortController().signal, axis, shows: 'now' });
+    vi.advanceTimersByTime(100);
+    const text = (selector: string): string | undefined => el.querySelector(selector)?.textContent;
+    const said = (): unknown => {
+      vi.advanceTimersByTime(100);
+      const memory = [...el.querySelectorAll('.tsk-resources [role=meter]')].at(1)?.getAttribute('aria-valuetext');
+      return [text('.tsk-progress-count'), memory?.split(/, (?=limit)|,? peak| ·/)[0], axis.range];
+    };
+    return { store, axis, said, canvas: track => el.querySelector<HTMLElement>(`${track} canvas`) ?? el };
+  }
+
+  it('a time that was selected in one is forgotten where the other is shown', () => {
+    const { axis, said } = shown();
+    const [early, late] = [{ startS: 0.2, stopS: 0.4 }, { startS: 2.2, stopS: 2.4 }];
+    axis.choose(0);
+    axis.select(early);
+    const before = said();
+    axis.show({ kind: 'free', span: { startS: 0, stopS: 0.5 } });
+    const zoomed = said();
+    axis.choose(null);
+    axis.select(late);
+    axis.show({ kind: 'fit' });
+    const other = said();
+    expect([before, zoomed, other]).toEqual([
+      ['10 of 10 tasks', '2 GB', early], ['10 of 10 tasks', '2 GB', early], ['4 of 20 tasks', '6 GB', late]
+    ]);
+    axis.choose(0);
+    axis.select(late);
+    expect(said()).toEqual(['10 of 10 tasks', '2 GB', null]);
+  });
+
+  it('bar, lanes and values are of the one that a person chooses while time is paused', () => {
+    const { axis, store, said } = shown();
+    axis.pauseAt(3);
+    store.append(smallBatch({ seq: 1, nowS: 4, runs: [smallRun({ run: 1, startS: 2, stopS: 3.5, status: 'finished' }), smallRun({ run: 2, startS: 3.6 })], progress: [smallProgress({ run: 2 })] }));
+    const texts = [said()];
+    for (const chosen of [0, null]) {
+      axis.choose(chosen);
+      texts.push(said());
+    }
+    axis.pauseAt(null);
+    expect([...texts, said()]).toEqual([
+      ['4 of 20 tasks', '6 GB', null], ['10 of 10 tasks', '2 GB', null], ['4 of 20 tasks', '6 GB', null], ['0 of 10 tasks', undefined, null]
+    ]);
+  });
+
+  it('values are read out in the chart in which keys move the cursor, until the pointer is in any', () => {
+    const { canvas } = shown();
+    const readout = (): unknown => {
+      vi.advanceTimersByTime(100);
+      const box = document.querySelector<HTMLElement>('.tsk-resources .tsk-series-readout');
+      return [box?.hidden, box?.getAttribute('aria-live')];
+    };
+    canvas('.tsk-resources').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', shiftKey: true }));
+    const keyed = readout();
+    canvas('.tsk-gantt').dispatchEvent(new MouseEvent('pointermove', { clientX: 300, clientY: 10, bubbles: true }));
+    expect([keyed, readout()]).toEqual([[false, 'polite'], [true, 'off']]);
+  });
 });
 
 it('shows the computes of another runRange when it is given one', () => {
