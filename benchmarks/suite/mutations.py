@@ -31,7 +31,7 @@ __all__ = ["ROOMS", "Fault", "Room", "faults_in"]
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 3600.0
 """After so many seconds tests are stopped: a fault that makes them hang is noticed."""
-COPIED = ("src", "tests", "benchmarks", "docs", "pyproject.toml", "README.md", "CHANGELOG.md", "package.json")
+LEFT_OUT = shutil.ignore_patterns("node_modules", "build", "__pycache__", ".*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +209,10 @@ class Copy:
     def __init__(self, folder: Path, tests: Path) -> None:
         self.folder = folder
         self.source = folder / "src" / "taskscope"
-        for name in COPIED:
-            origin, target = (tests if name == "tests" else ROOT) / name, folder / name
-            if origin.is_dir():
-                shutil.copytree(origin, target, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(origin, target)
+        shutil.copytree(ROOT, folder, ignore=LEFT_OUT, dirs_exist_ok=True)
+        if tests != ROOT:
+            shutil.rmtree(folder / "tests")
+            shutil.copytree(tests / "tests", folder / "tests", ignore=LEFT_OUT)
         self.flaky: list[str] = []
         """Tests that failed without a fault."""
 
