@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
+from typing import TypeVar
+
+_T = TypeVar("_T")
 
 
 class Guard:
@@ -17,6 +20,12 @@ class Guard:
     def __init__(self, where: str, fault: Callable[[str, BaseException], None]) -> None:
         self._where = where
         self._fault = fault
+
+    def value(self, observe: Callable[[], _T], default: _T) -> _T:
+        """Return what `observe` returns, and the default where it fails."""
+        with self:
+            return observe()
+        return default
 
     def __enter__(self) -> None:
         pass

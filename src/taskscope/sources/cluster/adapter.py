@@ -23,11 +23,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import islice
-from types import CodeType, FrameType, SimpleNamespace
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 import dask
 
+from taskscope.model.guard import Guard
 from taskscope.model.keys import key_text
 from taskscope.sources.local.adapter.scheduler import user_functions
 
@@ -151,7 +152,9 @@ def largest_argument(graph: object) -> tuple[str, float] | None:
 
 
 def _is_dask(thing: object) -> bool:
-    return type(thing).__module__.partition(".")[0] in ("dask", "distributed")
+    """Return whether it is a part of a graph: dask-array and others derive their expressions from Dask's."""
+    modules = {kind.__module__.partition(".")[0] for kind in type(thing).__mro__}
+    return not modules.isdisjoint(("dask", "distributed"))
 
 
 def _is_map(thing: object) -> bool:
@@ -167,7 +170,10 @@ def _value_bytes(value: Any) -> float:
         return float(value.memory_usage().sum())
     if _is_dask(value):
         return 0.0
-    n_bytes = getattr(value, "nbytes", 0)
+    try:
+        n_bytes = getattr(value, "nbytes", 0)
+    except Exception:  # noqa: BLE001 - a property of any class, whose value may not exist
+        return 0.0
     return float(n_bytes) if isinstance(n_bytes, int) else 0.0
 
 
@@ -331,53 +337,64 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
             began, _sent.n_bytes = time.perf_counter(), None
             futures = original(self, *args, **kwargs)
             sent_s = time.perf_counter() - began
-            single = _is_single(self, sys._getframe(1))
-            # Tasks of `submit` and `map` are one run of many graphs.
-            before = {} if single else {"send_s": sent_s}
-
-            def tell(observer: Any) -> None:
-                # Tasks that a task submits are part of its compute: the scheduler's event names the task.
-                if getattr(sys.modules["distributed.client"].thread_state, "key", None) is not None:
-                    return
-                call = None if self.asynchronous else _call.get()
-                n_bytes = _sent.n_bytes
-                argument = largest_argument(args or kwargs) if (n_bytes or 0) > _LARGE_BYTES else None
-                graph = args[0] if args else kwargs.get("expr", kwargs.get("dsk"))
-                functions: dict[object, str | None] = {}
-                codes: list[CodeType] = []
-                with observer.guard():
-                    functions, codes = functions_of(graph)
-                observer.submitted(
-                    Submission(
-                        self,
-                        frozenset(futures),
-                        call,
-                        single,
-                        before=before,
-                        graph_bytes=n_bytes,
-                        largest_argument=argument,
-                        functions=functions,
-                        codes=codes,
+            caller = sys._getframe(1)
+            callers = caller.f_code, getattr(caller.f_back, "f_code", None)
+            graph = args[0] if args else kwargs.get("expr", kwargs.get("dsk"))
+            # Tasks that a task submits are part of its compute: the scheduler's event names the task.
+            if getattr(sys.modules["distributed.client"].thread_state, "key", None) is None:
+                _call_observers(
+                    lambda observer: observer.submitted(
+                        _submission(observer.guard(), self, futures, graph, callers, sent_s)
                     )
                 )
-
-            _call_observers(tell)
         return futures
 
     return graph_to_futures
+
+
+def _submission(
+    guard: Guard,
+    client: Any,
+    futures: Iterable[Hashable],
+    graph: object,
+    callers: Sequence[CodeType | None],
+    sent_s: float,
+) -> Submission:
+    """Return the work of a graph that was sent; what cannot be observed of the graph is unknown."""
+    n_bytes: float | None = _sent.n_bytes
+    is_large = (n_bytes or 0) > _LARGE_BYTES
+    single = guard.value(lambda: _is_single(client, callers), default=False)
+    unknown: tuple[dict[object, str | None], list[CodeType]] = {}, []
+    functions, codes = guard.value(lambda: functions_of(graph), unknown)
+    return Submission(
+        client,
+        frozenset(futures),
+        None if client.asynchronous else _call.get(),
+        single,
+        # Tasks of `submit` and `map` are one run of many graphs.
+        before={} if single else {"send_s": sent_s},
+        graph_bytes=n_bytes,
+        largest_argument=guard.value(lambda: largest_argument(graph), None) if is_large else None,
+        functions=functions,
+        codes=codes,
+    )
 
 
 def _observed_send(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def _send_to_scheduler(self: Any, msg: Any) -> Any:
         if msg.get("op") == "update-graph":
-            # It is in two pieces before distributed 2025.4.
-            graph = msg.get("expr_ser")
-            frames = msg.get("graph_frames", ()) if graph is None else graph.frames
-            _sent.n_bytes = float(sum(getattr(frame, "nbytes", None) or len(frame) for frame in frames))
+            _call_observers(lambda _observer: _note_size(msg))
         return original(self, msg)
 
     return _send_to_scheduler
+
+
+def _note_size(message: Mapping[str, Any]) -> None:
+    # It is in two pieces before distributed 2025.4.
+    graph = message.get("expr_ser")
+    frames = message.get("graph_frames", ()) if graph is None else graph.frames
+    _sent.n_bytes = float(sum(getattr(frame, "nbytes", None) or len(frame) for frame in frames))
 
 
 def _observed_retry(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -390,7 +407,8 @@ def _observed_retry(original: Callable[..., Any]) -> Callable[..., Any]:
         def tell(observer: Any) -> None:
             keys = {future.key for future in sys.modules["distributed.client"].futures_of(given)}
             # Futures that had failed with them are pending, too.
-            keys.update(key for key in failed if key in self.futures and self.futures[key].status != "error")
+            states = future_states(self, failed)
+            keys.update(key for key, state in states.items() if state is not None and state.status != "error")
             submission = Submission(self, frozenset(keys), None, single=True, began=began, is_retry=True)
             observer.submitted(submission)
 
@@ -414,7 +432,7 @@ def _observed_close(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def close(self: Any, *args: Any, **kwargs: Any) -> Any:
         # The garbage collector closes clients that it frees, on a thread that may hold any lock.
-        if sys._getframe(1).f_code is not type(self).__del__.__code__:
+        if sys._getframe(1).f_code is not getattr(type(self).__del__, "__code__", None):
             _call_observers(lambda observer: observer.closing(self))
         return original(self, *args, **kwargs)
 
@@ -473,6 +491,5 @@ async def _call_in_loop(tell: Callable[[Any], Awaitable[None]]) -> None:
             await tell(observer)
 
 
-def _is_single(client: Any, caller: FrameType) -> bool:
-    codes = {type(client).submit.__code__, type(client).map.__code__}
-    return caller.f_code in codes or (caller.f_back is not None and caller.f_back.f_code in codes)
+def _is_single(client: Any, callers: Sequence[CodeType | None]) -> bool:
+    return any(code in callers for code in (type(client).submit.__code__, type(client).map.__code__))

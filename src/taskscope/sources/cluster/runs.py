@@ -16,6 +16,7 @@ from types import CodeType
 from typing import Any, Literal, NamedTuple
 
 from taskscope.model.errortext import describe
+from taskscope.model.guard import Guard
 from taskscope.model.keys import split_key
 from taskscope.model.tables.columns import NEEDED, NOT_HELD, SKIPPED
 from taskscope.model.tables.records import CLUSTER, ERRED, FINISHED, LOST
@@ -337,10 +338,11 @@ class Origin(NamedTuple):
     line: str | None
 
     @classmethod
-    def here(cls) -> Origin:
-        """Return that of this thread."""
-        execution, thread = current_execution(), threading.get_ident()
-        return cls(run_label.get(), current_cell(), execution, thread, calling_line())
+    def here(cls, guard: Guard) -> Origin:
+        """Return that of this thread; what cannot be observed of it is unknown."""
+        cell = guard.value(current_cell, Cell(None, None, None))
+        execution, line = guard.value(current_execution, None), guard.value(calling_line, None)
+        return cls(run_label.get(), cell, execution, threading.get_ident(), line)
 
 
 class Computes:
@@ -434,7 +436,8 @@ class Computes:
                 if submission.call is not None:
                     self._calls.setdefault(id(submission.call), []).append(run)
             self._going.add(run)
-            run.note_functions(submission)
+            with self._recorder.guard("the functions of a graph"):
+                run.note_functions(submission)
             run.log.note_graph(submission.graph_bytes, submission.largest_argument)
             if submission.is_retry:
                 for key in states:
@@ -471,7 +474,8 @@ class Computes:
         with self._lock:
             self._joinable = {place: other for place, other in self._joinable.items() if other is not run}
             self._going.discard(run)
-        self._on_stop(run.log)
+        with self._recorder.guard("the end of a compute"):
+            self._on_stop(run.log)
 
     def clear(self) -> None:
         with self._lock:

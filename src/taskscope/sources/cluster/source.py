@@ -283,7 +283,8 @@ class ClusterSource:
             return
         run = self._add(scheduler, submission)
         for follower in [*self.followers]:
-            follower.submitted(run, submission.call)
+            with self.guard():
+                follower.submitted(run, submission.call)
 
     def handed_over(self) -> None:
         self.computes.handed_over()
@@ -291,7 +292,8 @@ class ClusterSource:
     def returned(self, call: Call, error: BaseException | None) -> None:
         self.computes.returned(call, error)
         for follower in [*self.followers]:
-            follower.returned(call, error)
+            with self.guard():
+                follower.returned(call, error)
 
     def released(self, key: Hashable, state: Any) -> None:
         self.computes.released(key, state)
@@ -350,10 +352,11 @@ class ClusterSource:
     def _add(self, scheduler: WatchedScheduler, submission: Submission) -> int:
         """Add work to a run, a new one or one that goes on; return the run's number."""
         n_threads = scheduler.workers.n_threads or None
-        run, is_new = self.computes.take(submission, Origin.here(), n_threads, scheduler.wake)
+        run, is_new = self.computes.take(submission, Origin.here(self.guard()), n_threads, scheduler.wake)
         if is_new:
             # Before it is added: a scheduler that is gone ends it at once.
-            self._on_start(run.log)
+            with self.guard():
+                self._on_start(run.log)
         scheduler.add(run, submission)
         if is_new:
             # What adds to one waits for the next poll: a loop that submits would wake the scheduler always.
