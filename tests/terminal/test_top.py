@@ -176,6 +176,17 @@ def test_a_file_that_is_cut_or_replaced_while_it_is_followed_is_said_to_be_and_f
         assert "taskscope · script.py · finished" in screen.text(scrolled=True)
 
 
+def test_a_file_that_can_be_read_again_is_not_said_to_be_unreadable_any_more(path: Path) -> None:
+    away = path.with_suffix(".away")
+    with top(path, 80, 24) as screen:
+        screen.shows("64 of 80 tasks (80%)")
+        path.rename(away)
+        screen.shows("the file cannot be read any more: No such file or directory")
+        away.rename(path)
+        until(lambda: "cannot be read" not in screen.text(), screen.text)
+        screen.shows("64 of 80 tasks (80%)")
+
+
 def test_a_file_that_never_grows_is_shown_and_said_to_be_old(path: Path) -> None:
     with top(path, 80, 24) as screen:
         screen.shows("64 of 80 tasks (80%)", "nothing new for ", "or its process has ended")

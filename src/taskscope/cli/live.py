@@ -263,7 +263,9 @@ class _Followed:
     """The file of ``taskscope top`` over its replacements."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._file, self._note = path, FollowedFile(path), ""
+        self._path, self._file = path, FollowedFile(path)
+        self._replaced = self._unreadable = ""
+        """Sentences for the person; empty where neither is the case."""
         self._grew_s = time.monotonic()
 
     def close(self) -> None:
@@ -274,22 +276,21 @@ class _Followed:
         try:
             if self._file.was_replaced():
                 self._file.close()
-                self._file, self._note = (
-                    FollowedFile(self._path),
-                    "the file was replaced or cut",
-                )
+                self._file, self._replaced = FollowedFile(self._path), "the file was replaced or cut"
             if self._file.read():
                 self._grew_s = time.monotonic()
+            self._unreadable = ""
         except DamagedFileError as error:
             raise DamagedFileError(f"cannot load {str(self._path)!r}: {error}") from error
         except OSError as error:
-            self._note = f"the file cannot be read any more: {error.strerror or error}"
+            self._unreadable = f"the file cannot be read any more: {error.strerror or error}"
         return self._file.is_over
 
     def numbers(self) -> LiveNumbers:
         """Return the numbers of the rows that were read."""
         file, stale_s = self._file, time.monotonic() - self._grew_s
-        notes = [self._note] if self._note else []
+        note = self._unreadable or self._replaced
+        notes = [note] if note else []
         if stale_s >= _STALE_S:
             quiet = format_duration(int(stale_s))
             notes.append(f"nothing new for {quiet}: no compute runs, or its process has ended")
