@@ -170,9 +170,13 @@ class Feed:
             self._channels.register(target, partial(self._opened, is_control=target == CONTROL))
             self._undo.append(partial(self._channels.unregister, target))
         self._undo.append(self.session.pump.subscribe(self.publisher.tick))
-        self.session.recorder.follow_held = True
+        self._follow_held(True)
+        self._undo.append(partial(self._follow_held, False))
         kernel = (self.idle_clock.watch_cells(), suppress_status(), delete_in_turn(), show_presence())
         self._undo += [undo for undo in kernel if undo is not None]
+
+    def _follow_held(self, is_on: bool) -> None:  # noqa: FBT001 - a switch with one argument
+        self.session.recorder.follow_held = is_on
 
     def _drop(self, sender: Sender) -> None:
         if isinstance(sender, Page):

@@ -133,10 +133,12 @@ def test_pages_are_bounded(world: World) -> None:
     assert len(world.feed._pages.alive()) == MAX_PAGES
 
 
-def test_closing_closes_every_comm_and_target(world: World) -> None:
+def test_closing_closes_every_comm_and_target_and_ends_what_pages_read(world: World) -> None:
+    assert world.session.recorder.follow_held
     control, data = world.channels.open_page("p")
     world.feed.close()
     assert (control.is_closed, data.is_closed, world.channels.targets) == (True, True, {})
+    assert not world.session.recorder.follow_held
 
 
 def test_computes_are_explained_to_the_page_that_asks(world: World) -> None:
