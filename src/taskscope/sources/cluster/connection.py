@@ -235,13 +235,10 @@ except Exception as error:
             self.worker = worker
             worker.stream_handlers[name] = self.take
 
-        def teardown(self, worker):
-            worker.stream_handlers.pop(name, None)
-
         def take(self, what, **_):
             if what == "stop":
                 self.worker.plugins.pop(name, None)
-                self.teardown(self.worker)
+                self.worker.stream_handlers.pop(name, None)
             answers = dict(go="refused", flush="flush", stop="end")
             if what in answers:
                 news = self.why if what == "go" else b""

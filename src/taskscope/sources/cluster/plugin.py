@@ -703,7 +703,7 @@ class WorkerObserver(WorkerPlugin):
         self.sampler = WorkerSampler(worker)
         self.log_lines = LogLines(self.name, self.log)
         self.counts: LineCounts | None = None
-        self.timer = asyncio.get_running_loop().call_later(LEASE_S, self.expire)
+        self.timer = asyncio.get_running_loop().call_later(LEASE_S, self.remove)
         for number, log in enumerate(self.logs()):
             self.last_logged[number] = log[-1] if log else None
         # Before the first task, whose times are placed by it.
@@ -712,7 +712,9 @@ class WorkerObserver(WorkerPlugin):
                 await asyncio.wait_for(self.exchange(), EXCHANGED_S)
 
     def teardown(self, worker: Any) -> None:
-        worker.stream_handlers.pop(self.name, None)
+        # A worker that closes removes its plugins first, and a message without a handler ends its stream.
+        worker.stream_handlers[self.name] = self.take_late
+        self.options = {}
         self.timer.cancel()
         self.log_lines.close()
         self.sampler.stop()
@@ -726,15 +728,12 @@ class WorkerObserver(WorkerPlugin):
             self.worker.plugins.pop(self.name, None)
             self.teardown(self.worker)
 
-    def expire(self) -> None:
-        self.remove()
-        # A message that comes yet, and has no handler, would end the worker's stream, and the worker with it.
-        self.worker.stream_handlers[self.name] = self.take_late
-
     def take_late(self, what: str, **_: Any) -> None:
+        """Take a message to a plugin that was removed; the scheduler's last is "stop"."""
         if what == "stop":
             self.worker.stream_handlers.pop(self.name, None)
-        self.answer(what)
+        if what in ("flush", "stop"):
+            self.send("end" if what == "stop" else what)
 
     def take(self, what: str, options: bytes | None = None) -> None:
         """Take a message of the scheduler's plugin."""
@@ -748,13 +747,11 @@ class WorkerObserver(WorkerPlugin):
                 self.clocks_s = CLOCKS_S[0]
         except Exception:  # noqa: BLE001 - runs on a worker; the count is sent
             self.n_failed += 1
+        if what == "flush":
+            self.send(what)
         if what == "stop":
             self.remove()
-        self.answer(what)
-
-    def answer(self, what: str) -> None:
-        if what in ("flush", "stop"):
-            self.send("end" if what == "stop" else what)
+            self.take_late(what)
 
     def set_options(self, options: dict[str, Any]) -> None:
         if self.counts is not None and options.get("sought") != self.counts.sought:

@@ -130,10 +130,18 @@ def plugin_of(dask_worker: Any) -> Any:
     return plugin
 
 
-def test_a_message_to_a_plugin_that_waited_in_vain_ends_no_worker() -> None:
-    def expire(dask_worker: Any) -> None:
-        plugin_of(dask_worker).expire()
+def wait_in_vain(dask_worker: Any) -> None:
+    plugin_of(dask_worker).remove()
 
+
+async def begin_to_close(dask_worker: Any) -> None:
+    """As `Worker.close` does long before it closes its stream."""
+    (name,) = (name for name in dask_worker.plugins if "taskscope" in name)
+    await dask_worker.plugin_remove(name)
+
+
+@pytest.mark.parametrize("end", [wait_in_vain, begin_to_close])
+def test_a_message_to_a_plugin_that_was_removed_ends_no_worker(end: Any) -> None:
     with (
         LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
         Client(cluster) as client,
@@ -141,11 +149,35 @@ def test_a_message_to_a_plugin_that_waited_in_vain_ends_no_worker() -> None:
         before, (worker,) = there(client), client.scheduler_info()["workers"]
         with taskscope.profile(display=False):
             assert client.submit(spin, 3).result() == 3
-            client.run(expire)
+            client.run(end)
             # Workers hear of it that there is work.
             assert client.gather(client.map(spin, [1_000] * 8, pure=False)) == [499_500] * 8
         assert list(client.scheduler_info()["workers"]) == [worker]
         until(lambda: there(client) == before)
+
+
+def test_a_plugin_that_was_stopped_sends_nothing_more() -> None:
+    def stop_before_the_news(dask_worker: Any) -> list[str]:
+        from types import SimpleNamespace
+
+        sent: list[dict[str, Any]] = []
+        plugin, stream = plugin_of(dask_worker), dask_worker.batched_stream
+        dask_worker.batched_stream = SimpleNamespace(send=sent.append)
+        plugin.take("stop")
+        # The end of a task has scheduled this before.
+        plugin.send("news")
+        dask_worker.batched_stream = stream
+        stream.send(sent[0])
+        return [message["what"] for message in sent]
+
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False),
+    ):
+        assert client.submit(spin, 3).result() == 3
+        assert [*client.run(stop_before_the_news).values()] == [["end"]]
+        assert client.submit(spin, 4).result() == 6
 
 
 def test_a_worker_that_gets_the_plugin_after_the_block_is_told_to_stop_it(
