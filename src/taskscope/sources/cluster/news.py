@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 from taskscope.model.guard import Guard
 from taskscope.model.keys import key_text, split_key
@@ -23,6 +23,8 @@ from taskscope.sources.cluster.workers import (
 from taskscope.sources.sampled import SentFunctions, counted_cycles
 
 LOG_LEVELS = frozenset(get_args(LogLevel))
+_Running: TypeAlias = dict[TrackedRun, dict[object, tuple[LaneKey, float]]]
+"""Lane and start of running tasks, by run."""
 _CYCLE_S = 1.0
 
 
@@ -33,15 +35,18 @@ class WorkerNews:
         self,
         workers: Workers,
         run_of: Callable[[Hashable], TrackedRun | None],
-        runs: Callable[[], Collection[TrackedRun]],
+        runs: Collection[TrackedRun],
     ) -> None:
         self._workers = workers
         self._recorder = workers.recorder
         self._run_of = run_of
         self._runs = runs
         self._sent = SentFunctions()
-        self._running: dict[str, list[tuple[int, Hashable, float | None]]] = {}
+        self._running: dict[str, _Running] = {}
+        """What each worker has sent last of its running tasks."""
         self._with_running: set[TrackedRun] = set()
+        self._has_changed = False
+        """Whether that changed since `record_running`."""
         self._kinds: Mapping[str, Callable[[Worker, Any], None]] = {
             "metrics": workers.record_sample,
             "logs": self._take_logs,
@@ -77,7 +82,7 @@ class WorkerNews:
 
     def forget(self, address: str) -> None:
         """Forget the running tasks of a worker that is gone."""
-        self._running.pop(address, None)
+        self._has_changed |= self._running.pop(address, None) is not None
 
     def log(self, worker: Worker | None, moment: float, level: Any, text: Any) -> None:
         """Record a line of a log at a moment on the clock's axis; without a worker it is the scheduler's."""
@@ -122,7 +127,7 @@ class WorkerNews:
             if not 0 <= n_held <= n:
                 raise ValueError(f"of {n} samples the lock was held at {n_held}")
             at = now - max(float(ago_s), 0.0)
-            for run in self._runs():
+            for run in self._runs:
                 if run.log.start <= at <= (math.inf if run.over is None else run.over):
                     run.log.note_lock(int(n), int(n_held))
 
@@ -177,20 +182,25 @@ class WorkerNews:
                 self._recorder.measured_lines.add(number, key, worker.address, measured)
 
     def _take_running(self, worker: Worker, running: Iterable[Sequence[Any]]) -> None:
-        self._running[worker.address] = [
-            (thread_id(thread), key, None if began is None else float(began))
-            for thread, key, began in running
-        ]
-        shift_s = self._recorder.clock.shift_s()
-        found: dict[TrackedRun, dict[object, tuple[LaneKey, float]]] = {run: {} for run in self._with_running}
-        for address, tasks in self._running.items():
-            on = self._workers.get(address)
-            for thread, key, began in tasks:
-                run = self._run_of(key)
-                sent = None if run is None else run.log.submitted.get(key)
-                if run is not None and sent is not None:
-                    start = sent if began is None else began + on.clock.ahead_s + shift_s
-                    found.setdefault(run, {})[key] = on.lane(thread), start
+        shift_s = worker.clock.ahead_s + self._recorder.clock.shift_s()
+        found: _Running = {}
+        for thread, key, began in running:
+            run = self._run_of(key)
+            sent = None if run is None else run.log.submitted.get(key)
+            if run is not None and sent is not None:
+                start = sent if began is None else float(began) + shift_s
+                found.setdefault(run, {})[key] = worker.lane(thread_id(thread)), start
+        self._running[worker.address], self._has_changed = found, True
+
+    def record_running(self) -> None:
+        """Record where the tasks of each run are running, once for all messages that were read together."""
+        if not self._has_changed:
+            return
+        found: _Running = {run: {} for run in self._with_running}
+        for running in self._running.values():
+            for run, mine in running.items():
+                found.setdefault(run, {}).update(mine)
         for run, mine in found.items():
             run.log.running_on = mine
         self._with_running = {run for run, mine in found.items() if mine}
+        self._has_changed = False

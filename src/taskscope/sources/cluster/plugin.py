@@ -65,6 +65,10 @@ TO_RUN = frozenset(("waiting", "queued", "no-worker", "processing"))
 OUTCOMES = {"confirm": "stolen", "already-computing": "refused", "reschedule": "rescheduled"}
 FLUSH_PARTS = 5
 GONE_S = 1.0
+PUSH_S = 1.0
+"""How long after its last message a worker sends the next with the end of a task, in one write."""
+MOST_NEWS = 50
+"""How many such messages all workers send in a second."""
 MOST_LINES = 200
 """Of a log in a second, and in a worker's message."""
 MOST_TEXT = 2_000
@@ -114,6 +118,11 @@ def host_of(address: str) -> str:
     """
     scheme, _, rest = address.rpartition("://")
     return rest.split("/", maxsplit=1)[0] if scheme == "inproc" else rest.rpartition(":")[0] or rest
+
+
+def news_pace_s(n_workers: int) -> float:
+    """Return how long after its last message each of so many workers sends the next."""
+    return max(PUSH_S, n_workers / MOST_NEWS)
 
 
 class TaskErred:
@@ -191,8 +200,11 @@ class SchedulerObserver(SchedulerPlugin):
         self.options = b""
         """What workers are to record besides tasks while there is work of these clients, packed."""
         self.is_resting = True
-        self.known: dict[str, bool] = {}
-        """The workers with a plugin, and whether each compares its clock."""
+        self.known: dict[str, None] = {}
+        """The workers with a plugin."""
+        self.hosts: dict[str, dict[str, None]] = {}
+        """The same of each other machine; the first of them compares its clock."""
+        self.pace_s = PUSH_S
         self.installing: dict[str, asyncio.Task[None]] = {}
         """Messages to workers that have not answered them."""
         self.flushes: dict[asyncio.Event, set[str]] = {}
@@ -264,18 +276,22 @@ class SchedulerObserver(SchedulerPlugin):
             self.send(worker, what="stop")
         for unread in (self.events, self.graphs, self.sent, self.last):
             unread.clear()
+        self.drop_gone()
+
+    def drop_gone(self) -> None:
+        """Drop workers that have left, once a second until each of the others has sent its last message."""
+        workers = self.scheduler.workers
+        for worker in self.known.keys() - workers.keys():
+            del self.known[worker]
+        for worker in self.installing.keys() - workers.keys():
+            self.installing[worker].cancel()
         self.check_stopped()
+        if self.known or self.installing:
+            asyncio.get_running_loop().call_later(GONE_S, self.drop_gone)
 
     def check_stopped(self) -> None:
         """Remove the handler of workers' messages once no worker sends any, or gets the plugin yet."""
-        workers = self.scheduler.workers
-        self.known = {worker: known for worker, known in self.known.items() if worker in workers}
-        for worker, task in list(self.installing.items()):
-            if worker not in workers:
-                task.cancel()
-        if self.known or self.installing:
-            asyncio.get_running_loop().call_later(GONE_S, self.check_stopped)
-        else:
+        if not (self.known or self.installing):
             self.scheduler.stream_handlers.pop(self.name, None)
 
     # Events -------------------------------------------------------------------------------------------------
@@ -553,18 +569,39 @@ class SchedulerObserver(SchedulerPlugin):
     def launch(self, address: str) -> None:
         """Have the plugin of a worker begin; one worker of each other machine compares its clock."""
         if address in self.scheduler.workers:
-            self.known[address] = False
+            self.known[address] = None
             if self.name not in self.scheduler.plugins:
                 self.send(address, what="stop")
                 return
-            self.send(address, what="go", options=b"" if self.is_resting else self.options)
-            self.choose_clock(host_of(address))
+            self.set_pace()
+            options = b"" if self.is_resting else self.options
+            self.send(address, what="go", options=options, pace_s=self.pace_s)
+            host = host_of(address)
+            if host != host_of(self.scheduler.address):
+                mine = self.hosts.setdefault(host, {})
+                mine[address] = None
+                if len(mine) == 1:
+                    self.send(address, what="compare")
 
-    def choose_clock(self, host: str) -> None:
-        mine = [address for address in self.known if host_of(address) == host]
-        if mine and host != host_of(self.scheduler.address) and not any(self.known[a] for a in mine):
-            self.known[mine[0]] = True
-            self.send(mine[0], what="compare")
+    def forget(self, address: str) -> None:
+        """Forget a worker; if it compared the clock of its machine, another one does."""
+        self.known.pop(address, None)
+        mine = self.hosts.get(host_of(address), {})
+        compared = next(iter(mine), None) == address
+        mine.pop(address, None)
+        if not mine:
+            self.hosts.pop(host_of(address), None)
+        elif compared:
+            self.send(next(iter(mine)), what="compare")
+        self.set_pace()
+
+    def set_pace(self) -> None:
+        """Have workers send news at the pace for their number, where theirs differs by a quarter."""
+        pace_s = news_pace_s(len(self.known))
+        if not 0.8 <= pace_s / self.pace_s <= 1.25:
+            self.pace_s = pace_s
+            for worker in self.known:
+                self.send(worker, what="pace", pace_s=pace_s)
 
     def send(self, worker: str, **message: Any) -> None:
         comm = self.scheduler.stream_comms.get(worker)
@@ -638,15 +675,12 @@ class SchedulerObserver(SchedulerPlugin):
         with self.counted():
             self.late.discard(worker)
             self.answered(worker)
-            if self.known.pop(worker, False):
-                self.choose_clock(host_of(worker))
+            self.forget(worker)
 
 
 RUNNING = ("executing", "long-running")
-PUSH_S = 1.0
-"""How long after its last message a worker sends the next with the end of a task, in one write."""
-LATEST_S = 1.5
-"""How long after its last message a worker in which no task ends sends the next."""
+LATEST = 1.5
+"""After how many times its pace a worker in which no task ends sends its next message."""
 LEASE_S = 60.0
 """How long a plugin waits for its scheduler's first message before it removes itself."""
 CLOCKS_S = (1.0, 30.0)
@@ -688,6 +722,7 @@ class WorkerObserver(WorkerPlugin):
         """Bytes of transfers that no ended task has claimed, by stop and source."""
         self.transfers: list[Any] = []
         self.lines: list[Any] = []
+        self.pace_s = PUSH_S
         self.sent = -PUSH_S
         self.last_logged: list[Any] = [None, None]
         self.exchanges: list[Any] = []
@@ -735,9 +770,11 @@ class WorkerObserver(WorkerPlugin):
         if what in ("flush", "stop"):
             self.send("end" if what == "stop" else what)
 
-    def take(self, what: str, options: bytes | None = None) -> None:
+    def take(self, what: str, options: bytes | None = None, pace_s: float | None = None) -> None:
         """Take a message of the scheduler's plugin."""
         try:
+            if pace_s is not None:
+                self.set_pace(pace_s)
             if what == "go":
                 self.timer.cancel()
                 self.tick()
@@ -749,9 +786,17 @@ class WorkerObserver(WorkerPlugin):
             self.n_failed += 1
         if what == "flush":
             self.send(what)
+            self.set_pace(self.pace_s)
         if what == "stop":
             self.remove()
             self.take_late(what)
+
+    def set_pace(self, pace_s: float) -> None:
+        """Send news at a pace; workers that get it at one time send their next message at different ones."""
+        self.pace_s = pace_s
+        if pace_s > PUSH_S:
+            part = zlib.crc32(self.worker.address.encode()) / 2**32
+            self.sent = perf_counter() - part * pace_s
 
     def set_options(self, options: dict[str, Any]) -> None:
         if self.counts is not None and options.get("sought") != self.counts.sought:
@@ -760,7 +805,7 @@ class WorkerObserver(WorkerPlugin):
         self.options = options
         self.sampler.set_options(options)
         self.count_lines(options.get("sought"))
-        if options and perf_counter() - self.sent > PUSH_S:
+        if options and perf_counter() - self.sent > self.pace_s:
             self.send("news")
 
     def log(self, moment: float, level: str, text: str) -> None:
@@ -786,7 +831,7 @@ class WorkerObserver(WorkerPlugin):
             elif start in RUNNING and finish not in RUNNING:
                 self.measure(key, self.delays.pop(key, None))
                 now = perf_counter()
-                if now - self.sent > PUSH_S and self.options:
+                if now - self.sent > self.pace_s and self.options:
                     self.sent = now
                     # The next task begins before this, and the end of this one is sent after it.
                     asyncio.get_running_loop().call_soon(self.send, "news")
@@ -830,10 +875,11 @@ class WorkerObserver(WorkerPlugin):
     def tick(self) -> None:
         if self.clocks_s and perf_counter() - self.compared > self.clocks_s:
             self.compare_clocks()
-        left_s = self.sent + LATEST_S - perf_counter()
+        left_s = self.sent + LATEST * self.pace_s - perf_counter()
         if left_s <= 0 and self.options:
             self.send("news")
-        self.timer = asyncio.get_running_loop().call_later(left_s if left_s > 0 else PUSH_S, self.tick)
+        pause_s = left_s if 0 < left_s < PUSH_S else PUSH_S
+        self.timer = asyncio.get_running_loop().call_later(pause_s, self.tick)
 
     def send(self, what: str) -> None:
         try:

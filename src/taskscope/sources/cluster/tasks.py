@@ -21,7 +21,7 @@ from taskscope.sources.cluster.connection import Event, News
 from taskscope.sources.cluster.executions import ExecutionWriter
 from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.news import WorkerNews
-from taskscope.sources.cluster.plugin import TO_RUN
+from taskscope.sources.cluster.plugin import TO_RUN, news_pace_s
 from taskscope.sources.cluster.runs import Returned, TrackedRun, announce
 from taskscope.sources.cluster.workers import Exchange, Workers, WorkersLife
 
@@ -29,8 +29,8 @@ _WAITING = ("queued", "waiting", "no-worker")
 _MANY = 1_000
 """From so many keys of a run on they are counted here, once a poll, and not by each reader."""
 _MOST_HELD = 200_000
-_NEWS_S = 3.0
-"""Longer than workers' messages take: one a second, and a poll's pause."""
+_NEWS = 3.0
+"""By this factor of their pace workers' messages arrive, with a poll's pause."""
 
 
 class _Task:
@@ -71,11 +71,11 @@ class SchedulerTasks:
         self._recorder = workers.recorder
         self._workers = workers
         self._executions = ExecutionWriter(workers)
-        self.news = WorkerNews(workers, self.run_of, lambda: list(self._runs))
+        self._runs: dict[TrackedRun, None] = {}
+        self.news = WorkerNews(workers, self.run_of, self._runs.keys())
         self.holdings = Holdings(workers.recorder)
         self._is_ours = is_ours
         self._tasks: dict[Hashable, _Task] = {}
-        self._runs: dict[TrackedRun, None] = {}
         self._expected: dict[tuple[str, frozenset[Hashable]], deque[tuple[TrackedRun, Submission]]] = {}
         """Submissions whose graphs have not arrived, by client and requested keys; of a retry by none."""
         self._held: deque[Event] = deque()
@@ -238,7 +238,7 @@ class SchedulerTasks:
 
     def fold(self, *, knows_all: bool) -> None:
         """Apply the events that were read to runs; `knows_all`: no submission is on its way."""
-        self.drop_forgotten(_NEWS_S)
+        self.drop_forgotten(_NEWS * news_pace_s(self._workers.counts.n))
         self._begin_early()
         while self._held:
             event = self._held[0]
@@ -248,6 +248,7 @@ class SchedulerTasks:
                 break
             self._held.popleft()
         self._executions.flush()
+        self.news.record_running()
         self._place_given_back()
         if not self._held and self._graph is None:
             self._settle()
@@ -564,7 +565,7 @@ class SchedulerTasks:
             self._changed.add(task.run)
 
     def _record_waiting(self) -> None:
-        time_s, has_workers = self._recorder.now_s(), bool(self._workers.present)
+        time_s, has_workers = self._recorder.now_s(), self._workers.counts.n > 0
         for run in self._changed:
             # A scheduler without workers queues the tasks that it would send to them.
             run.log.scheduled = {

@@ -240,28 +240,26 @@ class Workers:
         self._known: dict[str, Worker] = {}
         self._present: dict[str, Worker] = {}
         self._paused: set[str] = set()
+        self.n_threads = 0
+        """How many tasks the present workers run at a time; read on any thread."""
         self.counts = WorkerCounts()
-
-    @property
-    def present(self) -> frozenset[str]:
-        """The addresses of the workers that are there."""
-        return frozenset(self._present)
-
-    @property
-    def n_threads(self) -> int:
-        """How many tasks the workers that are there run at a time."""
-        return sum(worker.n_threads for worker in self._present.values())
 
     def come(self, address: str, name: str, n_threads: int, nanny: str = "", moment: float = 0.0) -> Worker:
         """Return a worker that is there from now on."""
+        self._drop(address)
         worker = self._present[address] = self.get(address)
         worker.name, worker.n_threads, worker.nanny = name, n_threads, nanny
+        self.n_threads += n_threads
         self._count(moment)
         return worker
 
+    def _drop(self, address: str) -> None:
+        worker = self._present.pop(address, None)
+        self.n_threads -= 0 if worker is None else worker.n_threads
+
     def leave(self, address: str, moment: float) -> None:
         """Record that a worker has no threads from a moment on, and that nothing of it is known."""
-        self._present.pop(address, None)
+        self._drop(address)
         self.pause(address, moment, is_paused=False)
         self.get(address).measured = -math.inf
         self.record_threads(self.get(address), moment, 0)
@@ -291,8 +289,10 @@ class Workers:
     def record_sample(self, worker: Worker, metrics: Mapping[str, Any]) -> None:
         """Record a worker's measurements of itself, unless they were recorded before."""
         found = {name: _number(value) for name, value in metrics.items()}
-        worker.name = str(metrics["name"])
+        worker.name, before = str(metrics["name"]), worker.n_threads
         worker.n_threads = int(found["n_threads"] or 0)
+        if worker.address in self._present:
+            self.n_threads += worker.n_threads - before
         measured = found.get("time")
         if measured is None or measured <= worker.measured:
             return
