@@ -56,14 +56,13 @@ def cached(function: OfComputes[_T_co]) -> OfComputes[_T_co]:
 
     @wraps(function)
     def known(recording: RecordedData, run: int | None = None) -> _T_co:
-        if count_tasks(recording) > _MOST_CACHED:
-            return function(recording, run)
         place = function, run
-        if place not in recording.results:
-            # Of two threads that compute it at a time both get the result that is there first.
-            recording.results.setdefault(place, function(recording, run))
-        found: _T_co = recording.results[place]
-        return found
+        if place in recording.results:
+            found: _T_co = recording.results[place]
+            return found
+        found = function(recording, run)
+        # Of two threads that compute it at a time both return what is there first.
+        return found if count_tasks(recording) > _MOST_CACHED else recording.results.setdefault(place, found)
 
     return known
 

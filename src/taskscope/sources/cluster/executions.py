@@ -230,8 +230,9 @@ class ExecutionWriter:
     def _write_without_times(self, execution: Execution, run: TrackedRun) -> None:
         """Record a task by the scheduler's times, as its worker's clock is off by more than a day."""
         self._recorder.warn(
-            f"the clock of {execution.worker.label} is off by days: of tasks that ended before clocks were "
-            "compared only the scheduler's times are known"
+            "the clock of %s is off by days: of tasks that ended before clocks were "
+            "compared only the scheduler's times are known",
+            execution.worker.label,
         )
         key, error, now = execution.key, execution.error, self._recorder.clock.perf_counter()
         run.log.submitted.setdefault(key, now)

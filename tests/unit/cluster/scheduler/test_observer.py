@@ -252,7 +252,7 @@ def test_a_worker_whose_answer_waits_while_a_cell_holds_up_the_event_loop_is_not
         worker = "tcp://10.0.0.1:2"
         scheduler = SimpleNamespace(tasks={}, workers={worker: None}, stream_comms={})
         observer = SchedulerObserver(scheduler, "taskscope", 10, b"")
-        observer.known = {worker: False}
+        observer.known = {worker: None}
         flushing = asyncio.create_task(observer.flush(b"", 1.0))
         await asyncio.sleep(0)
         time.sleep(1.2)  # noqa: ASYNC251 - as a cell does

@@ -62,7 +62,7 @@ class Sized:
 class Foreign(Expr):
     """An expression of another package than Dask's."""
 
-    _parameters: ClassVar = ["values"]
+    _parameters: ClassVar = ["values"]  # type: ignore[misc]  # Dask does so, too
 
     @property
     def nbytes(self) -> int:
