@@ -212,7 +212,7 @@ def memory_peak(recording: RecordedData, worker: str | None = None) -> MemoryPea
     if worker is not None:
         raise UnknownNameError(f"worker must be None, got {worker!r}: these computes were on no cluster")
     samples = recording.resources
-    place = samples.peak_place()
+    place = samples.peak_place(recording.runs)
     if place is None:
         return _no_peak(recording, "no sample of memory was taken")
     stays = list(_stays(recording))

@@ -31,6 +31,7 @@ from taskscope.model.tables.records import (
     PrefixProgress,
     Run,
     TaskBlock,
+    end_s,
     flag_codes,
     join_progress,
     number_prefixes,
@@ -240,8 +241,8 @@ def group_progress(recording: RecordedData, run: int) -> dict[int, PrefixProgres
 class ResourceTotals:
     """None where nothing was measured; CPU in percent, 100 per core.
 
-    `cpu_percent` is of the last sample, and `cpu_mean_percent` of the time from the first compute's start to
-    the last one's end; `n_gaps` is how often samples were missing.
+    `cpu_percent` and `rss_bytes` are of the last sample, means and peaks of the time from the first compute's
+    start to the last one's end; `n_gaps` is how often samples were missing.
     """
 
     n_samples: int = 0
@@ -286,10 +287,10 @@ def total_samples(samples: ResourceRows, runs: Iterable[Run]) -> ResourceTotals:
     cpu = samples.cpu_percent
     # CPU of a sample is the mean since the one before.
     took_s = np.where(np.isnan(cpu), 0.0, np.diff(samples.time, prepend=samples.time[0]))
-    stops_s = [math.inf if run.stop_s is None else run.stop_s for run in runs]
-    # The first sample after the last end is taken right after it.
-    took_s[np.searchsorted(samples.time, max(stops_s, default=math.inf)) + 1 :] = 0.0
-    known, measured_s, last = cpu[~np.isnan(cpu)], float(took_s.sum()), float(cpu[-1])
+    computed = samples.until(end_s(runs))
+    took_s[len(computed) :] = 0.0
+    known = computed.cpu_percent[~np.isnan(computed.cpu_percent)]
+    measured_s, last = float(took_s.sum()), float(cpu[-1])
     mean = float(np.dot(took_s, np.nan_to_num(cpu))) / measured_s if measured_s else last
     return ResourceTotals(
         n_samples=len(samples),
@@ -297,7 +298,7 @@ def total_samples(samples: ResourceRows, runs: Iterable[Run]) -> ResourceTotals:
         cpu_mean_percent=_known(mean),
         cpu_peak_percent=float(known.max()) if len(known) else None,
         rss_bytes=float(samples.rss_bytes[-1]),
-        rss_peak_bytes=float(samples.most_bytes().max()),
+        rss_peak_bytes=float(computed.most_bytes().max()),
         n_processes=int(samples.n_processes[-1]),
         n_gaps=int(np.count_nonzero(samples.gap)),
     )
@@ -434,7 +435,7 @@ class Totals:
     `n_failed_attempts` of tasks with retries. `busy_fraction` is the share of the workers' time, while
     computes ran, in which they ran tasks, unknown where more threads than `n_workers`
     did; threads inside of a task (BLAS) do not count. `peak_rss_bytes` is the most memory of this process and
-    its children.
+    its children until the last compute ended.
     """
 
     state: State
@@ -461,7 +462,7 @@ def measure_totals(recording: RecordedData) -> Totals:
     runs, tasks = recording.runs, recording.tasks
     n_workers = n_workers_of(recording, runs)
     known_cpu = tasks.cpu_s[~np.isnan(tasks.cpu_s)].astype(np.float64)
-    peak = recording.resources.peak_place()
+    peak = recording.resources.peak_place(runs)
     return Totals(
         state=state_of(runs),
         schedulers=tuple(dict.fromkeys(run.scheduler for run in runs if run.scheduler is not None)),

@@ -16,10 +16,10 @@ from tests.support.recordings.task_blocks import Row
 
 def test_a_quantity_of_one_compute_has_the_same_digits_in_every_view() -> None:
     rows = [Row(key=("inc-1", i), start_s=i / 3, stop_s=(i + 1) / 3, cpu_s=0.1) for i in range(12)]
-    # What was measured before the compute is not of it, and CPU after its end is the block's own.
+    # What was measured before the compute is not of it, and CPU and memory after its end are the block's own.
     before = [(-2.0, np.nan, 5e8, 1, 0.0), (0.0, 90.0, 5e8, 1, 0.0)]
-    after = (4.5, 199.0, 596.4e6, 1, 0.0)
-    samples = [*before, (1.0, 20.0, 596.4e6, 1, 0.0), (4.0, 27.0, 605.2e6, 1, 0.0), after]
+    after = [(4.25, 199.0, 5e9, 1, 0.0), (4.5, 199.0, 596.4e6, 1, 0.0)]
+    samples = [*before, (1.0, 20.0, 596.4e6, 1, 0.0), (4.0, 27.0, 605.2e6, 1, 0.0), *after]
     metadata = {"n_cores": 2, "wall_s": 4.5}
     runs = [run_of(n_tasks=12, stop_s=4.0)]
     recording = recording_of(rows, runs, resources=samples, metadata=metadata)

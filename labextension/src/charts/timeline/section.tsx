@@ -209,7 +209,6 @@ export class Section implements Intents, TimeKeys {
       return;
     }
     const isShown = this.#nothing === null;
-    const hasPlot = this.#hasPlot;
     const [prefix] = track.classes;
     this.root.className = ['tsk-chart', ...track.classes, ...(this.timeline.theme.dark ? ['tsk-dark'] : [])].join(' ');
     this.root.setAttribute('aria-label', track.label);
@@ -226,7 +225,7 @@ export class Section implements Intents, TimeKeys {
         <div class="tsk-notice" role="status">{this.#notice.text}</div>
         {track.bar?.()}
         <div class={`tsk-track-plot ${prefix}-plot`}>
-          <div class={`tsk-track-scroll ${prefix}-scroll`} hidden={!hasPlot}>
+          <div class={`tsk-track-scroll ${prefix}-scroll`} hidden={!this.#hasPlot}>
             <div class="tsk-track-content">
               <div class={`tsk-track-view ${prefix}-view`}>
                 <canvas tabIndex={0} role="application" aria-roledescription={trans.__('chart')} aria-label={this.#description} />
@@ -337,8 +336,7 @@ export class Section implements Intents, TimeKeys {
     const { timeline, leads } = this;
     const { isLive, isOver, axis, navigator } = timeline;
     const [isPaused, isCleared] = [axis.pausedAtS !== null, axis.sinceRun !== null];
-    const one = this.#tables.length < 2;
-    const [hide, show] = one ? [trans.__('Hide the table'), trans.__('Show as a table')] : [trans.__('Hide the tables'), trans.__('Show as tables')];
+    const [hide, show] = this.#tables.length < 2 ? [trans.__('Hide the table'), trans.__('Show as a table')] : [trans.__('Hide the tables'), trans.__('Show as tables')];
     const ofAll: Command[] = [
       { text: axis.chosen === 'all' ? trans.__('Show the latest compute only') : trans.__('Show all computes'), at: 'export', run: () => { timeline.toggleAll(); }, hidden: !timeline.runRange.mayShowAll },
       { text: isCleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), at: 'export', run: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }

@@ -2,14 +2,11 @@
 import { formatBytes, formatCount, formatDuration } from '../../lib/format';
 import { lowerBound, upperBound } from '../../lib/search';
 import { Seen } from '../../lib/seen';
-import type { Span } from '../../lib/span';
 import { clamp } from '../../lib/span';
 import { ThinLine } from '../../lib/thin';
 import type { ValueAxis } from '../../lib/ticks';
 import { valueAxis } from '../../lib/ticks';
 import { trans } from '../../lib/translate';
-import type { RunRange, Tables } from '../../store';
-import { inRunRange } from '../../store';
 import type { CanvasPoint } from '../ui/dom';
 import type { LegendEntry } from '../ui/export';
 import type { LegendItem } from '../ui/legend';
@@ -19,6 +16,7 @@ import type { TextTable } from '../ui/text-table';
 import type { Command } from './commands';
 import type { Brush, Plot, PlotSpec } from './drawing';
 import { gutterPx, layoutPlots, yAt } from './drawing';
+import type { Peak, Quantity, QuantitySpec, Samples } from './quantity';
 import type { ShownTime } from './time';
 import type { Drawn, Tip, Track, TrackContext } from './track';
 
@@ -28,59 +26,6 @@ const MIN_SAMPLES = 2;
 const FAR = 4;
 /** No more samples than these are copied. */
 const MAX_SAMPLES = 10_000;
-
-export interface Peak {
-  readonly value: number;
-  readonly timeS: number;
-}
-
-/** When quantities were measured. */
-export interface Samples {
-  readonly timeS: Float64Array;
-  /** The samples that belong to the computes: from, and up to but not including. */
-  readonly range: readonly [from: number, to: number];
-  /** Whether a sample goes on from the one before. */
-  readonly continues: (i: number) => boolean;
-  /** Whether samples are missing before this one. */
-  readonly isGap?: (i: number) => boolean;
-  /** The sample that stands for a time; out of range: none does. */
-  readonly at: (timeS: number) => number;
-}
-
-export interface QuantitySpec {
-  readonly name: string;
-  /** NaN: unknown. */
-  readonly valueAt: (i: number) => number;
-  readonly format: (value: number | null) => string;
-  /** Its name beside its gauge; left out: the same. */
-  readonly gauge?: string;
-  /** What it is at most, which a gauge shows it as a part of; null: unknown; left out: it has no gauge. */
-  readonly limit?: number | null;
-  /** The limit in words. */
-  readonly ofLimit?: string;
-  /** The most since the sample before, where it is known better than by samples. */
-  readonly mostAt?: (i: number) => number;
-  /** Whether its mean says more of ended computes than its peak. */
-  readonly hasMean?: boolean;
-  /** The end of the computes, to which the mean is taken. */
-  readonly endS?: number;
-  /** Whether a value is the mean of the time since the sample before. */
-  readonly isMean?: boolean;
-  /** How the legend shows it; left out: it is not in the legend. */
-  readonly look?: string;
-  /** Its column where samples are copied, in plain numbers; left out: it has none. */
-  readonly copied?: readonly [title: string, valueAt: (i: number) => number | undefined];
-}
-
-/** What was measured of one thing. */
-export interface Quantity extends QuantitySpec {
-  /** Of the last sample; null: unknown. */
-  readonly last: number | null;
-  /** The most, and when; null: it was never known. */
-  readonly peak: Peak | null;
-  /** Over the time between samples; null: it has none. */
-  readonly mean: number | null;
-}
 
 /** A line with the area under it. */
 export interface Line extends Pick<QuantitySpec, 'valueAt' | 'isMean'> {
@@ -267,7 +212,7 @@ export abstract class ValueTrack implements Track {
   /** What runs shows the present; of what has ended the mean or the most says more. */
   #gauges(): readonly GaugeProps[] {
     const gauged = this.#values?.quantities?.filter(({ limit }) => limit !== undefined) ?? [];
-    return gauged.map(({ name: own, gauge: name = own, format, last, mean, hasMean, peak, limit, ofLimit = '' }) => {
+    return gauged.map(({ name: own, gauge: name = own, format, last, mean, hasMean, peak, afterwards, limit, ofLimit = '' }) => {
       const most = peak?.value ?? null;
       const withPeak = { detail: trans.__('peak %1 · %2', format(most), ofLimit), peakShare: shareOf(most, limit) };
       if (this.growing) {
@@ -275,7 +220,7 @@ export abstract class ValueTrack implements Track {
       }
       return hasMean === true
         ? { name: trans.__('%1, mean', name), value: format(mean), share: shareOf(mean, limit), ...withPeak }
-        : { name: trans.__('%1, peak', name), value: format(most), share: shareOf(most, limit), detail: ofLimit, peakShare: null };
+        : { name: trans.__('%1, peak', name), value: format(most), share: shareOf(most, limit), detail: joined([ofLimit, afterwards === null ? '' : trans.__('afterwards %1', format(afterwards))]), peakShare: null };
     });
   }
 
@@ -320,36 +265,6 @@ export abstract class ValueTrack implements Track {
       ])
     }];
   }
-}
-
-/** What was measured of one thing. */
-export function quantityOf({ timeS, range: [from, to] }: Samples, spec: QuantitySpec): Quantity {
-  const { valueAt, mostAt = valueAt, endS = Infinity } = spec;
-  const last = valueAt(to - 1);
-  let peak: Peak | null = null;
-  let [sum, lengthS] = [0, 0];
-  for (let i = from; i < to; i += 1) {
-    const [most, value] = [mostAt(i), valueAt(i)];
-    if (peak === null ? !Number.isNaN(most) : most > peak.value) {
-      peak = { value: most, timeS: timeS[i] as number };
-    }
-    // The first sample after the end was taken right after it.
-    if (i > from && !Number.isNaN(value) && (timeS[i - 1] as number) < endS) {
-      const tookS = (timeS[i] as number) - (timeS[i - 1] as number);
-      sum += value * tookS;
-      lengthS += tookS;
-    }
-  }
-  return { ...spec, last: Number.isNaN(last) ? null : last, peak, mean: lengthS > 0 ? sum / lengthS : null };
-}
-
-/** The time whose samples belong to some computes; those between two computes belong to the one before. */
-export function sampleSpan({ runs }: Tables, runRange: RunRange): Span & { endS: number } {
-  const own = [...runs.values()].filter(run => inRunRange(run.run, runRange));
-  const startS = own.reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity);
-  const endS = own.reduce((most, run) => Math.max(most, run.stopS ?? Infinity), -Infinity);
-  const later = [...runs.values()].filter(run => !inRunRange(run.run, runRange) && (run.startS ?? -Infinity) >= endS);
-  return { startS, endS, stopS: later.reduce((least, run) => Math.min(least, run.startS ?? Infinity), Infinity) };
 }
 
 /** Whether it is in tables: what has a limit or a place in the legend always is, of the rest what was ever known. */

@@ -4,8 +4,10 @@ import { upperBound } from '../../lib/search';
 import { valueAxis } from '../../lib/ticks';
 import { trans } from '../../lib/translate';
 import type { ShownTime } from '../timeline/time';
-import type { Samples, Values } from '../timeline/value-track';
-import { ValueTrack, bytesAxis, quantityOf, sampleSpan } from '../timeline/value-track';
+import type { Samples } from '../timeline/quantity';
+import type { Values } from '../timeline/value-track';
+import { quantityOf, sampleSpan } from '../timeline/quantity';
+import { ValueTrack, bytesAxis } from '../timeline/value-track';
 
 export class ResourcesTrack extends ValueTrack {
   readonly name = 'resources';
@@ -46,7 +48,7 @@ export class ResourcesTrack extends ValueTrack {
     const memory = quantityOf(samples, {
       name: trans.__('Memory'), format: formatBytes, limit: limitBytes, ofLimit: trans.__('limit %1', formatBytes(limitBytes)),
       valueAt: i => rssBytes[i] as number,
-      mostAt: i => resources.mostBytes(i),
+      mostAt: i => resources.mostBytes(i), endS: span.endS,
       copied: [trans.__('Resident memory (bytes)'), i => rssBytes[i]]
     });
     const processes = quantityOf(samples, {

@@ -10,8 +10,10 @@ import { drawLife, happenings, lifeAt, lifeTable } from '../cluster/life';
 import { Seconds, secondsTable } from '../cluster/kinds';
 import { logLines } from '../cluster/logs';
 import { pairCharts } from '../cluster/pairs';
-import type { Line, QuantitySpec, Samples, ValuePlot, Values } from '../timeline/value-track';
-import { VALUES_CSS, ValueTrack, bytesAxis, quantityOf, sampleSpan } from '../timeline/value-track';
+import type { QuantitySpec, Samples } from '../timeline/quantity';
+import type { Line, ValuePlot, Values } from '../timeline/value-track';
+import { quantityOf, sampleSpan } from '../timeline/quantity';
+import { VALUES_CSS, ValueTrack, bytesAxis } from '../timeline/value-track';
 import type { ComponentChildren } from '../ui/render';
 import { formatCpu } from './resources';
 
@@ -40,8 +42,8 @@ export class WorkersTrack extends ValueTrack {
 
   protected sources(): readonly unknown[] {
     const { store: { tables, cluster }, runRange } = this.context;
-    const { startS, stopS } = sampleSpan(tables, runRange);
-    return [cluster?.workers.version, cluster?.metrics.version, cluster?.activities.version, cluster?.steals.version, cluster?.logs.version, tables.remarks, startS, stopS, this.context.theme()];
+    const { startS, stopS, endS } = sampleSpan(tables, runRange);
+    return [cluster?.workers.version, cluster?.metrics.version, cluster?.activities.version, cluster?.steals.version, cluster?.logs.version, tables.remarks, startS, stopS, endS, this.context.theme()];
   }
 
   protected read(): Values | string {
@@ -78,15 +80,15 @@ export class WorkersTrack extends ValueTrack {
     const wholeCpu = nThreads === 0 ? trans.__('100% = one core') : trans._n('100% = the one thread', '100% = all %2 threads', nThreads, formatCount(nThreads));
     const lastLimit = series.limitBytes[range[1] - 1] ?? NaN;
     const limit = Number.isNaN(lastLimit) ? (peakOf('limitBytes') ?? null) : lastLimit;
-    const bytes = (name: string, valueAt: (i: number) => number, more: Partial<QuantitySpec>) => quantityOf(samples, { name, valueAt, format: formatBytes, ...more });
-    const cpu = quantityOf(samples, { name: trans.__('CPU'), gauge: trans.__('CPU of workers'), limit: 1, ofLimit: wholeCpu, hasMean: true, format: formatCpu, valueAt: i => cpuAt(i) / 100 / (nThreads || 1) });
+    const bytes = (name: string, valueAt: (i: number) => number, more: Partial<QuantitySpec>) => quantityOf(samples, { name, valueAt, format: formatBytes, endS: span.endS, ...more });
+    const cpu = quantityOf(samples, { name: trans.__('CPU'), gauge: trans.__('CPU of workers'), limit: 1, ofLimit: wholeCpu, hasMean: true, endS: span.endS, format: formatCpu, valueAt: i => cpuAt(i) / 100 / (nThreads || 1) });
     const memory = bytes(trans.__('Memory'), rssAt, { gauge: trans.__('Memory of workers'), limit, ofLimit: trans.__('limit %1', formatBytes(limit)) });
     const results = bytes(trans.__('Results'), managedAt, { look: 'tsk-results' });
     // Where results are measured larger than the process it is 0.
     const unmanaged = bytes(trans.__('Unmanaged'), i => Math.max(rssAt(i) - managedAt(i), 0), { look: 'tsk-unmanaged' });
     const spilled = bytes(trans.__('Spilled'), valuesOf('spilledBytes'), { look: 'tsk-spilled' });
     const [tick, ...rest] = metered().map(({ measured, title, format }) => quantityOf(samples, {
-      name: this.#worker === null ? trans.__('%1 (most of any)', title) : title, format, valueAt: valuesOf(measured)
+      name: this.#worker === null ? trans.__('%1 (most of any)', title) : title, format, endS: span.endS, valueAt: valuesOf(measured)
     }));
     const paint: ValuePlot['paint'] = (brush, plot) => { drawLife(brush, plot, told); };
     const line = ({ valueAt }: Pick<Line, 'valueAt'>, fill = WEAK): Line => ({ valueAt, fill });

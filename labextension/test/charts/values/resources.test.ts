@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { TimeAxis } from '../../../src/charts/timeline/time';
-import { sampleSpan } from '../../../src/charts/timeline/value-track';
+import { sampleSpan } from '../../../src/charts/timeline/quantity';
 import { mountTracks } from '../../../src/charts/tracks';
 import { formatCpu } from '../../../src/charts/values/resources';
 import { TaskStore } from '../../../src/store';
@@ -67,10 +67,13 @@ describe('numbers', () => {
     ]);
   });
 
-  it('the mean of CPU is of the computes, whatever their cell did afterwards', () => {
-    const after: Sample = { at: 9, cpu: 200, rss: 1e9 };
-    const { texts } = mounted(storeOf([...SAMPLES, after], [smallRun({ startS: 0.5, stopS: 4.5, status: 'finished' })]));
-    expect(texts('.tsk-resources td').slice(0, 2)).toEqual(['CPU', '30%']);
+  it('means and peaks are of the computes, and what their cell took afterwards is said apart', () => {
+    const after: Sample = { at: 9, cpu: 200, rss: 7e9 };
+    const { el, texts } = mounted(storeOf([...SAMPLES, after], [smallRun({ startS: 0.5, stopS: 4.5, status: 'finished' })]));
+    expect(texts('.tsk-resources td').slice(0, 8)).toEqual(['CPU', '30%', '75%', '750 ms', '100% = all 2 cores available', 'Memory', '', '3 GB']);
+    expect([...el.querySelectorAll('[role=meter]')].map(meter => meter.getAttribute('aria-valuetext'))).toEqual([
+      '30%, peak 75% · 100% = all 2 cores available', '3 GB, limit 8 GB · afterwards 7 GB'
+    ]);
   });
 
   it('at a time are those of the sample that stands for it, and CPU is the mean up to it', () => {

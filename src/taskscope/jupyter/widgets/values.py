@@ -301,10 +301,10 @@ class ResourceTraits(traitlets.HasTraits):
 
     cpu_percent = _known(traitlets.Float, "CPU at the last sample, 100 per core")
     cpu_mean_percent = _known(traitlets.Float, "The mean over the time of all samples, 100 per core")
-    cpu_peak_percent = _known(traitlets.Float, "The most of all samples, 100 per core")
+    cpu_peak_percent = _known(traitlets.Float, "The most until the computes ended, 100 per core")
     n_cores = _known(traitlets.Int, "Cores that may be used")
     rss_bytes = _known(traitlets.Int, "Resident memory at the last sample")
-    rss_peak_bytes = _known(traitlets.Int, "The most of all samples")
+    rss_peak_bytes = _known(traitlets.Int, "The most until the computes ended")
     limit_bytes = _known(traitlets.Int, "Memory that may be used")
     n_processes = traitlets.Int(0, help="Processes at the last sample.").tag(sync=True)
     n_samples = traitlets.Int(0, help="Samples taken.").tag(sync=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.model.tables.records import Run, end_s
 from taskscope.schema import About, Rows
 
 
@@ -92,7 +94,14 @@ class ResourceRows(Rows):
         # The kernel counts in steps of its own: its mark can be a little below the resident memory.
         return np.fmax(self.rss_bytes, self.peak_bytes)
 
-    def peak_place(self) -> int | None:
-        """Return the place of the sample with the most memory: the one peak that every view shows."""
-        most = self.most_bytes()
+    def until(self, stop_s: float) -> ResourceRows:
+        """Return the samples up to the first one after a time, which is taken right after computes end."""
+        return self.part(slice(int(np.searchsorted(self.time, stop_s)) + 1))
+
+    def peak_place(self, runs: Iterable[Run]) -> int | None:
+        """Return the place of the sample with the most memory until these computes ended.
+
+        It is the one peak that every view shows.
+        """
+        most = self.until(end_s(runs)).most_bytes()
         return int(np.nanargmax(most)) if np.isfinite(most).any() else None

@@ -259,6 +259,11 @@ class Run:
         return self.status == "running" and self.scheduler == "processes" and self.pool_start_s is None
 
 
+def end_s(runs: Iterable[Run]) -> float:
+    """Return when the last of these computes ended: infinity while one runs, and where there is none."""
+    return max((math.inf if run.stop_s is None else run.stop_s for run in runs), default=math.inf)
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """When computes will end, in seconds after the recorder's zero, or from now in `Progress.left`.
