@@ -1,6 +1,6 @@
 /** JupyterLab's colours, with fallbacks for pages that have none of its variables. */
 import type { Rgb } from './palette';
-import { luminance } from './palette';
+import { contrast, luminance } from './palette';
 
 export interface Theme {
   readonly dark: boolean;
@@ -10,10 +10,15 @@ export interface Theme {
   readonly ink: string;
   readonly faint: string;
   readonly line: string;
+  /** The page's brand where it can be told from the paper. */
   readonly accent: string;
+  /** What failed. */
   readonly error: string;
   readonly font: string;
 }
+
+/** The contrast that parts of a picture need with what is around them (WCAG 1.4.11). */
+const MIN_CONTRAST = 3;
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
 
@@ -58,12 +63,13 @@ export function themeFrom(page: PageStyle): Theme {
   if (paper === null) {
     return base;
   }
-  const line = page.colour('--jp-border-color2');
+  const [line, brand] = [page.colour('--jp-border-color2'), page.colour('--jp-brand-color1')];
   return {
     ...base,
     paper: css(paper),
     lane: laneShade(paper, base.dark),
     line: line === null ? base.line : css(line),
+    accent: brand === null || contrast(brand, paper) < MIN_CONTRAST ? base.accent : css(brand),
     font: page.text('--jp-ui-font-family').trim() || base.font
   };
 }

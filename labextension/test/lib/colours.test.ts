@@ -53,6 +53,12 @@ describe('theme', () => {
     expect(themeFrom(dark)).toEqual({ ...DARK, paper: 'rgb(17, 17, 17)', lane: 'rgb(31, 31, 31)', line: 'rgb(97, 97, 97)' });
   });
 
+  it('takes the page’s brand for its accent, unless that cannot be told from the ground', () => {
+    const accents = [['#ffffff', '#e65100'], ['#ffffff', '#ffee58'], ['#111111', '#ffee58'], ['#111111', 'var(--none)']].map(([ground = '', brand = '']) =>
+      themeFrom(page(false, { '--jp-layout-color0': ground, '--jp-brand-color1': brand })).accent);
+    expect(accents).toEqual(['rgb(230, 81, 0)', LIGHT.accent, 'rgb(255, 238, 88)', DARK.accent]);
+  });
+
   it('its texts have AA contrast on paper', () => {
     for (const theme of [LIGHT, DARK]) {
       for (const ink of [theme.ink, theme.faint, theme.error]) {

@@ -11,7 +11,7 @@ import { FrameLoop } from '../ui/frame-loop';
 import type { Keeping, RevealCell } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
-import { SHARED_CSS, adoptStyles, followTheme } from '../ui/theme';
+import { SHARED_CSS, adoptStyles, dress, followTheme } from '../ui/theme';
 import { TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
 import type { ProgressInput, ProgressLayout, RunningCell } from './layout';
 import { isOver, layoutProgress, sharesOfTime } from './layout';
@@ -129,7 +129,7 @@ class ProgressView implements ProgressChart {
 
   start(): void {
     const signal = this.#signal;
-    followTheme(() => this.el, ({ dark }) => { this.el.classList.toggle('tsk-dark', dark); }, signal);
+    followTheme(() => this.el, theme => { dress(this.el, theme); }, signal);
     keepKeys(this.el, signal);
     this.#draw();
     this.store.subscribe(this.#soon, signal);

@@ -3,22 +3,16 @@ import { Seen } from '../../lib/seen';
 import { clamp, pxAt, widthS } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import { fitCanvas, pixelRatio } from '../ui/canvas';
-import type { CanvasPoint } from '../ui/dom';
-import { element, keepKeys } from '../ui/dom';
+import { type CanvasPoint, element, keepKeys } from '../ui/dom';
 import { Exporter, Notice } from '../ui/export';
 import type { Painted } from '../ui/frame-loop';
-import type { ComponentChildren } from '../ui/render';
-import { render } from '../ui/render';
-import type { TextTable } from '../ui/text-table';
-import { Table } from '../ui/text-table';
-import type { ToolbarSpec } from '../ui/toolbar';
-import { Toolbar } from '../ui/toolbar';
-import type { Command, TimeKeys } from './commands';
-import { KeyHelp, buttonsAt, press, timeCommands } from './commands';
-import type { Room } from './drawing';
-import { AXIS_PX, Brush, paintSpans, paintTimeAxis, roomOf, trackWidthPx } from './drawing';
-import type { Intents } from './gestures';
-import { listenToGestures } from './gestures';
+import { type ComponentChildren, render } from '../ui/render';
+import { type TextTable, Table } from '../ui/text-table';
+import { dress } from '../ui/theme';
+import { type ToolbarSpec, Toolbar } from '../ui/toolbar';
+import { type Command, type TimeKeys, KeyHelp, buttonsAt, press, timeCommands } from './commands';
+import { type Room, AXIS_PX, Brush, paintSpans, paintTimeAxis, roomOf, trackWidthPx } from './drawing';
+import { type Intents, listenToGestures } from './gestures';
 import type { ShownTime } from './time';
 import { Over, TipBox } from './tip';
 import type { MakeTrack, Part, SectionHost, Tip, Track } from './track';
@@ -202,7 +196,7 @@ export class Section implements Intents, TimeKeys {
     const room = this.#room;
     const isOther = this.#rendered.isNew(
       this.#part, this.#unfolds, this.timeline.isBrief, track.label, this.#nothing, this.#hasPlot, this.#notice.text, this.#hint.text, this.#helping, this.#tabling, this.#tables, this.#description,
-      room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.theme.dark, ...track.shown(),
+      room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.theme.dark, this.timeline.theme.accent, ...track.shown(),
       ...[...tools.buttons, ...tools.menu.items].flatMap(({ text, pressed, hidden }) => [text, pressed, hidden])
     );
     if (!isOther) {
@@ -210,7 +204,8 @@ export class Section implements Intents, TimeKeys {
     }
     const isShown = this.#nothing === null;
     const [prefix] = track.classes;
-    this.root.className = ['tsk-chart', ...track.classes, ...(this.timeline.theme.dark ? ['tsk-dark'] : [])].join(' ');
+    this.root.className = ['tsk-chart', ...track.classes].join(' ');
+    dress(this.root, this.timeline.theme);
     this.root.setAttribute('aria-label', track.label);
     this.root.dataset.part = this.#part;
     this.root.hidden = track.isAbsent?.() === true || this.#part === 'none' || (this.#part === 'head' && !isShown);

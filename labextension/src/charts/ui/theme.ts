@@ -30,6 +30,12 @@ export function watchTheme(changed: () => void, signal: AbortSignal): void {
   watchPixels(changed, signal);
 }
 
+/** Have a chart's elements look as its canvas does. */
+export function dress(root: HTMLElement, { dark, accent }: Theme): void {
+  root.classList.toggle('tsk-dark', dark);
+  root.style.setProperty('--tsk-accent', accent);
+}
+
 /** Have `apply` called with the theme around an element, now and whenever it changes. */
 export function followTheme(elOf: () => Element | undefined, apply: (theme: Theme) => void, signal: AbortSignal): void {
   const read = (): void => {
@@ -123,7 +129,7 @@ export const SHARED_CSS = `
   --tsk-faint: ${LIGHT.faint};
   --tsk-line: var(--jp-border-color2, ${LIGHT.line});
   --tsk-accent: var(--jp-brand-color1, ${LIGHT.accent});
-  --tsk-error: #c00000;
+  --tsk-error: ${LIGHT.error};
   --tsk-font: var(--jp-ui-font-family, ${LIGHT.font});
   --tsk-code: var(--jp-code-font-family, ui-monospace, Menlo, Consolas, monospace);
   box-sizing: border-box;
@@ -140,7 +146,7 @@ export const SHARED_CSS = `
   --tsk-faint: ${DARK.faint};
   --tsk-line: var(--jp-border-color2, ${DARK.line});
   --tsk-accent: var(--jp-brand-color1, ${DARK.accent});
-  --tsk-error: #ff6b6b;
+  --tsk-error: ${DARK.error};
 }
 .tsk-chart * { box-sizing: border-box; }
 .tsk-notice { padding: 0 12px; color: var(--tsk-faint); }

@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mount } from '../../../src/charts/dashboard';
 import { TimeAxis } from '../../../src/charts/timeline/time';
+import { SHARED_CSS } from '../../../src/charts/ui/theme';
+import { DARK, LIGHT } from '../../../src/lib/theme';
 import { TaskStore } from '../../../src/store';
 import { countListeners } from '../listener-count';
 import type { SmallBatch } from '../small-batch';
@@ -86,6 +88,17 @@ it('each track says what it is, and following the present is offered where there
   });
   const titles = ['Tasks', 'CPU and memory', 'Results in memory'];
   expect(shown).toEqual([[titles, ['−', '+', 'Fit', 'Find']], [titles, ['−', '+', 'Fit', 'Follow', 'Find']]]);
+});
+
+it('elements have the colours of the canvas: the accent of the theme, and one red', () => {
+  const variables: Record<string, string> = { '--jp-layout-color0': '#ffffff', '--jp-brand-color1': '#e65100' };
+  // Elements of jsdom inherit no variables.
+  vi.spyOn(window, 'getComputedStyle').mockReturnValue({ getPropertyValue: (name: string) => variables[name] ?? '' } as CSSStyleDeclaration);
+  const { el } = mount(document.body, new TaskStore(), { signal: new AbortController().signal });
+  vi.advanceTimersByTime(100);
+  const charts = [...el.querySelectorAll<HTMLElement>(':scope > .tsk-chart')];
+  expect(charts.map(({ style }) => style.getPropertyValue('--tsk-accent'))).toEqual(charts.map(() => 'rgb(230, 81, 0)'));
+  expect([...SHARED_CSS.matchAll(/--tsk-error: (.*);/g)].map(([, red]) => red)).toEqual([LIGHT.error, DARK.error]);
 });
 
 it('in brief it is the bar, the lanes and one line of numbers, and the host hears who wants more', () => {
