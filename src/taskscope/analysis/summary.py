@@ -209,7 +209,7 @@ def _peak_memory(recording: RecordedData, totals: Totals) -> str:
         return text
     if CLUSTER in totals.schedulers:
         return f"{text} in this process"
-    place = recording.resources.peak_place()
+    place = recording.resources.peak_place(recording.runs)
     if place is not None and np.isnan(recording.resources.peak_bytes[place]):
         text += " (largest sample)"
     if count_tasks(recording) <= MAX_EXPLAINED:

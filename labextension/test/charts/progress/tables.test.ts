@@ -11,7 +11,7 @@ describe('progressTables', () => {
       const rows = [smallProgress({ finished: 4, running: 1, skipped })];
       return progressTables(layoutProgress({ rows, runs: [smallRun()], estimates: [], failures: [], nowS: 1 }));
     });
-    const columns = ['Task type', 'Tasks', 'Finished', 'Running', 'Failed', 'Interrupted or lost'];
+    const columns = ['Task type', 'Tasks', 'Finished', 'Running', 'Failed', 'Interrupted, lost or released'];
     expect(tables).toEqual([
       [{ caption: '1 task type', columns, rows: [['add', '10', '4', '1', '0', '0']] }],
       [{ caption: '1 task type', columns: [...columns, 'Skipped'], rows: [['add', '10', '4', '1', '0', '0', '7']] }]

@@ -10,6 +10,7 @@ import pytest
 
 import taskscope
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError
+from taskscope.model.tables.records import Message
 from taskscope.recording import Recording
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
@@ -139,7 +140,8 @@ def test_the_report_of_huge_keys_and_many_computes_is_cut() -> None:
     ]
     errors = [f"{run}{'😀' * 9_000}" for run in range(300)]
     runs = [run_of(i, n_tasks=1, start_s=i, stop_s=i + 1.0, error=error) for i, error in enumerate(errors)]
-    text = recording_of(rows, runs).report()
+    messages = [Message(float(i), "warning", f"{i}{'😀' * 400}") for i in range(300)]
+    text = recording_of(rows, runs, messages=messages).report()
 
     assert 10_000 < len(text.encode()) <= 20_000
     assert text.splitlines()[-1].endswith("are left out")

@@ -70,7 +70,9 @@ class Foreign(Expr):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: [Sized(), LARGE], lambda: Foreign([LARGE])], ids=["value", "expression"]
+    "make",
+    [lambda: [Sized(), LARGE], lambda: Foreign([LARGE])],
+    ids=["value", "expression"],  # type: ignore[no-untyped-call]  # Dask's
 )
 def test_the_largest_value_is_found_where_the_size_of_another_cannot_be_had(make: Any) -> None:
     found = adapter.largest_argument(make())
