@@ -134,7 +134,6 @@ def test_what_cannot_be_meant_is_named_with_what_was_expected(
     ("name", "arguments", "beginning"),
     [
         ("a.html", (), "<!DOCTYPE html>"),
-        ("a.trace.json", (), '{"displayTimeUnit"'),
         ("a.json", (), '{"started_at"'),
         ("a.any", ("--to", "json"), '{"started_at"'),
     ],

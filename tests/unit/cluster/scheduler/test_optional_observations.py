@@ -72,7 +72,7 @@ class Foreign(Expr):
 @pytest.mark.parametrize(
     "make",
     [lambda: [Sized(), LARGE], lambda: Foreign([LARGE])],
-    ids=["value", "expression"],  # type: ignore[no-untyped-call]  # Dask's
+    ids=["value", "expression"],
 )
 def test_the_largest_value_is_found_where_the_size_of_another_cannot_be_had(make: Any) -> None:
     found = adapter.largest_argument(make())
