@@ -71,7 +71,7 @@ class Foreign(Expr):
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: [Sized(), LARGE], lambda: Foreign([LARGE])],
+    [lambda: [Sized(), LARGE], lambda: Foreign([LARGE])],  # type: ignore[no-untyped-call]  # of Dask
     ids=["value", "expression"],
 )
 def test_the_largest_value_is_found_where_the_size_of_another_cannot_be_had(make: Any) -> None:
