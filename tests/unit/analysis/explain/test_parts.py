@@ -139,8 +139,10 @@ def test_the_report_of_huge_keys_and_many_computes_is_cut(monkeypatch: pytest.Mo
     ]
     errors = [f"{run}{'😀' * 9_000}" for run in range(300)]
     runs = [run_of(i, n_tasks=1, start_s=i, stop_s=i + 1.0, error=error) for i, error in enumerate(errors)]
+    recording = recording_of(rows, runs)
+    assert 10_000 < len(recording.report().encode()) <= 20_000
     monkeypatch.setattr("taskscope.report.text.MAX_BYTES", 15_000)
-    text = recording_of(rows, runs).report()
+    text = recording.report()
 
     assert 10_000 < len(text.encode()) <= 15_000
     assert text.splitlines()[-1].endswith("are left out")
