@@ -33,7 +33,7 @@ const styles = {
 
 /** Terser takes seconds a script, so each has a thread. */
 const minified = text => new Promise((resolve, reject) => {
-  new Worker(new URL('minify.mjs', import.meta.url), { workerData: text }).once('message', resolve).once('error', reject);
+  new Worker(join(import.meta.dirname, 'minify.mjs'), { workerData: text }).once('message', resolve).once('error', reject);
 });
 
 await mkdir(OUT, { recursive: true });
