@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from taskscope.model.keys import KeyBlock
 from taskscope.model.tables.columns import GraphColumns, RowBlock, narrow_sizes, narrow_times
 from taskscope.model.tables.process import ResourceRows
-from taskscope.model.tables.records import Group, Lane, Run
+from taskscope.model.tables.records import CLUSTER, Group, Lane, Run
 from taskscope.recording import Recording
 
 __all__ = ["synthetic"]
@@ -22,15 +22,18 @@ PREFIXES = ("random", "mean", "mean_agg", "sum", "transpose", "dot", "getitem", 
 SIZES = np.array([8e6, 8e4, 4e6, 8, 1e6, 2e6, 16e6, 32, 1e3, 5e5])
 
 
-def synthetic(n: int, *, is_random: bool, seed: int = 0) -> Recording:
+def synthetic(n: int, *, is_random: bool, seed: int = 0, n_workers: int | None = None) -> Recording:
     """Return a finished recording of `n` tasks of ten groups in 16 lanes, which last 5 ms in the mean.
+
+    With `n_workers` these are workers of a cluster on one machine, of two threads each.
 
     Durations, pauses and CPU shares are random. Groups come in turns and their keys in order, or, with
     `is_random`, both are random, too: about the worst that a page can be asked to hold.
     """
     chance = np.random.default_rng(seed)
     duration = chance.gamma(2, MEAN_S / 2, n)
-    start, lane = _scheduled(duration, chance.gamma(2, 15e-6, n))
+    lanes = _threads() if n_workers is None else _workers(n_workers)
+    start, lane = _scheduled(duration, chance.gamma(2, 15e-6, n), len(lanes))
     n_groups = len(PREFIXES)
     group = chance.integers(0, n_groups, n) if is_random else np.arange(n) // 1000 % n_groups
     within = _numbered(group)
@@ -41,6 +44,7 @@ def synthetic(n: int, *, is_random: bool, seed: int = 0) -> Recording:
     side = int(np.ceil(np.sqrt(n / n_groups)))
     ints = np.column_stack([within // side, within % side]).astype(np.int32)
     stop = start + duration
+    scheduler = "threads" if n_workers is None else CLUSTER
     ended = np.argsort(stop, kind="stable")
     block = RowBlock(
         run=0,
@@ -55,9 +59,9 @@ def synthetic(n: int, *, is_random: bool, seed: int = 0) -> Recording:
     return Recording(
         started_at=datetime.now(UTC),
         zero_s=0.0,
-        runs=(Run(0, None, None, "threads", LANES, n, 0.0, float(stop.max()), "finished", None),),
+        runs=(Run(0, None, None, scheduler, len(lanes), n, 0.0, float(stop.max()), "finished", None),),
         groups=tuple(Group(i, f"{name}-{i:032x}", name) for i, name in enumerate(PREFIXES)),
-        lanes=tuple(Lane(i, "1234", 100 + i, f"ThreadPoolExecutor-0_{i}") for i in range(LANES)),
+        lanes=lanes,
         blocks=tuple(block.part(slice(first, first + 4096)) for first in range(0, n, 4096)),
         graphs={0: _graph(ints, group, stop)},
         resources=ResourceRows.empty(),
@@ -68,11 +72,19 @@ def synthetic(n: int, *, is_random: bool, seed: int = 0) -> Recording:
     )
 
 
+def _threads() -> tuple[Lane, ...]:
+    return tuple(Lane(i, "1234", 100 + i, f"ThreadPoolExecutor-0_{i}") for i in range(LANES))
+
+
+def _workers(n: int) -> tuple[Lane, ...]:
+    return tuple(Lane(i, f"tcp://127.0.0.1:{40_000 + i // 2}", 100 + i, f"Thread-{i}") for i in range(2 * n))
+
+
 def _scheduled(
-    duration: NDArray[np.float64], pause: NDArray[np.float64]
+    duration: NDArray[np.float64], pause: NDArray[np.float64], n_lanes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.uint16]]:
     """Return when and where each task starts: after a pause, on the lane that is free first."""
-    free = [(0.0, lane) for lane in range(LANES)]
+    free = [(0.0, lane) for lane in range(n_lanes)]
     starts, lanes = [], []
     for took_s, pause_s in zip(duration.tolist(), pause.tolist(), strict=True):
         since_s, lane = free[0]

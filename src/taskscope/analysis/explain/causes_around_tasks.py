@@ -22,7 +22,7 @@ from taskscope.analysis.explain.finding import (
 )
 from taskscope.analysis.explain.schedule import Schedule, key_texts
 from taskscope.analysis.explain.waits import Stacks
-from taskscope.analysis.explain.what_if import replayed_s
+from taskscope.analysis.explain.what_if import priced_s
 from taskscope.analysis.memory import memory_peak
 from taskscope.analysis.quantities import (
     counted,
@@ -397,14 +397,37 @@ def slow_worker(part: Part) -> Iterator[Finding]:
 
 
 def _usual_elsewhere_s(schedule: Schedule, takes_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the median of tasks of the same prefix on other workers; NaN where none ran."""
-    found = np.full(len(schedule.seconds), np.nan)
-    for prefix in distinct(schedule.prefix).tolist():
-        mine = np.flatnonzero(schedule.prefix == prefix)
-        for pool in distinct(schedule.pool[mine]).tolist():
-            others = mine[schedule.pool[mine] != pool]
-            if len(others) >= _MIN_TASKS:
-                found[mine[schedule.pool[mine] == pool]] = median(takes_s[others])
+    """Return what tasks of the same prefix take on other workers: the median of those workers' medians.
+
+    NaN where few ran there. A worker's own median counts once, however many tasks it had: linear in tasks.
+    """
+    n_pools = len(schedule.workers)
+    order = np.lexsort((takes_s, schedule.pool, schedule.prefix))
+    where = (schedule.prefix * n_pools + schedule.pool)[order]
+    pairs, first, counts = np.unique(where, return_index=True, return_counts=True)
+    sorted_s = takes_s[order]
+    medians_s = (sorted_s[first + (counts - 1) // 2] + sorted_s[first + counts // 2]) / 2
+    usual_s = np.full(len(pairs), np.nan)
+    for prefix in distinct(pairs // n_pools).tolist():
+        mine = np.flatnonzero(pairs // n_pools == prefix)
+        is_enough = counts[mine].sum() - counts[mine] >= _MIN_TASKS
+        usual_s[mine] = np.where(is_enough, _medians_without(medians_s[mine]), np.nan)
+    found = np.empty(len(takes_s))
+    found[order] = np.repeat(usual_s, counts)
+    return found
+
+
+def _medians_without(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each value the median of the others; NaN where there are none."""
+    n = len(values)
+    if n < 2:
+        return np.full(n, np.nan)
+    order = np.argsort(values, kind="stable")
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    ascending, found = values[order], np.zeros(n)
+    for middle in ((n - 2) // 2, (n - 1) // 2):
+        found += ascending[middle + (place <= middle)] / 2
     return found
 
 
@@ -421,7 +444,7 @@ def idle_workers(part: Part) -> Iterator[Finding]:
     n_idle = n_threads - len(distinct(schedule.lane))
     if not schedule.is_on_cluster or n_idle < _IDLE * n_threads or len(schedule.seconds) < 2 * n_threads:
         return
-    worth_s = max(schedule.recorded_s - replayed_s(schedule, n_workers=n_threads), 0.0)
+    worth_s = max(schedule.recorded_s - priced_s(schedule, n_workers=n_threads), 0.0)
     yield at_most(
         "idle-workers",
         worth_s,

@@ -19,7 +19,7 @@ from taskscope.analysis.explain.finding import (
 )
 from taskscope.analysis.explain.schedule import COUNTED_S, Schedule, busy_ns, key_texts, on_core_s
 from taskscope.analysis.explain.waits import WAIT_WORDS
-from taskscope.analysis.explain.what_if import longest_chain_s, replayed_s
+from taskscope.analysis.explain.what_if import longest_chain_s, priced_s
 from taskscope.analysis.quantities import (
     counted,
     format_bytes,
@@ -193,7 +193,7 @@ def waiting(part: Part) -> Iterator[Finding]:
         left_s = schedule.seconds * (1 - np.minimum(shares[schedule.prefix], 1.0)) - off_s
         worth_s = part.saved_s(np.maximum(left_s, 0.0))
     n = int(np.count_nonzero(waits))
-    more_s = part.base_s - replayed_s(schedule, n_workers=2 * schedule.n_threads)
+    more_s = part.base_s - priced_s(schedule, n_workers=2 * schedule.n_threads)
     one_by_one = more_s < _NO_MORE * worth_s and _one_by_one(schedule, off_s, worth_s)
     is_capped = kind not in _FOR_OTHERS and not one_by_one and n > schedule.n_threads
     if is_capped:
@@ -455,10 +455,12 @@ def idle(part: Part) -> Iterator[Finding]:
     alone_s = float(alone_ns.sum()) / 1e9
     steps = _serial_steps(part, alone_ns)
     step_s = float(alone_ns[steps].sum()) / 1e9
-    n, chain_s = (
-        len(schedule.seconds),
-        longest_chain_s(schedule, np.where(part.is_late, part.usual_s, schedule.seconds)),
-    )
+    n = len(schedule.seconds)
+    is_few = n <= schedule.n_threads and not len(schedule.needed)
+    is_step = not is_few and 0 < len(steps) <= _FEW_STEPS and step_s >= max(_ALONE * busy_s, 0.5 * alone_s)
+    if not is_step and idle_s < _IDLE * busy_s * schedule.n_threads:
+        return
+    chain_s = longest_chain_s(schedule, np.where(part.is_late, part.usual_s, schedule.seconds))
     evidence: dict[str, object] = {
         "alone_s": alone_s,
         "chain_s": chain_s,
@@ -467,12 +469,8 @@ def idle(part: Part) -> Iterator[Finding]:
         "n_workers": schedule.n_threads,
     }
     is_chain = n > _FEW_STEPS and chain_s >= _CHAIN * busy_s and _is_chain(part, chain_s)
-    is_few = n <= schedule.n_threads and not len(schedule.needed)
-    is_step = len(steps) and step_s >= max(_ALONE * busy_s, 0.5 * alone_s)
-    if is_step and not is_few and len(steps) <= _FEW_STEPS:
+    if is_step:
         yield _serial_step(part, steps, step_s, evidence)
-    elif idle_s < _IDLE * busy_s * schedule.n_threads:
-        return
     elif is_chain:
         least_s = schedule.outside_s + float(schedule.seconds.sum()) / schedule.n_threads
         worth_s = max(part.base_s - least_s, 0.0)

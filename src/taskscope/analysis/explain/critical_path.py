@@ -105,9 +105,9 @@ class CriticalPath(Result):
 
     run: int | None
     makespan_ns: int
-    slack_s: NDArray[np.float64]
     reason: str | None
     notes: tuple[str, ...]
+    _n_rows: int
     _schedules: tuple[Schedule, ...]
     _steps: NDArray[np.int64]
 
@@ -119,6 +119,14 @@ class CriticalPath(Result):
         """How long each step took, in whole nanoseconds."""
         steps_ns: NDArray[np.int64] = self._steps[_STOP] - self._steps[_START]
         return steps_ns
+
+    @property
+    def slack_s(self) -> NDArray[np.float64]:
+        """By how many seconds the task of each row could have ended later; worked out on each access."""
+        slack_s = np.full(self._n_rows, np.nan)
+        for schedule in self._schedules:
+            slack_s[schedule.row] = _slack(schedule) / 1e9
+        return slack_s
 
     @property
     def makespan_s(self) -> float:
@@ -257,18 +265,16 @@ def critical_path(recording: RecordedData, run: int | None = None) -> CriticalPa
 @cached
 def _critical_path(recording: RecordedData, run: int | None = None) -> CriticalPath:
     schedules = schedules_of(recording, run)
-    slack_s = np.full(count_tasks(recording), np.nan)
     found: list[NDArray[np.int64]] = [np.empty((6, 0), np.int64)]
     begin = cursor = schedules[0].begin if schedules else 0
     for part, schedule in enumerate(schedules):
-        slack_s[schedule.row] = _slack(schedule) / 1e9
         found += [_wait(NONE, cursor, schedule.begin, "client"), *_steps_of(schedule, part)]
         cursor = schedule.end
     steps = _split_waits(recording, schedules, np.concatenate(found, axis=1))
     steps = steps[:, (steps[_WHAT] == _TASK) | (steps[_STOP] > steps[_START])]
     notes = tuple(dict.fromkeys(note for schedule in schedules for note in _notes(schedule)))
     reason = None if schedules else "no Dask computation was recorded"
-    return CriticalPath(run, cursor - begin, slack_s, reason, notes, schedules, steps)
+    return CriticalPath(run, cursor - begin, reason, notes, count_tasks(recording), schedules, steps)
 
 
 _WORKERLESS = tuple(_CAUSES.index(cause) for cause in ("graph", "dispatch", "queue", "unknown"))

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from taskscope.analysis.explain.critical_path import CriticalPath, WaitCause
 from taskscope.analysis.explain.schedule import Schedule, prefixes_of
 from taskscope.analysis.explain.waits import Stacks
-from taskscope.analysis.explain.what_if import replayed_s
+from taskscope.analysis.explain.what_if import priced_s
 from taskscope.analysis.quantities import format_duration, format_percent, printable
 from taskscope.analysis.result import Result, Section, columns_of
 from taskscope.model.recording import RecordedData
@@ -197,14 +198,12 @@ class Whole:
         return [prefixes[i] for i in np.argsort(-sums, kind="stable")[:3].tolist() if sums[i]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Part:
     """Computes that overlap, which are one graph, and what their tasks usually take."""
 
     whole: Whole
     schedule: Schedule
-    base_s: float
-    """How long a replay of them takes as they were."""
     kind: NDArray[np.int64]
     """A number for each task, the same for tasks that are alike."""
     usual_s: NDArray[np.float64]
@@ -235,7 +234,12 @@ class Part:
                 is_late[mine] &= computed | (waited & (not has_own_threads))
         is_late &= schedule.seconds >= _LATE_SHARE * whole.makespan_s
         is_late &= ~np.array([is_of_shuffle(name) for name in schedule.names], bool)[schedule.prefix]
-        return cls(whole, schedule, replayed_s(schedule), kind, usual_s, is_late)
+        return cls(whole, schedule, kind, usual_s, is_late)
+
+    @cached_property
+    def base_s(self) -> float:
+        """How long a replay of them takes as they were."""
+        return priced_s(self.schedule)
 
     @property
     def stacks(self) -> Stacks:
@@ -258,11 +262,11 @@ class Part:
 
     def saved_s(self, seconds: NDArray[np.float64]) -> float:
         """Return how much shorter the computes are when their tasks take so long."""
-        return max(self.base_s - replayed_s(self.schedule, seconds), 0.0)
+        return max(self.base_s - priced_s(self.schedule, seconds), 0.0)
 
     def saved_anew_s(self, seconds: NDArray[np.float64]) -> float:
         """Return the same where workers would then run more tasks, or fewer, than they did."""
-        anew_s = replayed_s(self.schedule, seconds, n_workers=self.schedule.n_threads)
+        anew_s = priced_s(self.schedule, seconds, n_workers=self.schedule.n_threads)
         return max(self.saved_s(seconds), self.base_s - anew_s)
 
     def dispatched_s(
@@ -273,7 +277,7 @@ class Part:
     ) -> float:
         """Return how much shorter than recorded the computes are if these tasks begin as soon as they can."""
         lag_s = np.where(at_once, 0.0, self.schedule.lag_s if lag_s is None else lag_s)
-        return max(self.schedule.recorded_s - replayed_s(self.schedule, seconds, lag_s), 0.0)
+        return max(self.schedule.recorded_s - priced_s(self.schedule, seconds, lag_s), 0.0)
 
 
 def kinds_of(schedule: Schedule) -> NDArray[np.int64]:
@@ -287,18 +291,25 @@ def kinds_of(schedule: Schedule) -> NDArray[np.int64]:
     by, group = schedule.by, schedule.group
     rank = np.ceil(np.log2(schedule.n_needed + 1)).astype(np.int64)
     columns = (group, rank, _mixed(by, group[schedule.needed], n), _mixed(schedule.needed, group[by], n))
-    return np.unique(np.stack(columns), axis=1, return_inverse=True)[1].reshape(-1)
+    hashed = np.zeros(n, np.uint64)
+    for column in columns:
+        hashed = _hashed(hashed + column.astype(np.uint64))
+    return np.unique(hashed, return_inverse=True)[1]
 
 
 def _mixed(place: NDArray[np.int64], group: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """Return a hash of the set of groups at each place."""
     place, group = distinct_pairs(place, group)
-    # Sums of large odd multiples differ for different sets, but for once in 2⁶⁴.
-    mixed = (group.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(29)
     found = np.zeros(n, np.uint64)
-    np.add.at(found, place, mixed * np.uint64(0xBF58476D1CE4E5B9))
+    np.add.at(found, place, _hashed(group.astype(np.uint64) + np.uint64(1)))
     return found.astype(np.int64)
+
+
+def _hashed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return hashes of which sums differ for different sets of values, but for once in 2⁶⁴."""
+    mixed = values * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    return mixed * np.uint64(0xBF58476D1CE4E5B9)
 
 
 def _few_late(took_s: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from taskscope.analysis.explain import causes_around_tasks as around
 from taskscope.analysis.explain import causes_in_tasks as inside
 from taskscope.analysis.explain.critical_path import critical_path
 from taskscope.analysis.explain.finding import Cause, Explanation, Finding, Part, Whole, listed
-from taskscope.analysis.explain.schedule import Schedule, makespan_of, schedules_of
+from taskscope.analysis.explain.schedule import Schedule, kept, makespan_of, schedules_of
 from taskscope.analysis.explain.what_if import quiet_s, why_not
 from taskscope.analysis.quantities import (
     format_count,
@@ -106,6 +106,11 @@ def explain(
     """
     if (start_s, stop_s, span) != (None, None, None):
         recording = within(recording, start_s, stop_s, span)
+    with kept(recording):
+        return _explained(recording, run)
+
+
+def _explained(recording: RecordedData, run: int | None) -> Explanation:
     makespan_s, reason = makespan_of(recording, run), why_not(recording, run)
     if reason is not None:
         return Explanation((), makespan_s, reason)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from itertools import chain
 from typing import Any, Protocol, TypeVar
@@ -40,6 +41,11 @@ NONE = -1
 BY_NOTHING, BY_DEPENDENCY, BY_LANE = 0, 1, 2
 """The last wait of a task: for nothing recorded, for a task that it needs, for the one before in its lane."""
 
+_OF_TASKS = (
+    *("row", "run", "number", "task", "start", "stop", "lane", "group"),
+    *("cpu_s", "nbytes", "input_bytes", "is_partial"),
+)
+"""The columns of a schedule with a value for each task."""
 _MAX_S = 4e9
 _MOST_CACHED = 100_000
 _T_co = TypeVar("_T_co", covariant=True)
@@ -52,19 +58,38 @@ class OfComputes(Protocol[_T_co]):
 
 
 def cached(function: OfComputes[_T_co]) -> OfComputes[_T_co]:
-    """Make a function keep its results in their recording, unless that is large."""
+    """Make a function keep its results in their recording; in a large one while they are `kept`."""
 
     @wraps(function)
     def known(recording: RecordedData, run: int | None = None) -> _T_co:
         place = function, run
-        if place in recording.results:
-            found: _T_co = recording.results[place]
+        results = recording.results
+        if place in results:
+            found: _T_co = results[place]
             return found
         found = function(recording, run)
         # Of two threads that compute it at a time both return what is there first.
-        return found if count_tasks(recording) > _MOST_CACHED else recording.results.setdefault(place, found)
+        is_kept = kept in results or not is_large(recording)
+        return results.setdefault(place, found) if is_kept else found
 
     return known
+
+
+@contextmanager
+def kept(recording: RecordedData) -> Iterator[None]:
+    """Keep the results of all functions that are `cached` until this ends, of a large recording too."""
+    results = recording.results
+    results[kept] = True
+    try:
+        yield
+    finally:
+        if is_large(recording):
+            results.clear()
+
+
+def is_large(recording: RecordedData) -> bool:
+    """Return whether results about all tasks of a recording take too much memory to be kept."""
+    return count_tasks(recording) > _MOST_CACHED
 
 
 @cached
@@ -173,6 +198,22 @@ class Schedule:
         """How long the computes took."""
         return (self.end - self.begin) / 1e9
 
+    def window(self, first: int, last: int) -> Schedule:
+        """Return the tasks from one place to another, as if they needed none of the others."""
+        own = slice(first, last)
+        edges = slice(*(int(self.n_needed[:at].sum()) for at in (first, last)))
+        is_here = self.needed[edges] >= first
+        by = self.by[edges][is_here] - first
+        columns = {name: getattr(self, name)[own] for name in _OF_TASKS}
+        return replace(
+            self,
+            **columns,
+            begin=int(columns["start"][0]),
+            end=int(columns["stop"].max()),
+            n_needed=np.bincount(by, minlength=last - first),
+            needed=self.needed[edges][is_here] - first,
+        )
+
     @property
     def outside_s(self) -> float:
         """The time before the first task and after the last one."""
@@ -215,6 +256,13 @@ class Schedule:
         is_same = self.lane[order][1:] == self.lane[order][:-1]
         before[order[1:][is_same]] = order[:-1][is_same]
         return before
+
+    @cached_property
+    def at_once(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """When tasks began and ended, ascending, and how many ran from each of these times to the next."""
+        times = np.concatenate((self.start, self.stop))
+        order = np.argsort(times, kind="stable")
+        return times[order], np.cumsum(np.where(order < len(self), 1, -1), dtype=np.int32)[:-1]
 
     @cached_property
     def _bound(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -396,7 +444,7 @@ def _scheduled(recording: RecordedData, runs: Sequence[Run], blocks: Sequence[Pl
 
 
 def _joined(parts: Iterable[NDArray[Any]], dtype: type[np.generic]) -> NDArray[Any]:
-    return np.concatenate([np.empty(0, dtype), *(part.astype(dtype) for part in parts)])
+    return np.concatenate([np.empty(0, dtype), *parts], dtype=dtype, casting="unsafe")
 
 
 def _is_first(*columns: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -519,13 +567,18 @@ def busy_ns(
     """Return for how much of each time at least and at most so many tasks ran at once."""
     if not len(schedule):
         return np.zeros(len(since), np.int64)
-    times = np.concatenate((schedule.start, schedule.stop))
-    order = np.argsort(times, kind="stable")
-    times = times[order]
-    n_busy = np.cumsum(np.repeat((1, -1), len(schedule))[order])[:-1]
-    is_so = (n_busy >= least) & (n_busy <= (len(schedule) if most is None else most))
-    sums = np.concatenate(([0], np.cumsum(np.where(is_so, np.diff(times), 0))))
-    return (np.interp(until, times, sums) - np.interp(since, times, sums)).astype(np.int64)
+    times, n_busy = schedule.at_once
+    is_so = np.append((n_busy >= least) & (n_busy <= (len(schedule) if most is None else most)), False)
+    sums = np.zeros(len(times), np.int64)
+    np.cumsum(np.diff(times) * is_so[:-1], out=sums[1:])
+
+    def before(at: NDArray[np.int64]) -> NDArray[np.int64]:
+        at = np.maximum(at, times[0])
+        place = np.searchsorted(times, at, side="right") - 1
+        found: NDArray[np.int64] = sums[place] + (at - times[place]) * is_so[place]
+        return found
+
+    return before(until) - before(since)
 
 
 COUNTED_S = 1.0

@@ -16,6 +16,7 @@ from taskscope.analysis.explain.schedule import (
     NONE,
     Load,
     Schedule,
+    is_large,
     makespan_of,
     own_runs,
     schedules_of,
@@ -24,6 +25,7 @@ from taskscope.analysis.quantities import counted, format_duration, format_perce
 from taskscope.analysis.result import Result, Section
 from taskscope.errors import OptionError, UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.columns import distinct
 from taskscope.model.tables.records import number_prefixes
 
 Limit: TypeAlias = Literal["chain", "workers", "cores", "interpreter-lock", "lock", "outside"]
@@ -404,11 +406,49 @@ def replayed_s(
     )
 
 
+_LEAST_WINDOW = 3_000
+_TASKS_OF_EACH_THREAD = 32
+_MOST_REPLAYED = 30_000
+
+
+def priced_s(
+    schedule: Schedule,
+    seconds: NDArray[np.float64] | None = None,
+    lag_s: NDArray[np.float64] | None = None,
+    n_workers: int | None = None,
+) -> float:
+    """Return what `replayed_s` does; in a large schedule by replays of some of the time.
+
+    What changes is then replayed in windows of some thousand tasks: in all that have a change, or, where
+    these are many, in some of them, evenly chosen. What the others save is taken to be like theirs.
+    """
+    n = len(schedule)
+    if not is_large(schedule.recording):
+        return replayed_s(schedule, seconds, lag_s, n_workers)
+    width = max(_LEAST_WINDOW, _TASKS_OF_EACH_THREAD * (n_workers or schedule.n_threads))
+    is_changed = np.full(n, n_workers is not None)
+    for new, old in ((seconds, schedule.seconds), (lag_s, schedule.lag_s)):
+        if new is not None:
+            is_changed |= new != old
+    changed = distinct(np.flatnonzero(is_changed) // width)
+    chosen = changed[:: max(len(changed) * width // _MOST_REPLAYED, 1)]
+    saved_s = 0.0
+    for first in (chosen * width).tolist():
+        own = slice(first, min(first + width, n))
+        window = schedule.window(own.start, own.stop)
+        own_lag_s = (
+            None if lag_s is None else np.where(window.bound_by == BY_NOTHING, window.lag_s, lag_s[own])
+        )
+        own_s = None if seconds is None else seconds[own]
+        saved_s += replayed_s(window) - replayed_s(window, own_s, own_lag_s, n_workers)
+    return schedule.recorded_s - saved_s * len(changed) / max(len(chosen), 1)
+
+
 def quiet_s(schedule: Schedule) -> float:
     """Return how long computes take if a core is free whenever one of their tasks can use one."""
     load = schedule.load
     cpu_s = float(np.nansum(schedule.cpu_s)) / load.capacity(is_quiet=True)
-    again_s = replayed_s(schedule, schedule.takes_s, schedule.lag_s / load.stretch)
+    again_s = priced_s(schedule, schedule.takes_s, schedule.lag_s / load.stretch)
     return max(again_s, schedule.outside_s + max(cpu_s, load.lock_s))
 
 
@@ -483,12 +523,12 @@ def run_again_s(  # noqa: C901, PLR0912, PLR0915 - one loop over all tasks: each
 
 def longest_chain_s(schedule: Schedule, seconds: NDArray[np.float64] | None = None) -> float:
     """Return how long the longest chain of tasks takes that need each other, without any wait."""
-    takes = (schedule.seconds if seconds is None else seconds).tolist()
-    until: list[float] = []
+    until = (schedule.seconds if seconds is None else seconds).tolist()
     needed, first = schedule.needed.tolist(), 0
-    for own_s, n in zip(takes, schedule.n_needed.tolist(), strict=True):
-        until.append(own_s + max([until[i] for i in needed[first : first + n]], default=0.0))
-        first += n
+    for task, n in enumerate(schedule.n_needed.tolist()):
+        if n:
+            until[task] += max(map(until.__getitem__, needed[first : first + n]))
+            first += n
     return max(until, default=0.0)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from taskscope.analysis.explain import schedule as schedule_module
 from taskscope.analysis.explain.schedule import Schedule, schedules_of
-from taskscope.analysis.explain.what_if import replayed_s
+from taskscope.analysis.explain.what_if import priced_s, replayed_s
 from taskscope.errors import OptionError, UnknownNameError
 from taskscope.model.keys import key_block
 from taskscope.model.tables.records import CLUSTER
@@ -80,6 +80,35 @@ def test_no_number_of_workers_beats_the_bounds_or_needs_more_than_graham_allows(
     for k in (1, 2, 3):
         makespan_s = replayed_s(schedule, n_workers=k)
         assert max(longest_s, work_s / k) <= makespan_s <= work_s / k + longest_s
+
+
+def test_a_price_in_a_large_schedule_is_that_of_a_replay_of_all_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n, late = 12_000, 7_000
+    took_s = np.where(np.arange(n) == late, 50.0, np.random.default_rng(0).gamma(4.0, 0.25, n))
+    free_s, rows = [0.0, 0.0], []
+    for i, own_s in enumerate(took_s.tolist()):
+        lane = int(free_s[1] < free_s[0])
+        rows.append(Row(key=("x", i), lane=lane, start_s=free_s[lane], stop_s=free_s[lane] + own_s))
+        free_s[lane] += own_s
+    (schedule,) = schedules_of(recording_of(rows, [run_of(n_tasks=n, stop_s=max(free_s), n_workers=2)]))
+    quick = np.where(schedule.seconds > 40.0, 1.0, schedule.seconds)
+    changes: list[dict[str, Any]] = [
+        {},
+        {"seconds": quick},
+        {"seconds": schedule.seconds / 2},
+        {"n_workers": 4},
+        {"seconds": quick, "n_workers": 1},
+    ]
+    exact_s = [replayed_s(schedule, **change) for change in changes]
+    monkeypatch.setattr(schedule_module, "_MOST_CACHED", n - 1)
+    priced = [priced_s(schedule, **change) for change in changes]
+    base_s = exact_s[0]
+    # One late task is priced exactly; where all change, what a window loses at its ends is an error.
+    assert priced[:2] == pytest.approx(exact_s[:2])
+    assert priced[2:] == pytest.approx(exact_s[2:], abs=0.02 * base_s)
+    assert exact_s == pytest.approx([6031, 6006, 3015, 3039, 12013], rel=0.01)
 
 
 def test_what_became_ready_last_runs_first_as_in_dasks_own_schedulers() -> None:
