@@ -92,9 +92,8 @@ def failing_commands(lines: list[str], folder: str) -> Iterator[str]:
         command = line.partition(" #")[0].strip()
         if command.startswith("make "):
             # Make runs what calls make in a dry run, too: it must not write the times of `make test`.
-            command = (
-                f"make -C {ROOT} --dry-run {command.removeprefix('make ')} TIMES={folder}/times >/dev/null"
-            )
+            target = command.removeprefix("make ")
+            command = f"make -C {ROOT} --dry-run {target} TIMES={folder}/times >/dev/null"
         done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             yield f"`{line}` exits with {done.returncode}: {done.stderr[-500:]}"
