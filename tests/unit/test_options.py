@@ -77,7 +77,7 @@ def test_the_command_has_the_options_that_a_script_needs() -> None:
     (commands,) = (action for action in _parser()._actions if action.nargs == "A...")
     assert isinstance(commands.choices, dict)
     known = {action.dest for action in commands.choices["run"]._actions}
-    assert known == EVERY_SURFACE | {"help", "live", "module", "script", "arguments"}
+    assert known == EVERY_SURFACE | {"help", "live", "is_module", "program"}
 
 
 def test_a_block_is_recorded_as_a_holder_with_the_same_options_would_be() -> None:

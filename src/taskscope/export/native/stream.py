@@ -146,8 +146,11 @@ class FileStream:
             redact=self._redact,
         )
         with closing(rows), file:
-            while not self._stop.is_set() and file.tell() <= self._most_bytes:
+            while True:
+                # Before the look at the end: whoever brings it about wakes this afterwards.
                 self._wake.clear()
+                if self._stop.is_set() or file.tell() > self._most_bytes:
+                    break
                 start_s = time.monotonic()
                 rows.last_run = self.last_run
                 rows.write()

@@ -43,7 +43,6 @@ def test_the_page_has_the_computes_of_the_cluster_and_what_its_workers_did(
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert re.findall(r"<h2>(.*?)</h2>", page) == [
         "Profile",
-        "Transfers",
         "Versions and machine",
         "Calling code",
     ]
