@@ -27,12 +27,13 @@ def left(key: str) -> taskscope.profile:
 
 @pytest.fixture
 def snapshots(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
-    """Return the labels of the recordings that were made, in order."""
+    """Return the labels of the recordings that were made, in order; blocks of other tests have none."""
     made: list[str | None] = []
     snapshot = Recorder.snapshot
 
     def noted(self: Recorder, *window: int, **about: object) -> object:
-        made.append(about["metadata"]["label"])  # type: ignore[index]  # metadata is a mapping
+        label = about["metadata"]["label"]  # type: ignore[index]  # metadata is a mapping
+        made.extend([] if label is None else [label])
         return snapshot(self, *window, **about)  # type: ignore[arg-type]  # as it was called
 
     monkeypatch.setattr(Recorder, "snapshot", noted)
