@@ -50,7 +50,7 @@ class Session:
             own_natives=lambda: self.source.memory.natives,
         )
         self.cluster = ClusterSource(
-            self.recorder, self._cluster_compute_started, self._compute_stopped, self._wake_pump
+            self.recorder, self._cluster_compute_started, self._cluster_compute_stopped, self._wake_pump
         )
         self._holders: dict[int, tuple[object, Options]] = {}
         self._is_attached = False
@@ -228,11 +228,14 @@ class Session:
             self.source.memory.refuse("tasks of a cluster allocate it on its workers")
         self._compute_started(run)
 
-    def _compute_stopped(self, run: object) -> None:
+    def _cluster_compute_stopped(self, run: object) -> None:
+        self._compute_stopped(run, is_here=False)
+
+    def _compute_stopped(self, run: object, *, is_here: bool = True) -> None:
         for callback in list(self._at_ends):
             with self.recorder.guard("a callback at the end of a compute"):
                 callback()
-        self.sampler.compute_stopped(run)
+        self.sampler.compute_stopped(run, is_here=is_here)
         if self.held:
             self.pump.wake()
         else:

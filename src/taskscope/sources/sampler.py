@@ -106,14 +106,15 @@ class Sampler:
                 if self.is_at_once:
                     self._thread.begin(self.interval_s)
 
-    def compute_stopped(self, compute: object) -> None:
-        """Take the last sample of a compute, which need not have started."""
+    def compute_stopped(self, compute: object, *, is_here: bool = True) -> None:
+        """Take the last sample of a compute, which need not have started; elsewhere only if one is due."""
         with self._lock:
             self._computes.discard(compute)
             if not self._computes:
                 # Before the user's next statement.
                 self._stacks.switching.want(False)
-            self._sample()
+            if is_here or self._recorder.now_s() >= self._due_s:
+                self._sample()
 
     def block_started(self, block: object, *, with_client: bool = False) -> None:
         """Sample until `block_stopped`, also between computes; with this thread's stack if `with_client`."""
