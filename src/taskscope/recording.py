@@ -247,7 +247,8 @@ def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | N
     path
         The file.
     partial
-        Return the part before the damage of a damaged file, instead of raising.
+        Of a file that was damaged or cut off, return the rows in the whole parts before that, instead of
+        raising.
     max_bytes
         Most bytes that may be made of the file, by default 64 MiB and 256 times its size; larger files are
         refused before they are unpacked.
@@ -257,12 +258,14 @@ def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | N
     FileError
         If the file cannot be read.
     DamagedFileError
-        If it is damaged, of another tool or of a newer version, or more would be made of it than `max_bytes`.
+        If it is damaged or cut off, of another tool or of a newer version, or more would be made of it than
+        `max_bytes`.
 
     Notes
     -----
-    A file that ends early, because its process was killed or because a copy was cut off, is no error: what it
-    holds is returned, with ``metadata["truncated"]`` and a message that says so. A recording returned with
-    `partial` is marked in the same way.
+    The file of a process that was killed while it recorded ends early, which is no error: its rows are
+    returned, with ``metadata["truncated"]`` and a message that says so. A saved file has its tasks in up to
+    ten parts; where a copy of it was cut off, `partial` returns those before the cut, marked in the same way,
+    and `Recording.unknown` names the tables that lack rows.
     """
     return Recording.of(load_data(path, partial=partial, max_bytes=max_bytes))

@@ -93,7 +93,7 @@ def _loaded_when_run(module: str, name: str) -> Callable[[argparse.Namespace], i
 def _add_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a .taskscope file")
     parser.add_argument(
-        "--partial", action="store_true", help="of a damaged file, take the rows before the damage"
+        "--partial", action="store_true", help="of a damaged or cut file, read the parts before that"
     )
 
 
@@ -137,7 +137,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a page that is there")
     parser.add_argument(
-        "--partial", action="store_true", help="of damaged files, take the rows before the damage"
+        "--partial", action="store_true", help="of damaged or cut files, read the parts before that"
     )
     parser.set_defaults(function=_loaded_when_run("files", "compare"))
 

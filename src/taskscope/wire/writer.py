@@ -246,10 +246,10 @@ class FrameWriter:
         zero_s: float,
         *,
         now_s: float,
-        grows: bool,
         first_rows: Mapping[str, int] | None = None,
+        n_rows: Mapping[str, int] | None = None,
     ) -> Self:
-        """Return the writer of a file."""
+        """Return the writer of a file; `n_rows` are the numbers of its rows, None while it grows."""
         header = {
             "made_by": f"taskscope {__version__}",
             # A page reads it like any stream of a recorder.
@@ -257,7 +257,8 @@ class FrameWriter:
             "epoch": "file-0",
             "started_at": started_at.isoformat(),
             "zero_s": zero_s,
-            "grows": grows,
+            "grows": n_rows is None,
+            **({} if n_rows is None else {"rows": n_rows}),
         }
 
         def put(frame: bytes) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import taskscope
+from taskscope.analysis.display import page_tables
 from taskscope.cli import main
 from tests.support.recordings.spelled_out import recording_of
 from tests.support.recordings.task_blocks import Row
@@ -79,16 +80,30 @@ def test_view_opens_a_page(
     assert page.parent.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize("problem", ["it ends within part 4", "part 4 is damaged"])
+@pytest.mark.parametrize("command", ["info", "explain"])
 def test_a_damaged_file_is_said_and_its_sound_part_taken_on_request(
-    saved: Path, capsys: pytest.CaptureFixture[str]
+    command: str,
+    problem: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    content = bytearray(saved.read_bytes())
+    monkeypatch.setattr(page_tables, "_LEAST_PART", 1)
+    path = tmp_path / "b.taskscope"
+    recording_of([Row(key=("inc-1", 0)), Row(key="a")]).save(path)
+    content = bytearray(path.read_bytes())
     content[-5] ^= 1
-    saved.write_bytes(content)
-    assert main(["info", str(saved)]) == 1
-    assert capsys.readouterr().err.startswith(f"taskscope: cannot load {str(saved)!r}: part ")
-    assert main(["info", "--partial", str(saved)]) == 0
-    assert "this file is not complete" in capsys.readouterr().out
+    path.write_bytes(content if "damaged" in problem else content[: len(content) * 98 // 100])
+    assert main([command, str(path)]) == 1
+    way_out = "partial=True (--partial) reads the parts before it"
+    assert capsys.readouterr().err == f"taskscope: cannot load {str(path)!r}: {problem}; {way_out}\n"
+    assert main([command, "--partial", str(path)]) == 0
+    expected = {
+        "info": f"warning: this file is not complete: {problem}; what follows after that is missing; unknown",
+        "explain": "because 1 task of compute 0 has no row in this file, which is not complete",
+    }
+    assert expected[command] in capsys.readouterr().out
 
 
 def python(*arguments: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -172,24 +174,47 @@ def recorded_messages(recording: RecordedData) -> list[dict[str, object]]:
     return [{"message": batch_message(), "buffers": [frames]} for frames in recorded_frames(recording)]
 
 
+_MOST_PARTS = 10
+_LEAST_PART = 300
+"""A file has its tasks in so many parts, of at least so many each: of a cut file, the whole ones are read."""
+
+
 def write(recording: RecordedData, file: BinaryIO) -> None:
     """Write a recording as one complete file."""
+    n_tasks = sum(len(_ended(block)) for block in recording.blocks)
+    n_running = sum(len(_in_flight(block)) for block in recording.blocks)
     writer = FrameWriter.of_file(
         file,
         recording.started_at,
         recording.zero_s,
         now_s=recording.now_s,
-        grows=False,
         first_rows={"tasks": recording.dropped, "activities": recording.activities.dropped},
+        n_rows={"tasks": n_tasks, "running": n_running, **_n_rows(recording)},
     )
-    _write(recording, writer)
+    n_parts = min(max(n_tasks // _LEAST_PART, 1), _MOST_PARTS)
+    _write(recording, writer, math.ceil(n_tasks / n_parts) or 1)
+
+
+def _n_rows(recording: RecordedData) -> dict[str, int]:
+    """Return how many rows other tables have in the file; the reader of a cut one knows which it lacks."""
+    others = (name for name in RECORDS if name not in _FIRST)
+    return {
+        "resources": len(recording.resources),
+        "stacks": len(recording.stacks.rows),
+        "lines": len(recording.stacks.lines),
+        "activities": len(recording.activities.rows),
+        "transfers": len(recording.transfers),
+        "worker_samples": len(recording.workers),
+        **{name: len(getattr(recording, name)) for name in others},
+    }
 
 
 _FIRST = {"runs", "messages", "groups", "lanes", "transfers"}
 """Tables of records that others refer to, or that are written with others."""
 
 
-def _write(recording: RecordedData, writer: FrameWriter) -> None:
+def _write(recording: RecordedData, writer: FrameWriter, part_tasks: int = sys.maxsize) -> None:
+    """Write what refers to no key, then the tasks, `part_tasks` a part, with their graphs."""
     ended, in_flight = list(map(_ended, recording.blocks)), list(map(_in_flight, recording.blocks))
     writer.state = {
         "now_s": recording.now_s,
@@ -202,21 +227,33 @@ def _write(recording: RecordedData, writer: FrameWriter) -> None:
     }
     if recording.unknown:
         writer.standing["unknown"] = {"name": sorted(recording.unknown)}
+    _add_without_keys(recording, writer)
+    parts = list(_parts(ended, part_tasks))
+    for part in parts:
+        if len(parts) > 1:
+            writer.frame()
+        for block in part:
+            graph = recording.graphs[block.run]
+            _add_graph(writer, block.run, graph, int(block.task.max()) + 1)
+            writer.add_tasks(block, graph.errors)
+    for run, graph in recording.graphs.items():
+        _add_graph(writer, run, graph, len(graph.keys))
+    if len(recording.activities.rows):
+        writer.add_sources(recording.activities.sources)
+        writer.add_activities(replace(recording.activities.rows, group=activity_groups(recording)))
+    writer.standing["running"] = writer.running_columns(in_flight)
+    writer.frame(is_last=True)
+
+
+def _add_without_keys(recording: RecordedData, writer: FrameWriter) -> None:
     writer.add_metadata(recording.metadata)
     writer.add_groups(recording.groups)
     for table in ("messages", "lanes"):
         writer.add_records(table, getattr(recording, table))
     metrics = cache_metrics(recording)
     writer.add_runs(recording.runs, [metrics.get(run.run) for run in recording.runs])
-    for run, graph in recording.graphs.items():
-        _add_graph(writer, run, graph)
-    for block in ended:
-        writer.add_tasks(block, recording.graphs[block.run].errors)
     writer.add_rows("resources", recording.resources)
     writer.add_stacks(recording.stacks)
-    if len(recording.activities.rows):
-        writer.add_sources(recording.activities.sources)
-        writer.add_activities(replace(recording.activities.rows, group=activity_groups(recording)))
     writer.add_workers(recording.workers)
     writer.add_transfers(recording.transfers)
     for table in (name for name in RECORDS if name not in _FIRST):
@@ -224,14 +261,38 @@ def _write(recording: RecordedData, writer: FrameWriter) -> None:
     writer.add_records("seconds", seconds_by_prefix(recording))
     writer.add_progress(prefix_progress(recording))
     writer.add_rows("cache", few_cache_rows(recording))
-    writer.standing["running"] = writer.running_columns(in_flight)
-    writer.frame(is_last=True)
 
 
-def _add_graph(writer: FrameWriter, run: int, graph: GraphColumns) -> None:
+def _parts(blocks: Sequence[RowBlock], part_tasks: int) -> Iterator[list[RowBlock]]:
+    """Yield the tasks in their order, in parts of so many; the last one may have fewer."""
+    part: list[RowBlock] = []
+    left = part_tasks
+    for block in blocks:
+        first = 0
+        while first < len(block):
+            piece = block.part(slice(first, first + left))
+            part.append(piece)
+            first, left = first + len(piece), left - len(piece)
+            if not left:
+                yield part
+                part, left = [], part_tasks
+    if part:
+        yield part
+
+
+def _add_graph(writer: FrameWriter, run: int, graph: GraphColumns, stop: int) -> None:
+    """Add the keys before number `stop` that are not added yet; after the last key the rest of the graph."""
+    first, n_keys = writer.n_keys(run), len(graph.keys)
+    if first >= stop and n_keys:
+        return
     is_valued = graph.values is not None
     writer.add_graph(run, graph.enter_zero, is_known=False, is_valued=is_valued)
-    writer.add_keys(run, graph.keys, graph.group)
+    is_whole = stop - first == n_keys
+    writer.add_keys(
+        run, graph.keys if is_whole else graph.keys.take(np.arange(first, stop)), graph.group[first:stop]
+    )
+    if stop < n_keys:
+        return
     writer.add_links(run, 0, graph.n_dependencies, graph.edges)
     writer.add_by_key("kept", run, graph.kept)
     writer.add_by_key("data", run, graph.data, nbytes=graph.data_sizes)

@@ -19,6 +19,7 @@ from taskscope.analysis.explain.schedule import (
     busy_ns,
     cached,
     key_texts,
+    place_of,
     schedules_of,
     to_ns,
 )
@@ -273,7 +274,7 @@ def _critical_path(recording: RecordedData, run: int | None = None) -> CriticalP
     steps = _split_waits(recording, schedules, np.concatenate(found, axis=1))
     steps = steps[:, (steps[_WHAT] == _TASK) | (steps[_STOP] > steps[_START])]
     notes = tuple(dict.fromkeys(note for schedule in schedules for note in _notes(schedule)))
-    reason = None if schedules else "no Dask computation was recorded"
+    reason = None if schedules else f"no Dask computation was recorded{place_of(recording)}"
     return CriticalPath(run, cursor - begin, reason, notes, count_tasks(recording), schedules, steps)
 
 

@@ -115,6 +115,11 @@ def own_runs(recording: RecordedData, run: int | None) -> list[Run]:
     return [one for one in runs if one.run == run]
 
 
+def place_of(recording: RecordedData) -> str:
+    """Return where something is missing, as the end of a sentence: in a file that was cut, else nothing."""
+    return " in this file, which is not complete" if recording.metadata.get("truncated") else ""
+
+
 def makespan_of(recording: RecordedData, run: int | None) -> float:
     """Return how long computes took from the start of the first to the end of the last, in seconds."""
     return makespan_s(recording, own_runs(recording, run))

@@ -19,6 +19,7 @@ from taskscope.analysis.explain.schedule import (
     is_large,
     makespan_of,
     own_runs,
+    place_of,
     schedules_of,
 )
 from taskscope.analysis.quantities import counted, format_duration, format_percent, plural
@@ -535,7 +536,7 @@ def longest_chain_s(schedule: Schedule, seconds: NDArray[np.float64] | None = No
 def why_not(recording: RecordedData, run: int | None) -> str | None:
     """Return why computes cannot be replayed; None if they can."""
     if not own_runs(recording, run):
-        return "no Dask computation was recorded"
+        return f"no Dask computation was recorded{place_of(recording)}"
     schedules = schedules_of(recording, run)
     for schedule in schedules:
         numbers = ", ".join(str(one.run) for one in schedule.runs)
@@ -543,9 +544,10 @@ def why_not(recording: RecordedData, run: int | None) -> str | None:
             return "a compute did not finish: what was still to do is not known"
         if schedule.n_missing:
             have = "has" if schedule.n_missing == 1 else "have"
-            return f"{counted(schedule.n_missing, 'task')} of compute {numbers} {have} no row"
+            missing = f"{counted(schedule.n_missing, 'task')} of compute {numbers} {have} no row"
+            return missing + place_of(recording)
         if not schedule.is_graph_known and any(one.n_tasks for one in schedule.runs):
-            return f"dependencies of compute {numbers} are not known"
+            return f"dependencies of compute {numbers} are not known{place_of(recording)}"
     return _why_counted(recording, schedules)
 
 

@@ -90,6 +90,8 @@ _MOST_S = 3e9
 _TABLES = {name: table for name, table in FILE.items() if name not in {"progress", "seconds"}}
 """The tables that a recording is made of; it works the others out of them."""
 
+_PUBLIC_NAMES = {"worker_samples": "workers", "running": "tasks"}
+
 _OF_RECORDS = {*RECORDS, "workers", "worker_samples", "functions"}
 
 
@@ -129,8 +131,12 @@ def _read(file: BinaryIO, budget: Budget, *, partial: bool) -> RecordedData:
             else:
                 tables.add(decoder.batch(content))
     except DamagedFileError as error:
-        if tables is None or not (partial or isinstance(error, CutOffError)):
+        # The file of a killed process always ends early.
+        is_killed = tables is not None and tables.grows and isinstance(error, CutOffError)
+        if tables is None or (tables.is_empty and not is_killed):
             raise
+        if not (partial or is_killed):
+            raise DamagedFileError(f"{error}; partial=True (--partial) reads the parts before it") from error
         problem = str(error)
     assert tables is not None
     return tables.recording(problem)
@@ -147,7 +153,10 @@ def _head(head: dict[str, Any]) -> dict[str, Any]:
     require(is_number, "zero_s must be a number of seconds")
     require(started_at.tzinfo is not None, "started_at must have a time zone")
     require(isinstance(head.get("grows"), bool), "grows must be true or false")
-    return {**head, "zero_s": float(zero_s or 0.0), "started_at": started_at}
+    n_rows = head.get("rows", {})
+    is_counted = isinstance(n_rows, dict) and all(type(n) is int for n in n_rows.values())
+    require(is_counted, "rows must be numbers of rows by table")
+    return {**head, "zero_s": float(zero_s or 0.0), "started_at": started_at, "rows": n_rows}
 
 
 class _Tables:
@@ -156,6 +165,7 @@ class _Tables:
     def __init__(self, head: dict[str, Any], budget: Budget) -> None:
         self._head = head
         self._budget = budget
+        self.is_empty = True
         self._columns: dict[str, dict[str, Any]] = {name: {} for name in _TABLES}
         self._ends = dict.fromkeys(_TABLES, 0)
         self._firsts = {"tasks": 0, "activities": 0}
@@ -166,11 +176,17 @@ class _Tables:
         counts = dict.fromkeys(("n_tasks", "n_dropped", "n_activities_dropped"), 0)
         self._state: _Columns = {"now_s": head["zero_s"], **counts}
 
+    @property
+    def grows(self) -> bool:
+        """Whether the file is of a process that recorded when it was written."""
+        return bool(self._head["grows"])
+
     def add(self, batch: Mapping[str, Section]) -> None:
         """Take the next batch, if it can follow the ones before."""
+        self.is_empty = False
         for name, table in _TABLES.items():
             if table.mode == "whole":
-                self._columns[name] = {}
+                self._columns[name], self._ends[name] = {}, 0
         for name, section in batch.items():
             columns = section.columns
             n = len(next(iter(columns.values())))
@@ -181,7 +197,7 @@ class _Tables:
                 case "append" | "restart":
                     self._follow(name, section, n)
                 case _:
-                    self._columns[name] = dict(columns)
+                    self._columns[name], self._ends[name] = dict(columns), n
         if "state" in batch:
             self._state = {name: values[0] for name, values in batch["state"].columns.items()}
 
@@ -404,7 +420,7 @@ class _Tables:
         require((rows.nbytes >= 0).all(), "results are counted")
         on_cluster = [run.run for run in self._runs.values() if run.is_on_cluster]
         # A file that grows has no others.
-        mine = rows if self._head["grows"] else rows.part(np.isin(rows.run, on_cluster))
+        mine = rows if self.grows else rows.part(np.isin(rows.run, on_cluster))
         return replace(mine, value=np.zeros(len(mine)), n_unvalued=mine.n_keys)
 
     def _activities(self, keys: Keys) -> ActivityColumns:
@@ -469,12 +485,12 @@ class _Tables:
             lines=self._stored(LineRows, "lines"),
         )
         # Samples of earlier computes have calls, too, and repeated samples have them twice.
-        return stacks.pruned() if self._head["grows"] else stacks
+        return stacks.pruned() if self.grows else stacks
 
     def _cut_off(self, recording: RecordedData, problem: str) -> RecordedData:
         text = f"this file is not complete: {problem}; what follows after that is missing"
         runs, unknown = recording.runs, recording.unknown | frozenset(self._unknown(recording))
-        if self._head["grows"]:
+        if self.grows:
             runs = tuple(_ended(run, recording.now_s) for run in runs)
         if unknown:
             text += f"; unknown in part or whole: {', '.join(sorted(unknown))}"
@@ -493,22 +509,18 @@ class _Tables:
         # A compute may not have counted its tasks when its first keys are written.
         if lacking or not all(graph.known for graph in graphs.values()):
             yield from ("cache", "dependencies")
-        sizes = {
-            "stacks": len(recording.stacks.rows),
-            "activities": len(recording.activities.rows),
-            "transfers": len(recording.transfers),
-            "steals": len(recording.steals),
-            "workers": len(recording.workers),
-            "resources": len(recording.resources),
-        }
-        if not self._head["grows"]:
-            yield from (name for name, size in sizes.items() if not size)
-        elif not sizes["stacks"] and recording.is_on_cluster:
-            # Samples of clusters are requested when the block ends.
-            yield "stacks"
-        # They are written last.
-        if not recording.metrics and recording.is_on_cluster:
-            yield "metrics"
+        if not self.grows:
+            yield from self._short_tables()
+        elif recording.is_on_cluster:
+            # Samples of clusters are requested when the block ends, and what workers metered is written last.
+            yield from () if len(recording.stacks.rows) else ("stacks",)
+            yield from () if recording.metrics else ("metrics",)
+
+    def _short_tables(self) -> Iterator[str]:
+        """Yield the public names of tables that have fewer rows than the header says."""
+        for name in _TABLES:
+            if self._ends[name] - self._firsts.get(name, 0) < self._head["rows"].get(name, 0):
+                yield _PUBLIC_NAMES.get(name, name)
 
 
 def stored_as(column: Column, values: NDArray[Any]) -> NDArray[Any]:

@@ -171,7 +171,7 @@ def growing(
 ) -> NewRows:
     """Return what writes the new rows of a recorder to a file."""
     redaction = Redaction("names" if redact else "credentials")
-    writer = FrameWriter.of_file(file, recorder.date(start_s), start_s, now_s=start_s, grows=True)
+    writer = FrameWriter.of_file(file, recorder.date(start_s), start_s, now_s=start_s)
     writer.add_metadata(redaction.metadata(metadata))
     writer.state["cache_unknown"] = True
     return NewRows(recorder, writer, redaction, first_run=first_run, start_s=start_s)

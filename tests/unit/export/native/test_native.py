@@ -6,6 +6,7 @@ import struct
 import tracemalloc
 import zlib
 from base64 import b64decode
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 
 import taskscope
 from taskscope import codec
+from taskscope.analysis.display import page_tables
 from taskscope.codec import Budget, CutOffError, Encoder, budget_for, read_frames
 from taskscope.errors import DamagedFileError
 from taskscope.export.native.reader import read
@@ -41,7 +43,10 @@ from tests.support.recordings.tables import written as whole
 from tests.support.recordings.task_blocks import Row
 
 Load: TypeAlias = Callable[..., Recording]
-_STATUS = [column.name for column in TABLES["tasks"].columns].index("status")
+_STATUS, _QUEUED = (
+    [column.name for column in TABLES["tasks"].columns].index(name) for name in ("status", "queued_s")
+)
+HEAD_BYTES = 32
 LOST_WITH_THE_END = "this file is not complete: "
 CUT_OFF_STREAM = "it ends before part 4 is complete; what follows after that is missing"
 
@@ -103,7 +108,10 @@ def many_frames(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rows_of(recording: Recording) -> dict[str, list[tuple[str, ...]]]:
-    return {name: rows(recording, name) for name in ("tasks", "resources", "dependencies")}
+    found = {name: rows(recording, name) for name in ("tasks", "resources", "dependencies")}
+    # How long a task was queued is known once its whole graph is.
+    found["tasks"] = [(*row[:_QUEUED], *row[_QUEUED + 1 :]) for row in found["tasks"]]
+    return found
 
 
 def assert_prefix(part: Recording, full: dict[str, list[tuple[str, ...]]]) -> None:
@@ -127,20 +135,42 @@ def test_nothing_of_the_text_of_a_cell_is_in_a_file(tmp_path: Path) -> None:
     assert taskscope.load(tmp_path / "a.taskscope").runs == (replace(run, source_crc=None),)
 
 
-@pytest.mark.usefixtures("many_frames")
-def test_a_truncated_file_is_a_prefix_or_an_error(
-    recording: Recording, load: Load, beginnings: Callable[[bytes], Iterator[Recording | None]]
+def test_of_a_saved_file_that_is_cut_at_any_byte_every_whole_part_is_read(
+    recording: Recording, load: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(page_tables, "_LEAST_PART", 1)
     content, full = whole(recording), rows_of(recording)
-    lengths: list[int] = []
-    for part in beginnings(content):
-        if part is None:
-            assert not lengths, "only a file without its first frame cannot be read"
-        else:
-            assert_prefix(part, full)
-            lengths.append(len(part.tasks))
-    assert (lengths[0], lengths[-1], lengths) == (0, 3, sorted(lengths))
+    # Of header, computes, and three parts with a task and its key each, the last one has the end.
+    ends = ends_of(content)
+    assert len(ends) == 5
+    for length in range(1, len(content)):
+        n_whole = bisect_right(ends, length)
+        within = length - ([0, *ends])[n_whole] >= HEAD_BYTES
+        problem = (
+            f"it ends {'within' if within else 'before'} part {n_whole + 1}{'' if within else ' is complete'}"
+        )
+        with pytest.raises(DamagedFileError, match=f"cannot load .*: {problem}"):
+            load(content[:length])
+        if n_whole < 2:
+            with pytest.raises(DamagedFileError, match=problem):
+                load(content[:length], partial=True)
+            continue
+        part = load(content[:length], partial=True)
+        assert_prefix(part, full)
+        assert part.messages[-1].text.startswith(f"{LOST_WITH_THE_END}{problem}; what follows")
+        assert (len(part.tasks), part.runs, part.dropped) == (n_whole - 2, recording.runs, 5 - n_whole)
+        assert rows_of(part)["resources"] == full["resources"]
+        assert {"tasks", "dependencies", "cache"} >= part.unknown >= {"tasks"}
+        assert str(part.explain()).startswith("cannot say why, because ")
     assert as_lists(load(content)) == as_lists(recording)
+
+
+def ends_of(content: bytes) -> list[int]:
+    """Return the place behind each frame."""
+    ends = [0]
+    while ends[-1] < len(content):
+        ends.append(ends[-1] + HEAD_BYTES + struct.unpack_from("<I", content, ends[-1] + 16)[0])
+    return ends[1:]
 
 
 def test_a_truncated_file_that_was_being_written_is_a_prefix(
@@ -367,9 +397,8 @@ def test_a_file_that_goes_on_after_its_end_is_damaged(recording: Recording, load
 
 def test_parts_in_another_order_are_damaged(recording: Recording, load: Load) -> None:
     content = whole(recording)
-    size = 32 + struct.unpack_from("<I", content, 16)[0]
     with pytest.raises(DamagedFileError, match="part 2 is out of place"):
-        load(content[:size] + content)
+        load(content[: ends_of(content)[0]] + content)
 
 
 def test_a_newer_version_of_the_format_is_named(recording: Recording, load: Load) -> None:
