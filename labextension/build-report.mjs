@@ -1,5 +1,5 @@
 /** Builds the scripts of static results, which each notebook carries: as small as they get; and the module of VS Code. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -11,8 +11,24 @@ import withoutStyleSpace from './style-space.cjs';
 const REPORT = join(import.meta.dirname, 'src/hosts/report');
 const OUT = join(import.meta.dirname, '../src/taskscope/static');
 const SCRIPTS = { report: 'index', 'report-cluster': 'cluster', 'report-profile': 'profile', 'report-cluster-profile': 'cluster-profile' };
-/** Names of lengths in pixels are ours alone: nothing outside of a script reads them. */
-const OWN = /Px$/;
+/** Names with a capital in them are ours, and shortened, but for FOREIGN ones: nothing outside of a script reads them. */
+const OWN = /^[a-z]\w*[A-Z]/;
+/** Names of the platform and of preact, of handlers and of attributes `data-jp-…`, those that stand in quotes somewhere, and columns of the wire. */
+const FOREIGN = new RegExp(`^((on|jp)[A-Z]\\w*|${[...new Set(await namesOfOthers())].join('|')})$`);
+
+async function namesOfOthers() {
+  const find = createRequire(import.meta.url).resolve;
+  const libraries = dirname(find('typescript'));
+  const types = (await readdir(libraries)).filter(name => /^lib\..*\.d\.ts$/.test(name)).map(name => join(libraries, name));
+  const sources = (await readdir(join(import.meta.dirname, 'src'), { recursive: true })).filter(name => /\.tsx?$/.test(name)).map(name => join(import.meta.dirname, 'src', name));
+  const found = async (files, pattern) => (await Promise.all(files.map(file => readFile(file, 'utf8')))).flatMap(text => text.match(pattern) ?? []);
+  const columns = await found([join(import.meta.dirname, 'src/wire/tables.ts')], /\b[a-z0-9]+(_[a-z0-9]+)+\b/g);
+  return [
+    ...await found([...types, find('preact')], /\b[a-z]\w*[A-Z]\w*/g),
+    ...await found(sources, /(?<=['"`])[a-z]\w*[A-Z]\w*(?=['"`])/g),
+    ...columns.map(name => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase()))
+  ];
+}
 /** Calls of `h` pack better than those of the automatic runtime, whose children are a property. esbuild takes tsconfig.json's choice before its own options. */
 const { compilerOptions } = JSON.parse(await readFile(join(import.meta.dirname, 'tsconfig.json'), 'utf8'));
 const JSX = {
@@ -38,7 +54,7 @@ const minified = text => new Promise((resolve, reject) => {
 
 await mkdir(OUT, { recursive: true });
 await Promise.all(Object.entries(SCRIPTS).map(async ([name, entry]) => {
-  const { outputFiles } = await build({ ...SHARED, ...JSX, entryPoints: [join(REPORT, `${entry}.ts`)], target: 'es2022', mangleProps: OWN, plugins: [styles], write: false });
+  const { outputFiles } = await build({ ...SHARED, ...JSX, entryPoints: [join(REPORT, `${entry}.ts`)], target: 'es2022', mangleProps: OWN, reserveProps: FOREIGN, plugins: [styles], write: false });
   await writeFile(join(OUT, `${name}.js`), await minified(outputFiles[0].text));
 }));
 // It runs in browsers that may be too old for the rest, to say so.

@@ -22,9 +22,7 @@ const REPORT_CSS = `
 [data-brief] .tsk-gantt-legend { margin-top: 2px; max-height: 46px; }
 [data-brief] .tsk-gantt-legend:has(+ .tsk-activities:not([hidden])) { max-height: 24px; }
 html { background: var(--jp-layout-color0, ${LIGHT.paper}); }
-@media (prefers-color-scheme: dark) { [data-brief] .tsk-gantt-legend { margin-top: 2px; max-height: 46px; }
-[data-brief] .tsk-gantt-legend:has(+ .tsk-activities:not([hidden])) { max-height: 24px; }
-html { background: var(--jp-layout-color0, ${DARK.paper}); } }
+@media (prefers-color-scheme: dark) { html { background: var(--jp-layout-color0, ${DARK.paper}); } }
 `;
 
 /** Without our extension, a notebook gives a frame more room once a person asks for more charts: between the heights in `taskscope/report/result.py`. */
