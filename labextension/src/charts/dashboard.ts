@@ -67,7 +67,8 @@ export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptio
   const answer = (): ComponentChildren | undefined => (root.matches('[data-compact], [data-brief]') ? (findings?.above() ?? null) : undefined);
   const shared = { ...options, axis: options.axis ?? new TimeAxis(follow ?? lastRun === null), joined: true, answer, findings: makeFindings };
   const progress = mountProgress(root, store, shared);
-  const timeline = mountTracks(root, store, DASHBOARD_TRACKS, shared);
+  // Files are in the menu of progress, whose head names the computes that they are of.
+  const timeline = mountTracks(root, store, DASHBOARD_TRACKS, { ...shared, keeping: undefined });
   const setCompact = (value: boolean): void => {
     root.toggleAttribute('data-compact', value);
     setDense();

@@ -37,7 +37,9 @@ def files(server: Server, suffix: str) -> list[str]:
     return [each["name"] for each in listed if each["name"].endswith(suffix)]
 
 
-def test_each_charts_menu_saves_what_it_shows_beside_the_notebook(lab: LabPage, server: Server) -> None:
+def test_the_menu_of_progress_saves_the_computes_that_it_names_beside_the_notebook(
+    lab: LabPage, server: Server
+) -> None:
     lab.open(LOAD, "_ = computed(slow, 5)", "_ = computed(held, 4)", CHECKED)
     lab.run_cell(0)
     lab.run_cell(1)
@@ -45,13 +47,13 @@ def test_each_charts_menu_saves_what_it_shows_beside_the_notebook(lab: LabPage, 
     badge(lab, 1).click()
     view = charts(lab, 1)
     # Another cell runs meanwhile, and is in none of the files.
-    choose(view.locator(".tsk-progress"), "Save the recording")
-    notice = view.locator(".tsk-progress .tsk-notice")
+    progress = view.locator(".tsk-progress")
+    notice = progress.locator(".tsk-notice")
+    choose(progress, "Save the recording of In [2]")
     expect(notice).to_have_text(re.compile(r"saved /.*/test_.*-In-2-\d{8}-\d{6}\.taskscope"))
-    choose(view.locator(".tsk-gantt"), "Save as an HTML page")
-    notice = view.locator(".tsk-gantt .tsk-notice")
+    choose(progress, "Save In [2] as an HTML page")
     expect(notice).to_have_text(re.compile(r"saved /.*-In-2-\d{8}-\d{6}\.html"))
-    choose(view.locator(".tsk-gantt"), "Save as a trace")
+    choose(progress, "Save In [2] as a trace")
     expect(notice).to_have_text(re.compile(r"saved /.*-In-2-\d{8}-\d{6}\.pftrace"))
     assert not lab.is_done(2)
     # Other tests have left theirs in the same folder.

@@ -129,3 +129,52 @@ def test_charts_stay_where_they_are_from_the_first_tasks_to_the_first_finding(
     side.screenshot(path=shots / f"stays-{width}-finished.png")
     assert len(set(lab.page.evaluate("window.tops"))) == 1
     until(lambda: side.evaluate(ODD) == [], lambda: side.evaluate(ODD))
+
+
+# Sampled, so what its tasks wait for is known, and with it what to change.
+WAITING = """%%profile -q
+def nap(i):
+    time.sleep(0.1)
+_ = dask.compute(*[dask.delayed(nap)(i) for i in range(24)], scheduler="threads", num_workers=2)"""
+
+
+def test_a_finding_is_as_high_as_its_text_and_its_code_is_copied(lab: LabPage, shots: Path) -> None:
+    lab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    lab.open(LOAD, WAITING)
+    side = side_panel_of(lab, 250)
+    lab.run_cell(0)
+    lab.run_cell(1)
+    card = side.get_by_role("group", name="Findings").get_by_role("listitem")
+    code = card.locator("code")
+    expect(code).to_have_text(re.compile(r"compute\(num_workers=\d+\)"))
+    for theme in ("dark", "light"):
+        use_theme(lab.page, theme)
+        side.screenshot(path=shots / f"finding-250-{theme}.png")
+    overflowing = "el => el.scrollHeight > el.clientHeight + 1 && el.clientHeight > 0"
+    answer = side.locator(".tsk-progress-answer")
+    assert answer.evaluate(f"el => [el, ...el.querySelectorAll('*')].filter({overflowing}).length") == 0
+    copy = card.get_by_role("button", name="Copy")
+    copy.click()
+    expect(card.get_by_role("button", name="Copied")).to_be_visible()
+    assert lab.page.evaluate("navigator.clipboard.readText()") == code.inner_text()
+
+
+def test_the_list_of_keys_is_wider_than_the_panel_and_closes(lab: LabPage, shots: Path) -> None:
+    lab.open(LOAD, "_ = computed(slow, 2)", "_ = computed(slow, 2)")
+    side = side_panel_of(lab, 250)
+    lab.run_cell(0)
+    lab.run_cell(1)
+    canvas = side.locator(".tsk-gantt canvas")
+    keys = side.get_by_role("dialog", name="Keyboard shortcuts")
+    canvas.press("?")
+    expect(keys).to_be_visible()
+    lab.page.screenshot(path=shots / "keys-250.png")
+    narrowest = "el => Math.min(...[...el.querySelectorAll('dd')].map(dd => dd.clientWidth))"
+    assert keys.evaluate(narrowest) >= 180
+    keys.press("Escape")
+    expect(keys).to_have_count(0)
+    expect(canvas).to_be_focused()
+    canvas.press("?")
+    expect(keys).to_be_visible()
+    lab.run_cell(2)
+    expect(keys).to_have_count(0)

@@ -207,7 +207,7 @@ class FlameTrack implements Track, FlameChart {
       { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('zoom out by one call'), run: () => { this.#zoom(this.#focus?.parent ?? this.#root); } },
       { text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), at: 'bar', keys: ['Home'], shown: trans.__('Home'), does: trans.__('show everything'), run: () => { this.#zoom(this.#root); } },
       { text: trans.__('Find'), label: trans.__('Find a function (/)'), at: 'bar', keys: ['/'], shown: '/', does: trans.__('find a function'), run: () => { this.#find(); } },
-      { text: trans.__('Copy as a table'), at: 'export', run: () => { this.context.exporter.copy(this.#tables); } }
+      { text: trans.__('Copy as a table'), at: 'save', run: () => { this.context.exporter.copy(this.#tables); } }
     ];
   }
 

@@ -5,7 +5,7 @@ import type { FailureKind } from '../../store';
 import type { Run } from '../../wire';
 import { Swatch } from '../ui/legend';
 import type { RevealCell } from '../ui/keeping';
-import { runName, runPlace } from '../ui/keeping';
+import { nameOf, namesOf, runName, runPlace } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import { Component } from '../ui/render';
 import { fold } from '../ui/text-table';
@@ -155,8 +155,7 @@ interface RunNameProps {
 /** Which cell the charts show: a way there, or where there are several computes, to the list of them. */
 export function RunName({ runs, shown, reveal, isOpen, toggle }: RunNameProps): ComponentChildren {
   const here = runs.filter(({ run }) => shown.has(run));
-  const names = [...new Set(here.map(nameOf))];
-  const text = names.length > 1 ? trans.__('%1 and %2 more', names.at(-1) ?? '', formatCount(names.length - 1)) : (names[0] ?? '');
+  const text = namesOf(here);
   if (runs.length > 1) {
     const computes = trans._n('%2 compute', '%2 computes', runs.length, formatCount(runs.length));
     return (
@@ -213,8 +212,6 @@ export function RunList({ runs, shown, nowS, reveal, chosen = null, choose = nul
   );
 }
 
-const nameOf = (run: Run): string => runName(run) ?? trans.__('Compute %1', String(run.run + 1));
-
 function factsOf(run: Run, nowS: number, hasWhen: boolean): string {
   const lastedS = run.startS === null ? null : run.stopS === null ? Math.max(Math.floor(nowS - run.startS), 0) : run.stopS - run.startS;
   const facts = [stateWord(run.status), trans._n('%2 task', '%2 tasks', run.nTasks, formatCount(run.nTasks)), ...(lastedS === null ? [] : [formatDuration(lastedS)])];
@@ -241,7 +238,6 @@ export const PROGRESS_CSS = `
   --tsk-success: #66bb6a;
   --tsk-warn: #ffb74d;
 }
-.tsk-progress [hidden] { display: none; }
 .tsk-progress-head { display: flex; align-items: center; gap: 10px; height: 28px; }
 .tsk-progress-lines { display: flex; gap: 16px; height: 20px; overflow: hidden; }
 .tsk-progress-counts { display: flex; flex: none; gap: 12px; max-width: 100%; white-space: nowrap; }
@@ -330,10 +326,10 @@ export const PROGRESS_CSS = `
   .tsk-progress-runs li > span { grid-area: 2 / 1 / 3 / -1; }
   .tsk-progress-runs .tsk-progress-choose { grid-area: 1 / 3; }
 }
-/* In a side panel and under a cell the answer takes the place of what runs, so that charts stay where they are. */
+/* In a side panel and under a cell the answer takes the place of what runs, so that charts stay where they are; a long one is shown whole. */
 .tsk-progress[data-dense] { padding-block: 4px; }
-.tsk-progress[data-dense] .tsk-progress-answer { height: 46px; overflow: auto; }
-.tsk-progress[data-dense] .tsk-progress-answer:has([data-folded='false']) { height: auto; }
+.tsk-progress[data-dense] .tsk-progress-answer { --tsk-room: 46px; height: var(--tsk-room); overflow: auto; }
+.tsk-progress[data-answered] .tsk-progress-answer { height: auto; min-height: var(--tsk-room); overflow: visible; display: flow-root; }
 .tsk-progress[data-dense][data-answered] .tsk-progress-prefixes { display: none; }
 .tsk-progress[data-dense] .tsk-progress-rows { margin-top: 2px; }
 .tsk-progress[data-dense] .tsk-progress-more { margin-top: 2px; padding-block: 0; }
@@ -346,7 +342,7 @@ export const PROGRESS_CSS = `
   .tsk-progress .tsk-progress-run, .tsk-progress .tsk-progress-stop { padding-inline: 4px; }
   .tsk-progress-lines { height: 60px; }
   .tsk-progress-meta { max-height: 40px; }
-  .tsk-progress[data-dense] .tsk-progress-answer { height: 118px; }
+  .tsk-progress[data-dense] .tsk-progress-answer { --tsk-room: 140px; }
 }
 @container (max-width: 260px) {
   .tsk-progress .tsk-progress-acts button { padding-inline: 4px; min-width: 24px; }

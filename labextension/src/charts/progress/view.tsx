@@ -3,6 +3,8 @@ import { Seen } from '../../lib/seen';
 import { trans } from '../../lib/translate';
 import type { RunRange, TaskStore } from '../../store';
 import type { Run } from '../../wire';
+import type { Command } from '../timeline/commands';
+import { buttonsAt, commandsOf, menuOf } from '../timeline/commands';
 import type { Shows } from '../timeline/time';
 import { ShownRuns, TimeAxis, headline } from '../timeline/time';
 import { element, keepKeys } from '../ui/dom';
@@ -250,7 +252,7 @@ class ProgressView implements ProgressChart {
           </div>
           <div class="tsk-progress-meta">{meta(words, shortEta(layout), layout.executing !== null)}{hasTimes && <Times layout={layout} colourOf={colourOf} />}</div>
         </div>
-        <div class="tsk-progress-answer" tabIndex={isDense ? 0 : undefined} role="group" aria-label={trans.__('Task types and findings')}>
+        <div class="tsk-progress-answer" tabIndex={isDense && !isAnswered ? 0 : undefined} role="group" aria-label={trans.__('Task types and findings')}>
           <div class="tsk-progress-error" hidden={words.error === ''}>{words.error}</div>
           <Errors errors={layout.errors} />
           {isAnswered && answer}
@@ -271,27 +273,26 @@ class ProgressView implements ProgressChart {
     const cleared = this.#axis.sinceRun !== null;
     const paused = this.#axis.pausedAtS !== null;
     const live = this.#wasLive;
-    const pause = {
-      text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), act: () => { this.#runRange.togglePause(); },
-      pressed: paused, hidden: !live && !paused
-    };
-    const clear = {
-      text: cleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), act: () => { this.#runRange.toggleClear(); },
-      hidden: !live && !cleared
-    };
-    const items = [
-      { text: trans.__('Copy as a table'), act: () => { this.#exporter.copy(progressTables(this.#moment?.layout ?? this.layout())); } },
-      ...(this.#keeping?.files(this.#exporter, () => this.#runRange) ?? []),
-      ...(this.#keeping === null ? [] : [this.#keeping.comparison(this.#exporter, () => this.#ownRuns())]),
-      ...(this.#joined ? [] : [clear])
+    const { runs } = this.#read();
+    const ofAll: Command[] = this.#joined ? [] : [
+      {
+        text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), at: 'bar', run: () => { this.#runRange.togglePause(); },
+        pressed: paused, hidden: !live && !paused
+      },
+      {
+        text: cleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), at: 'computes', run: () => { this.#runRange.toggleClear(); },
+        hidden: !live && !cleared
+      }
     ];
-    const menu = { text: '⋯', label: trans.__('More actions'), items };
-    return <Toolbar label={trans.__('View')} buttons={this.#joined ? [] : [pause]} menu={menu} hidden={this.#moment?.layout.state === 'waiting' && !cleared} />;
-  }
-
-  #ownRuns(): RunRange | null {
-    const shown = this.#read().runs.map(({ run }) => run);
-    return shown.length === 0 ? null : { firstRun: Math.min(...shown), lastRun: Math.max(...shown) };
+    const commands: Command[] = [
+      { text: trans.__('Copy as a table'), at: 'save', run: () => { this.#exporter.copy(progressTables(this.#moment?.layout ?? this.layout())); } },
+      ...(this.#keeping === null ? [] : [
+        ...commandsOf(this.#keeping.files(this.#exporter, runs), 'save'),
+        ...commandsOf([this.#keeping.comparison(this.#exporter, runs)], 'computes')
+      ]),
+      ...ofAll
+    ];
+    return <Toolbar label={trans.__('View')} buttons={buttonsAt(commands, 'bar')} menu={menuOf(commands)} hidden={this.#moment?.layout.state === 'waiting' && !cleared} />;
   }
 }
 

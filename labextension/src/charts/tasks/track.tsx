@@ -251,15 +251,15 @@ export class TasksTrack implements Track {
       { keys: ['r', 'R'], shown: 'R', does: trans.__('draw the dependencies and dependents of the selected task'), run: () => { this.#toggleRelations(); } },
       { text: trans.__('Find'), label: trans.__('Find tasks (/)'), at: 'bar', keys: ['/'], shown: '/', does: trans.__('find tasks'), run: () => { findBar.open(); } },
       { keys: ['g', 'G'], shown: trans.__('G, Shift+G'), does: trans.__('next or previous match'), run: key => { findBar.go(key === 'g' ? 1 : -1); } },
-      { text: this.#boxing ? trans.__('Drag moves the chart') : trans.__('Drag selects a time range (Shift+drag)'), at: 'menu', run: () => { this.#toggleBox(); } },
+      { text: this.#boxing ? trans.__('Drag moves the chart') : trans.__('Drag selects a time range (Shift+drag)'), at: 'view', run: () => { this.#toggleBox(); } },
       {
-        text: isFolded(rows) ? trans.__('Show the threads of workers (Shift+C)') : trans.__('Collapse workers (Shift+C)'), at: 'menu', hidden: !rows.some(row => row.kind === 'worker'),
+        text: isFolded(rows) ? trans.__('Show the threads of workers (Shift+C)') : trans.__('Collapse workers (Shift+C)'), at: 'view', hidden: !rows.some(row => row.kind === 'worker'),
         keys: ['Shift+c', 'Shift+C'], shown: trans.__('Shift+C'), does: trans.__('collapse or show the threads of workers'), run: () => { this.#toggleLanes(); }
       },
       ...rangeCommands(this.context),
       { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('light up nothing, then select no time, then no task'), run: () => { this.#clearSelection(); } },
-      { text: trans.__('Copy task types and threads as a table'), at: 'export', run: () => { exporter.copy(this.#ownTables()); } },
-      { text: trans.__('Copy visible tasks as a table'), at: 'export', run: copyVisible }
+      { text: trans.__('Copy task types and threads as a table'), at: 'save', run: () => { exporter.copy(this.#ownTables()); } },
+      { text: trans.__('Copy visible tasks as a table'), at: 'save', run: copyVisible }
     ];
   }
 

@@ -2,16 +2,22 @@
 import type { Span } from '../../lib/span';
 import { clamp, widthS } from '../../lib/span';
 import { trans } from '../../lib/translate';
+import type { PopoverProps } from '../ui/popover';
+import { Popover } from '../ui/popover';
 import type { ComponentChildren } from '../ui/render';
 import { Fragment } from '../ui/render';
-import type { ButtonSpec } from '../ui/toolbar';
+import type { ButtonSpec, MenuSpec } from '../ui/toolbar';
 import type { Navigator, TimeAxis } from './time';
+
+/** The groups of a menu, in its order. */
+const GROUPS = ['view', 'computes', 'save', 'help'] as const;
+type Group = (typeof GROUPS)[number];
 
 export interface Command extends Omit<ButtonSpec, 'text' | 'act'> {
   /** What its button or its line in the menu reads; left out: it has keys only. */
   readonly text?: string;
-  /** Where that stands: among the buttons, in the menu, or among what leaves the chart, further down in the menu. */
-  readonly at?: 'bar' | 'menu' | 'export';
+  /** Where that stands: among the buttons, or in a group of the menu. */
+  readonly at?: 'bar' | Group;
   /** Its keys as events name them; with `Shift+` before those that need it. */
   readonly keys?: readonly string[];
   /** The keys as a person reads them, and what they do. */
@@ -96,16 +102,25 @@ export function buttonsAt(commands: readonly Command[], place: NonNullable<Comma
   return commands.flatMap(({ at, text, run, ...look }) => (at === place && text !== undefined ? [{ ...look, text, act: () => { run(''); } }] : []));
 }
 
-interface KeyHelpProps {
-  readonly commands: readonly Command[];
-  readonly class: string;
-  readonly hidden: boolean;
+/** What a menu offers, as commands of one of its groups. */
+export function commandsOf(specs: readonly ButtonSpec[], at: Group): Command[] {
+  return specs.map(({ act, ...look }) => ({ ...look, at, run: act }));
 }
 
-export function KeyHelp({ commands, ...attributes }: KeyHelpProps): ComponentChildren {
+export function menuOf(commands: readonly Command[]): MenuSpec {
+  const labels = { view: trans.__('View'), computes: trans.__('Computes'), save: trans.__('Copy and save'), help: trans.__('Help') };
+  const groups = GROUPS.map(at => ({ label: labels[at], items: buttonsAt(commands, at) })).filter(({ items }) => items.length > 0);
+  return { text: '⋯', label: trans.__('More actions'), groups };
+}
+
+interface KeyHelpProps extends Pick<PopoverProps, 'isOpen' | 'opener' | 'close'> {
+  readonly commands: readonly Command[];
+}
+
+export function KeyHelp({ commands, ...props }: KeyHelpProps): ComponentChildren {
   return (
-    <dl {...attributes} aria-label={trans.__('Keyboard shortcuts')}>
-      {commands.map(({ keys, shown, does }) => keys !== undefined && <Fragment><dt>{shown}</dt><dd>{does}</dd></Fragment>)}
-    </dl>
+    <Popover {...props} class="tsk-track-help" role="dialog" label={trans.__('Keyboard shortcuts')}>
+      <dl>{commands.map(({ keys, shown, does }) => keys !== undefined && <Fragment><dt>{shown}</dt><dd>{does}</dd></Fragment>)}</dl>
+    </Popover>
   );
 }

@@ -10,7 +10,7 @@ import { type ComponentChildren, render } from '../ui/render';
 import { type TextTable, Table } from '../ui/text-table';
 import { dress } from '../ui/theme';
 import { type ToolbarSpec, Toolbar } from '../ui/toolbar';
-import { type Command, type TimeKeys, KeyHelp, buttonsAt, press, timeCommands } from './commands';
+import { type Command, type TimeKeys, KeyHelp, buttonsAt, commandsOf, menuOf, press, timeCommands } from './commands';
 import { type Room, AXIS_PX, Brush, paintSpans, paintTimeAxis, roomOf, trackWidthPx } from './drawing';
 import { type Intents, listenToGestures } from './gestures';
 import type { ShownTime } from './time';
@@ -52,6 +52,8 @@ export class Section implements Intents, TimeKeys {
   #bandPx: readonly [number, number] | null = null;
   #isOver = false;
   #helping = false;
+  /** The computes that the list of keys was opened over. */
+  readonly #helped = new Seen();
   #tabling = false;
   #tableTimer: ReturnType<typeof setTimeout> | undefined;
   #tableMs = -Infinity;
@@ -141,6 +143,9 @@ export class Section implements Intents, TimeKeys {
     const said = this.track?.update(time) ?? null;
     const cleared = time === null && this.timeline.axis.sinceRun !== null ? trans.__('cleared: waiting for the next compute') : null;
     this.#time = time;
+    if (this.#helped.isNew(this.timeline.runRange.id)) {
+      this.#helping = false;
+    }
     this.#nothing = cleared ?? (time === null ? (said ?? '') : said);
     if (this.#nothing !== null) {
       this.#tell(null, null);
@@ -197,7 +202,7 @@ export class Section implements Intents, TimeKeys {
     const isOther = this.#rendered.isNew(
       this.#part, this.#unfolds, this.timeline.isBrief, track.label, this.#nothing, this.#hasPlot, this.#notice.text, this.#hint.text, this.#helping, this.#tabling, this.#tables, this.#description,
       room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.theme.dark, this.timeline.theme.accent, ...track.shown(),
-      ...[...tools.buttons, ...tools.menu.items].flatMap(({ text, pressed, hidden }) => [text, pressed, hidden])
+      ...[...tools.buttons, ...tools.menu.groups.flatMap(({ items }) => items)].flatMap(({ text, pressed, hidden }) => [text, pressed, hidden])
     );
     if (!isOther) {
       return;
@@ -234,7 +239,7 @@ export class Section implements Intents, TimeKeys {
           <div class="tsk-track-tips" />
         </div>
         {track.foot()}
-        <KeyHelp commands={commands} class={`tsk-track-help ${prefix}-help`} hidden={!this.#helping} />
+        <KeyHelp commands={commands} isOpen={this.#helping} opener={() => this.root.querySelector('.tsk-menu > button')} close={isByKey => { this.help(); if (isByKey) { this.#canvas.focus(); } }} />
         {/* A table is as wide as its words, so it is a box around it that is hidden. What scrolls has to be reached by keys, what is not seen must not be. */}
         <div class={`tsk-text-table ${prefix}-tables${this.#tabling ? '' : ' tsk-hidden'}`} role="group" aria-label={trans.__('Tables')} tabIndex={this.#tabling ? 0 : -1}>
           {this.#tables}
@@ -333,8 +338,8 @@ export class Section implements Intents, TimeKeys {
     const [isPaused, isCleared] = [axis.pausedAtS !== null, axis.sinceRun !== null];
     const [hide, show] = this.#tables.length < 2 ? [trans.__('Hide the table'), trans.__('Show as a table')] : [trans.__('Hide the tables'), trans.__('Show as tables')];
     const ofAll: Command[] = [
-      { text: axis.chosen === 'all' ? trans.__('Show the latest compute only') : trans.__('Show all computes'), at: 'export', run: () => { timeline.toggleAll(); }, hidden: !timeline.runRange.mayShowAll },
-      { text: isCleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), at: 'export', run: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }
+      { text: axis.chosen === 'all' ? trans.__('Show the latest compute only') : trans.__('Show all computes'), at: 'computes', run: () => { timeline.toggleAll(); }, hidden: !timeline.runRange.mayShowAll },
+      { text: isCleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), at: 'computes', run: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }
     ];
     return [
       ...(this.isTimeless ? [] : timeCommands(this, { leads, isFollowing: navigator.following, isOver })),
@@ -342,11 +347,10 @@ export class Section implements Intents, TimeKeys {
         ? [{ text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), at: 'bar', isRare: true, run: () => { timeline.runRange.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused } as const]
         : []),
       ...track.commands(),
-      { text: this.#tabling ? hide : show, at: 'menu', run: () => { this.#tabling = !this.#tabling; this.render(); } },
-      { text: trans.__('Save as PNG'), at: 'export', run: () => { this.#savePicture(track); }, hidden: timeline.savePicture === null },
-      ...(timeline.keeping?.files(this.#exporter, () => timeline.runRange) ?? []).map(({ act, ...look }) => ({ ...look, at: 'export' as const, run: act })),
-      ...(leads ? ofAll : []),
-      { text: trans.__('Keyboard shortcuts'), at: 'export', keys: ['?'], shown: '?', does: trans.__('this list'), run: () => { this.help(); } }
+      { text: this.#tabling ? hide : show, at: 'view', run: () => { this.#tabling = !this.#tabling; this.render(); } },
+      { text: trans.__('Save as PNG'), at: 'save', run: () => { this.#savePicture(track); }, hidden: timeline.savePicture === null },
+      ...(leads ? [...commandsOf(timeline.keeping?.files(this.#exporter, timeline.store.tables.runsIn(timeline.runRange)) ?? [], 'save'), ...ofAll] : []),
+      { text: trans.__('Keyboard shortcuts'), at: 'help', keys: ['?'], shown: '?', does: trans.__('this list'), run: () => { this.help(); } }
     ];
   }
 
@@ -355,7 +359,7 @@ export class Section implements Intents, TimeKeys {
       label: trans.__('View'),
       hidden: this.#nothing !== null && !(this.leads && this.timeline.axis.sinceRun !== null),
       buttons: buttonsAt(commands, 'bar'),
-      menu: { text: '⋯', label: trans.__('More actions'), items: [...buttonsAt(commands, 'menu'), ...buttonsAt(commands, 'export')] }
+      menu: menuOf(commands)
     };
   }
 

@@ -2,7 +2,6 @@
 
 export const TIMELINE_CSS = `
 .tsk-gantt, .tsk-series { position: relative; padding: 6px 0 8px; container-type: inline-size; }
-:is(.tsk-gantt, .tsk-series)[hidden], :is(.tsk-gantt, .tsk-series) [hidden] { display: none !important; }
 .tsk-chart:is(.tsk-gantt, .tsk-series) :is(dl, dt, dd, ul, li, table, caption, th, td) { float: none; width: auto; font-weight: normal; }
 .tsk-chart:is(.tsk-gantt, .tsk-series) :is(dt, dd) { display: block; margin: 0; padding: 0; }
 .tsk-track-top { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 12px; padding: 0 12px 6px; }
@@ -39,7 +38,8 @@ export const TIMELINE_CSS = `
   overflow: hidden; text-overflow: ellipsis;
   background: var(--tsk-ink); color: var(--tsk-paper); opacity: 0.88;
 }
-.tsk-track-help { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 12px; margin: 8px 12px 0; }
+.tsk-track-help { width: min(400px, 100vw - 4px); padding: 8px 12px; }
+.tsk-track-help dl { display: grid; grid-template-columns: fit-content(45%) 1fr; gap: 2px 12px; margin: 0; }
 .tsk-track-help dt { font: 600 11.5px/1.6 var(--tsk-code); }
 .tsk-track-tips { position: absolute; left: 0; right: 0; top: 0; z-index: 10; pointer-events: none; }
 .tsk-tip {

@@ -38,7 +38,7 @@ export interface TimelineOptions {
   /** A person wants more charts, or fewer; left out: there is no button for that. */
   readonly onBrief?: (brief: boolean) => void;
   /** Writes files of what is shown; left out: nobody does. */
-  readonly keeping?: Keeping;
+  readonly keeping?: Keeping | undefined;
   /** Saves pictures; left out: the page may not. */
   readonly savePicture?: SavePicture;
   /** The person switched following on or off. */

@@ -157,7 +157,7 @@ export abstract class ValueTrack implements Track {
     return [
       { keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('read values'), run: key => { this.context.stepCursor(key === 'ArrowLeft' ? -1 : 1); } },
       { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('read no values'), run: () => { this.context.stepCursor(null); } },
-      { text: trans.__('Copy as a table'), at: 'export', run: () => { this.context.exporter.copy([...this.tables(), ...this.#copied()]); } }
+      { text: trans.__('Copy as a table'), at: 'save', run: () => { this.context.exporter.copy([...this.tables(), ...this.#copied()]); } }
     ];
   }
 

@@ -58,7 +58,7 @@ export class Exporter {
 }
 
 /** Copy text to the clipboard; rejects where the page may not. */
-async function copyText(text: string): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   // Absent on pages that are not served by https or localhost.
   const clipboard = navigator.clipboard as Clipboard | undefined;
   if (clipboard === undefined) {

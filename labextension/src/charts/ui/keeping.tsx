@@ -1,5 +1,5 @@
 /** What a kernel does with the computes that a chart shows: files of them, and a comparison. Pages without a kernel have none of it. */
-import { printable } from '../../lib/format';
+import { formatCount, printable } from '../../lib/format';
 import type { Span } from '../../lib/span';
 import { trans } from '../../lib/translate';
 import type { RunRange } from '../../store';
@@ -29,32 +29,41 @@ export interface Keeper {
 export class Keeping {
   constructor(readonly keeper: Keeper) {}
 
-  /** What a menu offers of files that the kernel writes. */
-  files(exporter: Exporter, runRange: () => RunRange): ButtonSpec[] {
+  /** What a menu offers of files that the kernel writes of some computes; nothing where there are none. */
+  files(exporter: Exporter, runs: readonly Run[]): ButtonSpec[] {
+    const [of, name] = [rangeOf(runs), namesOf(runs)];
     const save = (format: FileFormat) => (): void => {
-      exporter.tell(
-        trans.__('saving…'),
-        this.keeper.save(runRange(), format).then(path => trans.__('saved %1', printable(path, MAX_PATH_CHARS))),
-        why => trans.__('could not save the computes: %1', why)
-      );
+      if (of !== null) {
+        exporter.tell(
+          trans.__('saving…'),
+          this.keeper.save(of, format).then(path => trans.__('saved %1', printable(path, MAX_PATH_CHARS))),
+          why => trans.__('could not save the computes: %1', why)
+        );
+      }
     };
-    return [
-      { text: trans.__('Save the recording'), act: save('taskscope') },
-      { text: trans.__('Save as an HTML page'), act: save('html') },
-      { text: trans.__('Save as a trace'), act: save('trace') }
+    return of === null ? [] : [
+      { text: trans.__('Save the recording of %1', name), act: save('taskscope') },
+      { text: trans.__('Save %1 as an HTML page', name), act: save('html') },
+      { text: trans.__('Save %1 as a trace', name), act: save('trace') }
     ];
   }
 
-  /** @param runRange the computes that are shown; null: none are */
-  comparison(exporter: Exporter, runRange: () => RunRange | null): ButtonSpec {
+  /** @param runs the computes that are shown */
+  comparison(exporter: Exporter, runs: readonly Run[]): ButtonSpec {
     const act = (): void => {
-      const shown = runRange();
-      if (shown !== null) {
-        exporter.tell(trans.__('comparing…'), this.keeper.compare(shown).then(() => ''), why => trans.__('could not compare: %1', why));
+      const of = rangeOf(runs);
+      if (of !== null) {
+        exporter.tell(trans.__('comparing…'), this.keeper.compare(of).then(() => ''), why => trans.__('could not compare: %1', why));
       }
     };
     return { text: trans.__('Compare with the previous run of this cell'), act };
   }
+}
+
+/** From the first to the last of some computes; null: there are none. */
+function rangeOf(runs: readonly Run[]): RunRange | null {
+  const numbers = runs.map(({ run }) => run);
+  return numbers.length === 0 ? null : { firstRun: Math.min(...numbers), lastRun: Math.max(...numbers) };
 }
 
 /** What shows a compute's cell to the person; null where the page has no such cell. */
@@ -75,4 +84,12 @@ export function runName({ label, cell, executionCount }: Run): string | null {
   const prompt = executionCount !== null ? `In [${executionCount}]` : cell !== null && PROMPT.test(cell) ? cell : null;
   const parts = [label === null ? null : printable(label, MAX_CHARS), prompt].filter(part => part !== null);
   return parts.length === 0 ? null : parts.join(' · ');
+}
+
+export const nameOf = (run: Run): string => runName(run) ?? trans.__('Compute %1', String(run.run + 1));
+
+/** Some computes by their names, as `In [5] and 2 more`. */
+export function namesOf(runs: readonly Run[]): string {
+  const names = [...new Set(runs.map(nameOf))];
+  return names.length > 1 ? trans.__('%1 and %2 more', names.at(-1) ?? '', formatCount(names.length - 1)) : (names[0] ?? '');
 }

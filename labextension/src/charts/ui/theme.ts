@@ -149,6 +149,7 @@ export const SHARED_CSS = `
   --tsk-error: ${DARK.error};
 }
 .tsk-chart * { box-sizing: border-box; }
+.tsk-chart[hidden], .tsk-chart [hidden] { display: none !important; }
 .tsk-notice { padding: 0 12px; color: var(--tsk-faint); }
 .tsk-hidden {
   position: absolute !important;

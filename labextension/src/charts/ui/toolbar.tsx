@@ -1,6 +1,7 @@
 /** A toolbar as WAI-ARIA describes it: one stop for Tab, arrows between its buttons, rarer things in a menu. */
 import type { ComponentChildren } from './render';
 import { Component } from './render';
+import { POPOVER_CSS, Popover } from './popover';
 
 export interface ButtonSpec {
   readonly text: string;
@@ -26,6 +27,12 @@ export interface ToolbarSpec {
 export interface MenuSpec {
   readonly text: string;
   readonly label: string;
+  /** What belongs together, under the name of that; what is rare comes first in the first. */
+  readonly groups: readonly MenuGroup[];
+}
+
+export interface MenuGroup {
+  readonly label: string;
   readonly items: readonly ButtonSpec[];
 }
 
@@ -48,7 +55,8 @@ export class Toolbar extends Component<ToolbarSpec, { readonly stop: number | nu
     const { stop: last } = this.state;
     // What is always seen can always be reached.
     const stop = isHere(last) ? last : [...buttons.keys(), buttons.length].find(at => isHere(at) && buttons[at]?.isRare !== true);
-    const rare = buttons.filter(({ isRare }) => isRare === true);
+    const rare = buttons.filter(({ isRare }) => isRare === true).map(spec => ({ ...spec, text: spec.label ?? spec.text }));
+    const groups = menu.groups.map(({ items, ...group }, i) => ({ ...group, items: i === 0 ? [...rare, ...items] : items }));
     const tab = (at: number): number => (at === stop ? 0 : -1);
     const focus = (at: number) => () => { this.setState({ stop: at }); };
     return (
@@ -61,7 +69,7 @@ export class Toolbar extends Component<ToolbarSpec, { readonly stop: number | nu
             {spec.text}
           </button>
         ))}
-        <Menu {...menu} items={[...rare.map(spec => ({ ...spec, text: spec.label ?? spec.text })), ...menu.items]} tab={tab(buttons.length)} focused={focus(buttons.length)} />
+        <Menu {...menu} groups={groups} tab={tab(buttons.length)} focused={focus(buttons.length)} />
       </div>
     );
   }
@@ -84,9 +92,6 @@ function onToolbarKey(event: KeyboardEvent): void {
   }
 }
 
-/** Between a menu and its button, or the page's edge. */
-const EDGE_PX = 2;
-
 interface MenuProps extends MenuSpec {
   readonly tab: number;
   readonly focused: () => void;
@@ -96,57 +101,34 @@ interface MenuProps extends MenuSpec {
 class Menu extends Component<MenuProps, { readonly open: boolean }> {
   override state = { open: false };
   #el: HTMLElement | null = null;
-  readonly #gone = new AbortController();
 
-  override componentDidMount(): void {
-    const { signal } = this.#gone;
-    document.addEventListener('pointerdown', event => {
-      if (this.state.open && this.#el !== null && !event.composedPath().includes(this.#el)) {
-        this.setState({ open: false });
-      }
-    }, { signal });
-    // It stays with its button.
-    document.addEventListener('scroll', () => {
-      if (this.state.open) {
-        this.#place();
-      }
-    }, { signal, capture: true, passive: true });
-  }
-
-  override componentDidUpdate(_: MenuProps, before: { readonly open: boolean }): void {
-    if (before.open !== this.state.open) {
-      this.#place();
-    }
-  }
-
-  override componentWillUnmount(): void {
-    this.#gone.abort();
-  }
-
-  override render({ text, label, items, tab, focused }: MenuProps): ComponentChildren {
+  override render({ text, label, groups, tab, focused }: MenuProps): ComponentChildren {
     const { open } = this.state;
     return (
-      <div class="tsk-menu" ref={el => { this.#el = el; }} onKeyDown={this.#onKey} onFocusOut={this.#onFocusOut}>
+      <div class="tsk-menu" ref={el => { this.#el = el; }} onKeyDown={this.#onKey}>
         <button
           type="button" title={label} aria-label={label} aria-haspopup="menu" aria-expanded={open} tabIndex={tab} onFocus={focused}
           onClick={() => { this.#show(!open, 0); }}
         >
           {text}
         </button>
-        <div class="tsk-menu-list" popover="manual" role="menu" aria-label={label} hidden={!open}>
-          {items.map(({ text: item, act, hidden, pressed, isRare }) => (
-            <button
-              type="button" role={pressed === undefined ? 'menuitem' : 'menuitemcheckbox'} aria-checked={pressed} tabIndex={-1} hidden={hidden === true} data-rare={isRare}
-              onClick={() => {
-                this.#show(false);
-                this.#opener?.focus();
-                act();
-              }}
-            >
-              {item}
-            </button>
+        <Popover class="tsk-menu-list" role="menu" label={label} isOpen={open} opener={() => this.#opener} close={isByKey => { this.#close(isByKey); }}>
+          {groups.map(({ label: name, items }) => (
+            <div role="group" aria-label={name} hidden={items.every(({ hidden }) => hidden)}>
+              {items.map(({ text: item, act, hidden, pressed, isRare }) => (
+                <button
+                  type="button" role={pressed === undefined ? 'menuitem' : 'menuitemcheckbox'} aria-checked={pressed} tabIndex={-1} hidden={hidden === true} data-rare={isRare}
+                  onClick={() => {
+                    this.#close(true);
+                    act();
+                  }}
+                >
+                  {item}
+                </button>
+              ))}
+            </div>
           ))}
-        </div>
+        </Popover>
       </div>
     );
   }
@@ -155,47 +137,28 @@ class Menu extends Component<MenuProps, { readonly open: boolean }> {
     return this.#el?.querySelector('button') ?? null;
   }
 
-  /** Above all else, where there is room for it: a low panel or cell cuts off what it holds. Old browsers have it below its button. */
-  #place(): void {
-    const [list, opener] = [this.#el?.querySelector<HTMLElement>('.tsk-menu-list'), this.#opener];
-    if (list === null || list === undefined || opener === null || !('showPopover' in list)) {
-      return;
-    }
-    if (!this.state.open) {
-      list.hidePopover();
-      return;
-    }
-    list.showPopover();
-    const { top, bottom, right } = opener.getBoundingClientRect();
-    const { clientWidth, clientHeight } = document.documentElement;
-    const below = clientHeight - bottom;
-    const isAbove = list.scrollHeight + 2 * EDGE_PX > below && top > below;
-    Object.assign(list.style, {
-      top: isAbove ? 'auto' : `${bottom + EDGE_PX}px`,
-      bottom: isAbove ? `${clientHeight - top + EDGE_PX}px` : 'auto',
-      right: `${Math.max(Math.min(clientWidth - right, clientWidth - list.offsetWidth - EDGE_PX), EDGE_PX)}px`,
-      maxHeight: `${(isAbove ? top : below) - 2 * EDGE_PX}px`
-    });
-  }
-
   #items(): HTMLButtonElement[] {
     return [...(this.#el?.querySelectorAll<HTMLButtonElement>('[role^=menuitem]') ?? [])].filter(isSeen);
   }
 
-  #show(open: boolean, focus?: 0 | -1): void {
+  #show(open: boolean, focus: 0 | -1): void {
     this.setState({ open });
-    if (open && focus !== undefined) {
+    if (open) {
       this.#items().at(focus)?.focus();
+    }
+  }
+
+  #close(isByKey: boolean): void {
+    this.setState({ open: false });
+    if (isByKey) {
+      this.#opener?.focus();
     }
   }
 
   readonly #onKey = (event: KeyboardEvent): void => {
     const items = this.#items();
     const at = items.indexOf(event.target as HTMLButtonElement);
-    if (event.key === 'Escape' && this.state.open) {
-      this.#show(false);
-      this.#opener?.focus();
-    } else if (event.target === this.#opener && ['ArrowDown', 'ArrowUp'].includes(event.key)) {
+    if (event.target === this.#opener && ['ArrowDown', 'ArrowUp'].includes(event.key)) {
       this.#show(true, event.key === 'ArrowUp' ? -1 : 0);
     } else if (at >= 0 && ['ArrowDown', 'ArrowUp', 'Home', 'End'].includes(event.key)) {
       const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key] ?? 0;
@@ -205,17 +168,10 @@ class Menu extends Component<MenuProps, { readonly open: boolean }> {
     }
     event.preventDefault();
   };
-
-  readonly #onFocusOut = ({ relatedTarget }: FocusEvent): void => {
-    if (relatedTarget instanceof Node && this.#el?.contains(relatedTarget) === false) {
-      this.setState({ open: false });
-    }
-  };
 }
 
-export const TOOLBAR_CSS = `
+export const TOOLBAR_CSS = `${POPOVER_CSS}
 .tsk-toolbar { display: flex; flex-wrap: wrap; gap: 4px; }
-.tsk-toolbar [hidden], .tsk-menu [hidden] { display: none !important; }
 .tsk-chart :is(.tsk-toolbar, .tsk-bar) button {
   display: inline-flex; align-items: center; justify-content: center;
   min-width: 26px; height: 24px; padding: 0 8px;
@@ -237,13 +193,9 @@ export const TOOLBAR_CSS = `
   .tsk-chart .tsk-toolbar > [data-rare] { display: none; }
   .tsk-chart .tsk-toolbar .tsk-menu-list [data-rare] { display: inline-flex; }
 }
-.tsk-menu-list {
-  position: absolute; z-index: 20; right: 0; top: 100%; margin-top: 2px; padding: 4px;
-  display: flex; flex-direction: column; min-width: 180px; max-width: 80vw;
-  border: 1px solid var(--tsk-line); border-radius: 4px;
-  background: var(--tsk-raised); box-shadow: 0 2px 10px rgb(0 0 0 / 22%);
-}
-.tsk-menu-list:popover-open { position: fixed; inset: auto; margin: 0; overflow: auto; }
+.tsk-menu-list { min-width: 180px; padding: 4px; }
+.tsk-menu-list > div { display: flex; flex-direction: column; }
+.tsk-menu-list > div::before { content: attr(aria-label); padding: 4px 8px 0; color: var(--tsk-faint); font-size: 11px; }
 .tsk-chart .tsk-toolbar .tsk-menu-list button { flex: none; justify-content: flex-start; border-color: transparent; height: 26px; }
 .tsk-text-table:not(.tsk-hidden) { overflow: auto; max-height: 420px; margin: 8px 12px 0; }
 .tsk-text-table:focus-visible { outline: 2px solid var(--tsk-accent); }

@@ -159,7 +159,6 @@ function metered(): readonly { readonly measured: Measured; readonly title: stri
 }
 
 const WORKERS_CSS = `
-.tsk-workers[hidden] { display: none !important; }
 .tsk-worker-picker { flex: 1 0 100%; }
 .tsk-worker-picker select {
   max-width: min(320px, 100%); height: 26px; border: 1px solid var(--tsk-line); border-radius: 3px;

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
+import type { DashboardOptions } from '../../../src/charts/dashboard';
 import { mount } from '../../../src/charts/dashboard';
 import { TimeAxis } from '../../../src/charts/timeline/time';
+import { mountTracks } from '../../../src/charts/tracks';
+import { Keeping } from '../../../src/charts/ui/keeping';
 import { SHARED_CSS } from '../../../src/charts/ui/theme';
 import { DARK, LIGHT } from '../../../src/lib/theme';
 import { TaskStore } from '../../../src/store';
@@ -88,6 +91,26 @@ it('each track says what it is, and following the present is offered where there
   });
   const titles = ['Tasks', 'CPU and memory', 'Results in memory'];
   expect(shown).toEqual([[titles, ['−', '+', 'Fit', 'Find']], [titles, ['−', '+', 'Fit', 'Follow', 'Find']]]);
+});
+
+it.each<[string, (el: HTMLElement, store: TaskStore, options: DashboardOptions) => unknown]>([
+  ['a dashboard', mount], ['tracks without progress', (el, store, options) => mountTracks(el, store, ['tasks', 'resources'], options)]
+])('one menu of %s saves the recording, and names the computes that it saves', async (_, show) => {
+  const store = new TaskStore();
+  const ended = { stopS: 1, status: 'finished', executionCount: 4 } as const;
+  store.append(smallBatch({ ...TWO_RUNS, runs: [smallRun(ended), smallRun({ ...ended, run: 1 }), smallRun({ ...ended, run: 2, executionCount: 5 })] }));
+  const saved: unknown[] = [];
+  const keeper = { save: (...asked: unknown[]) => { saved.push(asked); return Promise.resolve(''); }, compare: () => Promise.resolve(), explain: () => Promise.reject(new Error()), story: () => Promise.resolve([]) };
+  show(document.body, store, { signal: new AbortController().signal, keeping: new Keeping(keeper), lastRun: 2 });
+  vi.advanceTimersByTime(100);
+  const items = [...document.querySelectorAll<HTMLButtonElement>('[role=menuitem]')].filter(({ textContent }) => textContent.startsWith('Save') && textContent !== 'Save as PNG');
+  items.forEach(item => { item.click(); });
+  await Promise.resolve();
+  const of = { firstRun: 0, lastRun: 2 };
+  expect([items.map(({ textContent }) => textContent), saved]).toEqual([
+    ['Save the recording of In [5] and 1 more', 'Save In [5] and 1 more as an HTML page', 'Save In [5] and 1 more as a trace'],
+    [[of, 'taskscope'], [of, 'html'], [of, 'trace']]
+  ]);
 });
 
 it('elements have the colours of the canvas: the accent of the theme, and one red', () => {

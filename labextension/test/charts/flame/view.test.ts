@@ -59,7 +59,7 @@ it('has the title, the toolbar and the menu that other charts have, and samples 
     [['Profile'], ['Fit', 'Find'], ['Show as a table', 'Copy as a table', 'Save as PNG', 'Keyboard shortcuts']],
     [
       ['Samples over time'], ['−', '+', 'Fit', 'Follow', 'Pause'],
-      ['Show as a table', 'Copy as a table', 'Save as PNG', 'Show all computes', 'Clear, show new tasks only', 'Keyboard shortcuts']
+      ['Show as a table', 'Show all computes', 'Clear, show new tasks only', 'Copy as a table', 'Save as PNG', 'Keyboard shortcuts']
     ]
   ]);
 });

@@ -75,8 +75,8 @@ describe('findings', () => {
     expect([asked, cards(el), [...el.querySelectorAll('code')].map(code => code.textContent)]).toEqual([
       [{ firstRun: 0, lastRun: 0 }],
       [
-        'Long chain up to 5 s of 10 stasks that need each other took 5 scut it: x = x.persist(), or split <b>',
-        'Gaps between computes about 4 s (1 s to 5 s) of 10 stasks that need each other took 5 scut it: x = x.persist(), or split <b>'
+        'Long chain up to 5 s of 10 stasks that need each other took 5 scut it: x = x.persist(), or split <b> Copy',
+        'Gaps between computes about 4 s (1 s to 5 s) of 10 stasks that need each other took 5 scut it: x = x.persist(), or split <b> Copy'
       ],
       ['x = x.persist()', 'x = x.persist()']
     ]);
@@ -202,6 +202,7 @@ it.each([
   ['build first: dask.compute(a, b, c)', ['dask.compute(a, b, c)']],
   ['use processes: compute(scheduler="processes"), or a LocalCluster', ['compute(scheduler="processes")']],
   ['combine in a tree (split_every), or split', []],
+  ['combine in a tree (split_every=8), or split', ['split_every=8']],
   ['set MKL_NUM_THREADS=1, or threadpoolctl.threadpool_limits(1)', ['MKL_NUM_THREADS=1', 'threadpoolctl.threadpool_limits(1)']]
 ])('of the advice "%s" the calls are code', (advice, code) => {
   const parts = adviceParts(advice);

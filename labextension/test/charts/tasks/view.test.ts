@@ -122,6 +122,28 @@ describe('the person', () => {
     ]);
   });
 
+  it('reads the keys in a box that a key opens; Escape, a press elsewhere and the next compute close it', () => {
+    const store = filled();
+    const { el } = mounted(store, { shows: 'now' });
+    const [canvas, help] = ['canvas', '[role=dialog]'].map(selector => el.querySelector<HTMLElement>(selector)) as [HTMLElement, HTMLElement];
+    const states: unknown[] = [];
+    const note = (): void => { states.push([help.hidden, document.activeElement?.tagName]); };
+    const key = (target: HTMLElement, name: string): void => { target.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true })); note(); };
+    note();
+    key(canvas, '?');
+    key(help, 'Escape');
+    key(canvas, '?');
+    document.body.dispatchEvent(new Event('pointerdown', { bubbles: true }));
+    note();
+    key(canvas, '?');
+    store.append(batchOf([], { seq: 1, first: 1, nowS: 11, active: true, runs: [smallRun({ run: 1, startS: 11 })] }));
+    vi.advanceTimersByTime(50);
+    note();
+    expect(states).toEqual([
+      [true, 'BODY'], [false, 'DIV'], [true, 'CANVAS'], [false, 'DIV'], [true, 'DIV'], [false, 'DIV'], [true, 'DIV']
+    ]);
+  });
+
   it('finds a thread by the same name in the tip, the card and the table, which the kernel has given it', () => {
     const store = new TaskStore({ clockMs: () => performance.now() });
     store.append(batchOf([{ start: 0, stop: 5, key: 'a' }], {
@@ -244,7 +266,7 @@ describe('the person', () => {
     const { el } = mounted(store);
     store.append(batchOf([], { seq: 2, nowS: 11, active: true, runs: FINISHED }));
     vi.advanceTimersByTime(50);
-    const item = (): HTMLButtonElement | undefined => [...el.querySelectorAll<HTMLButtonElement>('[role=menuitem]')].at(-2);
+    const item = (): HTMLButtonElement | undefined => [...el.querySelectorAll<HTMLButtonElement>('[aria-label=Computes] > [role=menuitem]')].at(-1);
     const states = [item()?.textContent];
     item()?.click();
     vi.advanceTimersByTime(50);

@@ -38,7 +38,7 @@ function toolbar(): Shown {
   const show: Shown['show'] = (hidden, pressed) => {
     const spec = (text: string): ButtonSpec => ({ text, label: text, act: act(text), hidden: hidden.includes(text) });
     const buttons = [...['A', 'B', 'C'].map(spec), ...(pressed === undefined ? [] : [{ ...spec('T'), pressed }])];
-    render(h(Toolbar, { label: 'View', buttons, menu: { text: 'More', label: 'More actions', items: ['x', 'y', 'z'].map(spec) } }), root);
+    render(h(Toolbar, { label: 'View', buttons, menu: { text: 'More', label: 'More actions', groups: [{ label: 'G', items: ['x', 'y'].map(spec) }, { label: 'H', items: [spec('z')] }] } }), root);
   };
   show([]);
   controller.signal.addEventListener('abort', () => { render(null, root); });
@@ -87,6 +87,14 @@ describe('menu', () => {
     }
     (document.activeElement as HTMLElement).click();
     expect([visited, done, focused(), opener.getAttribute('aria-expanded')]).toEqual([['x', 'true', 'z', 'y', 'z'], ['z'], 'More', 'false']);
+  });
+
+  it('has its items in groups by their names; one of which nothing is there is not there either', () => {
+    const { root, show } = toolbar();
+    const groups = (): unknown => [...root.querySelectorAll<HTMLElement>('[role=menu] > [role=group]:not([hidden])')].map(el => [el.getAttribute('aria-label'), el.textContent]);
+    const all = groups();
+    show(['z']);
+    expect([all, groups()]).toEqual([[['G', 'xy'], ['H', 'z']], [['G', 'xy']]]);
   });
 
   it('Escape and a press elsewhere close it', () => {

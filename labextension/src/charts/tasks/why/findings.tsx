@@ -7,12 +7,15 @@ import { trans } from '../../../lib/translate';
 import type { RunRange, TaskStore } from '../../../store';
 import type { CriticalPath, Explained, Explanation, Finding, KnownPath } from '../../../wire';
 import type { Command } from '../../timeline/commands';
+import { copyText } from '../../ui/export';
 import type { Keeper, RevealCell } from '../../ui/keeping';
 import { runPlace } from '../../ui/keeping';
 import type { ComponentChildren } from '../../ui/render';
+import { Component } from '../../ui/render';
 import { Button } from '../../ui/toolbar';
 import type { Painting } from '../scene';
 import { STORY_CSS, Story } from '../story';
+import { Explainer, MAX_WAIT_S, refused } from './explainer';
 import type { Evidence } from './path';
 import { evidenceOf, evidenceOfPath, paintEvidence, sumsOf, waitsText } from './path';
 
@@ -152,8 +155,10 @@ export class Findings {
       <>
         <ul>{findings.slice(0, isWhole ? n : 1).map((finding, i) => this.#card(finding, i, explanation, isWhole))}</ul>
         {isWhole && busy !== null && <p>{printable(busy, MAX_TEXT)}</p>}
-        <button type="button" class="tsk-findings-fold" aria-expanded={isWhole} onClick={() => { this.#fold(); }}>{isWhole ? trans.__('Show less') : why}</button>
-        {!isWhole && busy !== null && <span class="tsk-findings-busy" title={printable(busy, MAX_TEXT)}>{trans.__('the machine was busy')}</span>}
+        <div class="tsk-findings-more">
+          <button type="button" aria-expanded={isWhole} onClick={() => { this.#fold(); }}>{isWhole ? trans.__('Show less') : why}</button>
+          {!isWhole && busy !== null && <span title={printable(busy, MAX_TEXT)}>{trans.__('the machine was busy')}</span>}
+        </div>
       </>
     ));
   }
@@ -257,7 +262,6 @@ export class Findings {
 }
 
 const LOOKING = (): string => trans.__('looking for causes…');
-const refused = (error: unknown): Explained => ({ kind: 'none', reason: messageOf(error) });
 const isSame = (one: Span | null, other: Span): boolean => one?.startS === other.startS && one.stopS === other.stopS;
 
 function inWords(explained: Explained): ComponentChildren {
@@ -272,13 +276,45 @@ function inWords(explained: Explained): ComponentChildren {
 
 /** @param isWhole leaves nothing out for lack of room */
 function wordsOf(finding: Finding, makespanS: number, isWhole: boolean): ComponentChildren {
+  const parts = adviceParts(printable(finding.advice, MAX_TEXT));
+  const code = parts.filter(({ isCode }) => isCode).map(({ text }) => text).join('\n');
   return (
     <>
       <span class="tsk-findings-worth">{worthText(finding, makespanS, isWhole)}</span>
       {isWhole && <p>{printable(finding.text, MAX_TEXT)}</p>}
-      <p class="tsk-findings-advice">{adviceParts(printable(finding.advice, MAX_TEXT)).map(({ text, isCode }) => (isCode ? <code>{text}</code> : text))}</p>
+      <p class="tsk-findings-advice">
+        {parts.map(({ text, isCode }) => (isCode ? <code>{text}</code> : text))}
+        {code !== '' && <> <CopyCode code={code} /></>}
+      </p>
     </>
   );
+}
+
+const COPIED_MS = 2_000;
+
+/** A button that copies code, and says for a moment how that went. */
+class CopyCode extends Component<{ readonly code: string }, { readonly said: string | null }> {
+  override state: { readonly said: string | null } = { said: null };
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  override componentWillUnmount(): void {
+    clearTimeout(this.#timer);
+  }
+
+  override render({ code }: { readonly code: string }): ComponentChildren {
+    const copy = (event: Event): void => {
+      // A click on the card does something else.
+      event.stopPropagation();
+      copyText(code).then(() => { this.#say(trans.__('Copied')); }, (error: unknown) => { this.#say(trans.__('could not copy: %1', messageOf(error))); });
+    };
+    return <button type="button" title={trans.__('Copy the change: %1', code)} onClick={copy}><span role="status">{this.state.said ?? trans.__('Copy')}</span></button>;
+  }
+
+  #say(said: string): void {
+    this.setState({ said });
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => { this.setState({ said: null }); }, COPIED_MS);
+  }
 }
 
 /** As `taskscope.analysis.explain.finding.Cause` names them. */
@@ -324,7 +360,7 @@ export function pathText(path: CriticalPath): string {
   return waitsS.length === 0 ? tasks : trans.__('%1 · waits: %2', tasks, waitsText(waitsS));
 }
 
-const CODE = /(?:\w+ = )?[\w.]*\w\([^()]*\)|\b[A-Z][A-Z_]+=\d+|\bclient\.\w+/gu;
+const CODE = /(?:\w+ = )?[\w.]*\w\([^()]*\)|\b\w+=\d+|\bclient\.\w+/gu;
 
 /** The parts of an advice, calls apart from what is said of them. */
 export function adviceParts(advice: string): { readonly text: string; readonly isCode: boolean }[] {
@@ -335,87 +371,6 @@ export function adviceParts(advice: string): { readonly text: string; readonly i
     from = index + text.length;
   }
   return [...parts, { text: advice.slice(from), isCode: false }].filter(({ text }) => text !== '');
-}
-
-const MAX_WAIT_S = 600;
-
-export interface ExplainerHost {
-  readonly store: TaskStore;
-  ask(runRange: RunRange): Promise<Explained>;
-  /** Whether the chart is in sight at all. */
-  isSeen(): boolean;
-  /** There is something else to say, or to ask. */
-  changed(): void;
-}
-
-export class Explainer {
-  /** Null while nothing is known of what is shown. */
-  explanation: Explanation | null = null;
-  path: KnownPath;
-  readonly #seen = new Seen();
-  readonly #found = new Seen();
-  /** The computes that are shown, if they have ended. */
-  #shown: RunRange | null = null;
-  #isAsked = false;
-  /** Whether an answer is to come. */
-  isAsking = false;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(private readonly host: ExplainerHost, private readonly signal: AbortSignal) {
-    this.path = { reason: trans.__('these computes have not ended') };
-    signal.addEventListener('abort', () => { clearTimeout(this.#timer); }, { once: true });
-  }
-
-  /** Find out which computes are shown now; true if they are others than before. */
-  refresh(runRange: RunRange): boolean {
-    const isOther = this.#find(runRange);
-    if (this.#shown !== null && !this.#isAsked && this.host.isSeen()) {
-      this.#isAsked = this.isAsking = true;
-      this.host.changed();
-      void this.#ask(this.#shown);
-    }
-    return isOther;
-  }
-
-  #find(runRange: RunRange): boolean {
-    const { store } = this.host;
-    if (!this.#seen.isNew(store.epoch, store.version, runRange.firstRun, runRange.lastRun)) {
-      return false;
-    }
-    const runs = store.tables.runsIn(runRange);
-    const [first, last] = [runs[0], runs.at(-1)];
-    const isOver = first !== undefined && last !== undefined && runs.every(run => run.status !== 'running');
-    if (!this.#found.isNew(...(isOver ? [store.epoch, first.run, last.run, runs.length] : []))) {
-      return false;
-    }
-    this.#shown = isOver ? { firstRun: first.run, lastRun: last.run } : null;
-    this.#isAsked = this.isAsking = false;
-    this.explanation = null;
-    this.path = { reason: isOver ? trans.__('the kernel has not answered yet') : trans.__('these computes have not ended') };
-    clearTimeout(this.#timer);
-    return true;
-  }
-
-  async #ask(runRange: RunRange): Promise<void> {
-    const heard = await this.host.ask(runRange).catch(refused);
-    if (this.#shown !== runRange || this.signal.aborted) {
-      return;
-    }
-    this.isAsking = false;
-    if (heard.kind === 'explained') {
-      this.explanation = heard.explanation;
-      this.path = heard.explanation.path;
-    } else {
-      this.path = { reason: heard.kind === 'none' ? heard.reason : trans.__('no answer yet: the kernel is asked again in %1', formatDuration(heard.waitS)) };
-    }
-    if (heard.kind === 'later') {
-      this.#timer = setTimeout(() => {
-        this.#isAsked = false;
-        this.host.changed();
-      }, Math.min(heard.waitS, MAX_WAIT_S) * 1000);
-    }
-    this.host.changed();
-  }
 }
 
 const FINDINGS_CSS = `
@@ -432,11 +387,13 @@ const FINDINGS_CSS = `
 }
 .tsk-findings li:hover, .tsk-findings li[data-lit='true'] { border-color: var(--tsk-accent); }
 .tsk-findings li[data-lit='true'] { background: color-mix(in srgb, var(--tsk-accent) 8%, transparent); }
-.tsk-findings :is(.tsk-findings-fold, li > button) { min-width: 0; height: auto; padding: 0; border: 0; background: none; color: var(--tsk-ink); font: inherit; text-align: start; cursor: pointer; }
-.tsk-findings li > button[aria-pressed] { font-weight: 600; }
-.tsk-findings :is(.tsk-findings-fold, .tsk-findings-place) { text-decoration: underline; text-decoration-color: var(--tsk-faint); }
-.tsk-findings button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 2px; }
-.tsk-findings-worth, .tsk-findings-advice, .tsk-findings-busy { color: var(--tsk-faint); }
+:is(.tsk-findings, .tsk-findings-words) button {
+  min-width: 0; height: auto; padding: 0; border: 0; background: none; color: var(--tsk-ink); font: inherit; text-align: start;
+  text-decoration: underline; text-decoration-color: var(--tsk-faint); cursor: pointer;
+}
+.tsk-findings li > button[aria-pressed] { font-weight: 600; text-decoration: none; }
+:is(.tsk-findings, .tsk-findings-words) button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 2px; }
+.tsk-findings-worth, .tsk-findings-advice, .tsk-findings-more { color: var(--tsk-faint); }
 .tsk-findings-words { margin: 4px 0; }
 :is(.tsk-findings li, .tsk-findings-words) p { margin: 2px 0 0; }
 :is(.tsk-findings, .tsk-findings-words) code { font: 11.5px/1.5 var(--tsk-code); color: var(--tsk-ink); background: none; }
@@ -444,15 +401,13 @@ const FINDINGS_CSS = `
 .tsk-progress-answer .tsk-findings ul { margin: 0; }
 .tsk-progress-answer .tsk-findings-answer { margin: 2px 0 0; }
 .tsk-findings-worth { display: inline-block; }
-.tsk-findings[data-folded='true'] { display: grid; grid-template-columns: 1fr auto auto; gap: 0 12px; }
-.tsk-findings[data-folded='true'] :is(ul, .tsk-findings-answer) { grid-area: 1 / 1 / 2 / -1; grid-template-columns: minmax(0, 1fr); min-width: 0; }
-.tsk-findings[data-folded='true'] .tsk-findings-fold { grid-area: 1 / 2; align-self: start; }
-.tsk-findings[data-folded='true'] .tsk-findings-busy { grid-area: 1 / 3; align-self: start; }
+.tsk-findings-more { display: flex; flex-wrap: wrap; gap: 0 12px; }
+.tsk-findings[data-folded='true'] { display: grid; grid-template-columns: minmax(0, 1fr) auto; }
+.tsk-findings[data-folded='true'] > * { grid-area: 1 / 1 / 2 / -1; }
+.tsk-findings[data-folded='true'] ul { grid-template-columns: minmax(0, 1fr); }
+.tsk-findings[data-folded='true'] .tsk-findings-more { grid-column-start: 2; align-self: start; }
 .tsk-findings[data-folded='true'] li { padding: 2px 8px; border-width: 0 0 0 3px; border-radius: 0; }
-.tsk-findings[data-folded='true'] .tsk-findings-advice { display: -webkit-box; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 1; }
-@container (max-width: 340px) {
-  .tsk-findings[data-folded='true'] { grid-template-columns: auto 1fr; }
-  .tsk-findings[data-folded='true'] :is(.tsk-findings-fold, .tsk-findings-busy) { grid-row: 2; grid-column: auto; }
-  .tsk-findings[data-folded='true'] .tsk-findings-advice { -webkit-line-clamp: 3; }
+@container (max-width: 640px) {
+  .tsk-findings[data-folded='true'] .tsk-findings-more { grid-area: 2 / 1 / 3 / -1; }
 }
 `;
