@@ -330,7 +330,9 @@ class _ClusterComputes:
         recorder = current().recorder
         recorder.pull_all()
         done, total = _run_counts(recorder, run)
-        self._bar.finish(("cluster", run), failed=done < total)
+        # The tasks of one that goes on need not be known yet.
+        is_over = run not in current().cluster.computes.going()
+        self._bar.finish(("cluster", run), failed=done < total or not is_over)
 
 
 def _state_counts(state: Mapping[str, Any]) -> tuple[int, int]:

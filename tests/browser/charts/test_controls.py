@@ -175,7 +175,7 @@ def test_every_chart_by_itself_is_copied_as_a_table_and_saved_as_a_picture(lab: 
     tables = {name: copied(lab, name) for name in CHARTS}
     counts = [["load", "4", "4", "0", "0", "0"], ["scale", "4", "4", "0", "0", "0"]]
     assert [tables["progress"][0], *sorted(tables["progress"][1:])] == [
-        ["Task type", "Tasks", "Finished", "Running", "Failed", "Interrupted or lost"],
+        ["Task type", "Tasks", "Finished", "Running", "Failed", "Interrupted, lost or released"],
         *counts,
     ]
     assert sorted(row[:3] for row in tables["gantt"][1:3]) == [row[:3] for row in counts]
