@@ -12,8 +12,11 @@ export interface Theme {
   readonly line: string;
   /** The page's brand where it can be told from the paper. */
   readonly accent: string;
-  /** What failed. */
+  /** What failed, and what its stripes alternate with. */
   readonly error: string;
+  readonly errorGap: string;
+  /** What a person stopped: it is no fault. */
+  readonly stopped: string;
   readonly font: string;
 }
 
@@ -31,6 +34,8 @@ export const LIGHT: Theme = {
   line: '#d8dde3',
   accent: '#1565c0',
   error: '#d60000',
+  errorGap: '#280000',
+  stopped: '#5f6b7a',
   font: FONT
 };
 
@@ -43,6 +48,8 @@ export const DARK: Theme = {
   line: '#3d444d',
   accent: '#64b5f6',
   error: '#ff5c5c',
+  errorGap: '#300808',
+  stopped: '#a3adb8',
   font: FONT
 };
 

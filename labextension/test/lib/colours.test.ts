@@ -61,9 +61,11 @@ describe('theme', () => {
 
   it('its texts have AA contrast on paper', () => {
     for (const theme of [LIGHT, DARK]) {
-      for (const ink of [theme.ink, theme.faint, theme.error]) {
+      for (const ink of [theme.ink, theme.faint, theme.error, theme.stopped]) {
         expect(contrast(rgb(ink), rgb(theme.paper))).toBeGreaterThanOrEqual(4.5);
       }
+      // Stripes can be told from the lane, and from what they alternate with.
+      expect(contrast(rgb(theme.stopped), rgb(theme.lane))).toBeGreaterThanOrEqual(4.5);
     }
   });
 });

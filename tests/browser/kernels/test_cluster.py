@@ -77,7 +77,7 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     live = lab.page.locator(".tsk-dashboard").first
     legend = live.locator(".tsk-activities")
     expect(live.locator(":scope > .tsk-gantt canvas")).to_be_visible()
-    expect(legend.locator("[data-kind=transfer]")).to_contain_text("MB")
+    expect(legend.locator("[data-kind=transfer]:visible")).to_contain_text("MB")
     expect(legend.locator("li").last).to_have_text("busy counts computing only")
     expect(live.get_by_title("worker 0: collapse its", exact=False)).to_be_visible()
     expect(legend.locator("[data-kind=failed-attempt]")).to_have_text("failed attempt2")

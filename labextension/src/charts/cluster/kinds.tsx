@@ -92,7 +92,7 @@ interface ActivityLegendProps {
 export function ActivityLegend({ sums, missing, hidden, theme, toggle }: ActivityLegendProps): ComponentChildren {
   const busy = trans.__('busy counts computing only');
   return (
-    <ul class="tsk-legend tsk-gantt-legend tsk-activities" aria-label={trans.__('Activities of workers: press one to hide or show it')} hidden={sums.length === 0}>
+    <ul class="tsk-legend tsk-activities" aria-label={trans.__('Activities of workers: press one to hide or show it')} hidden={sums.length === 0}>
       {sums.map(({ kind, n, seconds, nbytes }) => {
         const code = ACTIVITIES.indexOf(kind);
         const isShown = hidden[code] === 0;

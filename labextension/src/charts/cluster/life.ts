@@ -12,7 +12,7 @@ import type { Brush, Plot } from '../timeline/drawing';
 import type { Tip } from '../timeline/track';
 import type { TextTable } from '../ui/text-table';
 
-const RED = [214, 0, 0] as const;
+const BLACK = [0, 0, 0] as const;
 const WIDE_PX = 2;
 const NEAR_PX = 4;
 /** Where the pointer has no place of its own, what happened within this share of what is in sight is near. */
@@ -39,7 +39,7 @@ export function paintLife(pixels: Uint32Array, width: number, { layout, scene, t
   if (told.length === 0) {
     return;
   }
-  const [bad, plain] = [theme.error, theme.ink].map(colour => pack(parseColour(colour) ?? RED));
+  const [bad, plain] = [theme.error, theme.ink].map(colour => pack(parseColour(colour) ?? BLACK));
   const nRows = Math.floor(pixels.length / width);
   for (const { row, topPx } of layout.boxes) {
     const worker = workerOf(row, tables);

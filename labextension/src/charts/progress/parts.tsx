@@ -254,7 +254,7 @@ export const PROGRESS_CSS = `
 .tsk-progress[data-state='running'] .tsk-progress-state svg { color: var(--tsk-accent); }
 .tsk-progress[data-state='finished'] .tsk-progress-state svg { color: var(--tsk-success); }
 .tsk-progress[data-state='erred'] .tsk-progress-state svg { color: var(--tsk-error); }
-.tsk-progress[data-state='interrupted'] .tsk-progress-state svg { color: var(--tsk-warn); }
+.tsk-progress[data-state='interrupted'] .tsk-progress-state svg { color: var(--tsk-stopped); }
 .tsk-progress-held { color: var(--tsk-warn); }
 .tsk-progress-acts { display: flex; flex: none; align-items: center; gap: 6px; margin-inline-start: auto; }
 .tsk-progress .tsk-notice { padding: 0; }
@@ -275,8 +275,6 @@ export const PROGRESS_CSS = `
 .tsk-segment.tsk-running {
   background: repeating-linear-gradient(135deg, var(--tsk-stripe) 0 3px, transparent 3px 6px), var(--tsk-fill);
 }
-.tsk-segment.tsk-erred { background: repeating-linear-gradient(135deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
-.tsk-segment.tsk-interrupted { background: repeating-linear-gradient(0deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
 .tsk-progress-meta .tsk-key { display: inline-block; width: 10px; height: 10px; margin-inline-end: 5px; border-radius: 1px; }
 .tsk-progress-live, .tsk-progress-stuck, .tsk-progress-row.tsk-stuck .tsk-progress-number { color: var(--tsk-warn); font-weight: 600; }
 .tsk-progress[data-state='waiting'] .tsk-progress-live { color: inherit; font-weight: normal; }

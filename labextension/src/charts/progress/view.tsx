@@ -29,7 +29,7 @@ const MIN_IDLE_S = 1;
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
 const META = ['live', 'eta', 'stuck', 'erred', 'interrupted', 'released', 'lost', 'running', 'ahead', 'skipped'] as const;
-const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
+const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted', 'released', 'lost']);
 
 export interface ProgressOptions {
   /** Unmounts the chart. */

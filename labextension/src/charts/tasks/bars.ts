@@ -114,7 +114,8 @@ function barColours({ theme, prefixColour, filter }: Painting): BarColours {
     ink: parsed(theme.ink),
     other: theme.dark ? [74, 82, 92] : [196, 202, 209],
     error: parsed(theme.error),
-    errorGap: theme.dark ? [48, 8, 8] : [40, 0, 0],
+    errorGap: parsed(theme.errorGap),
+    stopped: parsed(theme.stopped),
     focus: filter.focus,
     prefix: id => {
       let colour = known.get(id);
@@ -140,6 +141,8 @@ export interface BarColours {
   readonly error: Rgb;
   /** What error stripes alternate with. */
   readonly errorGap: Rgb;
+  /** What a person stopped. */
+  readonly stopped: Rgb;
   readonly prefix: (id: number) => Rgb;
 }
 
@@ -153,6 +156,8 @@ export interface BarBox {
 
 const CUT = MARK.interrupted | MARK.released;
 const BAD = MARK.erred | CUT | MARK.lost;
+/** How strong the gaps between the stripes of stopped tasks are. */
+const STOPPED_GAP = 0.25;
 
 /**
  * Paint a lane into an image of `width` × `rows` pixels, all of whose bytes are one Uint32 a pixel.
@@ -257,8 +262,9 @@ function paintPattern(
     return;
   }
   const weight = Math.max(share, 0.35);
-  const on = mix(colours.ground, colours.error, weight);
-  const off = mix(colours.ground, colours.errorGap, weight);
+  const isStopped = firstBad(mark) === MARK.interrupted;
+  const on = mix(colours.ground, isStopped ? colours.stopped : colours.error, weight);
+  const off = isStopped ? mix(colours.ground, colours.stopped, weight * STOPPED_GAP) : mix(colours.ground, colours.errorGap, weight);
   const lit = patternOf(mark, box.ratio);
   for (let y = top; y < bottom; y += 1) {
     pixels[y * width + x] = lit(x, y - box.top) ? on : off;

@@ -69,12 +69,12 @@ export function paintFlags(
   measured: readonly (CoverageColumns | null)[],
   ratio: number
 ): void {
-  context.fillStyle = theme.error;
   context.strokeStyle = theme.paper;
   layout.boxes.forEach(({ topPx }, i) => {
     const coverage = measured[i];
     const top = topPx + (layout.rowPx - layout.barPx) / 2;
     for (const failure of coverage ? lostFailures(coverage, GAP_PX * ratio) : []) {
+      context.fillStyle = failure.kind === MARK.interrupted ? theme.stopped : theme.error;
       flag(context, layout.plotLeftPx + (failure.column + 0.5) / ratio, top, failure);
     }
   });

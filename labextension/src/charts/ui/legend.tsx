@@ -87,7 +87,4 @@ export const LEGEND_CSS = `
 .tsk-legend-amount { color: var(--tsk-faint); }
 .tsk-legend-plain { gap: 3px 16px; margin: 4px 0 0; padding: 0; max-height: 8.9em; }
 .tsk-swatch { display: inline-block; flex: none; width: 11px; height: 11px; border-radius: 2px; forced-color-adjust: none; }
-.tsk-swatch.tsk-erred { background: repeating-linear-gradient(135deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
-.tsk-swatch.tsk-interrupted, .tsk-swatch.tsk-released { background: repeating-linear-gradient(0deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
-.tsk-swatch.tsk-lost { background: repeating-conic-gradient(var(--tsk-error) 0 25%, #2a0000 0 50%) 0 0 / 5px 5px; }
 `;

@@ -130,6 +130,8 @@ export const SHARED_CSS = `
   --tsk-line: var(--jp-border-color2, ${LIGHT.line});
   --tsk-accent: var(--jp-brand-color1, ${LIGHT.accent});
   --tsk-error: ${LIGHT.error};
+  --tsk-error-gap: ${LIGHT.errorGap};
+  --tsk-stopped: ${LIGHT.stopped};
   --tsk-font: var(--jp-ui-font-family, ${LIGHT.font});
   --tsk-code: var(--jp-code-font-family, ui-monospace, Menlo, Consolas, monospace);
   box-sizing: border-box;
@@ -147,9 +149,14 @@ export const SHARED_CSS = `
   --tsk-line: var(--jp-border-color2, ${DARK.line});
   --tsk-accent: var(--jp-brand-color1, ${DARK.accent});
   --tsk-error: ${DARK.error};
+  --tsk-error-gap: ${DARK.errorGap};
+  --tsk-stopped: ${DARK.stopped};
 }
 .tsk-chart * { box-sizing: border-box; }
 .tsk-chart[hidden], .tsk-chart [hidden] { display: none !important; }
+:is(.tsk-swatch, .tsk-segment).tsk-erred { background: repeating-linear-gradient(135deg, var(--tsk-error) 0 2px, var(--tsk-error-gap) 2px 4px); }
+:is(.tsk-swatch, .tsk-segment):is(.tsk-interrupted, .tsk-released) { background: repeating-linear-gradient(0deg, var(--tsk-stopped) 0 2px, color-mix(in srgb, var(--tsk-stopped) 25%, var(--tsk-paper)) 2px 4px); }
+:is(.tsk-swatch, .tsk-segment).tsk-lost { background: repeating-conic-gradient(var(--tsk-error) 0 25%, var(--tsk-error-gap) 0 50%) 0 0 / 5px 5px; }
 .tsk-notice { padding: 0 12px; color: var(--tsk-faint); }
 .tsk-hidden {
   position: absolute !important;

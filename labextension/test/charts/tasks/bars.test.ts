@@ -7,7 +7,7 @@ import { MARK } from '../../../src/store';
 import { laneOf, lookAt, measured } from '../../store/measured';
 
 const COLOURS: BarColours = {
-  ground: [200, 200, 200], paper: [255, 255, 255], ink: [0, 0, 0], other: [120, 120, 120], focus: -1, error: [255, 0, 0], errorGap: [0, 0, 0],
+  ground: [200, 200, 200], paper: [255, 255, 255], ink: [0, 0, 0], other: [120, 120, 120], focus: -1, error: [255, 0, 0], errorGap: [0, 0, 0], stopped: [0, 0, 255],
   prefix: id => [id * 10, 0, 100]
 };
 const GROUND = pack(COLOURS.ground);
@@ -47,11 +47,13 @@ describe('bars', () => {
     expect(Math.abs(shown - busy)).toBeLessThan(0.01);
   });
 
-  it('a failure has stripes, and interruption and loss have other patterns', () => {
+  it('a failure has stripes, interruption and loss have other patterns; what a person stopped has the colour of no failure', () => {
+    const names = new Map([[pack(COLOURS.error), '#'], [pack(COLOURS.errorGap), '.'], [pack(COLOURS.stopped), 's'], [mix(COLOURS.ground, COLOURS.stopped, 0.25), '-']]);
     const pattern = (status: number): string[] =>
-      painted([[0, 12, 1, status]], 12, 12).slice(1, -1).map(row => row.map(pixel => ((pixel & 255) === 255 ? '#' : '.')).join(''));
+      painted([[0, 12, 1, status]], 12, 12).slice(1, -1).map(row => row.map(pixel => names.get(pixel) ?? '?').join(''));
     expect(pattern(1).slice(0, 3)).toEqual(['###...###...', '##...###...#', '#...###...##']);
-    expect(pattern(2).slice(0, 4)).toEqual(['############', '############', '############', '............']);
+    expect(pattern(2).slice(0, 4)).toEqual(['ssssssssssss', 'ssssssssssss', 'ssssssssssss', '------------']);
+    expect(pattern(4)).toEqual(pattern(2));
     expect(new Set([1, 2, 3].map(status => pattern(status).join())).size).toBe(3);
   });
 

@@ -40,7 +40,7 @@ const CSS = `
 .tsk-cell-badge[data-status='running'] .tsk-badge-state { color: var(--jp-brand-color1, #1565c0); }
 .tsk-cell-badge[data-status='finished'] .tsk-badge-state { color: var(--jp-success-color1, #2e7d32); }
 .tsk-cell-badge[data-status='erred'] .tsk-badge-state { color: var(--jp-error-color1, #c00000); }
-.tsk-cell-badge[data-status='interrupted'] .tsk-badge-state { color: var(--jp-warn-color1, #a85400); }
+.tsk-cell-badge[data-status='interrupted'] .tsk-badge-state { color: var(--jp-ui-font-color2, inherit); }
 `;
 
 export function drawBadge(el: HTMLElement, mark: Mark, act: () => void): void {
