@@ -92,7 +92,7 @@ describe('a file in parts', () => {
   const task = { key: 1, lane: 0, status: 1, observed_by: 0, duration_s: 1e7, stop_s: 102e7, error: 0 };
   const columns = (...rows: readonly Record<string, number | string | null>[]): Record<string, (number | string | null)[]> =>
     Object.fromEntries(Object.keys(rows[0] ?? {}).map(name => [name, rows.map(row => row[name] ?? null)]));
-  const parts = [
+  const parts: readonly Parameters<typeof batchBytes>[0][] = [
     { groups: { columns: { name: ['add-1'], prefix: ['add'] } }, lanes: { columns: { worker: ['main'], thread: [1], label: ['thread 1'] } } },
     { keys: { columns: columns({ ...key, dims: 255, key_text: 'a' }, key) }, errors: { columns: { text: ['E: 0'] } }, tasks: { columns: columns(task) } },
     { keys: { first: 2, columns: columns({ ...key, i0: 8 }) }, errors: { first: 1, columns: { text: ['E: 1'] } }, tasks: { first: 1, columns: columns({ ...task, key: 2, error: 1 }) } },
