@@ -29,7 +29,7 @@ from taskscope.report.text import report_text
 from taskscope.session import Session
 
 if TYPE_CHECKING:
-    from bokeh.models import GridPlot
+    from bokeh.models import LayoutDOM
 
 __all__ = ["Comparison", "Recording", "compare", "load", "recorded"]
 
@@ -127,40 +127,30 @@ class Recording(RecordedData):
     to_parquet = tabular.to_parquet
     to_csv = tabular.to_csv
 
-    def plot(
-        self, *, theme: str = "light", palette: str | Sequence[str] | None = None, **options: object
-    ) -> GridPlot:
+    def plot(self, **options: object) -> LayoutDOM:
         """Return Bokeh figures on one time axis: tasks, CPU and memory, and results in memory.
 
-        They are as wide as their place; show them with ``bokeh.io.show``, after
-        ``bokeh.io.output_notebook()`` in a notebook.
+        Dask's own functions draw them. Show them with ``bokeh.io.show``, after ``bokeh.io.output_notebook()``
+        in a notebook.
 
         Parameters
         ----------
-        theme
-            ``"light"`` (default) or ``"dark"``.
-        palette
-            The name of a Bokeh palette, or colours, that prefixes take in turn; taskscope's own by default.
         **options
-            Attributes of all Bokeh figures, such as ``height`` or ``title``, which override taskscope's.
+            ``palette`` (the name of a Bokeh palette), ``label_size``, and attributes of all Bokeh figures,
+            such as ``height`` or ``title``, which override Dask's.
 
         Raises
         ------
         MissingDependencyError
             If Bokeh is not installed.
         OptionError
-            If there is no such theme or palette.
+            If there are more than 50,000 tasks, or no such palette.
         AttributeError
             If Bokeh's figures have no attribute of the name of an option.
-
-        Notes
-        -----
-        Beyond 10,000 tasks the first figure is a picture, in which each column of a lane is as opaque as it
-        was busy.
         """
-        from taskscope.charts import plot
+        from taskscope.report.figures import plot
 
-        return plot(self, theme=theme, palette=palette, **options)
+        return plot(self, options)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, partial: bool = False) -> Recording:

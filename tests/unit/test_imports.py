@@ -41,9 +41,9 @@ def strings_in(path: Path) -> set[str]:
 def test_a_circle_is_found_also_through_types_and_functions(imports: dict[str, set[str]]) -> None:
     # For types only, and inside of a function.
     assert "taskscope.jupyter.widgets" in imports["taskscope.diagnostics.progress"]
-    assert "taskscope.charts" in imports["taskscope.diagnostics.profilers"]
-    with_one = imports | {"taskscope.charts": {"taskscope.diagnostics"}}
-    assert {"taskscope.charts", "taskscope.diagnostics"} <= set(circle_in(with_one))
+    assert "taskscope.report.figures" in imports["taskscope.recording"]
+    with_one = imports | {"taskscope.report.figures": {"taskscope.diagnostics"}}
+    assert {"taskscope.report.figures", "taskscope.diagnostics"} <= set(circle_in(with_one))
 
 
 def test_no_module_leads_back_to_itself(imports: dict[str, set[str]]) -> None:

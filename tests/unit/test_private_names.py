@@ -252,8 +252,6 @@ def test_our_source_uses_no_private_name_of_others_that_is_not_listed() -> None:
     unlisted = [
         f"{path}:{line}: {name}"
         for path, tree in trees().items()
-        # Attributes of Bokeh's models are there to be written.
-        if not path.startswith("charts/")
         for line, name in uses(tree, ours())
         if name not in LISTED
     ]

@@ -7,10 +7,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from bokeh.embed import file_html
+from bokeh.resources import INLINE
 from distributed import Client
 
 import taskscope
-from taskscope.charts import html_document
 from taskscope.recording import Recording
 
 __all__ = ["get_task_stream", "of_client"]
@@ -71,9 +72,9 @@ async def _of_asynchronous_client(client: Client, plot: bool | str, filename: st
 def _told(recording: Recording, plot: bool | str, filename: str) -> Any:  # noqa: FBT001
     if not plot:
         return _records(recording)
-    layout = recording.plot()
+    layout: Any = recording.plot()
     if plot == "save":
-        Path(filename).write_text(html_document(layout, "Task Stream"), encoding="utf-8")
+        Path(filename).write_text(file_html(layout, INLINE, "Task Stream"), encoding="utf-8")
     (tasks, *_place), *_others = layout.children
     return _records(recording), tasks
 

@@ -41,8 +41,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from taskscope.diagnostics.callback import Callback
+from taskscope.diagnostics.drawing import visualize
 from taskscope.diagnostics.performance_report import performance_report
-from taskscope.diagnostics.profilers import CacheProfiler, Profiler, ResourceProfiler, visualize
+from taskscope.diagnostics.profilers import CacheProfiler, Profiler, ResourceProfiler
 from taskscope.diagnostics.progress import ProgressBar
 
 if TYPE_CHECKING:

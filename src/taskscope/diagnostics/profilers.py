@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import math
-import tempfile
 import threading
 import time
-import warnings
-import webbrowser
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial, reduce
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import dask.diagnostics
@@ -21,23 +15,20 @@ import numpy as np
 from dask.diagnostics.profile import CacheData, ResourceData, TaskData
 from numpy.typing import NDArray
 
-from taskscope.analysis.display.pictures import prefix_colours
-from taskscope.analysis.memory import Held
 from taskscope.diagnostics.callback import Callback
+from taskscope.diagnostics.drawing import drawn_together, visualize
 from taskscope.diagnostics.of_2015 import EndCallback, Get, Rows, StartCallback
 from taskscope.errors import OptionError
-from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.guard import Guard
-from taskscope.model.keys import split_key
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.process import ResourceRows
 from taskscope.model.tables.records import FINISHED, flag_codes
-from taskscope.options import DiagnosticOptions, Options, TaskFacts, checked_path
+from taskscope.options import DiagnosticOptions, Options, TaskFacts
 from taskscope.record import Recorder
 from taskscope.recording import Recording
+from taskscope.report.figures import draw_cache, draw_resources, draw_tasks
 from taskscope.session import current
-from taskscope.sources.cell import in_kernel
 from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.adapter.registration import CallbackTuple
 from taskscope.sources.local.adapter.scheduler import find_callbacks, is_nested
@@ -54,9 +45,6 @@ _CLUSTERS_KEYS: frozenset[type] = frozenset({str, tuple})
 
 class RecordedProfiler(Callback):
     """A profiler that records while it is entered or registered."""
-
-    has_prefixes = True
-    """Whether the figure is coloured by prefix."""
 
     def __init__(self, options: Options, measure: Callable[..., None] | None = None) -> None:
         self._options = options
@@ -249,13 +237,13 @@ class RecordedProfiler(Callback):
         """Show, and outside of notebooks save, the plot; see `taskscope.diagnostics.visualize`."""
         return visualize(self, **options)
 
-    def _plot(self, **options: Any) -> figure:
-        return self.draw(*self.span(), **options)
+    def _plot(self, **options: Any) -> LayoutDOM:
+        return drawn_together([self], options)
 
     plot = _plot
 
-    def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
-        """Return the Bokeh figure of this time, in seconds of ``time.perf_counter``."""
+    def draw(self, start_s: float, end_s: float, **options: Any) -> figure:
+        """Return Dask's figure of this time, in seconds of ``time.perf_counter``."""
         raise NotImplementedError
 
     def span(self) -> tuple[float, float]:
@@ -315,15 +303,16 @@ class Profiler(RecordedProfiler, dask.diagnostics.Profiler):  # type: ignore[mis
         with self, Callback(start_callback=start_callback, end_callback=end_callback):
             return self._get(dsk, keys, **options)
 
-    def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
-        from taskscope.charts import plot_tasks
-
-        origin = self.origin
-        return plot_tasks(self._recorded(), zero_s - origin, until_s - origin, **options)
+    def draw(self, start_s: float, end_s: float, **options: Any) -> figure:
+        return draw_tasks(self._tasks(self._recorded(), self.origin), start_s, end_s, **options)
 
     def _rows(self) -> Iterator[TaskData]:
         recording = self._recorded()
-        origin = self.origin if self._get is None else recording.started_at.timestamp() - recording.zero_s
+        is_of_2015 = self._get is not None
+        epoch_s = recording.started_at.timestamp() - recording.zero_s
+        return self._tasks(recording, epoch_s if is_of_2015 else self.origin)
+
+    def _tasks(self, recording: RecordedData, origin: float) -> Iterator[TaskData]:
         workers = _worker_ids(recording)
         for run, graph in self._graphs(recording):
             rows = RowBlock.concat([block for block in recording.blocks if block.run == run])
@@ -375,24 +364,8 @@ class CacheProfiler(RecordedProfiler, dask.diagnostics.CacheProfiler):  # type: 
         name = "count" if metric is None else getattr(metric, "__name__", type(metric).__name__)
         self._metric_name = metric_name or str(name)
 
-    def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
-        from taskscope.charts import Scheme, plot_cache
-
-        numbers, origin = prefix_colours(self._recorded()), self.origin
-        options = {"scheme": Scheme.of(numbers, options.get("palette")), **options}
-        held = self._held(list(numbers))
-        return plot_cache(held, self._metric_name, zero_s - origin, until_s - origin, **options)
-
-    def _held(self, prefixes: list[str]) -> Held:
-        places = {prefix: place for place, prefix in enumerate(prefixes)}
-        rows, origin = self.results, self.origin
-        return Held(
-            tuple(prefixes),
-            np.array([places.get(split_key(row.key)[1], 0) for row in rows], np.int64),
-            np.array([row.cache_time - origin for row in rows], np.float64),
-            np.array([row.free_time - origin for row in rows], np.float64),
-            np.array([_number(row.metric) for row in rows], np.float64),
-        )
+    def draw(self, start_s: float, end_s: float, **options: Any) -> figure:
+        return draw_cache(self.results, self._metric_name, start_s, end_s, **options)
 
     def _rows(self) -> Iterator[CacheData]:
         """Yield the results that were in the scheduler's cache, by when they left."""
@@ -455,8 +428,6 @@ class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
     True
     """
 
-    has_prefixes = False
-
     def __init__(self, dt: float = 1) -> None:
         RecordedProfiler.__init__(self, DiagnosticOptions(dt=dt))
         self._assigned: Rows | None = None
@@ -485,10 +456,8 @@ class ResourceProfiler(RecordedProfiler, dask.diagnostics.ResourceProfiler):
         super().clear()
         self._assigned = None
 
-    def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
-        from taskscope.charts import plot_resources
-
-        return plot_resources(self.results, zero_s, until_s, **options)
+    def draw(self, start_s: float, end_s: float, **options: Any) -> figure:
+        return draw_resources(self.results, start_s, end_s, **options)
 
     def _is_running(self) -> bool:
         # Tests of dask.diagnostics use this name.
@@ -533,143 +502,3 @@ def _worker_ids(recording: RecordedData) -> dict[int, list[int | None]]:
     alone: list[int | None] = [None] * len(recording.lanes)
     ids = {"synchronous": alone, "processes": processes}
     return {run.run: ids.get(run.scheduler or "", threads) for run in recording.runs}
-
-
-def _number(value: Any) -> float:
-    try:
-        return math.nan if value is None else float(value)
-    except (TypeError, ValueError):
-        return math.nan
-
-
-_DEFAULT_FILENAME = "profile.html"
-_MARGIN_PX = 40
-
-
-def visualize(
-    profilers: Any,
-    filename: str | PathLike[str] = _DEFAULT_FILENAME,
-    show: bool = True,  # noqa: FBT001, FBT002 - dask.diagnostics takes these by place too
-    save: bool | None = None,  # noqa: FBT001 - as show
-    mode: str | None = None,
-    *,
-    overwrite: bool = True,
-    **options: Any,
-) -> LayoutDOM:
-    """Draw profilers, above each other on one x axis.
-
-    Parameters
-    ----------
-    profilers
-        One or several.
-    filename
-        Where to save.
-    show
-        Show the plot: under the cell in a notebook, else in a browser.
-    save
-        Write a file; by default everywhere but in a notebook.
-    mode
-        Where the file has Bokeh's scripts from; by default they are in it, so that it needs no network.
-    overwrite
-        Replace a file of that name; a symbolic link is replaced, too, and not followed.
-    **options
-        ``palette`` (the name of a Bokeh palette, or colours), ``label_size`` (longest text in the hover box,
-        60 characters by default), and attributes of Bokeh's figure such as ``width``, which override
-        taskscope's.
-
-    Returns
-    -------
-    LayoutDOM
-        The Bokeh figure, or the grid of several.
-
-    Raises
-    ------
-    FileError
-        Before anything is drawn, if the file cannot be written, or exists and `overwrite` is false.
-    AttributeError, OptionError
-        If Bokeh's figures have no attribute of the name of an option, or an option has a wrong value.
-
-    Notes
-    -----
-    Up to 10,000 tasks are drawn one by one. Beyond that the Gantt chart is a picture with the busy share of
-    each column of a lane as its opacity, and a note.
-    """
-    if "file_path" in options:
-        warnings.warn(
-            "The file_path keyword argument is deprecated: use filename instead.", FutureWarning, stacklevel=2
-        )
-        filename = options.pop("file_path")
-    drawn = _checked(profilers)
-    in_notebook = in_kernel()
-    target = checked_path(filename, "filename")
-    saves = not in_notebook if save is None else save
-    if saves:
-        check_writable(target, overwrite=overwrite)
-    layout = _draw(drawn, options)
-
-    def page() -> bytes:
-        from taskscope.charts import html_document
-
-        return html_document(layout, "Profile Results", mode).encode("utf-8", "backslashreplace")
-
-    if saves:
-        write_atomically(target, lambda file: file.write(page()), overwrite=overwrite)
-    if show:
-        _show(layout, page, target if saves else None, in_notebook=in_notebook)
-    return layout
-
-
-def _checked(profilers: object) -> list[Any]:
-    """Return the profilers to draw."""
-    drawn = list(profilers) if isinstance(profilers, Sequence) else [profilers]
-    if not drawn:
-        raise OptionError("profilers must be a profiler or a list of them, got an empty list")
-    for profiler in drawn:
-        if not hasattr(profiler, "_plot"):
-            raise OptionError(f"profilers must be a profiler or a list of them, got {profiler!r:.80}")
-    return drawn
-
-
-def _draw(profilers: Sequence[Any], options: dict[str, Any]) -> LayoutDOM:
-    from taskscope.charts import Scheme, stacked
-
-    # Profilers of other packages have Dask's `_plot` alone.
-    recorded = [profiler for profiler in profilers if hasattr(profiler, "draw")]
-    if len(profilers) == 1 or not recorded:
-        figures = [profiler._plot(**options) for profiler in profilers]
-        return figures[0] if len(figures) == 1 else stacked(figures)
-    starts, stops = zip(*(profiler.span() for profiler in recorded), strict=True)
-    numbers = {prefix: n for p in recorded for prefix, n in prefix_colours(p.recording).items()}
-    scheme = Scheme.of(numbers, options.get("palette"))
-    with_legend = next((profiler for profiler in recorded if profiler.has_prefixes), None)
-    figures = []
-    for profiler in profilers:
-        if profiler not in recorded:
-            figures.append(profiler._plot(**options))
-            continue
-        shared = {"scheme": scheme, "legend": profiler is with_legend} if profiler.has_prefixes else {}
-        figures.append(profiler.draw(min(starts), max(stops), **{**options, **shared}))
-    return stacked(figures)
-
-
-def _show(layout: LayoutDOM, page: Callable[[], bytes], saved: Path | None, *, in_notebook: bool) -> None:
-    if in_notebook:
-        from IPython.display import display
-
-        # In a frame of its own it needs neither an extension nor a trusted notebook, and cannot reach either.
-        source = html.escape(page().decode("utf-8"))
-        style = f"width:100%;height:{_height_px(layout)}px;border:0"
-        frame = f'<iframe sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{source}"></iframe>'
-        display({"text/plain": "Profile Results", "text/html": frame}, raw=True)
-        return
-    if saved is None:
-        with tempfile.NamedTemporaryFile("wb", prefix="profile-", suffix=".html", delete=False) as file:
-            file.write(page())
-        saved = Path(file.name)
-    webbrowser.open(saved.resolve().as_uri())
-
-
-def _height_px(layout: Any) -> int:
-    rows = getattr(layout, "children", None)
-    figures = [row[0] for row in rows] if rows else [layout]
-    return sum(figure.height or 600 for figure in figures) + _MARGIN_PX

@@ -166,9 +166,9 @@ def test_results_can_be_viewed_in_a_bokeh_plot_also_above_profilers_of_today(tmp
     assert path.stat().st_size > 10_000
     both: Any = diagnostics.visualize([prof, rprof], show=False, save=False)
     plot = both.children[0][0]
-    bars = next(r for r in plot.renderers if "left" in r.data_source.data).data_source.data
+    bars = plot.renderers[0].data_source.data
     # On the axis of the time of the run, not of seconds since the epoch.
-    assert 0 <= bars["left"][0] <= bars["right"][0] <= bars["left"][1] <= plot.x_range.end < 60
+    assert 0 <= bars["x"][0] <= bars["x"][1] <= plot.x_range.end < 60
 
 
 def test_a_profiler_that_was_made_as_today_names_the_next_step() -> None:

@@ -12,13 +12,17 @@ from typing import Any
 import dask
 import dask.diagnostics
 import dask.threaded
+import numpy as np
 import pytest
 from bokeh.models import GridPlot
-from bokeh.models.annotations import Legend
 from bokeh.plotting import figure
 
+import taskscope
 from taskscope.diagnostics import CacheProfiler, Profiler, ResourceProfiler, visualize
 from taskscope.errors import FileError, MissingDependencyError, OptionError
+from tests.support.files.document_fixture import FOLDER
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.task_blocks import Row
 
 GRAPH = {"x": 1, "y": (add, "x", 10), "z": (add, "y", 2)}
 
@@ -118,22 +122,29 @@ def test_the_browser_opens_the_saved_file_or_one_of_its_own(
     assert "Profile Results" in Path(second.removeprefix("file://")).read_text("utf-8")
 
 
-def test_several_stand_above_each_other_on_one_axis_with_one_legend() -> None:
+def figures_of(layout: Any) -> list[Any]:
+    assert isinstance(layout, GridPlot)
+    return [row[0] for row in layout.children]
+
+
+def lines_of(cache: Any) -> dict[str, tuple[list[float], list[float]]]:
+    """Return times and sums of each line of a chart of results in memory, by name."""
+    sources = [renderer.data_source.data for renderer in cache.renderers]
+    return {data["label"][0]: (list(data["x"]), list(data["y"])) for data in sources}
+
+
+def test_several_stand_above_each_other_on_one_axis() -> None:
     with Profiler() as prof, ResourceProfiler(dt=0.01) as rprof, CacheProfiler() as cprof:
         dask.threaded.get(GRAPH, "z")
-    grid: Any = visualize([prof, rprof, cprof], show=False, save=False, title="Mine")
-    assert isinstance(grid, GridPlot)
-    figures: list[Any] = [row[0] for row in grid.children]
-    assert all(isinstance(f, figure) for f in figures)
-    tasks, resources, cache = figures
+    tasks, resources, cache = figures_of(
+        visualize([prof, rprof, cprof], show=False, save=False, title="Mine")
+    )
     assert tasks.x_range is resources.x_range is cache.x_range
     assert (tasks.title.text, resources.title, cache.title) == ("Mine", None, None)
-    labels = [f.xaxis[0].axis_label for f in figures]
-    assert labels == [None, None, "Time (s)"]
-    assert [sum(isinstance(part, Legend) for part in f.below) for f in figures] == [1, 0, 0]
-    step = next(r for r in cache.renderers if r.data_source.data["label"][0] == "y")
-    bars = next(r for r in tasks.renderers if "colour" in r.data_source.data).data_source.data
-    assert step.glyph.line_color == bars["colour"][bars["key"].index("y")]
+    assert [f.xaxis[0].axis_label for f in (tasks, resources, cache)] == [None, None, "Time (s)"]
+    bars = tasks.renderers[0].data_source.data
+    assert (bars["key"], bars["function"]) == (["y", "z"], ["y", "z"])
+    assert {name: max(sums) for name, (_, sums) in lines_of(cache).items()} == {"y": 1.0, "z": 1.0}
 
 
 def test_the_time_of_all_is_counted_from_the_earliest_start() -> None:
@@ -141,11 +152,26 @@ def test_the_time_of_all_is_counted_from_the_earliest_start() -> None:
         dask.get(GRAPH, "z")
         with CacheProfiler() as cprof:
             dask.get(GRAPH, "z")
-    grid: Any = visualize([prof, cprof], show=False, save=False)
-    tasks, cache = (row[0] for row in grid.children)
-    starts = sorted(next(r for r in tasks.renderers if "left" in r.data_source.data).data_source.data["left"])
-    entered = min(r.data_source.data["x"][0] for r in cache.renderers if "label" in r.data_source.data)
+    tasks, cache = figures_of(visualize([prof, cprof], show=False, save=False))
+    bars = tasks.renderers[0].data_source.data
+    starts = sorted(x - width / 2 for x, width in zip(bars["x"], bars["width"], strict=True))
+    entered = min(times[1] for times, _ in lines_of(cache).values())
     assert starts[2] < entered < starts[3]
+
+
+def test_tasks_and_results_are_named_by_their_prefix_and_a_result_without_a_number_is_left_out() -> None:
+    def size(result: int) -> int | None:
+        return None if result == 3 else result
+
+    graph = {("inc-1", i): (add, i, 1) for i in range(4)}
+    with Profiler() as prof, CacheProfiler(size) as cprof:
+        dask.get(graph, list(graph))
+    tasks, cache = figures_of(visualize([prof, cprof], show=False, save=False))
+    bars = tasks.renderers[0].data_source.data
+    assert (set(bars["function"]), len(set(bars["color"])), sorted(bars["key"])) == (
+        {"inc"}, 1, [f"('inc-1', {i})" for i in range(4)],
+    )  # fmt: skip
+    assert {name: max(sums) for name, (_, sums) in lines_of(cache).items()} == {"inc": 7.0}
 
 
 def test_a_profiler_of_dask_s_can_be_among_them(prof: Profiler) -> None:
@@ -163,7 +189,35 @@ def test_what_is_registered_or_has_seen_nothing_can_be_drawn() -> None:
     dask.get(GRAPH, "z")
     plot: Any = prof.plot()
     prof.unregister()
-    assert [len(r.data_source.data["left"]) for r in plot.renderers if "left" in r.data_source.data] == [2]
+    assert plot.renderers[0].data_source.data["key"] == ["y", "z"]
+
+
+def test_a_recording_is_drawn_with_what_it_has() -> None:
+    bare = recording_of([Row(key="x-1", stop_s=1.0), Row(key="y-1", stop_s=2.0, status="erred", error="no")])
+    tasks, cache = figures_of(bare.plot(title="Mine"))
+    bars = tasks.renderers[0].data_source.data
+    assert (bars["key"], bars["function"], bars["width"]) == (["x-1", "y-1 (erred)"], ["x", "y"], [1.0, 2.0])
+    assert (tasks.title.text, cache.yaxis[0].axis_label) == ("Mine", "Cache Size (bytes)")
+    recording = taskscope.load(FOLDER / "busy.taskscope")
+    labels = [f.yaxis[0].axis_label for f in figures_of(recording.plot())]
+    assert labels == ["Worker ID", "% CPU", "Cache Size (weight)"]
+    held = recording.table("cache")
+    ours = [i for i, prefix in enumerate(held["prefix"]) if prefix == "ones_like"]
+    enter, leave, value = (np.asarray(held[name], float)[ours] for name in ("enter_s", "exit_s", "metric"))
+    peak = max(float(value[(enter <= t) & (leave > t)].sum()) for t in enter)
+    assert max(lines_of(figures_of(recording.plot())[2])["ones_like"][1]) == pytest.approx(peak)
+
+
+def test_a_figure_of_too_many_tasks_or_of_no_palette_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = recording_of([Row(key=("x-1", i), stop_s=1.0) for i in range(3)])
+    with pytest.raises(OptionError, match="unknown palette 'viridis'; did you mean 'Viridis'"):
+        recording.plot(palette="viridis")
+    monkeypatch.setattr("taskscope.report.figures.MOST_TASKS", 2)
+    with pytest.raises(OptionError) as raised:
+        recording.plot()
+    assert str(raised.value) == (
+        "a figure has at most 2 tasks, and this recording has 3: to_html(path) draws any number"
+    )
 
 
 def test_an_unknown_keyword_of_bokeh_s_is_named(prof: Profiler) -> None:
@@ -211,8 +265,6 @@ def test_without_bokeh_figures_say_what_to_install(
 ) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "bokeh"]:
         monkeypatch.setitem(sys.modules, name, None)
-    for name in [name for name in sys.modules if name.startswith("taskscope.charts")]:
-        monkeypatch.delitem(sys.modules, name)
     drawn: list[Callable[[], object]] = [
         prof.visualize,
         prof.recording.plot,
@@ -220,7 +272,8 @@ def test_without_bokeh_figures_say_what_to_install(
     ]
     for draw in drawn:
         with pytest.raises(
-            MissingDependencyError, match=r"^a figure needs bokeh; install it: pip install 'bokeh>=3.4'$"
+            MissingDependencyError,
+            match=r"^a figure needs bokeh; install it: pip install 'taskscope\[plots\]'$",
         ):
             draw()
     assert list(folder.iterdir()) == []

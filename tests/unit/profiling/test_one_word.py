@@ -12,7 +12,6 @@ from typing import Any
 import dask
 
 import taskscope
-from taskscope.charts import plot_tasks
 from taskscope.report import result_bundle
 from taskscope.report.picture import picture_svg
 from tests.support.files.perfetto import read_trace
@@ -20,7 +19,7 @@ from tests.support.files.perfetto import read_trace
 _CHECK = "import sys, pathlib, tests.unit.profiling.test_one_word as t; t.check(pathlib.Path(sys.argv[1]))"
 
 
-def test_threads_without_a_name_have_the_same_one_in_charts_pictures_and_exports(tmp_path: Path) -> None:
+def test_threads_without_a_name_have_the_same_one_in_pictures_and_exports(tmp_path: Path) -> None:
     # In a process of its own: names and numbers of threads depend on those that a process has had.
     done = subprocess.run([sys.executable, "-c", _CHECK, str(tmp_path)], stderr=subprocess.PIPE, check=False)
     assert done.returncode == 0, done.stderr.decode()
@@ -43,11 +42,9 @@ def check(folder: Path) -> None:
     recording.to_perfetto(folder / "a.pftrace")
     tracks = {each[0].rpartition("/")[2] for each in read_trace((folder / "a.pftrace").read_bytes()).slices}
     svg, totals = picture_svg(recording, ()), result_bundle(recording)["text/html"]
-    figure: Any = plot_tasks(recording, recording.zero_s, recording.zero_s + 60)
     assert {
         "exported": tracks - {"computes"},
         # The picture cuts a name that is longer than its margin.
         "drawn": {name for name in names if f">{name[:12]}" in svg},
-        "plotted": set(figure.yaxis.major_label_overrides.values()),
         "Python's own": "ThreadPoolExecutor" in svg + totals,
-    } == {"exported": set(names), "drawn": set(names), "plotted": set(names), "Python's own": False}
+    } == {"exported": set(names), "drawn": set(names), "Python's own": False}
