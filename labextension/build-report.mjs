@@ -11,24 +11,32 @@ import withoutStyleSpace from './style-space.cjs';
 const REPORT = join(import.meta.dirname, 'src/hosts/report');
 const OUT = join(import.meta.dirname, '../src/taskscope/static');
 const SCRIPTS = { report: 'index', 'report-cluster': 'cluster', 'report-profile': 'profile', 'report-cluster-profile': 'cluster-profile' };
-/** Names with a capital in them are ours, and shortened, but for FOREIGN ones: nothing outside of a script reads them. */
+/** Names with a capital in them are ours, and shortened, but for those of others: nothing outside of a script reads them. */
 const OWN = /^[a-z]\w*[A-Z]/;
-/** Names of the platform and of preact, of handlers and of attributes `data-jp-…`, those that stand in quotes somewhere, and columns of the wire. */
-const FOREIGN = new RegExp(`^((on|jp)[A-Z]\\w*|${[...new Set(await namesOfOthers())].join('|')})$`);
+const OTHERS = await namesOfOthers();
 
+/** Names of the platform and of preact, of handlers and of attributes `data-jp-…`, and columns of the wire, which are made of those in its tables. */
 async function namesOfOthers() {
   const find = createRequire(import.meta.url).resolve;
   const libraries = dirname(find('typescript'));
   const types = (await readdir(libraries)).filter(name => /^lib\..*\.d\.ts$/.test(name)).map(name => join(libraries, name));
-  const sources = (await readdir(join(import.meta.dirname, 'src'), { recursive: true })).filter(name => /\.tsx?$/.test(name)).map(name => join(import.meta.dirname, 'src', name));
   const found = async (files, pattern) => (await Promise.all(files.map(file => readFile(file, 'utf8')))).flatMap(text => text.match(pattern) ?? []);
   const columns = await found([join(import.meta.dirname, 'src/wire/tables.ts')], /\b[a-z0-9]+(_[a-z0-9]+)+\b/g);
   return [
+    '(on|jp)[A-Z]\\w*',
     ...await found([...types, find('preact')], /\b[a-z]\w*[A-Z]\w*/g),
-    ...await found(sources, /(?<=['"`])[a-z]\w*[A-Z]\w*(?=['"`])/g),
     ...columns.map(name => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase()))
   ];
 }
+
+/** Build a script with our names shortened, but for those that it has as text, too. */
+async function withShortNames(options) {
+  const { outputFiles: [plain] } = await build({ ...options, write: false });
+  const texts = plain.text.match(/(?<=['"`])[a-z]\w*[A-Z]\w*(?=['"`])/g) ?? [];
+  const { outputFiles: [short] } = await build({ ...options, mangleProps: OWN, reserveProps: new RegExp(`^(${[...new Set([...OTHERS, ...texts])].join('|')})$`), write: false });
+  return short.text;
+}
+
 /** Calls of `h` pack better than those of the automatic runtime, whose children are a property. esbuild takes tsconfig.json's choice before its own options. */
 const { compilerOptions } = JSON.parse(await readFile(join(import.meta.dirname, 'tsconfig.json'), 'utf8'));
 const JSX = {
@@ -54,8 +62,8 @@ const minified = text => new Promise((resolve, reject) => {
 
 await mkdir(OUT, { recursive: true });
 await Promise.all(Object.entries(SCRIPTS).map(async ([name, entry]) => {
-  const { outputFiles } = await build({ ...SHARED, ...JSX, entryPoints: [join(REPORT, `${entry}.ts`)], target: 'es2022', mangleProps: OWN, reserveProps: FOREIGN, plugins: [styles], write: false });
-  await writeFile(join(OUT, `${name}.js`), await minified(outputFiles[0].text));
+  const text = await withShortNames({ ...SHARED, ...JSX, entryPoints: [join(REPORT, `${entry}.ts`)], target: 'es2022', plugins: [styles] });
+  await writeFile(join(OUT, `${name}.js`), await minified(text));
 }));
 // It runs in browsers that may be too old for the rest, to say so.
 await build({ ...SHARED, ...JSX, entryPoints: [join(REPORT, 'loader.ts')], target: 'es2017', outdir: OUT });

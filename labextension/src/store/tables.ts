@@ -68,14 +68,21 @@ export class Tables {
     this.estimates = tableRows(tables, 'estimates');
     this.stops = new Map(tableRows(tables, 'stops').map(({ run, way }) => [run, way]));
     this.liveStates = new Map(tableRows(tables, 'live_states').map(({ run, text }) => [run, text]));
-    const before = tables.messages.first === 0 ? [] : this.remarks;
-    this.remarks = [...before, ...tableRows(tables, 'messages')].slice(-MAX_REMARKS);
+    this.#mergeRemarks(tables);
     const oldest = [...this.runs.keys()].slice(0, Math.max(this.runs.size - MAX_RUNS, 0));
     for (const run of oldest) {
       this.runs.delete(run);
       this.#progress.delete(run);
     }
     return oldest;
+  }
+
+  /** The array stays where nothing else is said. */
+  #mergeRemarks(tables: PageTables): void {
+    const { first, n } = tables.messages;
+    if (n > 0 || (first === 0 && this.remarks.length > 0)) {
+      this.remarks = [...(first === 0 ? [] : this.remarks), ...tableRows(tables, 'messages')].slice(-MAX_REMARKS);
+    }
   }
 
   /** What runs ends here. */

@@ -21,6 +21,9 @@ describe('tables', () => {
     const remarks = Array.from({ length: 1001 }, (_, i) => ({ timeS: i, level: 'info' as const, text: `${i}`, worker: null, event: null }));
     tables.merge(batchOf([], { seq: 1, remarks }).tables);
     expect(tables.remarks).toEqual(remarks.slice(1));
+    const before = tables.remarks;
+    tables.merge(batchOf([], { seq: 2 }).tables);
+    expect(tables.remarks).toBe(before);
   });
 });
 

@@ -1,20 +1,23 @@
 /** The field to find tasks by key or prefix: next, previous, and how many there are. */
 import { formatCount } from '../../lib/format';
 import { trans } from '../../lib/translate';
-import type { RunLimits, TaskRef, TaskStore } from '../../store';
+import type { RunLimits, Selected, TaskRef, TaskStore } from '../../store';
 import { LaneTasks } from '../../store';
 import type { RunningTask } from '../../wire';
 import { inSlices } from '../ui/frame-loop';
 import type { ComponentChildren } from '../ui/render';
 import { Button } from '../ui/toolbar';
+import type { FoundOpen } from './find-task';
 import type { Matches, PrefixFilter } from './scene';
 import { isShown } from './scene';
 
 export interface FindHost {
   search(query: Query): TaskSearch;
-  selected(): TaskRef | null;
+  /** Those of the tasks in flight that match, by their starts. */
+  inFlight(search: TaskSearch): readonly FoundOpen[];
+  selected(): Selected | null;
   /** Select a match and bring it into sight. */
-  goTo(ref: TaskRef): void;
+  goTo(match: TaskRef | FoundOpen): void;
   /** There is something else to say, and to paint. */
   changed(): void;
   closed(): void;
@@ -52,13 +55,29 @@ export class FindBar {
     this.host.closed();
   }
 
-  /** Go to the next or the previous match. */
+  /** Go to the next or the previous match: tasks in flight come after all that have ended, and after the last the first. */
   go(direction: 1 | -1): void {
-    const found = this.#search?.next(this.host.selected(), direction) ?? null;
-    if (found !== null) {
-      this.host.goTo(found);
+    const search = this.#search;
+    const match = search === null ? null : this.#next(search, direction);
+    if (match !== null) {
+      this.host.goTo(match);
     }
     this.host.changed();
+  }
+
+  #next(search: TaskSearch, direction: 1 | -1): TaskRef | FoundOpen | null {
+    const [open, from] = [this.host.inFlight(search), this.host.selected()?.ref ?? null];
+    const at = this.#placeOf(open);
+    const beside = at >= 0 ? open[at + direction] : from && search.nearest(from, direction);
+    const ends = [search.nearest(null, direction), open.at(direction === 1 ? 0 : -1)];
+    const [one, other] = at < 0 && (from !== null || direction === -1) ? ends.reverse() : ends;
+    return beside ?? one ?? other ?? null;
+  }
+
+  /** Which of these tasks in flight is selected; -1: none is. */
+  #placeOf(open: readonly FoundOpen[]): number {
+    const selected = this.host.selected();
+    return selected?.ref === null ? open.findIndex(({ bar }) => bar.task.keyText === selected.key) : -1;
   }
 
   /** There may be more tasks now, or fewer to see. */
@@ -78,12 +97,14 @@ export class FindBar {
     if (search === null) {
       return '';
     }
-    const count = `${formatCount(search.count)}${this.#isComplete ? '' : '…'}`;
-    const selected = this.#isComplete ? this.host.selected() : null;
-    const place = selected === null ? 0 : search.ordinal(selected);
+    const open = this.host.inFlight(search);
+    const n = search.count + open.length;
+    const count = `${formatCount(n)}${this.#isComplete ? '' : '…'}`;
+    const [ref, at] = [this.host.selected()?.ref ?? null, this.#placeOf(open)];
+    const place = !this.#isComplete ? 0 : at >= 0 ? search.count + at + 1 : ref === null ? 0 : search.ordinal(ref);
     const none = this.#isComplete ? trans.__('no match') : trans.__('searching…');
-    const some = place === 0 ? trans._n('%2 match', '%2 matches', search.count, count) : trans.__('%1 of %2 matches', formatCount(place), count);
-    return search.count === 0 ? none : some;
+    const some = place === 0 ? trans._n('%2 match', '%2 matches', n, count) : trans.__('%1 of %2 matches', formatCount(place), count);
+    return n === 0 ? none : some;
   }
 
   render(): ComponentChildren {
@@ -206,11 +227,6 @@ export class TaskSearch implements Matches {
     return true;
   }
 
-  /** The match that comes next in time after a task, or before it; around the ends; null: there is none. */
-  next(from: TaskRef | null, direction: 1 | -1): TaskRef | null {
-    return this.#nearest(from, direction) ?? this.#nearest(null, direction);
-  }
-
   /** How many matches there are up to a task, itself included; 0 if it is no match. */
   ordinal(task: TaskRef): number {
     let n = 0;
@@ -225,7 +241,8 @@ export class TaskSearch implements Matches {
     return isMatch ? n : 0;
   }
 
-  #nearest(from: TaskRef | null, direction: 1 | -1): TaskRef | null {
+  /** The match that has ended and comes next in time after a task, or before it; of null the first, or the last; null: there is none. */
+  nearest(from: TaskRef | null, direction: 1 | -1): TaskRef | null {
     let best: TaskRef | null = null;
     for (const { lane, found } of this.#lanes) {
       const ref = nearestIn(lane, found, from, direction);

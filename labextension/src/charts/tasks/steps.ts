@@ -51,14 +51,15 @@ function selectedBy(found: FoundTask | FoundOpen): Selected {
 }
 
 /** A task in flight of that key. */
-export function openOf({ open, lanes }: Scene, key: string): FoundOpen | null {
-  for (const [lane, bars] of open) {
-    const bar: OpenBar | undefined = bars.find(({ task }) => task.keyText === key);
-    if (bar !== undefined) {
-      return { kind: 'open', bar, lane, label: lanes.find(({ id }) => id === lane)?.label ?? '?' };
-    }
-  }
-  return null;
+export function openOf(scene: Scene, key: string): FoundOpen | null {
+  return openWhere(scene, ({ task }) => task.keyText === key)[0] ?? null;
+}
+
+/** Tasks in flight, by their starts. */
+export function openWhere({ open, lanes }: Scene, isWanted: (bar: OpenBar) => boolean): FoundOpen[] {
+  return [...open]
+    .flatMap(([lane, bars]) => bars.filter(isWanted).map((bar): FoundOpen => ({ kind: 'open', bar, lane, label: lanes.find(({ id }) => id === lane)?.label ?? '?' })))
+    .sort((a, b) => a.bar.startS - b.bar.startS);
 }
 
 const EVERYTHING = { hidden: null, focus: -1 };
@@ -95,7 +96,7 @@ export class Locator {
     this.#stop = inSlices(
       isOver => !isWanted() || search.step(isOver) || search.count > 0,
       () => {
-        const ref = isWanted() ? search.next(null, -1) : null;
+        const ref = isWanted() ? search.nearest(null, -1) : null;
         if (ref !== null) {
           this.store.selection.select({ key, ref }, this);
         }
@@ -122,9 +123,9 @@ export interface StepsOn {
 export class Steps {
   constructor(private readonly on: StepsOn) {}
 
-  /** Select an ended task and bring it into sight. */
-  goTo(ref: TaskRef): void {
-    const found = this.on.picker.ended(ref, this.on.scene());
+  /** Select a task that has ended, or one in flight, and bring it into sight. */
+  goTo(task: TaskRef | FoundOpen): void {
+    const found = 'kind' in task ? task : this.on.picker.ended(task, this.on.scene());
     if (found !== null) {
       this.goToFound(found);
     }

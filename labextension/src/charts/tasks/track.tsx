@@ -14,7 +14,7 @@ import type { RevealCell } from '../ui/keeping';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/text-table';
 import { LanePainter } from './bars';
-import type { Found } from './find-task';
+import type { Found, FoundOpen } from './find-task';
 import { findTask } from './find-task';
 import type { PrefixSummary } from './legend';
 import { Emphasis, Legend, summarise } from './legend';
@@ -26,7 +26,7 @@ import type { LaneLayer, LaneLayout, MakeLaneLayer, Scene } from './scene';
 import { gutterPx, lanesHeightPx, layoutLanes, sceneOf } from './scene';
 import { FindBar, TaskSearch } from './search';
 import { Card, SelectedTask, WorkerButtons, colourOf, paintRelations } from './selected';
-import { Locator, Picker, Steps, placeOfBar } from './steps';
+import { Locator, Picker, Steps, openWhere, placeOfBar } from './steps';
 import type { Findings, MakeFindings } from './why/findings';
 import { beforeTables, emptyText, labelText, laneTable, prefixTable, stateText, taskTable, tipOf } from './words';
 
@@ -82,7 +82,8 @@ export class TasksTrack implements Track {
   /** The computes among which tasks are looked for. */
   readonly #searched = new Seen();
   readonly #described = new Seen();
-  readonly #hidden = new Seen();
+  /** Of the emphasis, when the host and the search last heard of it. */
+  #hidden: readonly string[];
   readonly #tabled = new Seen();
   #tables: readonly TextTable[] = [];
 
@@ -92,6 +93,7 @@ export class TasksTrack implements Track {
     this.label = trans.__('Tasks');
     this.#lanes = new LaneList(store, this.#folding);
     this.#emphasis = new Emphasis(() => { this.#onEmphasis(); }, options.hidden);
+    this.#hidden = this.#emphasis.hidden;
     this.#picker = new Picker(store);
     this.#layer = options.layer?.({ store, runRange, request }) ?? null;
     this.#plot = new LanePainter(this.#layer);
@@ -105,8 +107,9 @@ export class TasksTrack implements Track {
     this.#findBar = new FindBar(
       {
         search: query => new TaskSearch(store, query, this.#scene?.runs ?? null, this.#emphasis.filter(store.tables)),
-        selected: () => store.selection.current?.ref ?? null,
-        goTo: ref => { this.#steps.goTo(ref); },
+        inFlight: search => this.#openMatches(search),
+        selected: () => store.selection.current,
+        goTo: match => { this.#steps.goTo(match); },
         changed: () => {
           if (this.#findBar.matches !== null) {
             this.#findings?.clear();
@@ -250,7 +253,8 @@ export class TasksTrack implements Track {
       { keys: ['z', 'Z'], shown: 'Z', does: trans.__('zoom to the selected task, or time'), run: () => { this.#zoomToSelected(); } },
       { keys: ['r', 'R'], shown: 'R', does: trans.__('draw the dependencies and dependents of the selected task'), run: () => { this.#toggleRelations(); } },
       { text: trans.__('Find'), label: trans.__('Find tasks (/)'), at: 'bar', keys: ['/'], shown: '/', does: trans.__('find tasks'), run: () => { findBar.open(); } },
-      { keys: ['g', 'G'], shown: trans.__('G, Shift+G'), does: trans.__('next or previous match'), run: key => { findBar.go(key === 'g' ? 1 : -1); } },
+      { keys: ['g', 'G'], shown: trans.__('G, Shift+G'), does: trans.__('next or previous match'), run: () => { findBar.go(1); } },
+      { keys: ['Shift+g', 'Shift+G'], run: () => { findBar.go(-1); } },
       { text: this.#boxing ? trans.__('Drag moves the chart') : trans.__('Drag selects a time range (Shift+drag)'), at: 'view', run: () => { this.#toggleBox(); } },
       {
         text: isFolded(rows) ? trans.__('Show the threads of workers (Shift+C)') : trans.__('Collapse workers (Shift+C)'), at: 'view', hidden: !rows.some(row => row.kind === 'worker'),
@@ -354,11 +358,17 @@ export class TasksTrack implements Track {
     this.context.request();
   }
 
+  #openMatches(search: TaskSearch): FoundOpen[] {
+    const { hidden } = this.#emphasis.filter(this.context.store.tables);
+    return this.#scene === null ? [] : openWhere(this.#scene, ({ prefix, task }) => hidden?.[prefix] !== 1 && search.hasOpen(task));
+  }
+
   #onEmphasis(): void {
-    if (this.#hidden.isNew(this.#emphasis.hidden)) {
+    if (this.#hidden !== this.#emphasis.hidden) {
+      this.#hidden = this.#emphasis.hidden;
       this.options.onHidden?.(this.#emphasis.hidden);
+      this.#findBar.refresh('others');
     }
-    this.#findBar.refresh('others');
     this.context.request();
   }
 

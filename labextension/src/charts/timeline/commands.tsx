@@ -120,7 +120,7 @@ interface KeyHelpProps extends Pick<PopoverProps, 'isOpen' | 'opener' | 'close'>
 export function KeyHelp({ commands, ...props }: KeyHelpProps): ComponentChildren {
   return (
     <Popover {...props} class="tsk-track-help" role="dialog" label={trans.__('Keyboard shortcuts')}>
-      <dl>{commands.map(({ keys, shown, does }) => keys !== undefined && <Fragment><dt>{shown}</dt><dd>{does}</dd></Fragment>)}</dl>
+      <dl>{commands.map(({ shown, does }) => shown !== undefined && <Fragment><dt>{shown}</dt><dd>{does}</dd></Fragment>)}</dl>
     </Popover>
   );
 }

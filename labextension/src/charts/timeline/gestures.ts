@@ -117,7 +117,7 @@ function listenToPointers(canvas: HTMLElement, intents: PointerIntents, boxByDra
         end();
         intents.hover(null);
         gesture = pinchOf(fingers);
-      } else {
+      } else if (fingers.size === 1) {
         gesture = { kind: 'press', at, box: event.shiftKey || boxByDrag(at) };
       }
     },

@@ -76,7 +76,7 @@ export class Popover extends Component<PopoverProps> {
       return;
     }
     const { clientWidth, clientHeight } = document.documentElement;
-    const { right, ...box } = opener.getBoundingClientRect().toJSON() as DOMRect;
+    const box = opener.getBoundingClientRect();
     // The opener may be out of sight.
     const [top, bottom] = [Math.min(box.top, clientHeight), Math.max(box.bottom, 0)];
     const below = clientHeight - bottom;
@@ -84,7 +84,7 @@ export class Popover extends Component<PopoverProps> {
     Object.assign(el.style, {
       top: isAbove ? 'auto' : `${bottom + EDGE_PX}px`,
       bottom: isAbove ? `${clientHeight - top + EDGE_PX}px` : 'auto',
-      right: `${Math.max(Math.min(clientWidth - right, clientWidth - el.offsetWidth - EDGE_PX), EDGE_PX)}px`,
+      right: `${Math.max(Math.min(clientWidth - box.right, clientWidth - el.offsetWidth - EDGE_PX), EDGE_PX)}px`,
       maxHeight: `${(isAbove ? top : below) - 2 * EDGE_PX}px`
     });
   }

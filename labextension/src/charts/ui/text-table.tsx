@@ -17,14 +17,14 @@ export function Table({ caption, columns, rows }: TextTable): ComponentChildren 
   );
 }
 
-/** Lines of cells with tabs between them; no cell begins a formula in a spreadsheet. */
+/** Lines of cells with tabs between them; no cell begins a formula in a spreadsheet, so of those with a minus only numbers are left alone. */
 export function tabSeparated({ columns, rows }: TextTable): string {
   return [columns, ...rows].map(cells => cells.map(plainCell).join('\t')).join('\n');
 }
 
 function plainCell(text: string): string {
   const line = text.replace(/[\t\r\n]+/g, ' ');
-  return /^[=+@]|^-(?![\d.])/.test(line) ? `'${line}` : line;
+  return /^[=+@-]/.test(line) && !/^-\d[\d,]*(\.\d+)?$/.test(line) ? `'${line}` : line;
 }
 
 /** Split rows into `n` that are shown and the rest, both in order; of those that must be shown none is in the rest. */

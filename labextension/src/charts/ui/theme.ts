@@ -154,9 +154,9 @@ export const SHARED_CSS = `
 }
 .tsk-chart * { box-sizing: border-box; }
 .tsk-chart[hidden], .tsk-chart [hidden] { display: none !important; }
-:is(.tsk-swatch, .tsk-segment).tsk-erred { background: repeating-linear-gradient(135deg, var(--tsk-error) 0 2px, var(--tsk-error-gap) 2px 4px); }
-:is(.tsk-swatch, .tsk-segment):is(.tsk-interrupted, .tsk-released) { background: repeating-linear-gradient(0deg, var(--tsk-stopped) 0 2px, color-mix(in srgb, var(--tsk-stopped) 25%, var(--tsk-paper)) 2px 4px); }
-:is(.tsk-swatch, .tsk-segment).tsk-lost { background: repeating-conic-gradient(var(--tsk-error) 0 25%, var(--tsk-error-gap) 0 50%) 0 0 / 5px 5px; }
+.tsk-erred { background: repeating-linear-gradient(135deg, var(--tsk-error) 0 2px, var(--tsk-error-gap) 2px 4px); }
+:is(.tsk-interrupted, .tsk-released) { background: repeating-linear-gradient(0deg, var(--tsk-stopped) 0 2px, color-mix(in srgb, var(--tsk-stopped) 25%, var(--tsk-paper)) 2px 4px); }
+.tsk-lost { background: repeating-conic-gradient(var(--tsk-error) 0 25%, var(--tsk-error-gap) 0 50%) 0 0 / 5px 5px; }
 .tsk-notice { padding: 0 12px; color: var(--tsk-faint); }
 .tsk-hidden {
   position: absolute !important;

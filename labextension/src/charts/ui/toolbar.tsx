@@ -187,7 +187,7 @@ export const TOOLBAR_CSS = `${POPOVER_CSS}
   font-weight: 600;
 }
 .tsk-menu { position: relative; }
-.tsk-menu-list [aria-checked='true']::before { content: '✓ '; }
+.tsk-menu-list [aria-checked='true']::before { content: '✓\\a0'; }
 .tsk-chart .tsk-toolbar .tsk-menu-list [data-rare] { display: none; }
 @container (max-width: 520px) {
   .tsk-chart .tsk-toolbar > [data-rare] { display: none; }

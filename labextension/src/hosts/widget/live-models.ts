@@ -18,6 +18,13 @@ export class LiveModels {
     }
   }
 
+  /** Forget a model that was closed, or whose kernel is gone. */
+  remove(model: LiveModel): void {
+    if (this._models.get(model.model_id) === model) {
+      this._models.delete(model.model_id);
+    }
+  }
+
   has(modelId: string): boolean {
     return this._models.get(modelId)?.comm_live === true;
   }

@@ -46,6 +46,12 @@ class ChartModel extends DOMWidgetModel {
   override initialize(attributes: ObjectHash, options: IBackboneModelOptions): void {
     super.initialize(attributes, options);
     liveModels.add(this);
+    this.once('destroy', () => { liveModels.remove(this); });
+    this.on('comm_live_update', () => {
+      if (!this.comm_live) {
+        liveModels.remove(this);
+      }
+    });
   }
 }
 

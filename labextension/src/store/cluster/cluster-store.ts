@@ -64,6 +64,8 @@ const SampleTable = seriesTable({ ...ofEachQuantity(() => Float64Array), worker:
 
 export class WorkerStore extends SampleTable {
   readonly workers = new Map<number, ClusterWorker>();
+  /** By address: of the latest worker that had it. */
+  readonly #names = new Map<string, string>();
   #rearranged = 0;
   #series = new Map<number, WorkerSeries>();
   #seriesVersion = -1;
@@ -74,6 +76,7 @@ export class WorkerStore extends SampleTable {
     const changed = tableRows(tables, 'workers');
     for (const worker of changed) {
       this.workers.set(worker.worker, worker);
+      this.#names.set(worker.address, worker.name);
     }
     const isNew = this.take(tables.worker_samples);
     if (this.#rearranged !== this.rearranged) {
@@ -85,7 +88,7 @@ export class WorkerStore extends SampleTable {
 
   /** The name of the worker with this address; null: nobody knows. */
   nameOf(address: string): string | null {
-    return [...this.workers.values()].find(worker => worker.address === address)?.name ?? null;
+    return this.#names.get(address) ?? null;
   }
 
   /** The samples of one worker, or of all of them together. */

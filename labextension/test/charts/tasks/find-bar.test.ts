@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import type { FindHost } from '../../../src/charts/tasks/search';
+import type { FoundOpen } from '../../../src/charts/tasks/find-task';
 import { FindBar, TaskSearch } from '../../../src/charts/tasks/search';
 import { render } from '../../../src/charts/ui/render';
+import type { Selected } from '../../../src/store';
 import { TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 
@@ -16,22 +18,28 @@ afterEach(() => {
 });
 
 /** A bar in the page, what it has painted, and how a person types. */
-function opened(): { bar: FindBar; store: TaskStore; status: () => string | undefined; found: () => number[] | null; type: (text: string) => void } {
+function opened(open: readonly FoundOpen[] = []): { bar: FindBar; visited: unknown[]; store: TaskStore; status: () => string | undefined; found: () => number[] | null; type: (text: string) => void } {
   const el = document.createElement('div');
   document.body.append(el);
   const store = new TaskStore();
   store.append(batchOf([{ start: 0, stop: 1, key: [1] }, { start: 1, stop: 2, group: 1, key: [2] }, { start: 2, stop: 3, group: 1, key: [3] }]));
+  const visited: unknown[] = [];
+  let selected: Selected | null = null;
   const host: FindHost = {
     search: query => new TaskSearch(store, query, null, { hidden: null, focus: -1 }),
-    selected: () => null,
-    goTo: () => undefined,
+    inFlight: search => open.filter(({ bar: { task } }) => search.hasOpen(task)),
+    selected: () => selected,
+    goTo: match => {
+      selected = 'kind' in match ? { key: match.bar.task.keyText, ref: null } : { key: '', ref: match };
+      visited.push([selected.ref?.row ?? selected.key, bar.said()]);
+    },
     changed: () => { render(bar.render(), el); },
     closed: () => undefined
   };
   const bar = new FindBar(host, new AbortController().signal);
   bar.open();
   return {
-    bar, store,
+    bar, store, visited,
     status: () => el.querySelector('[role=status]')?.textContent,
     found: () => { const lane = bar.matches?.lane(0); return bar.matches === null ? null : [...(lane?.row ?? []).slice(0, lane?.n)]; },
     type: text => {
@@ -78,4 +86,25 @@ it('tasks that come while it is open are found, too', () => {
   bar.refresh('more');
   vi.runAllTimers();
   expect(found()).toEqual([1, 2, 3]);
+});
+
+it('tasks in flight are counted, and visited after those that have ended', () => {
+  const open = [7, 8].map((i): FoundOpen => ({ kind: 'open', lane: 0, label: '', bar: { startS: i, prefix: 1, task: { run: 0, lane: 0, group: 1, keyText: `('add-1', ${i})`, startS: i } } }));
+  const { bar, status, type, visited } = opened(open);
+  type('add-1, 8');
+  vi.runAllTimers();
+  const one = status();
+  bar.go(1);
+  type('add');
+  vi.runAllTimers();
+  const four = status();
+  for (const direction of [1, 1, 1, 1, -1, -1, -1] as const) {
+    bar.go(direction);
+  }
+  const [seven, eight] = ["('add-1', 7)", "('add-1', 8)"];
+  expect([one, four, visited]).toEqual(['1 match', '4 of 4 matches', [
+    [eight, '1 of 1 matches'],
+    [1, '1 of 4 matches'], [2, '2 of 4 matches'], [seven, '3 of 4 matches'], [eight, '4 of 4 matches'],
+    [seven, '3 of 4 matches'], [2, '2 of 4 matches'], [1, '1 of 4 matches']
+  ]]);
 });

@@ -5,6 +5,7 @@ import { evidenceOf, evidenceOfPath } from '../../../src/charts/tasks/why/path';
 import { mountTracks } from '../../../src/charts/tracks';
 import type { Keeper } from '../../../src/charts/ui/keeping';
 import { Keeping } from '../../../src/charts/ui/keeping';
+import { render } from '../../../src/charts/ui/render';
 import { TaskStore } from '../../../src/store';
 import type { Explained, Explanation, Finding } from '../../../src/wire';
 import { batchOf } from '../../store/rows';
@@ -158,6 +159,20 @@ describe('findings', () => {
     await settle();
     expect(cards(el)).toEqual([]);
   });
+});
+
+it('why of a range is not asked again once the chart has left the page', async () => {
+  const answers: ((of: Explained) => void)[] = [];
+  const controller = new AbortController();
+  const findings = findingsOf({ explain: () => new Promise<Explained>(resolve => { answers.push(resolve); }), story: () => Promise.resolve([]) })(
+    { store: filled(), isSeen: () => true, changed: () => undefined }, controller.signal
+  );
+  render(findings.button({ startS: 1, stopS: 2 }), document.body);
+  document.querySelector('button')?.click();
+  controller.abort();
+  answers[0]?.({ kind: 'later', waitS: 2 });
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(answers.length).toBe(1);
 });
 
 describe('the critical path', () => {

@@ -364,6 +364,19 @@ describe('without sight', () => {
     expect([text(el, '.tsk-gantt-card .tsk-gantt-tip-key'), measure.mock.calls.length]).toEqual(['</script><b>', 0]);
   });
 
+  it('what a person points at in the legend does not begin the search anew', () => {
+    const { el } = mounted(filled());
+    el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: '/' }));
+    const input = el.querySelector<HTMLInputElement>('.tsk-gantt-find input')!;
+    input.value = 'inc';
+    input.dispatchEvent(new Event('input'));
+    vi.runAllTimers();
+    el.querySelector<HTMLElement>('.tsk-gantt-legend button')?.dispatchEvent(new Event('pointerenter'));
+    const pointed = text(el, '.tsk-gantt-find [role=status]');
+    el.querySelector<HTMLElement>('.tsk-gantt-legend button')?.click();
+    expect([pointed, text(el, '.tsk-gantt-find [role=status]')]).toEqual(['1 match', 'searching…']);
+  });
+
   it('the table changes at most every 5 s while a compute runs', () => {
     const store = filled(true);
     const { el } = mounted(store);

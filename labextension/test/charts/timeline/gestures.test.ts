@@ -104,6 +104,17 @@ describe('pointer', () => {
     expect(log).toEqual([['hover', null], ['pan', -50], ['zoom', 0.5, 200]]);
   });
 
+  it('a third finger begins nothing', () => {
+    const { canvas } = listening();
+    for (const pointerId of [1, 2, 3]) {
+      fire(canvas, mouse('pointerdown', 100 * pointerId, { pointerId }));
+    }
+    for (const pointerId of [3, 2, 1]) {
+      fire(canvas, mouse('pointerup', 100 * pointerId, { pointerId }));
+    }
+    expect(log).toEqual([['hover', null]]);
+  });
+
   it('moving hovers, leaving ends it, a double click fits', () => {
     const { canvas } = listening();
     fire(canvas, mouse('pointermove', 10));

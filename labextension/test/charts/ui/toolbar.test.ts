@@ -110,10 +110,10 @@ describe('menu', () => {
 });
 
 describe('text table', () => {
-  const table = { caption: 'c', columns: ['Key', 'N'], rows: [['=cmd()', '-1 s'], ['a\tb\nc', '-x'], ['<b>', '+1']] };
+  const table = { caption: 'c', columns: ['Key', 'N'], rows: [['=cmd()', '-1,234.5'], ['a\tb\nc', '-1+cmd|x'], ['<b>', '+1']] };
 
   it('is copied with tabs, and nothing in it becomes a formula', () => {
-    expect(tabSeparated(table)).toBe("Key\tN\n'=cmd()\t-1 s\na b c\t'-x\n<b>\t'+1");
+    expect(tabSeparated(table)).toBe("Key\tN\n'=cmd()\t-1,234.5\na b c\t'-1+cmd|x\n<b>\t'+1");
   });
 
   it('is shown as text', () => {

@@ -1,6 +1,7 @@
 import { Signal } from '@lumino/signaling';
 import { beforeEach, expect, it, vi } from 'vitest';
 
+import { liveModels } from '../../../src/hosts/widget/live-models';
 import { chartModel } from '../../../src/hosts/widget/models';
 import { type MountChart, type Surroundings, chartView } from '../../../src/hosts/widget/view';
 import { TaskStore } from '../../../src/store';
@@ -51,6 +52,16 @@ async function shown(): Promise<{ model: InstanceType<ReturnType<typeof chartMod
   await Promise.resolve();
   return { model, view };
 }
+
+it.each<[string, (model: Awaited<ReturnType<typeof shown>>['model']) => void]>([
+  ['was closed', model => { model.trigger('destroy'); }], ['has lost its kernel', model => { model.comm_live = false; model.comm_live = true; }]
+])('a model that %s is forgotten', async (_, end) => {
+  const { model, view } = await shown();
+  const had = liveModels.has('w');
+  end(model);
+  expect([had, liveModels.has('w')]).toEqual([true, false]);
+  view.remove();
+});
 
 it('is mounted once, however many traits of what it shows one message changes, and not at all by others', async () => {
   const { model, view } = await shown();

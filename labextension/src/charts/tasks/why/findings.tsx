@@ -58,7 +58,7 @@ export class Findings {
   #why: ComponentChildren = null;
   #again: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly host: FindingsHost, private readonly ask: Keeper['explain'], story: Keeper['story'], signal: AbortSignal) {
+  constructor(private readonly host: FindingsHost, private readonly ask: Keeper['explain'], story: Keeper['story'], private readonly signal: AbortSignal) {
     this.story = new Story(host.store, story, () => { this.#changed(); });
     this.#explainer = new Explainer({ ...host, ask, changed: () => { this.#changed(); } }, signal);
     signal.addEventListener('abort', () => { clearTimeout(this.#again); }, { once: true });
@@ -219,7 +219,7 @@ export class Findings {
     this.#asked = span;
     say(trans.__('asking the kernel…'));
     const explained = await this.ask(this.#runRange, span).catch(refused);
-    if (this.#asked !== span) {
+    if (this.#asked !== span || this.signal.aborted) {
       return;
     }
     say(inWords(explained));

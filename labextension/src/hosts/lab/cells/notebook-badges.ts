@@ -6,6 +6,7 @@ import { crc32 } from '../../../wire/crc';
 import type { IFeeds } from '../feed/feeds';
 import { FeedFollower } from '../feed/follower';
 import { Badge } from './badge';
+import { type Question, BusyMachine } from './busy-machine';
 import { CellView } from './cell-view';
 import { type CodeCell, type CodeModel, codeCells, flash } from './cells';
 import { type CellFacts, type Execution, isCurrent, latestExecutions, runRangeOf } from './executions';
@@ -29,6 +30,8 @@ export class NotebookBadges {
     _panel.content.modelContentChanged.connect(this._follower.soon);
     _panel.disposed.connect(() => {
       this._follower.dispose();
+      this._machine.dispose();
+      this._inSight?.disconnect();
       this._forgetOthers(new Set());
     });
   }
@@ -63,24 +66,45 @@ export class NotebookBadges {
     this._forgetOthers(shown);
   }
 
-  /** What the kernel says of the machine, asked once after an execution of some length. */
+  /** What the kernel says of the machine after an execution of some length; asked once the badge is seen, or opened. */
   private _busy(cell: BadgedCell, execution: Execution, { tables }: TaskStore): string | null {
     const runRange = runRangeOf(execution, false);
     const id = `${execution.status} ${runRange.firstRun} ${runRange.lastRun ?? ''}`;
-    const lastedS = execution.runs.reduce((sum, run) => sum + (tables.runs.get(run)?.stopS ?? 0) - (tables.runs.get(run)?.startS ?? 0), 0);
-    if (cell.asked !== id) {
-      cell.asked = id;
+    if (cell.busyOf !== id) {
+      this._dropQuestion(cell);
+      cell.busyOf = id;
       cell.busy = null;
-      const kernelId = this._panel.sessionContext.session?.kernel?.id ?? '';
-      const answer = execution.status === 'running' || lastedS < LEAST_S ? undefined : this._feeds.get(kernelId)?.keeper.explain(runRange);
-      answer?.then(explained => {
-        if (cell.asked === id && explained.kind === 'explained') {
-          cell.busy = explained.explanation.busy;
+      const lastedS = execution.runs.reduce((sum, run) => sum + (tables.runs.get(run)?.stopS ?? 0) - (tables.runs.get(run)?.startS ?? 0), 0);
+      cell.question = execution.status === 'running' || lastedS < LEAST_S ? null : {
+        runRange,
+        tell: busy => {
+          Object.assign(cell, { busy, question: null });
           this._follower.soon();
         }
-      }, () => undefined);
+      };
+    }
+    if (cell.question !== null && (cell.isOpen || cell.isSeen)) {
+      this._machine.ask(cell.question);
     }
     return cell.busy;
+  }
+
+  private _dropQuestion(cell: BadgedCell): void {
+    if (cell.question !== null) {
+      this._machine.drop(cell.question);
+      cell.question = null;
+    }
+  }
+
+  private _onSight(entries: readonly IntersectionObserverEntry[]): void {
+    for (const { target, isIntersecting } of entries) {
+      for (const cell of this._cells.values()) {
+        if (cell.badge.el === target) {
+          cell.isSeen = isIntersecting;
+        }
+      }
+    }
+    this._follower.soon();
   }
 
   private _store(): TaskStore | null {
@@ -132,8 +156,11 @@ export class NotebookBadges {
       badge.focus();
     };
     const view = new CellView(widget, this._feeds, close);
-    const cell: BadgedCell = { badge, view, stop, isOpen: false, asked: '', busy: null, floor: 0, witnessed: null, source: '', sourceCrc: 0 };
+    const cell: BadgedCell = { badge, view, stop, isOpen: false, isSeen: this._inSight === null, busyOf: '', question: null, busy: null, floor: 0, witnessed: null, source: '', sourceCrc: 0 };
+    this._inSight?.observe(badge.el);
     signal.addEventListener('abort', () => {
+      this._inSight?.unobserve(badge.el);
+      this._dropQuestion(cell);
       badge.el.remove();
       view.hide();
     });
@@ -179,6 +206,8 @@ export class NotebookBadges {
   }
 
   private readonly _follower: FeedFollower;
+  private readonly _machine = new BusyMachine(runRange => this._feeds.get(this._panel.sessionContext.session?.kernel?.id ?? '')?.keeper.explain(runRange) ?? null);
+  private readonly _inSight = typeof IntersectionObserver === 'function' ? new IntersectionObserver(entries => { this._onSight(entries); }) : null;
   private _executions: ReadonlyMap<string, Execution> = new Map();
   private _seenStore: TaskStore | null = null;
   private _seenVersion = -1;
@@ -192,8 +221,11 @@ interface BadgedCell {
   readonly stop: AbortController;
   /** Whether the person unfolded it; it stays so when the cell runs again. */
   isOpen: boolean;
-  /** Of which execution the kernel was asked, and what it said. */
-  asked: string;
+  /** Whether the badge is in sight. */
+  isSeen: boolean;
+  /** Of which execution the kernel says whether the machine was busy; the question, until it has answered; and what it said. */
+  busyOf: string;
+  question: Question | null;
   busy: string | null;
   floor: number;
   witnessed: number | null;

@@ -54,14 +54,18 @@ export class FeedFollower {
     if (!this._isDue) {
       this._isDue = true;
       // With the next frame, in which the panel shows the same; a page that is not seen has none.
-      void Promise.race([new Promise(requestAnimationFrame), new Promise(resolve => setTimeout(resolve, REFRESH_MS))]).then(() => {
+      const come = (): void => {
+        cancelAnimationFrame(frame);
+        clearTimeout(timer);
         this._isDue = false;
         if (!this._isDisposed) {
           this._refresh();
           clearTimeout(this._timer);
           this._timer = this._feed?.active === true ? setTimeout(this.soon, SILENCE_MS) : undefined;
         }
-      });
+      };
+      const frame = requestAnimationFrame(come);
+      const timer = setTimeout(come, REFRESH_MS);
     }
   };
 
