@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.distributions import Distributions, build
+from tests.packaging.distributions import Distributions, shared
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
-    return build(tmp_path_factory.mktemp("dist"))
+def built() -> Distributions:
+    return shared()
 
 
 @pytest.fixture(scope="session")
