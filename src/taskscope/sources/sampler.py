@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import CodeType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from taskscope.model.keys import split_key
 from taskscope.model.tables.records import IN_THREADS
@@ -16,9 +16,11 @@ from taskscope.model.tables.stacks import NOT_SAMPLED_WITHOUT_LOCK
 from taskscope.options import DEFAULT_DT, checked_dt
 from taskscope.record import LaneBuffer, Recorder
 from taskscope.sources.cell import is_runner
+from taskscope.sources.local.calls import task_stack
 from taskscope.sources.local.timing import TimedTask
 from taskscope.sources.resources import ProcessReading, high_water_bytes, read_processes
 from taskscope.sources.stacks import (
+    Running,
     SamplingThread,
     TaskStacks,
     Wake,
@@ -34,8 +36,6 @@ _BETWEEN_S = 0.1
 """Most seconds between two looks while no compute runs."""
 _LOCK_S = 0.02
 """Seconds between two probes of the interpreter's lock where no stacks are sampled."""
-_PAUSE_AT_LOCK = 2.0
-"""The factor of the pause after a probe that found the interpreter's lock taken."""
 _GAP = 5.0
 _SHORTEST_S = 0.02
 """A rate over less is uncertain: between reading the clock and the counters another thread may run for 5 ms
@@ -85,7 +85,10 @@ class Sampler:
         """When the next sample of CPU and memory is due."""
         self._cycle_s = -math.inf
         """When stacks were last counted together."""
-        self._stacks = TaskStacks(TimedTask.__call__.__code__)
+        self._stacks = TaskStacks(
+            lambda: _running_tasks(self._open_lanes()),
+            lambda frame: task_stack(frame, TimedTask.__call__.__code__),
+        )
         self._worker = str(os.getpid())
         self._thread = SamplingThread(
             "taskscope-sampler",
@@ -93,7 +96,7 @@ class Sampler:
             self._is_wanted,
             lambda error: recorder.fault("the sampler", error),
             _LINGER_S,
-            self._sample_due,
+            first=self._sample_due,
         )
 
     def compute_started(self, compute: object) -> None:
@@ -101,6 +104,7 @@ class Sampler:
         with self._lock:
             self._start()
             self._computes.add(compute)
+            self._stacks.switch(is_on=True)
             if self.interval_s is not None:
                 self._note_stacks()
                 if self.is_at_once:
@@ -112,7 +116,7 @@ class Sampler:
             self._computes.discard(compute)
             if not self._computes:
                 # Before the user's next statement.
-                self._stacks.switching.want(False)
+                self._stacks.switch(is_on=False)
             if is_here or self._recorder.now_s() >= self._due_s:
                 self._sample()
 
@@ -152,7 +156,7 @@ class Sampler:
             self._computes.clear()
             self._blocks.clear()
         self._thread.stop()
-        self._stacks.switching.want(False)
+        self._stacks.switch(is_on=False)
         self._recorder.stacks.end_cycle()
 
     def _is_wanted(self) -> bool:
@@ -190,8 +194,7 @@ class Sampler:
                 self._recorder.note_lock(wake.now - wake.elapsed_s, is_held=wake.is_lock_held)
             if interval_s is not None:
                 self._look_at_stacks(wake)
-                # Each sample takes the interpreter's lock from threads that need it.
-                return interval_s * (_PAUSE_AT_LOCK if wake.is_lock_held else 1.0)
+                return wake.paced_s(interval_s)
         return self._pause_s()
 
     def _pause_s(self) -> float:
@@ -199,21 +202,11 @@ class Sampler:
 
     def _look_at_stacks(self, wake: Wake) -> None:
         log = self._recorder.stacks
-        tasks = _running_tasks(self._open_lanes())
-        with self._lock:
-            self._stacks.switching.want(len(tasks) == 1 and bool(self._computes))
-        lanes = {thread: running.lane for thread, running in tasks.items()}
-        looked_at = {thread: running.task for thread, running in tasks.items()}
-        samples = self._stacks.look(
-            wake,
-            {thread: (task, task[1]) for thread, task in looked_at.items()},
-            lambda thread, task: lanes[thread].running() == task,
-        )
+        samples = self._stacks.look(wake)
         for sample in samples:
-            running = tasks[sample.thread]
-            prefix = split_key(running.task[0])[1]
-            log.add(running.run, prefix, self._worker, sample.stack, sample.seconds, sample.cpu_s)
-        if not self._computes and not tasks:
+            prefix = split_key(sample.task.key)[1]
+            log.add(sample.task.run, prefix, self._worker, sample.stack, sample.seconds, sample.cpu_s)
+        if not self._computes and not samples:
             self._look_at_clients(wake)
         if wake.now - self._cycle_s >= _CYCLE_S:
             log.end_cycle()
@@ -231,22 +224,20 @@ class Sampler:
                 self._recorder.stacks.add_client(run, self._worker, stack, wake.elapsed_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenTask:
+class _OpenTask(NamedTuple):
     """A task that a thread of this process runs."""
 
     run: int
-    lane: LaneBuffer
-    task: tuple[object, float]
+    key: object
 
 
-def _running_tasks(lanes: Iterable[tuple[int, LaneBuffer]]) -> dict[int, _OpenTask]:
-    tasks: dict[int, _OpenTask] = {}
+def _running_tasks(lanes: Iterable[tuple[int, LaneBuffer]]) -> dict[int, Running]:
+    tasks: dict[int, Running] = {}
     for run, lane in lanes:
         task, thread = lane.running(), lane.key.thread
         # Of computes that are nested in one thread, the innermost began last.
-        if task is not None and (thread not in tasks or tasks[thread].task[1] < task[1]):
-            tasks[thread] = _OpenTask(run, lane, task)
+        if task is not None and (thread not in tasks or tasks[thread].began < task[1]):
+            tasks[thread] = Running(task[1], _OpenTask(run, task[0]))
     return tasks
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
+import os
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from types import FrameType, SimpleNamespace
+from collections.abc import Iterator
+from types import FrameType
 
 import pytest
 
 from taskscope.sources import stacks
-from taskscope.sources.cluster import plugin
-from taskscope.sources.stacks import SoonerSwitching, current_frames
-
-_SAMPLERS = (stacks.__file__, plugin.__file__)
+from taskscope.sources.stacks import SwitchInterval, current_frames
 
 
 @pytest.fixture(autouse=True)
@@ -24,52 +22,54 @@ def as_it_was() -> Iterator[None]:
     sys.setswitchinterval(before_s)
 
 
-def test_threads_switch_sooner_while_it_is_wanted_and_as_before_afterwards() -> None:
+def test_the_shortest_interval_that_is_wanted_holds_and_then_the_one_before() -> None:
     sys.setswitchinterval(0.003)
-    switching, seen = SoonerSwitching(), []
-    for is_wanted in (True, True, False, False, True, False):
-        switching.want(is_wanted)
+    one, other, seen = SwitchInterval(), SwitchInterval(), []
+    wants = [(one, 0.001), (other, 0.0005), (one, None), (one, 0.01), (other, None), (one, None)]
+    for switching, wanted_s in wants:
+        switching.want(wanted_s)
         seen.append(round(sys.getswitchinterval(), 6))
-    assert seen == [0.0005, 0.0005, 0.003, 0.003, 0.0005, 0.003]
+    assert seen == [0.001, 0.0005, 0.0005, 0.0005, 0.003, 0.003]
 
 
-def test_what_the_user_sets_meanwhile_stays() -> None:
-    switching = SoonerSwitching()
-    switching.want(True)
+def test_an_interval_that_another_tool_has_set_since_stays() -> None:
+    one, other = SwitchInterval(), SwitchInterval()
+    one.want(0.0001)
     sys.setswitchinterval(0.02)
-    switching.want(False)
+    other.want(0.0002)
+    one.want(None)
+    other.want(None)
     assert sys.getswitchinterval() == pytest.approx(0.02)
 
 
-def test_who_has_threads_switch_yet_sooner_is_left_alone() -> None:
-    sys.setswitchinterval(0.0001)
-    switching = SoonerSwitching()
-    switching.want(True)
-    assert sys.getswitchinterval() == pytest.approx(0.0001)
-    switching.want(False)
-    assert sys.getswitchinterval() == pytest.approx(0.0001)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is nothing to fork on Windows")
+def test_a_forked_child_has_the_interval_from_before_its_parent_was_sampled() -> None:
+    before_s, parents = sys.getswitchinterval(), SwitchInterval()
+    parents.want(0.0001)
+    child = multiprocessing.get_context("fork").Process(target=_exit_as_before, args=(before_s,))
+    child.start()
+    child.join()
+    parents.want(None)
+    assert child.exitcode == 0
 
 
-def _on_worker() -> None:
-    worker = SimpleNamespace(active_threads={0: "task"}, active_threads_lock=threading.Lock())
-    plugin.WorkerSampler(worker).sample(1.0, 0.1)
+def _exit_as_before(before_s: float) -> None:
+    SwitchInterval()
+    sys.exit(sys.getswitchinterval() != before_s)
 
 
-@pytest.mark.parametrize("sample", [current_frames, _on_worker])
-def test_a_sample_leaves_no_frame_in_a_cycle_that_garbage_collection_has_to_find(
-    sample: Callable[[], object],
-) -> None:
+def test_a_sample_leaves_no_frame_in_a_cycle_that_garbage_collection_has_to_find() -> None:
     # Values of all threads would live on, and on Python 3.11 that collection killed workers.
     gc.collect()
     gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         for _ in range(5):
-            sample()
+            current_frames()
         gc.collect()
         # Threads of other tests may leave cycles of their own.
         frames = [found for found in gc.garbage if isinstance(found, FrameType)]
-        assert [frame.f_code.co_name for frame in frames if frame.f_code.co_filename in _SAMPLERS] == []
+        assert [frame.f_code.co_name for frame in frames if frame.f_code.co_filename == stacks.__file__] == []
     finally:
         gc.set_debug(0)
         gc.garbage.clear()

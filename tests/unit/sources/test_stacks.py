@@ -16,8 +16,17 @@ from dask.utils import apply, methodcaller
 import taskscope
 from taskscope.analysis.calls import CallNode
 from taskscope.record import pump
+from taskscope.sources.local.calls import task_stack
 from taskscope.sources.local.timing import TimedTask
-from taskscope.sources.stacks import task_stack
+from taskscope.sources.stacks import (
+    Running,
+    Sample,
+    SamplingThread,
+    TaskStacks,
+    Wake,
+    calls_from,
+    stands_for_s,
+)
 from tests.support.computes.local_computes import messages, watching
 from tests.support.waiting import PATIENCE_S, until
 
@@ -221,22 +230,6 @@ def test_what_a_task_holds_is_not_kept_alive_by_samples(run: taskscope.profile) 
     delayed(task)().compute(scheduler="synchronous")
 
 
-@pytest.mark.parametrize(("n_tasks", "sooner"), [(1, True), (2, False)])
-def test_threads_switch_sooner_only_while_one_task_runs_at_a_time(n_tasks: int, *, sooner: bool) -> None:
-    begun, seen, before_s = threading.Barrier(n_tasks), [], sys.getswitchinterval()
-    with watching(profile_interval=0.001) as run:
-        watched = Watched(run)
-
-        def task(_: int) -> None:
-            begun.wait(PATIENCE_S)
-            watched.until(watched.n_samples() + 3 * n_tasks)
-            seen.append(sys.getswitchinterval() < before_s)
-            begun.wait(PATIENCE_S)
-
-        dask.compute(*[delayed(task)(n) for n in range(n_tasks)], scheduler="threads", num_workers=n_tasks)
-    assert (seen, sys.getswitchinterval()) == ([sooner] * n_tasks, before_s)
-
-
 def test_a_fault_ends_no_sampling_but_its_own(
     run: taskscope.profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,7 +241,7 @@ def test_a_fault_ends_no_sampling_but_its_own(
             raise ValueError("broken")
         return task_stack(frame, task)
 
-    monkeypatch.setattr("taskscope.sources.stacks.task_stack", fail_once)
+    monkeypatch.setattr("taskscope.sources.sampler.task_stack", fail_once)
     delayed(Watched(run).until)(3).compute(scheduler="threads")
     assert failed.is_set()
     assert messages(run) == [
@@ -270,3 +263,62 @@ def test_without_the_global_lock_nothing_is_sampled_and_the_recording_says_so(
     assert (found.profile().n_samples, found.profile().note) == (0, said)
     ((level, text),) = [(m.level, m.text.partition(" (2 ")[0]) for m in found.messages]
     assert (level, text) == ("warning", said)
+
+
+# ------------------------------------------------------------------------------- what a sample counts for
+
+
+@pytest.mark.parametrize("releases_lock_at_end", [True, False])
+def test_shares_of_short_tasks_are_true_though_samples_come_late(*, releases_lock_at_end: bool) -> None:
+    length_s, first_s, late_s, pause_s = 0.002, 0.0007, 0.0003, 0.01
+    seconds = {"first": 0.0, "second": 0.0}
+    for n in range(2000):
+        seen_s = n / 2000 * length_s + late_s
+        if seen_s >= length_s:
+            if releases_lock_at_end:
+                continue
+            seen_s -= length_s
+        place = "first" if seen_s < first_s else "second"
+        seconds[place] += stands_for_s(Wake(1.0, pause_s + late_s, late_s, True), 1.0 - seen_s)
+    assert seconds["first"] / sum(seconds.values()) == pytest.approx(first_s / length_s, abs=0.01)
+
+
+def test_the_first_sample_of_all_counts_for_the_task_s_time_before_it() -> None:
+    first = Wake(10.0, 0.2, None, None)
+    assert [stands_for_s(first, began) for began in (9.9, 9.5, 2.0)] == [0.2, pytest.approx(0.5), 1.0]
+
+
+def test_where_tasks_take_turns_one_look_counts_for_waiting_and_one_for_the_turn() -> None:
+    place = calls_from(sys._getframe())[:1]
+    code = place[0][0]
+    stacks = TaskStacks(
+        lambda: {-n: Running(1.0, f"task {n}") for n in range(4)}, lambda _frame: [(code, next(looks))]
+    )
+    before_s, looks = sys.getswitchinterval(), iter(range(100))
+    stacks.switch(is_on=True)
+    found = stacks.look(Wake(2.0, 0.04, 0.01, True))
+    assert sorted(found, key=lambda sample: sample.stack[0][1]) == [
+        Sample(f"task {n % 4}", [(code, n)], 0.03 if n < 4 else 0.01, None) for n in range(8)
+    ]
+    assert sys.getswitchinterval() == before_s
+
+
+def test_a_task_that_begins_while_the_thread_is_leaving_is_sampled() -> None:
+    looks, begun = threading.Semaphore(0), threading.Event()
+
+    def look(_: Wake) -> float:
+        looks.release()
+        return 0.001
+
+    def is_wanted() -> bool:
+        # A task begins right after its thread was not yet seen.
+        if not begun.is_set():
+            begun.set()
+            thread.begin(0.001)
+        return False
+
+    thread = SamplingThread("taskscope-leaving", look, is_wanted, lambda _error: None, -1.0)
+    thread.begin(0.001)
+    assert looks.acquire(timeout=PATIENCE_S)
+    assert looks.acquire(timeout=PATIENCE_S)
+    thread.stop()

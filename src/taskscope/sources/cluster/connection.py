@@ -211,20 +211,23 @@ _EVERY_S = 1.0
 _MOST_EVENTS = 50_000
 _MOST_AT_ONCE = 20_000
 _LOAD = """
-import importlib.util, marshal, zlib
-same = magic == importlib.util.MAGIC_NUMBER
-names = {"__name__": "taskscope_plugin"}
+import importlib.util, marshal, types, zlib
+
+def loaded(module):
+    made = types.ModuleType(f"taskscope_{module['name']}")
+    same = module["magic"] == importlib.util.MAGIC_NUMBER
+    code = zlib.decompress(module["code" if same else "source"])
+    exec(marshal.loads(code) if same else code, vars(made))
+    return made
 """
 """A Python of the same version runs the code, another one compiles the source."""
-_RUN = "exec(marshal.loads(zlib.decompress(code)) if same else zlib.decompress(source), names)"
 _OBSERVE = f"""{_LOAD}
-{_RUN}
-made = lambda scheduler: names["observe"](scheduler, *arguments)
+observe = loaded(plugin).observe
+made = lambda scheduler: observe(scheduler, *arguments)
 """
 _WORKER_PLUGIN = f"""{_LOAD}
 try:
-    {_RUN}
-    made = names["WorkerObserver"](name, zlib.decompress(meter).decode())
+    made = loaded(plugin).WorkerObserver(name, loaded(stacks), zlib.decompress(meter).decode())
 except Exception as error:
     from distributed.diagnostics.plugin import WorkerPlugin
 
@@ -278,21 +281,21 @@ def _source(module: str) -> bytes:
 
 
 @functools.cache
-def _plugins() -> Mapping[str, object]:
-    """Return the module of plugins as source and as code, compressed."""
-    source = _source("taskscope.sources.cluster.plugin")
-    code = marshal.dumps(compile(source, "taskscope/sources/cluster/plugin.py", "exec"))
-    return {
-        "source": zlib.compress(source),
-        "code": zlib.compress(code),
-        "magic": importlib.util.MAGIC_NUMBER,
-    }
+def _sent(module: str) -> Mapping[str, object]:
+    """Return a module as source and as code, compressed."""
+    source = _source(module)
+    code = marshal.dumps(compile(source, f"{module.replace('.', '/')}.py", "exec"))
+    compressed = {"source": zlib.compress(source), "code": zlib.compress(code)}
+    return {"name": module.rpartition(".")[2], "magic": importlib.util.MAGIC_NUMBER, **compressed}
+
+
+_PLUGIN = "taskscope.sources.cluster.plugin"
 
 
 def worker_plugin(name: str) -> bytes:
     """Return the plugin of workers, pickled; unpickling it never raises."""
-    meter = zlib.compress(_source("taskscope.sources.line_meter"))
-    return pickle.dumps(_Made(_WORKER_PLUGIN, name=name, meter=meter, **_plugins()))
+    stacks, meter = _sent("taskscope.sources.stacks"), zlib.compress(_source("taskscope.sources.line_meter"))
+    return pickle.dumps(_Made(_WORKER_PLUGIN, name=name, plugin=_sent(_PLUGIN), stacks=stacks, meter=meter))
 
 
 class Plugins:
@@ -416,7 +419,7 @@ class Plugins:
         arguments = (self._name, _MOST_EVENTS, worker_plugin(self._name), list(clients), options, _INSTALL_S)
         return {
             "op": "feed",
-            "setup": pickle.dumps(_Made(_OBSERVE, arguments=arguments, **_plugins())),
+            "setup": pickle.dumps(_Made(_OBSERVE, arguments=arguments, plugin=_sent(_PLUGIN))),
             "function": pickle.dumps(_Made("made = lambda _, observer: observer.here()")),
             "teardown": pickle.dumps(_Made("made = lambda _, observer: observer.end()")),
             "interval": _EVERY_S,

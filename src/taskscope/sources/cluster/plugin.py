@@ -2,6 +2,7 @@
 
 This module runs on the scheduler and on workers, where taskscope need not be installed: it is sent as source
 text (`taskscope.sources.cluster.connection`), and imports the standard library, msgpack and distributed only.
+Workers get the source of `taskscope.sources.stacks` and `taskscope.sources.line_meter`, too.
 
 `SchedulerObserver` keeps a bounded list of events in order of time, which the client reads; graphs of that
 client are never dropped. A later state of a task replaces its last event while that is unread, so a task that
@@ -35,7 +36,6 @@ Neither plugin raises into the scheduler or the worker; errors are counted.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import sys
 import threading
@@ -44,15 +44,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from inspect import iscoroutinefunction
-from itertools import accumulate, chain, repeat, starmap, takewhile
-from operator import attrgetter, truth
-from time import perf_counter, thread_time
+from time import perf_counter
 from typing import Any
-
-try:
-    import resource
-except ImportError:
-    resource = None  # type: ignore[assignment]  # Windows
 
 import msgpack
 from distributed.core import Status
@@ -92,20 +85,6 @@ def unpack_plain(packed: bytes) -> Any:
 def plain(text: object, most: int) -> str:
     """Return a text that any message can contain."""
     return str(text)[:most].encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def at_once(items: Any) -> Any:
-    """Return the items of an iterator that is all C, as one call in which no garbage is collected.
-
-    Before Python 3.12 a collection amid a walk over another thread's frames lets that thread run and free
-    them, and the worker dies by a signal (as `taskscope.sources.stacks`, which cannot be imported here).
-    """
-    if sys.version_info >= (3, 12) or not gc.isenabled():
-        return list(items)
-    try:
-        return list(chain(iter(gc.disable, None), items, iter(gc.enable, None)))
-    finally:
-        gc.enable()
 
 
 def host_of(address: str) -> str:
@@ -702,16 +681,16 @@ MONITORED = frozenset(
 RUNS_TASKS = "_run_task_simple"
 PLUMBING = ("dask/_task_spec.py", "dask/optimization.py", "dask/core.py")
 LOCK_S = 0.025
-THREAD = getattr(resource, "RUSAGE_THREAD", None)
-SOONER_S = 0.0005
 QUIET_S = 10.0
 
 
 class WorkerObserver(WorkerPlugin):
     """Measures the tasks of a worker, and sends what else it records once a second."""
 
-    def __init__(self, name: str, meter: str) -> None:
+    def __init__(self, name: str, stacks: Any, meter: str) -> None:
         self.name = name
+        self.stacks = stacks
+        """The module `taskscope.sources.stacks`."""
         self.meter = meter
         """The source text of `taskscope.sources.line_meter`."""
         self.options: dict[str, Any] = {}
@@ -735,7 +714,7 @@ class WorkerObserver(WorkerPlugin):
     async def setup(self, worker: Any) -> None:
         self.worker = worker
         worker.stream_handlers[self.name] = self.take
-        self.sampler = WorkerSampler(worker)
+        self.sampler = WorkerSampler(worker, self.stacks)
         self.log_lines = LogLines(self.name, self.log)
         self.counts: LineCounts | None = None
         self.timer = asyncio.get_running_loop().call_later(LEASE_S, self.remove)
@@ -826,8 +805,7 @@ class WorkerObserver(WorkerPlugin):
         try:
             if finish == "executing":
                 self.delays[key] = self.worker.scheduler_delay
-                if self.sampler.thread is None:
-                    self.sampler.start()
+                self.sampler.begin()
             elif start in RUNNING and finish not in RUNNING:
                 self.measure(key, self.delays.pop(key, None))
                 now = perf_counter()
@@ -848,6 +826,8 @@ class WorkerObserver(WorkerPlugin):
             return
         if delay_s != self.worker.scheduler_delay and task.start_time is not None:
             delay_s = self.delay_of(delay_s, steps[-1]["start"] - task.start_time, steps[-1]["stop"] - time())
+        if delay_s is not None and task.start_time is not None:
+            self.sampler.start_lags_s.append(steps[-1]["start"] - delay_s - task.start_time)
         sizes = list[Any]()
         for place, step in enumerate(steps[:-1]) if self.received else ():
             if step["action"] == "transfer":
@@ -992,48 +972,56 @@ class WorkerObserver(WorkerPlugin):
                 self.exchanges = [min([*self.exchanges, times], key=lambda times: times[2] - times[0])]
 
 
-def sleeps() -> int:
-    """Return how often this thread has slept; 0 where the system does not count that."""
-    return resource.getrusage(THREAD).ru_nvcsw if THREAD is not None else 0
-
-
 class WorkerSampler:
-    """A thread that samples the threads of a worker while these run tasks.
+    """Samples the threads of a worker, and the interpreter's lock, while tasks run."""
 
-    Where another thread has the interpreter's lock when it wakes up, it sleeps once more: Linux counts that.
-    """
-
-    def __init__(self, worker: Any) -> None:
+    def __init__(self, worker: Any, stacks: Any) -> None:
         self.worker = worker
+        self.module = stacks
         self.lock = threading.Lock()
-        self.stopped = threading.Event()
-        self.thread: threading.Thread | None = None
         self.looks: dict[int, list[int]] = {}
         """How often it wanted the lock, and how often a thread had it, by quarters of a second."""
-        self.samples: dict[Any, Sequence[float]] = {}
         self.is_on = False
         self.interval_s: float | None = None
-        self.has_lines = False
-        self.calls: dict[Any, Any] = {}
-        self.cpu: dict[int, tuple[float, float]] = {}
-        self.switch_s = 0.0
+        self.start_lags_s = deque([0.0], maxlen=3)
+        """How long after the start that the worker notes the last tasks began in their threads."""
+        self.shift_s = 0.0
+        """From the start that a worker notes to the begin of its task by `perf_counter`."""
+        self.counts = stacks.StackCounts(MOST_ENTRIES, has_lines=False)
+        self.stacks = stacks.TaskStacks(self.running, self.calls_of)
+        self.thread = stacks.SamplingThread(
+            "taskscope-samples",
+            self.look,
+            lambda: self.is_on and bool(worker.active_threads),
+            self.fault,
+            QUIET_S,
+            ended=lambda: self.stacks.switch(is_on=False),
+        )
 
     def set_options(self, options: dict[str, Any]) -> None:
+        has_lines = bool(options.get("has_lines"))
+        if has_lines != self.counts.has_lines:
+            self.counts = self.module.StackCounts(MOST_ENTRIES, has_lines=has_lines)
         self.interval_s = options.get("interval_s")
-        self.has_lines = bool(options.get("has_lines"))
         self.is_on = bool(options)
-        if self.worker.active_threads:
-            self.start()
+        if not self.is_on:
+            self.stop()
+        elif self.worker.active_threads:
+            self.begin()
 
-    def start(self) -> None:
-        if self.is_on and self.thread is None:
-            self.stopped.clear()
-            self.thread = threading.Thread(target=self.run, name="taskscope-samples", daemon=True)
-            self.thread.start()
+    def begin(self) -> None:
+        if self.is_on:
+            self.stacks.switch(is_on=self.interval_s is not None)
+            self.thread.begin(self.interval_s or LOCK_S)
 
     def stop(self) -> None:
         self.is_on = False
-        self.stopped.set()
+        # The event loop does not wait for the thread.
+        self.thread.stop(wait=False)
+        self.stacks.switch(is_on=False)
+
+    def fault(self, _error: Exception) -> None:
+        self.is_on = False
 
     def take_looks(self) -> list[Any]:
         """Return how long ago it looked at the lock, how often, and how often a thread had it."""
@@ -1043,103 +1031,49 @@ class WorkerSampler:
 
     def take_samples(self) -> dict[str, Any]:
         """Return functions, and samples by task, time and stack, whose calls refer to the functions."""
+        found: dict[str, Any] = self.counts.take()
+        if found:
+            now = perf_counter()
+            found["stacks"] = [(key, now - at, *row) for key, at, *row in found["stacks"]]
+            found["has_lines"] = self.counts.has_lines
+        return found
+
+    def look(self, wake: Any) -> float:
+        if wake.is_lock_held is not None and self.worker.active_threads:
+            self.note_lock(wake.now, is_held=wake.is_lock_held)
+        interval_s = self.interval_s
+        if interval_s is None:
+            return LOCK_S
+        # Where other processes run between the two readings, it seems less.
+        shift_s = max(perf_counter() - time(), perf_counter() - time())
+        self.shift_s = shift_s + sorted(self.start_lags_s)[len(self.start_lags_s) // 2]
+        counts = self.counts
+        for sample in self.stacks.look(wake):
+            counts.add(sample.task, wake.now, sample)
+        return float(wake.paced_s(interval_s))
+
+    def note_lock(self, now: float, *, is_held: bool) -> None:
         with self.lock:
-            found, self.samples = self.samples, {}
-        functions: dict[Any, int] = {}
-        stacks = [
-            (
-                key,
-                perf_counter() - at,
-                [(functions.setdefault(call[:3], len(functions)), call[3]) for call in calls],
-                *sums,
-            )
-            for (key, at, calls), sums in found.items()
-        ]
-        return {"functions": list(functions), "stacks": stacks, "has_lines": self.has_lines} if stacks else {}
-
-    def run(self) -> None:
-        try:
-            self.sample_on()
-        except Exception:  # noqa: BLE001 - the worker has nothing to do with it
-            self.is_on = False
-        finally:
-            self.switch(is_sooner=False)
-            self.calls.clear()
-            self.cpu.clear()
-            self.thread = None
-
-    def sample_on(self) -> None:
-        began = busy_at = perf_counter()
-        pause_s, n = LOCK_S, 0
-        while not self.stopped.is_set() and began - busy_at < QUIET_S and self.is_on:
-            due, n_sleeps = perf_counter() + pause_s, sleeps()
-            self.stopped.wait(pause_s)
-            n_sleeps = sleeps() - n_sleeps
-            now, busy_s = perf_counter(), thread_time()
-            active = bool(self.worker.active_threads)
-            busy_at = now if active else busy_at
-            if active and n_sleeps:
-                self.look(due, is_held=n_sleeps > 1)
-            interval_s = self.interval_s
-            if interval_s is not None:
-                self.sample(now, now - began)
-            n, began = n + 1, now
-            # Never in lock-step with tasks, and two percent of a core at most.
-            spread = 1.0 if interval_s is None else 0.5 + n * 0.6180339887498949 % 1
-            pause_s = max((interval_s or LOCK_S) * spread, (thread_time() - busy_s) / 0.02)
-
-    def look(self, due: float, *, is_held: bool) -> None:
-        with self.lock:
-            look = self.looks.setdefault(int(due * 4), [0, 0])
+            look = self.looks.setdefault(int(now * 4), [0, 0])
             look[0] += 1
             look[1] += is_held
             if len(self.looks) > 200:
                 del self.looks[min(self.looks)]
 
-    def sample(self, now: float, seconds: float) -> None:
+    def running(self) -> dict[int, Any]:
         with self.worker.active_threads_lock:
-            running = dict(self.worker.active_threads)
-        self.switch(is_sooner=self.has_lines and len(running) < 2)
-        frames: dict[int, Any] = at_once(starmap(sys._current_frames, [()]))[0] if running else {}
-        # The frame that has the dictionary would keep it, and with it the values of all threads.
-        frames.pop(threading.get_ident(), None)
-        for thread, key in running.items():
-            cpu_s, known_s = self.cpu_of(thread, now, seconds)
-            calls = self.calls_of(frames.pop(thread, None))
-            # The stack of a task that has just ended is not the task's.
-            if calls is None or self.worker.active_threads.get(thread) is not key:
-                continue
-            seen = key, now // 1.0, calls
-            new = (1, seconds, seconds * seconds, cpu_s, known_s)
-            with self.lock:
-                old = self.samples.get(seen)
-                if old is not None:
-                    self.samples[seen] = [a + b for a, b in zip(old, new, strict=True)]
-                elif len(self.samples) < MOST_ENTRIES:
-                    self.samples[seen] = new
-
-    def cpu_of(self, thread: int, now: float, seconds: float) -> tuple[float, float]:
-        """Return the CPU time of a thread since its last sample, and for how long that is known."""
-        native = getattr(threading._active.get(thread), "native_id", None)  # type: ignore[attr-defined] # not in typeshed
-        if native is None or not sys.platform.startswith("linux"):
-            return 0.0, 0.0
-        from time import clock_gettime
-
-        try:
-            cpu_s = clock_gettime((~native << 3) | 6)
-        except OSError:
-            return 0.0, 0.0
-        # By the kernel's number: a new thread may have the other number of one that has ended.
-        at, earlier_s = self.cpu.get(native, (now, cpu_s))
-        self.cpu[native] = now, cpu_s
-        return (min((cpu_s - earlier_s) / (now - at), 1.0) * seconds, seconds) if now > at else (0.0, 0.0)
+            active = list(self.worker.active_threads.items())
+        tasks, running = self.worker.state.tasks, self.module.Running
+        starts = {key: getattr(tasks.get(key), "start_time", None) for _, key in active}
+        return {
+            thread: running(start + self.shift_s, key)
+            for thread, key in active
+            if (start := starts[key]) is not None
+        }
 
     def calls_of(self, frame: Any) -> Any:
         """Return the calls of the task in a thread, innermost first; None where it runs none."""
-        if frame is None:
-            return None
-        outward = accumulate(repeat("f_back"), getattr, initial=frame)
-        stack = at_once(map(attrgetter("f_code", "f_lasti"), takewhile(truth, outward)))
+        stack = self.module.calls_from(frame)
         # The outermost: a task may compute something itself.
         while stack and stack[-1][0].co_name != RUNS_TASKS:
             stack.pop()
@@ -1148,29 +1082,7 @@ class WorkerSampler:
         stack.pop()
         while stack and stack[-1][0].co_filename.replace("\\", "/").endswith(PLUMBING):
             stack.pop()
-        return tuple(self.call(code, offset) for code, offset in stack[-256:])
-
-    def call(self, code: Any, offset: int) -> Any:
-        at = offset if self.has_lines else -1
-        known = self.calls.get((id(code), at))
-        if known is None:
-            lines = (line for first, stop, line in code.co_lines() if first <= offset < stop)
-            line = (next(lines, None) or code.co_firstlineno) if self.has_lines else 0
-            # Before Python 3.11 code has no qualified name.
-            called = getattr(code, "co_qualname", code.co_name), code.co_filename, code.co_firstlineno, line
-            # The code is kept, so that no other gets its identity.
-            known = self.calls[id(code), at] = code, called
-        return known[1]
-
-    def switch(self, *, is_sooner: bool) -> None:
-        # While one thread computes: it releases the lock that long after another thread requests it.
-        if is_sooner and not self.switch_s and sys.getswitchinterval() > SOONER_S:
-            self.switch_s = sys.getswitchinterval()
-            sys.setswitchinterval(SOONER_S)
-        elif not is_sooner and self.switch_s:
-            if sys.getswitchinterval() <= SOONER_S:
-                sys.setswitchinterval(self.switch_s)
-            self.switch_s = 0.0
+        return stack
 
 
 class LineCounts:

@@ -196,9 +196,8 @@ class LocalSource:
     ) -> None:
         with self.recorder.guard("taking in samples of another process"):
             prefix = split_key(key)[1]
-            cycles = counted_cycles(
-                self._sent, sampled["functions"], sampled["stacks"], run, prefix, str(worker)
-            )
+            stacks = [row for _, *row in sampled["stacks"]]
+            cycles = counted_cycles(self._sent, sampled["functions"], stacks, run, prefix, str(worker))
             for at, counted in cycles.items():
                 self.recorder.hand_over_samples(self.recorder.seconds(max(at + shift_s, start)), run, counted)
 

@@ -203,7 +203,7 @@ def test_a_worker_that_cannot_run_the_plugin_works_and_that_is_said(
     plugin = connection.worker_plugin
     with monkeypatch.context() as other:
         source = zlib.compress(b"raise SyntaxError('another Python')")
-        other.setattr(connection, "_plugins", lambda: {"source": source, "code": b"", "magic": b""})
+        other.setattr(connection, "_sent", lambda _: {"name": "plugin", "source": source, "magic": b""})
         broken = plugin("taskscope-broken")
     # The plugin is for whatever scheduler is observed next.
     monkeypatch.setattr(uuid, "uuid4", lambda: SimpleNamespace(hex="broken"))
@@ -234,10 +234,12 @@ def test_a_plugin_that_raises_fails_no_task_and_is_counted(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = "def broken(*_): raise ValueError('broken')\nWorkerObserver.measure = broken\n"
-    source = connection._source("taskscope.sources.cluster.plugin") + broken.encode()
+    read = connection._source
     monkeypatch.setattr(
-        connection, "_plugins", lambda: {"source": zlib.compress(source), "code": b"", "magic": b""}
+        connection, "_source", lambda name: read(name) + broken.encode() * name.endswith("plugin")
     )
+    # Each module is read once.
+    monkeypatch.setattr(connection, "_sent", connection._sent.__wrapped__)
     until(lambda: client.run_on_scheduler(n_observers) == 0)
     with taskscope.profile(display=False) as run:
         assert client.gather(client.map(abs, range(-9, 0), pure=False)) == list(range(9, 0, -1))

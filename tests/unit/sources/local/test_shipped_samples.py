@@ -217,7 +217,7 @@ def test_a_fault_ends_the_samples_and_not_the_task(
     def fail(*_: object) -> None:
         raise ValueError("broken")
 
-    monkeypatch.setattr("taskscope.sources.stacks.task_stack", fail)
+    monkeypatch.setattr("taskscope.sources.local.shipped.task_stack", fail)
     sampler.begin(0.001)
     until(lambda: not threads_of_ours())
     assert sampler.end() is None
