@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taskscope.analysis.quantities import format_bytes
+from taskscope.export.saved import notebook_folder
 from taskscope.model.forklock import ForkLock, Single
 from taskscope.model.guard import Guard
 from taskscope.model.tables.records import Run
@@ -188,12 +189,6 @@ def history_files(folder: Path) -> list[Path]:
     with suppress(OSError):
         found = {path: match["time"] for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))}
     return sorted(found, key=lambda path: (found[path], path.name))
-
-
-def notebook_folder() -> Path:
-    """Return the folder of the notebook if the server sets it, else the kernel's."""
-    folder = Path(os.environ.get("JPY_SESSION_NAME", "")).parent
-    return folder if folder.is_absolute() and folder.is_dir() else Path.cwd()
 
 
 def notebook_name() -> str:

@@ -21,6 +21,7 @@ from taskscope.export.save import save as _save
 from taskscope.export.save import to_html as _to_html
 from taskscope.export.save import to_perfetto as _to_perfetto
 from taskscope.export.save import to_speedscope as _to_speedscope
+from taskscope.export.saved import SavedFile
 from taskscope.model.recording import RecordedData, own_groups_and_lanes
 from taskscope.model.tables.records import Run
 from taskscope.report import result_bundle
@@ -170,12 +171,12 @@ class Comparison(ComparedData):
         """Return text, and HTML with both Gantt charts, for a cell whose last value this is."""
         return comparison_bundle(self)
 
-    def to_html(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+    def to_html(self, path: str | PathLike[str], *, overwrite: bool = False) -> SavedFile:
         """Write one page that needs no network: both Gantt charts on one scale, and the comparison as tables.
 
-        Parameters and errors are those of `taskscope.Recording.save`. Credentials in URLs are hidden.
+        Parameters, value and errors are those of `taskscope.Recording.save`. Credentials in URLs are hidden.
         """
-        comparison_to_html(self, path, overwrite=overwrite)
+        return comparison_to_html(self, path, overwrite=overwrite)
 
 
 def recorded(session: Session, runs: Sequence[Run]) -> Recording:

@@ -34,7 +34,7 @@ def view(given: argparse.Namespace) -> int:
     return 0
 
 
-_Write: TypeAlias = Callable[..., None]
+_Write: TypeAlias = Callable[..., object]
 
 _WRITERS: Mapping[str, _Write] = {
     "html": Recording.to_html,

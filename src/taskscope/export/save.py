@@ -16,6 +16,7 @@ from taskscope.errors import OptionError
 from taskscope.export import tabular
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.export.perfetto import write_perfetto
+from taskscope.export.saved import SavedFile
 from taskscope.export.speedscope import write_speedscope
 from taskscope.model.recording import RecordedData, Tables
 from taskscope.model.redaction import redacted
@@ -63,7 +64,7 @@ def check_target(path: str | PathLike[str], *, overwrite: bool = False) -> Path:
 
 def save(
     recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: bool = False
-) -> None:
+) -> SavedFile:
     """Write the recording to a file in the format of its extension.
 
     Parameters
@@ -76,6 +77,10 @@ def save(
         Leave only numbers, versions, types of errors and taskscope's own words; names become ``name-1``,
         ``name-2``…, equal ones the same. Credentials in URLs never reach a file.
 
+    Returns
+    -------
+    The path. Where it is the last value of a cell, a notebook shows it as a link to the file.
+
     Raises
     ------
     FileError
@@ -86,7 +91,7 @@ def save(
         If it is ``.parquet``, and pyarrow is not installed (``pip install 'taskscope[parquet]'``).
     """
     target = check_target(path, overwrite=overwrite)
-    _write(recording, target, _writer(target), overwrite=overwrite, redact=redact)
+    return _write(recording, target, _writer(target), overwrite=overwrite, redact=redact)
 
 
 def write_as(
@@ -103,53 +108,58 @@ def write_as(
 
 def to_html(
     recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: bool = False
-) -> None:
+) -> SavedFile:
     """Write one page that needs neither kernel nor network: picture, table, and the interactive chart.
 
-    Parameters and errors are those of `save`. Times are rounded to a microsecond, CPU shares to 0.4 %.
+    Parameters, value and errors are those of `save`. Times are rounded to a microsecond, CPU shares to 0.4 %.
     """
-    _write(recording, checked_path(path), write_html, overwrite=overwrite, redact=redact)
+    return _write(recording, checked_path(path), write_html, overwrite=overwrite, redact=redact)
 
 
 def to_perfetto(
     recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: bool = False
-) -> None:
+) -> SavedFile:
     """Write a trace that Perfetto (ui.perfetto.dev) opens, in its own format: ``.pftrace``.
 
     Lanes are threads; CPU, memory and cache usage are counters. A counter with more than 10,000 changes has
-    the maximum of each ten-thousandth of the time. It has no dependencies. Parameters and errors are those of
-    `save`.
+    the maximum of each ten-thousandth of the time. It has no dependencies. Parameters, value and errors are
+    those of `save`.
     """
-    _write(recording, checked_path(path), write_perfetto, overwrite=overwrite, redact=redact)
+    return _write(recording, checked_path(path), write_perfetto, overwrite=overwrite, redact=redact)
 
 
-def comparison_to_html(comparison: ComparedData, path: str | PathLike[str], *, overwrite: bool) -> None:
+def comparison_to_html(comparison: ComparedData, path: str | PathLike[str], *, overwrite: bool) -> SavedFile:
     """Write one document; see `taskscope.recording.Comparison.to_html`."""
     leaving = compared(*map(redacted, comparison.recordings))
     page = comparison_page(leaving).encode()
-    write_atomically(checked_path(path), lambda file: file.write(page), overwrite=overwrite)
+    target = checked_path(path)
+    write_atomically(target, lambda file: file.write(page), overwrite=overwrite)
+    return SavedFile(target)
 
 
 def to_speedscope(
     recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: bool = False
-) -> None:
+) -> SavedFile:
     """Write the sampled call stacks for speedscope (speedscope.app), a profile for each worker.
 
     The outermost frame of each stack is the prefix of the task, and the weight of a stack is the time
     that its samples stand for, an estimate. Stacks are in the order of time to the nearest second.
-    Parameters and errors are those of `save`.
+    Parameters, value and errors are those of `save`.
 
     Raises
     ------
     OptionError
         If no call stacks were sampled.
     """
-    _write(recording, checked_path(path), write_speedscope, overwrite=overwrite, redact=redact)
+    return _write(recording, checked_path(path), write_speedscope, overwrite=overwrite, redact=redact)
 
 
-def _write(recording: RecordedData, target: Path, write: Writer, *, overwrite: bool, redact: bool) -> None:
+def _write(
+    recording: RecordedData, target: Path, write: Writer, *, overwrite: bool, redact: bool
+) -> SavedFile:
     leaving = redacted(recording, redact=redact)
     write_atomically(target, lambda file: write(leaving, file), overwrite=overwrite)
+    return SavedFile(target)
 
 
 def _writer(path: Path) -> Writer:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from taskscope.errors import FileError, required
 from taskscope.export.atomic import check_writable, write_atomically
+from taskscope.export.saved import SavedFile
 from taskscope.model.dataframes import Coded
 from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData, Tables
@@ -119,15 +120,15 @@ def to_parquet(
     *,
     overwrite: bool = False,
     redact: bool = False,
-) -> None:
+) -> SavedFile:
     """Write every table as a Parquet file of its name into a directory, which is made if need be.
 
-    Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
-    errors are those of `save`.
+    Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters,
+    value and errors are those of `save`.
     """
     check_parquet()
     tables = ParquetTables(redacted(recording, redact=redact))
-    _write(directory, ".parquet", tables, overwrite=overwrite)
+    return _write(directory, ".parquet", tables, overwrite=overwrite)
 
 
 def to_csv(
@@ -136,20 +137,20 @@ def to_csv(
     *,
     overwrite: bool = False,
     redact: bool = False,
-) -> None:
+) -> SavedFile:
     """Write every table as a CSV file of its name into a directory, which is made if need be.
 
-    Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
-    errors are those of `save`. Unknown values are empty, and text that a spreadsheet would take for
+    Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters,
+    value and errors are those of `save`. Unknown values are empty, and text that a spreadsheet would take for
     a formula gets an apostrophe in front.
     """
     tables = Tables(redacted(recording, redact=redact))
-    _write(directory, ".csv", lambda name: partial(write_csv, tables, name=name), overwrite=overwrite)
+    return _write(directory, ".csv", lambda name: partial(write_csv, tables, name=name), overwrite=overwrite)
 
 
 def _write(
     directory: str | PathLike[str], extension: str, writer: Callable[[str], Write], *, overwrite: bool
-) -> None:
+) -> SavedFile:
     folder = checked_path(directory, "directory")
     try:
         folder.mkdir(exist_ok=True)
@@ -170,3 +171,4 @@ def _write(
         else:
             # While one is written, which needs no lock of Python's as Parquet, the next one is made.
             list(pool.map(operator.call, made))
+    return SavedFile(folder)

@@ -178,3 +178,47 @@ def test_a_file_has_the_rights_of_any_new_one_and_the_mask_of_the_process_is_lef
         os.umask(before)
     assert oct((tmp_path / "a.taskscope").stat().st_mode & 0o777) == oct(0o640)
     assert [path.name for path in tmp_path.iterdir()] == ["a.taskscope"]
+
+
+def test_savers_return_where_the_file_is(recording: Recording, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    saved = [
+        recording.save(path.with_suffix(".taskscope")),
+        recording.to_html(path),
+        recording.to_perfetto(path.with_suffix(".x")),
+        taskscope.compare(recording, recording).to_html(path.with_suffix(".html")),
+        recording.to_csv(path.with_suffix(".csv")),
+    ]
+    assert saved == [path.with_suffix(suffix) for suffix in (".taskscope", "", ".x", ".html", ".csv")]
+    assert all(each.exists() for each in saved)
+    assert saved[-1]._repr_html_() == f"<code>{saved[-1]}</code>"
+
+
+@pytest.mark.parametrize(
+    ("name", "link", "text"),
+    [
+        ("a b.html", "../saved/a%20b.html", "a b.html"),
+        ("javascript:alert(1).html", "../saved/javascript%3Aalert%281%29.html", "javascript:alert(1).html"),
+        ("<b>\"&'.html", "../saved/%3Cb%3E%22%26%27.html", "&lt;b&gt;&quot;&amp;&#x27;.html"),
+        (os.fsdecode(b"\xff\n.html"), "../saved/%FF%0A.html", None),
+    ],
+)
+def test_a_notebook_shows_where_a_file_is_as_a_link_from_its_own_folder(
+    recording: Recording,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    link: str,
+    text: str | None,
+) -> None:
+    notebooks, folder = tmp_path / "notebooks", tmp_path / "saved"
+    notebooks.mkdir()
+    folder.mkdir()
+    monkeypatch.setenv("JPY_SESSION_NAME", str(notebooks / "a.ipynb"))
+    monkeypatch.chdir(folder)
+    html = recording.to_html(name)._repr_html_()
+    start, _, shown = html.removesuffix("</a>").partition('">')
+    assert start == f'<a href="{link}'
+    assert shown.isprintable()
+    assert text is None or shown == text
+    assert json.loads(json.dumps(html).encode()) == html

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from taskscope.analysis.quantities import format_count
 from taskscope.errors import ExistingFileError
-from taskscope.history import History, as_file_name, notebook_folder, notebook_name
+from taskscope.export.saved import notebook_folder
+from taskscope.history import History, as_file_name, notebook_name
 from taskscope.jupyter.feed.pages import Page
 from taskscope.jupyter.feed.requests import BadRequestError, FileFormat
 from taskscope.model.errortext import describe

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from taskscope.history import notebook_folder
+from taskscope.export.saved import notebook_folder
 from taskscope.jupyter.feed.actions import Keeping
 from taskscope.jupyter.feed.requests import BadRequestError, FileFormat
 from taskscope.session import Session
