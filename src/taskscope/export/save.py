@@ -79,7 +79,8 @@ def save(
 
     Returns
     -------
-    The path. Where it is the last value of a cell, a notebook shows it as a link to the file.
+    SavedFile
+        The path. Where it is the last value of a cell, a notebook shows it as a link to the file.
 
     Raises
     ------
