@@ -8,6 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
+from tests.browser.conftest import OpenLab
 from tests.browser.harness.flashes import flashes, watch_flashes
 from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
@@ -60,7 +61,7 @@ def test_a_cell_says_how_its_computes_stand_and_the_notebook_keeps_nothing_of_it
     use_theme(lab.page, "light")
 
 
-def test_a_badge_goes_when_its_cell_is_edited_or_cleared_or_the_kernel_restarts(lab: LabPage) -> None:
+def test_a_badge_goes_when_its_cell_is_edited_or_cleared(lab: LabPage) -> None:
     lab.open(LOAD, *["_ = computed(slow, 10)"] * 3)
     for cell in range(4):
         lab.run_cell(cell)
@@ -82,8 +83,46 @@ def test_a_badge_goes_when_its_cell_is_edited_or_cleared_or_the_kernel_restarts(
     lab.page.evaluate(COMMAND, "notebook:clear-cell-output")
     expect(badge(lab, 2)).to_have_count(0)
     expect(finished).to_have_count(1)
+
+
+def test_a_badge_stays_in_grey_when_the_kernel_restarts_until_the_new_one_runs_its_cell(
+    lab: LabPage, shots: Path
+) -> None:
+    lab.open(LOAD, "_ = computed(slow, 10)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    expect(lab.page.locator(".tsk-cell-badge[data-status=finished]")).to_have_count(1)
+    text = badge(lab, 1).inner_text()
     lab.restart_kernel()
-    expect(badges).to_have_count(0)
+    expect(lab.page.locator(".tsk-cell-badge[data-status=gone]")).to_have_count(1)
+    expect(badge(lab, 1)).to_have_text(text)
+    expect(badge(lab, 1)).to_have_attribute("title", re.compile("1 compute, 10 tasks. Its kernel is gone"))
+    for theme in ("dark", "light"):
+        use_theme(lab.page, theme)
+        lab.page.screenshot(path=shots / f"badge-gone-{theme}.png")
+    # It knows nothing of the new kernel, and goes when that runs the cell.
+    lab.run_cell(0)
+    lab.page.evaluate(ACTIVATE, 1)
+    expect(badge(lab, 1)).to_have_text(text)
+    lab.run_cell(1)
+    expect(lab.page.locator(".tsk-cell-badge[data-status=finished]")).to_have_count(1)
+
+
+def test_a_cell_that_runs_in_another_tab_keeps_the_badge_of_what_it_shows_here(
+    open_lab: OpenLab,
+) -> None:
+    lab, other = open_lab(), open_lab()
+    lab.open(LOAD, "_ = computed(slow, 10)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.save()
+    text = badge(lab, 1).inner_text()
+    other.join(lab)
+    other.ask_for_feed()
+    other.run_cell(1)
+    expect(other.page.locator(".tsk-cell-badge[data-status=finished]")).to_have_count(1)
+    lab.wait_feed("!feed.active && feed.tasks === 20")
+    expect(badge(lab, 1)).to_have_text(text)
 
 
 def show_all_computes(lab: LabPage) -> Locator:

@@ -7,6 +7,7 @@ import { shortText } from '../../../charts/progress/words';
 import { render } from '../../../charts/ui/render';
 import { adoptStyles } from '../../../charts/ui/theme';
 import { formatCount, printable } from '../../../lib/format';
+import type { TaskStore } from '../../../store';
 import type { Execution, Mark } from './executions';
 
 // It takes no room, or the output would move whenever it comes and goes; it stands below the last line of code and above the
@@ -37,24 +38,39 @@ const CSS = `
 .tsk-cell-badge > button:focus-visible { outline: 2px solid var(--jp-brand-color1, #1565c0); outline-offset: 1px; }
 .tsk-badge-state { display: flex; }
 .tsk-cell-badge svg { width: 10px; height: 10px; flex: none; fill: none; stroke: currentColor; stroke-width: 2; }
+.tsk-cell-badge[data-status='gone'] > button { border-style: dashed; color: var(--jp-ui-font-color2, #59636e); cursor: default; }
 .tsk-cell-badge[data-status='running'] .tsk-badge-state { color: var(--jp-brand-color1, #1565c0); }
 .tsk-cell-badge[data-status='finished'] .tsk-badge-state { color: var(--jp-success-color1, #2e7d32); }
 .tsk-cell-badge[data-status='erred'] .tsk-badge-state { color: var(--jp-error-color1, #c00000); }
 .tsk-cell-badge[data-status='interrupted'] .tsk-badge-state { color: var(--jp-ui-font-color2, inherit); }
 `;
 
-export function drawBadge(el: HTMLElement, mark: Mark, act: () => void): void {
-  const { execution, store, isOpen, busy } = mark;
-  adoptStyles(el, CSS);
-  el.dataset.status = execution.status;
-  const does = isOpen === null ? trans.__('Go to its charts') : isOpen ? trans.__('Hide its charts') : trans.__('Show its charts');
+/** What a badge says, in short and in full. */
+export interface Words {
+  readonly said: string;
+  readonly facts: string;
+}
+
+export function wordsOf({ execution, store, busy }: Mark & { readonly store: TaskStore }): Words {
   const said = shortText(layoutOf(store, new Set(execution.runs)));
-  const facts = busy === null ? countText(execution) : `${countText(execution)}, ${printable(busy)}`;
+  return busy === null
+    ? { said, facts: countText(execution) }
+    : { said: trans.__('%1 · busy machine', said), facts: `${countText(execution)}, ${printable(busy)}` };
+}
+
+export function drawBadge(el: HTMLElement, { execution, store, isOpen }: Mark, { said, facts }: Words, act: () => void): void {
+  adoptStyles(el, CSS);
+  const isGone = store === null;
+  el.dataset.status = isGone ? 'gone' : execution.status;
+  const does = isOpen === null ? trans.__('Go to its charts') : isOpen ? trans.__('Hide its charts') : trans.__('Show its charts');
   render(
-    <button type="button" title={trans.__('%1. %2', facts, does)} aria-expanded={isOpen ?? undefined} onClick={act}>
+    <button
+      type="button" title={trans.__('%1. %2', facts, isGone ? trans.__('Its kernel is gone: run the cell again for its charts') : does)}
+      aria-disabled={isGone ? true : undefined} aria-expanded={isGone ? undefined : (isOpen ?? undefined)} onClick={isGone ? undefined : act}
+    >
       <span class="tsk-badge-state"><StateIcon state={execution.status} /></span>
-      <span>{trans.__('Dask: %1', busy === null ? said : trans.__('%1 · busy machine', said))}</span>
-      {isOpen !== null && <svg viewBox="0 0 16 16" aria-hidden="true"><path d={isOpen ? 'M4 10l4 -4l4 4' : 'M4 6l4 4l4 -4'} /></svg>}
+      <span>{trans.__('Dask: %1', said)}</span>
+      {!isGone && isOpen !== null && <svg viewBox="0 0 16 16" aria-hidden="true"><path d={isOpen ? 'M4 10l4 -4l4 4' : 'M4 6l4 4l4 -4'} /></svg>}
     </button>,
     el
   );

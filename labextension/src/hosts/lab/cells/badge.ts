@@ -2,11 +2,14 @@
 
 import { element, keepKeys } from '../../../charts/ui/dom';
 import { inputOf } from '../../private-names';
+import type { Words } from './badge-mark';
 import type { Mark } from './executions';
 
 export class Badge {
   readonly el = element('div', { class: 'tsk-cell-badge' });
   private _mark: Mark | null = null;
+  /** What was last said while its kernel lived. */
+  private _words: Words = { said: '', facts: '' };
 
   /** @param _act is called when a person presses it */
   constructor(
@@ -31,9 +34,11 @@ export class Badge {
     if (this.el.parentElement !== place) {
       place.append(this.el);
     }
-    void import('./badge-mark').then(({ drawBadge }) => {
+    void import('./badge-mark').then(({ drawBadge, wordsOf }) => {
       if (this._mark !== null) {
-        drawBadge(this.el, this._mark, this._act);
+        const { store } = this._mark;
+        this._words = store === null ? this._words : wordsOf({ ...this._mark, store });
+        drawBadge(this.el, this._mark, this._words, this._act);
       }
     });
   }

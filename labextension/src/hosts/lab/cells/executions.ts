@@ -1,4 +1,4 @@
-/** What the latest execution of each cell computed. */
+/** What the executions of each cell computed. */
 import type { RunRange, TaskStore } from '../../../store';
 import type { Run, RunStatus } from '../../../wire';
 
@@ -17,7 +17,8 @@ export interface Execution {
 /** What a badge says. */
 export interface Mark {
   readonly execution: Execution;
-  readonly store: TaskStore;
+  /** Null: the kernel that it ran in is gone, and nothing but what was last said of it is known. */
+  readonly store: TaskStore | null;
   /** That other programs used the cores while it ran, in a sentence; null: they did not, or it is not known. */
   readonly busy: string | null;
   /** Whether the cell's charts are unfolded; null: the cell has charts of its own, to which the badge leads. */
@@ -39,20 +40,21 @@ export interface CellFacts {
 
 const WORST_FIRST = ['running', 'interrupted', 'erred', 'finished'] as const;
 
-/** The latest execution of each cell, by the cell's id. */
-export function latestExecutions(runs: Iterable<Run>): Map<string, Execution> {
-  const latest = new Map<string, Run[]>();
+/** The executions of each cell in their order, by the cell's id: another page of the notebook may show an earlier one. */
+export function executionsByCell(runs: Iterable<Run>): Map<string, Execution[]> {
+  const byCell = new Map<string, Run[][]>();
   for (const run of [...runs].sort((a, b) => a.run - b.run)) {
     if (run.cell !== null) {
-      const same = latest.get(run.cell);
+      const executions = byCell.get(run.cell) ?? [];
+      const same = executions.at(-1);
       if (same?.[0]?.executionCount === run.executionCount) {
         same.push(run);
       } else {
-        latest.set(run.cell, [run]);
+        byCell.set(run.cell, [...executions, [run]]);
       }
     }
   }
-  return new Map([...latest].map(([cell, same]) => [cell, executionOf(same)]));
+  return new Map([...byCell].map(([cell, executions]) => [cell, executions.map(executionOf)]));
 }
 
 function executionOf(runs: readonly Run[]): Execution {
@@ -70,7 +72,7 @@ export function runRangeOf({ runs }: Execution, isOpen: boolean): RunRange {
   return { firstRun: runs[0] ?? 0, lastRun: isOpen ? null : (runs.at(-1) ?? 0) };
 }
 
-/** Whether what a cell's latest known execution computed is what the cell shows now. */
+/** Whether what an execution computed is what its cell shows now. */
 export function isCurrent({ executionCount, sourceCrc, status }: Execution, cell: CellFacts): boolean {
   if (status === 'running') {
     return true;

@@ -9,7 +9,7 @@ import { Badge } from './badge';
 import { type Question, BusyMachine } from './busy-machine';
 import { CellView } from './cell-view';
 import { type CodeCell, type CodeModel, codeCells, flash } from './cells';
-import { type CellFacts, type Execution, isCurrent, latestExecutions, runRangeOf } from './executions';
+import { type CellFacts, type Execution, type Mark, isCurrent, executionsByCell, runRangeOf } from './executions';
 
 /** Of what took less time, the machine is no matter. */
 const LEAST_S = 2;
@@ -45,21 +45,23 @@ export class NotebookBadges {
       const { widget, model } = code;
       shown.add(model);
       const cell = this._cells.get(model) ?? this._add(code);
-      const execution = this._executions.get(model.id);
-      if (execution?.status === 'running') {
-        cell.witnessed = execution.executionCount;
+      const executions = this._executions.get(model.id) ?? [];
+      const latest = executions.at(-1);
+      if (latest?.status === 'running') {
+        cell.witnessed = latest.executionCount;
       }
-      // Nobody knows whether what ran when the kernel was last heard still does.
-      const isKnown = execution !== undefined && (alive || execution.status !== 'running');
       const facts = factsOf(model, cell);
-      if (store === null || !isKnown) {
-        cell.badge.show(widget.node, null);
+      // Nobody knows whether what ran when the kernel was last heard still does. Who edits a cell still looks at what it computed.
+      const execution = executions.findLast(one => (alive || one.status !== 'running') && isCurrent(one, { ...facts, sourceCrc: one.sourceCrc ?? 0 }));
+      if (store === null || execution === undefined) {
+        cell.badge.show(widget.node, goneMark(cell, store, facts));
         continue;
       }
       const isOpen = chartsOf(code) === null ? cell.isOpen : null;
-      cell.badge.show(widget.node, isCurrent(execution, facts) ? { execution, store, isOpen, busy: this._busy(cell, execution, store) } : null);
-      // Who edits a cell still looks at what it computed.
-      if (isOpen === true && isCurrent(execution, { ...facts, sourceCrc: execution.sourceCrc ?? 0 })) {
+      const isSame = isCurrent(execution, facts);
+      cell.badge.show(widget.node, isSame ? { execution, store, isOpen, busy: this._busy(cell, execution, store) } : null);
+      cell.last = isSame && execution.status !== 'running' ? { execution, epoch: store.epoch } : null;
+      if (isOpen === true) {
         this._unfold(cell, execution, facts);
       }
     }
@@ -117,7 +119,7 @@ export class NotebookBadges {
     if (store !== this._seenStore || version !== this._seenVersion) {
       this._seenStore = store;
       this._seenVersion = version;
-      this._executions = store === null ? new Map() : latestExecutions(store.tables.runs.values());
+      this._executions = store === null ? new Map() : executionsByCell(store.tables.runs.values());
     }
   }
 
@@ -156,7 +158,7 @@ export class NotebookBadges {
       badge.focus();
     };
     const view = new CellView(widget, this._feeds, close);
-    const cell: BadgedCell = { badge, view, stop, isOpen: false, isSeen: this._inSight === null, busyOf: '', question: null, busy: null, floor: 0, witnessed: null, source: '', sourceCrc: 0 };
+    const cell: BadgedCell = { badge, view, stop, isOpen: false, isSeen: this._inSight === null, busyOf: '', question: null, busy: null, last: null, floor: 0, witnessed: null, source: '', sourceCrc: 0 };
     this._inSight?.observe(badge.el);
     signal.addEventListener('abort', () => {
       this._inSight?.unobserve(badge.el);
@@ -192,7 +194,8 @@ export class NotebookBadges {
   /** What the cell computed up to now is no longer what it shows. */
   private _leaveBehind(model: CodeModel, cell: BadgedCell): void {
     this._read(this._store());
-    cell.floor = Math.max(cell.floor, this._executions.get(model.id)?.executionCount ?? 0);
+    cell.floor = Math.max(cell.floor, this._executions.get(model.id)?.at(-1)?.executionCount ?? 0);
+    cell.last = null;
     cell.view.hide();
   }
 
@@ -208,7 +211,7 @@ export class NotebookBadges {
   private readonly _follower: FeedFollower;
   private readonly _machine = new BusyMachine(runRange => this._feeds.get(this._panel.sessionContext.session?.kernel?.id ?? '')?.keeper.explain(runRange) ?? null);
   private readonly _inSight = typeof IntersectionObserver === 'function' ? new IntersectionObserver(entries => { this._onSight(entries); }) : null;
-  private _executions: ReadonlyMap<string, Execution> = new Map();
+  private _executions: ReadonlyMap<string, readonly Execution[]> = new Map();
   private _seenStore: TaskStore | null = null;
   private _seenVersion = -1;
   private readonly _cells = new Map<CodeModel, BadgedCell>();
@@ -227,11 +230,20 @@ interface BadgedCell {
   busyOf: string;
   question: Question | null;
   busy: string | null;
+  /** What its badge says, and of which recorder; null: nothing, or of what still runs. */
+  last: { readonly execution: Execution; readonly epoch: string | null } | null;
   floor: number;
   witnessed: number | null;
   /** What it held when it was last looked at, and the CRC-32 of that. */
   source: string;
   sourceCrc: number;
+}
+
+/** What stays of an execution whose kernel is gone, as long as the cell shows what it computed. */
+function goneMark({ last }: BadgedCell, store: TaskStore | null, facts: CellFacts): Mark | null {
+  return last !== null && last.epoch !== (store?.epoch ?? null) && isCurrent(last.execution, facts)
+    ? { execution: last.execution, store: null, busy: null, isOpen: null }
+    : null;
 }
 
 function factsOf(model: CodeModel, cell: BadgedCell): CellFacts {

@@ -1,11 +1,11 @@
 // @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
-import { type CellFacts, type Execution, isCurrent, latestExecutions, runRangeOf } from '../../../../src/hosts/lab/cells/executions';
+import { type CellFacts, type Execution, isCurrent, executionsByCell, runRangeOf } from '../../../../src/hosts/lab/cells/executions';
 import { smallRun } from '../../../charts/small-batch';
 
-describe('latestExecutions', () => {
-  it('puts the computes of a cell together, of its latest execution only', () => {
+describe('executionsByCell', () => {
+  it('puts the computes of each execution of a cell together', () => {
     const ended = { status: 'finished', cell: 'a' } as const;
     const runs = [
       smallRun({ ...ended, run: 0, executionCount: 1, startS: 0, stopS: 100 }),
@@ -14,9 +14,12 @@ describe('latestExecutions', () => {
       smallRun({ run: 4, cell: 'b', executionCount: 5, startS: 300 }),
       smallRun({ run: 5, cell: null, executionCount: 6 })
     ];
-    expect([...latestExecutions(runs)]).toEqual([
-      ['a', { executionCount: 4, sourceCrc: 7, status: 'erred', runs: [2, 3], nTasks: 15 }],
-      ['b', { executionCount: 5, sourceCrc: null, status: 'running', runs: [4], nTasks: 10 }]
+    expect([...executionsByCell(runs)]).toEqual([
+      ['a', [
+        { executionCount: 1, sourceCrc: null, status: 'finished', runs: [0], nTasks: 10 },
+        { executionCount: 4, sourceCrc: 7, status: 'erred', runs: [2, 3], nTasks: 15 }
+      ]],
+      ['b', [{ executionCount: 5, sourceCrc: null, status: 'running', runs: [4], nTasks: 10 }]]
     ]);
   });
 });
