@@ -17,7 +17,7 @@ export { resample } from './tasks/coverage';
 export type { Selected, TaskRef } from './tasks/selection';
 export { Selection } from './tasks/selection';
 export type { RunRange, Tables } from './tables';
-export { ALL_RUNS, inRunRange } from './tables';
+export { ALL_RUNS, countRuns, inRunRange } from './tables';
 export type { Appended, TaskStoreOptions } from './task-store';
 export type { TaskDetail } from './tasks/task-table';
 export { TaskStore } from './task-store';

@@ -11,11 +11,14 @@ export interface RunRange {
 export const ALL_RUNS: RunRange = { firstRun: 0, lastRun: null };
 
 const MAX_REMARKS = 1000;
-/** As many as the kernel keeps. */
-const MAX_RUNS = 10_000;
 
 export function inRunRange(run: number, { firstRun, lastRun }: RunRange): boolean {
   return run >= firstRun && (lastRun === null || run <= lastRun);
+}
+
+/** How many computes rows stand for; the oldest of very many are added up in one. */
+export function countRuns(runs: readonly Run[]): number {
+  return runs.reduce((sum, { nRuns }) => sum + (nRuns ?? 1), 0);
 }
 
 export class Tables {
@@ -39,7 +42,7 @@ export class Tables {
   /**
    * Take over what a batch says; the first one of a stream repeats everything.
    *
-   * Returns the computes that are forgotten for lack of room.
+   * Returns the computes that are only in sums from now on.
    */
   merge(tables: PageTables): number[] {
     for (const [i, group] of tableRows(tables, 'groups').entries()) {
@@ -52,9 +55,7 @@ export class Tables {
     for (const [i, lane] of tableRows(tables, 'lanes').entries()) {
       this.lanes[tables.lanes.first + i] = lane;
     }
-    for (const run of tableRows(tables, 'runs')) {
-      this.runs.set(run.run, run);
-    }
+    const addedUp = tableRows(tables, 'runs').flatMap(run => this.#addRun(run));
     for (const row of tableRows(tables, 'progress')) {
       let ofRun = this.#progress.get(row.run);
       if (ofRun === undefined) {
@@ -69,12 +70,19 @@ export class Tables {
     this.stops = new Map(tableRows(tables, 'stops').map(({ run, way }) => [run, way]));
     this.liveStates = new Map(tableRows(tables, 'live_states').map(({ run, text }) => [run, text]));
     this.#mergeRemarks(tables);
-    const oldest = [...this.runs.keys()].slice(0, Math.max(this.runs.size - MAX_RUNS, 0));
-    for (const run of oldest) {
-      this.runs.delete(run);
-      this.#progress.delete(run);
+    return addedUp;
+  }
+
+  /** Take over a compute, or computes that are added up; returns those that have no row of their own any more. */
+  #addRun(run: Run): number[] {
+    this.runs.set(run.run, run);
+    const { lastRun } = run;
+    const gone = lastRun === null ? [] : [...this.runs.keys()].filter(number => number > run.run && number <= lastRun);
+    for (const number of gone) {
+      this.runs.delete(number);
+      this.#progress.delete(number);
     }
-    return oldest;
+    return gone;
   }
 
   /** The array stays where nothing else is said. */

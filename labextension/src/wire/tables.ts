@@ -83,6 +83,9 @@ export const TABLES = {
       largest_argument_bytes: 'int?',
       called_from: 'text?',
       array: 'text?',
+      n_runs: 'int?',
+      last_run: 'int?',
+      computing_s: 'duration?',
       metric: 'text?'
     }
   },

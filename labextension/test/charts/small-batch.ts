@@ -91,6 +91,7 @@ export function smallRun(run: Partial<Run> = {}): Run {
     startS: 0, stopS: null, status: 'running', error: null,
     sendS: null, receivedS: null, materializeS: null, orderS: null, initializeS: null, poolStartS: null,
     lockShare: null, graphBytes: null, largestArgument: null, largestArgumentBytes: null, array: null, calledFrom: null, metric: null,
+    nRuns: 1, lastRun: null, computingS: null,
     ...run
   };
 }

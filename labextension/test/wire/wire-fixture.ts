@@ -43,7 +43,7 @@ const SECOND = 1e7;
 
 export const RUN = {
   run: 0, label: 'qr', cell: null, scheduler: 'threads', n_workers: 2, n_tasks: 4, start_s: SECOND / 2, stop_s: null, status: 0, error: null,
-  execution_count: 3, source_crc: 7, metric: null
+  execution_count: 3, source_crc: 7, n_runs: 1, metric: null
 };
 export const PROGRESS = {
   run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, duration_s: 0.75 * SECOND, skipped: 3, released: 0, again: 5,

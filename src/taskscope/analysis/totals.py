@@ -31,6 +31,7 @@ from taskscope.model.tables.records import (
     PrefixProgress,
     Run,
     TaskBlock,
+    count_runs,
     end_s,
     flag_codes,
     join_progress,
@@ -61,9 +62,11 @@ def makespan_s(recording: RecordedData, runs: Sequence[Run]) -> float:
 
 
 def elapsed_s(runs: Sequence[Run], now_s: float) -> float:
-    """Return the seconds during which at least one compute ran."""
-    starts = np.array([run.asked_s for run in runs])
-    return union_s(starts, np.array([now_s if run.stop_s is None else run.stop_s for run in runs]))
+    """Return the seconds during which at least one compute ran; of computes that are added up, the sum."""
+    single = [run for run in runs if run.computing_s is None]
+    starts = np.array([run.asked_s for run in single])
+    stops = np.array([now_s if run.stop_s is None else run.stop_s for run in single])
+    return union_s(starts, stops) + sum(run.computing_s or 0.0 for run in runs)
 
 
 class PlacedBlock(NamedTuple):
@@ -467,7 +470,7 @@ def measure_totals(recording: RecordedData) -> Totals:
         state=state_of(runs),
         schedulers=tuple(dict.fromkeys(run.scheduler for run in runs if run.scheduler is not None)),
         n_workers=n_workers,
-        n_runs=len(runs),
+        n_runs=count_runs(runs),
         n_tasks=sum(run.n_tasks for run in runs),
         outcomes=count_outcomes(recording),
         n_failed_attempts=int((recording.activities.rows.kind == FAILED_ATTEMPT).sum()),

@@ -105,7 +105,7 @@ def write_perfetto(recording: RecordedData, file: BinaryIO) -> None:
     for counter in filter(lambda counter: len(counter.time), _counters(recording)):
         trace.add_counts(counter, trace.track([*_text(2, counter.name), *_message(8, [])]))
     runs = dict(tables.get("runs"))
-    runs["label"] = text_column([run.label or f"compute {run.run}" for run in recording.runs])
+    runs["label"] = text_column([run.label or run.name for run in recording.runs])
     trace.add_slices(runs, "label", ("scheduler", "status", "error"), trace.track(_text(2, "computes")))
     tasks, n_others = tables.get("tasks"), len(recording.activities.rows)
     tasks["status"][tasks["status"] == STATUSES[FINISHED]] = None

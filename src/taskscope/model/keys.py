@@ -33,6 +33,9 @@ _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 _MAX_NAMES = 10_000
 _OTHER = "Other"
 
+_split = getattr(key_split, "__wrapped__", key_split)
+"""Dask's function without its cache, which keeps 100,000 keys, however long: here each is split once."""
+
 Key: TypeAlias = object
 
 
@@ -81,9 +84,8 @@ def split_key(key: Key) -> tuple[str, str]:
     """
     try:
         if type(key) is tuple and key and type(key[0]) is str and not key[0].startswith("("):
-            return key_text(key[0]), key_text(key_split(key[0]))
-        # A long key would stay in key_split's cache of 100,000 entries for ever.
-        prefix = key_split(key[:MAX_TEXT] if type(key) is str else key)
+            return key_text(key[0]), key_text(_split(key[0]))
+        prefix = _split(key)
     except Exception:  # noqa: BLE001 - key_split raises anything for odd keys, and Dask then still computes them
         return _OTHER, _OTHER
     prefix = key_text(prefix)

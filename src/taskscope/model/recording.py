@@ -34,6 +34,7 @@ from taskscope.model.tables.records import (
     Message,
     Run,
     TaskBlock,
+    count_runs,
     flag_codes,
     split_flags,
 )
@@ -130,8 +131,9 @@ class RecordedData:
         n_tasks = count_tasks(self)
         states = ", ".join(sorted({r.status for r in self.runs})) or "empty"
         dropped = f", {self.dropped:,} dropped" if self.dropped else ""
-        runs, tasks = ("run" if len(self.runs) == 1 else "runs"), ("task" if n_tasks == 1 else "tasks")
-        return f"<Recording: {len(self.runs)} {runs} ({states}), {n_tasks:,} {tasks}{dropped}>"
+        n_runs = count_runs(self.runs)
+        runs, tasks = ("run" if n_runs == 1 else "runs"), ("task" if n_tasks == 1 else "tasks")
+        return f"<Recording: {n_runs} {runs} ({states}), {n_tasks:,} {tasks}{dropped}>"
 
 
 class Keys(NamedTuple):

@@ -8,6 +8,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType
 from typing import Self
@@ -60,8 +61,14 @@ class PlaceName(str):  # noqa: SLOT000 - a subclass of str cannot have slots wit
     @classmethod
     def of(cls, words: str, codes: Iterable[tuple[CodeType, int]]) -> Self:
         """Return the words for lines of some code."""
+        return cls._of(words, tuple((code.co_filename, line) for code, line in codes))
+
+    @classmethod
+    @lru_cache(maxsize=1_000)
+    def _of(cls, words: str, places: tuple[tuple[str, int], ...]) -> Self:
+        """Return one object for the same places: each compute of a loop has them."""
         made = cls(words)
-        made.places = tuple((code.co_filename, line) for code, line in codes)
+        made.places = places
         return made
 
 

@@ -160,7 +160,7 @@ _DECLARED = (
         "runs",
         Run,
         "One row for each compute.",
-        *_optional(shown(Run, "start_s")),
+        *_optional(shown(Run, "start_s"), shown(Run, "n_runs")),
         Column("metric", "text", "The name of the user's cache metric.", optional=True),
         mode="by key",
         key=("run",),

@@ -126,7 +126,7 @@ class Block:
         if self._has_begun:
             raise TaskscopeError(f"this {type(self).__name__} was used before; make a new one for each block")
         # Before it is held: futures that a client waits for already become a compute of this block.
-        self.first_run = self.session.recorder.next_run
+        self.first_run = self.session.recorder.open_window()
         self._start_s = self.session.recorder.now_s()
         self._begun_by = (threading.get_ident(), current_execution())
         """The block's thread, and the kernel's request that it runs for."""
@@ -643,6 +643,8 @@ class Block:
             self._leave_label()
             self._end_streams()
         finally:
+            if self._has_begun:
+                self.session.recorder.close_window(self.first_run)
             self.session.release(self, None if self._unread is None else self._read)
 
     def _show_lines(self, recording: Recording) -> None:

@@ -15,7 +15,7 @@ from taskscope.analysis.result import Result, Section, columns_of, plain
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.history import current as current_history
 from taskscope.history import history_files
-from taskscope.model.tables.records import Run
+from taskscope.model.tables.records import Run, count_runs
 from taskscope.recording import Recording, load, recorded
 from taskscope.session import current
 
@@ -39,6 +39,8 @@ class Compute:
     status: str
     path: str | None = None
     """The file of the history; None of computes of this session."""
+    n_computes: int = 1
+    """How many computes these are: beyond 10,000 the oldest are added up, and have no recordings."""
 
     def recording(self) -> Recording:
         """Return its recording; while it runs, of the rows there are.
@@ -115,10 +117,11 @@ def _compute(run: Run, started_at: datetime, path: str | None = None) -> Compute
         run.cell if run.execution_count is None else f"In [{run.execution_count}]",
         run.scheduler,
         started_at,
-        None if run.stop_s is None else run.stop_s - run.start_s,
+        run.computing_s if run.stop_s is None or run.n_runs > 1 else run.stop_s - run.start_s,
         run.n_tasks,
         run.status,
         path,
+        run.n_runs,
     )
 
 
@@ -167,25 +170,34 @@ def last(n: int = 1) -> Recording:
     if type(n) is not int or n < 1:
         raise OptionError(f"n must be 1 for the last compute, 2 for the one before, and so on; got {n!r}")
     current().cluster.catch_up()
-    found = current().recorder.runs()
+    runs = current().recorder.runs()
+    found = [run for run in runs if run.n_runs == 1]
     if len(found) < n:
         hint = "" if current().held else _WHERE_ELSE
-        raise TaskscopeError(f"last({n}) has none: this session has recorded {len(found)} computes{hint}")
+        n_runs = f"{count_runs(runs):,} computes" + (
+            f" and kept the last {len(found):,}" if found != runs else ""
+        )
+        raise TaskscopeError(f"last({n}) has none: this session has recorded {n_runs}{hint}")
     return _recording(found[-n].run)
 
 
 def _recording(number: int) -> Recording:
     session = current()
-    found = session.recorder.runs(number, number)
+    found = [run for run in session.recorder.runs(number, number) if run.n_runs == 1]
     if not found:
         raise TaskscopeError(f"compute {number} is no longer kept: max_tasks was reached, or nothing records")
     return recorded(session, found)
 
 
+def _number(compute: Compute) -> str:
+    last = compute.number + compute.n_computes - 1
+    return str(compute.number) if compute.n_computes == 1 else f"{compute.number} to {last}"
+
+
 def _row(compute: Compute) -> tuple[str, ...]:
     when = compute.started_at.astimezone()
     return (
-        str(compute.number) if compute.path is None else "",
+        _number(compute) if compute.path is None else "",
         f"{when:%H:%M:%S}" if compute.path is None else f"{when:%Y-%m-%d %H:%M:%S}",
         format_duration(compute.duration_s),
         format_count(compute.n_tasks),

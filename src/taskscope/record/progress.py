@@ -22,7 +22,9 @@ class ProgressReader:
         """Return the rows that are new; `changed` are the runs that began, changed or ended."""
         runs = self.going | {run.run: run for run in changed}
         self.going = {number: run for number, run in runs.items() if run.status == "running"}
-        rows = [row for first, last in _spans(sorted(runs)) for row in self._recorder.progress(first, last)]
+        spans = _spans(sorted(number for number, run in runs.items() if run.n_runs == 1))
+        spans += [(run.run, run.last_run) for run in runs.values() if run.last_run is not None]
+        rows = [row for first, last in spans for row in self._recorder.progress(first, last)]
         new = [row for row in rows if self._known.get((row.run, row.prefix)) != row]
         self._known |= {(row.run, row.prefix): row for row in new}
         self._known = {key: row for key, row in self._known.items() if key[0] in self.going}

@@ -40,12 +40,12 @@ from taskscope.options import DEFAULT_MAX_TASKS
 from taskscope.record.messages import MessageLog
 from taskscope.record.run import (
     RunState,
-    RunTable,
     links_of,
     prefix_progress,
     tasks_in_flight,
     without_ended,
 )
+from taskscope.record.runs import AnyRun, RunTable
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.cache_usage import Holding, HoldingLog
 from taskscope.record.tables.groups import GroupTable, LaneTable
@@ -226,7 +226,7 @@ class Recorder:
             return self._resources
 
     def _admit(self) -> None:
-        """Add the started runs in their order; the oldest that are over make room."""
+        """Add the started runs in their order; the oldest that are over make room, and are added up."""
         while self._arrived:
             log = self._arrived.popleft()
             state = RunState(
@@ -238,7 +238,7 @@ class Recorder:
             while oldest.rows_held:
                 _, block = self.tasks.blocks()[0]
                 self._runs.dropped(count_by_run(self.tasks.drop(len(block))))
-            self._runs.forget(oldest.run.run)
+            self.metrics.pop(self._runs.add_up_oldest(self._groups.groups), None)
 
     def _fold_run(self, state: RunState, deadline: float) -> bool:
         """Fold a run until `deadline`, on the clock's axis; return whether more waits."""
@@ -266,6 +266,7 @@ class Recorder:
             self._runs.touch(state.run.run)
         if sealed:
             self._active.remove(state)
+            self._runs.pack(state)
             return False
         return waiting > 0 or state.graph.is_being_counted or state.owes_cache_rows
 
@@ -299,11 +300,11 @@ class Recorder:
 
     def dropped_of(self, first_run: int, last_run: int | None) -> int:
         with self._lock:
-            return sum(s.n_ended - s.rows_held for s in self._runs.window(first_run, last_run))
+            return sum(s.counts.n_ended - s.rows_held for s in self._runs.window(first_run, last_run))
 
     def lanes_of(self, first_run: int, last_run: int | None) -> frozenset[int]:
         with self._lock:
-            return frozenset().union(*(s.lanes for s in self._runs.window(first_run, last_run)))
+            return frozenset().union(*(s.counts.lanes for s in self._runs.window(first_run, last_run)))
 
     @property
     def groups(self) -> Sequence[Group]:
@@ -330,6 +331,20 @@ class Recorder:
         """The number that the next run will get, at the earliest."""
         with self._lock:
             return max([self._runs.next_run, *(log.run + 1 for log in list(self._arrived))])
+
+    def open_window(self) -> int:
+        """Return the number that the next run will get, at the earliest.
+
+        Where the oldest runs are added up, those before it are not added to it until `close_window`.
+        """
+        with self._lock:
+            first_run = self.next_run
+            self._runs.open_window(first_run)
+            return first_run
+
+    def close_window(self, first_run: int) -> None:
+        with self._lock:
+            self._runs.close_window(first_run)
 
     def now_s(self) -> float:
         return self.seconds(self.clock.perf_counter())
@@ -445,7 +460,7 @@ class Recorder:
         with self._lock:
             state = self._runs.get(run)
             blocks = [block.task for block in self.tasks.of_runs({run})]
-            if state is None or sum(map(len, blocks)) < state.n_ended:
+            if state is None or sum(map(len, blocks)) < state.counts.n_ended:
                 return None
             return np.concatenate([*blocks, state.graph.needs()[0]])
 
@@ -454,13 +469,15 @@ class Recorder:
         with self._lock:
             rows = []
             for state in self._runs.window(first_run, last_run):
-                rows += prefix_progress(state, self._groups.groups, state.count_in_flight())
+                in_flight = state.count_in_flight() if isinstance(state, RunState) else {}
+                rows += prefix_progress(state, self._groups.groups, in_flight)
             return rows
 
     def runs(self, first_run: int = 0, last_run: int | None = None) -> list[Run]:
         with self._lock:
             self._admit()
-            return [s.describe() for s in self._runs.window(first_run, last_run)]
+            states = self._runs.window(first_run, last_run)
+            return [s.describe() if isinstance(s, RunState) else s.run for s in states]
 
     def snapshot(
         self,
@@ -479,7 +496,8 @@ class Recorder:
             # A task that ends between two reads is in flight in the first one and a row in the second.
             self.pull_all()
             states = self._runs.window(first_run, last_run)
-            graphs, numbers = _graphs(states), {s.run.run for s in states}
+            runs, graphs = tuple(s.run for s in states), _graphs(states)
+            numbers = {run.run for run in runs}
             blocks = self.tasks.of_runs(graphs)
             held = sum(map(len, blocks))
             now_s = self.now_s()
@@ -492,7 +510,7 @@ class Recorder:
             return RecordedData(
                 started_at=started_at,
                 zero_s=start_s,
-                runs=tuple(s.run for s in states),
+                runs=runs,
                 groups=tuple(self._groups.groups),
                 lanes=tuple(self._lanes.lanes),
                 blocks=(*blocks, *in_flight),
@@ -500,7 +518,7 @@ class Recorder:
                 resources=self._samples_of(start_s, last_run, until_s),
                 messages=tuple(self.messages_log.messages(start_s, until_s)),
                 now_s=now_s,
-                dropped=sum(s.n_ended for s in states) - held,
+                dropped=sum(s.counts.n_ended for s in states) - held,
                 metadata=dict(metadata or {}),
                 stacks=with_waits(self.stacks.between(first_run, last_run), started_at),
                 activities=self.activities.columns(graphs.keys()),
@@ -513,10 +531,9 @@ class Recorder:
                 **events,
             )
 
-    def _in_flight(
-        self, states: Sequence[RunState], now_s: float, limit: int | None = None
-    ) -> list[RowBlock]:
-        return [b for s in states if (b := s.in_flight(now_s, self._lanes.id, limit)) is not None]
+    def _in_flight(self, states: Sequence[AnyRun], now_s: float, limit: int | None = None) -> list[RowBlock]:
+        going = (s for s in states if isinstance(s, RunState))
+        return [b for s in going if (b := s.in_flight(now_s, self._lanes.id, limit)) is not None]
 
     def samples_since(self, start_s: float) -> ResourceRows:
         """Return the samples from this time on; a session has many that are older."""
@@ -560,8 +577,9 @@ class Recorder:
             self._runs.clear()
 
 
-def _graphs(states: Sequence[RunState]) -> dict[int, GraphColumns]:
-    return {s.run.run: g for s in states if (g := s.graph.columns()) is not None}
+def _graphs(states: Sequence[AnyRun]) -> dict[int, GraphColumns]:
+    known = (s for s in states if isinstance(s, RunState))
+    return {s.run.run: g for s in known if (g := s.graph.columns()) is not None}
 
 
 def _checked(max_tasks: int) -> int:

@@ -1,12 +1,12 @@
-"""One run on the reader's side, its progress, and the runs that a recorder remembers."""
+"""One run on the reader's side, and its progress."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,19 +70,25 @@ _Adjustments: TypeAlias = tuple[list[object], list[object]]
 """What a log has of tasks that need not run and of superseded ones, flat."""
 
 
-class Deductions:
-    """Adjustments of one run's counts, by group id."""
+class RunCounts:
+    """How many tasks of runs ended and how, and adjustments of these counts, by group id."""
 
     def __init__(self) -> None:
+        self.ended: dict[int, GroupSums] = defaultdict(GroupSums.zero)
+        """Sums over the folded rows."""
+        self.lanes: set[int] = set()
+        """Ids of the lanes that tasks ended in."""
         self.skipped: Counter[int] = Counter()
         """How many tasks do not have to run, as a cluster has their results, or those of their dependents."""
         self.released: Counter[int] = Counter()
         """How many tasks were released before they ran."""
-        self._superseded: Counter[tuple[int, int]] = Counter()
+        self.superseded: Counter[tuple[int, int]] = Counter()
+        """How many rows of a group and status count no more: the task has another, or is in flight."""
 
-    def superseded(self, group: int, status: int) -> int:
-        """Return how many rows of this status count no more: the task has another, or is in flight."""
-        return self._superseded[group, status]
+    @property
+    def n_ended(self) -> int:
+        """How many tasks ended, also those whose rows were dropped."""
+        return sum(sum(sums.counts) for sums in self.ended.values())
 
     @staticmethod
     def slices_waiting(log: RunLog) -> float:
@@ -100,7 +106,7 @@ class Deductions:
         needs, superseded = pending
         groups = builder.groups(builder.numbers(superseded[::2])).tolist()
         for group, status in zip(groups, superseded[1::2], strict=True):
-            self._superseded[group, cast("int", status)] += 1
+            self.superseded[group, cast("int", status)] += 1
         if not needs:
             return None
         tasks, before, after = builder.set_needs(builder.numbers(needs[::2]), np.array(needs[1::2], np.uint8))
@@ -113,8 +119,24 @@ class Deductions:
         return (tasks, after) if len(tasks) else None
 
 
+class Counted(Protocol):
+    """What progress is made of: a run, or many that are added up."""
+
+    @property
+    def run(self) -> Run: ...
+
+    @property
+    def log(self) -> RunLog | None: ...
+
+    @property
+    def counts(self) -> RunCounts: ...
+
+    @property
+    def graph(self) -> RunGraph: ...
+
+
 def prefix_progress(
-    state: RunState, groups: Sequence[Group], in_flight: Mapping[int, int]
+    state: Counted, groups: Sequence[Group], in_flight: Mapping[int, int]
 ) -> list[PrefixProgress]:
     """Return one row per prefix of this run, in the order in which they began to run."""
     ordered = join_progress(_by_group(state, groups, in_flight))
@@ -127,23 +149,23 @@ def prefix_progress(
 
 
 def _by_group(
-    state: RunState, groups: Sequence[Group], in_flight: Mapping[int, int]
+    state: Counted, groups: Sequence[Group], in_flight: Mapping[int, int]
 ) -> Iterator[PrefixProgress]:
-    off = state.deductions
-    planned_groups = {group for group, n in state.graph.totals.items() if n > 0}
-    for group in sorted(planned_groups | set(state.ended) | set(in_flight)):
-        ended = state.ended.get(group) or GroupSums.zero()
+    off, graph = state.counts, state.graph
+    planned_groups = {group for group, n in graph.totals.items() if n > 0}
+    for group in sorted(planned_groups | set(off.ended) | set(in_flight)):
+        ended = off.ended.get(group) or GroupSums.zero()
         # A row may be replaced before it was folded itself.
-        counts = [max(n - off.superseded(group, status), 0) for status, n in enumerate(ended.counts)]
+        counts = [max(n - off.superseded[group, status], 0) for status, n in enumerate(ended.counts)]
         again = sum(ended.counts) - sum(counts)
         counts[RUNNING] = in_flight.get(group, 0)
         yield PrefixProgress.of_counts(
             state.run.run,
             groups[group].prefix,
             counts,
-            planned=state.graph.totals[group] - off.skipped[group],
+            planned=graph.totals[group] - off.skipped[group],
             # While a large graph is still being counted, a prefix has at least the tasks seen of it.
-            is_counted=state.graph.is_counted,
+            is_counted=graph.is_counted,
             duration_s=ended.duration_s,
             skipped=off.skipped[group],
             released=off.released[group],
@@ -210,13 +232,8 @@ class RunState:
         self.groups = groups
         self.origin = origin
         self._graph = RunGraph(log.run)
-        self.ended: dict[int, GroupSums] = defaultdict(GroupSums.zero)
-        """Sums over the folded rows, by group id."""
-        self.deductions = Deductions()
-        """Adjustments of these sums, and of the graph's counts."""
+        self.counts = RunCounts()
         self.occupancy: Occupancy | None = None
-        self.lanes: set[int] = set()
-        """Ids of the lanes that its tasks ended in."""
         self.rows_held = 0
         """How many of the run's rows the store holds."""
         self._follow_held = follow_held
@@ -227,11 +244,6 @@ class RunState:
         self._functions: Mapping[object, str | None] = {}
         """The user's functions that tasks of its groups call, by names of groups."""
         self.run = self.describe()
-
-    @property
-    def n_ended(self) -> int:
-        """How many of its tasks ended, also those whose rows were dropped."""
-        return sum(sum(sums.counts) for sums in self.ended.values())
 
     def running_tasks(self, lanes: LaneTable) -> Iterator[RunningTask]:
         """Yield the tasks in flight, at most 1,000."""
@@ -299,10 +311,10 @@ class RunState:
             return None
         rows = TakenRows(log)
         landed = take(log.landed, 2, _MAX_LANDED)
-        taken = self.deductions.take(log)
+        taken = self.counts.take(log)
         self._grow(log, builder)
         self._take_landed(log, builder, landed)
-        needs = self.deductions.fold(taken, builder)
+        needs = self.counts.fold(taken, builder)
         if needs is not None:
             self._landings.append(ResultEvent(log.run, needs[0], needs=needs[1]))
         block = rows.block(builder.numbers, lane_id, self._unknown, self.origin)
@@ -310,11 +322,11 @@ class RunState:
             return None
         errors = rows.errors()
         builder.errors.update(zip(builder.numbers(list(errors)).tolist(), errors.values(), strict=True))
-        self.lanes.update(distinct(block.lane).tolist())
+        self.counts.lanes.update(distinct(block.lane).tolist())
         if self.occupancy is not None:
             self.occupancy.note_sizes(block.task, block.sizes())
         for group_id, sums in sum_by_group(block, builder.groups(block.task)):
-            self.ended[group_id].add(sums)
+            self.counts.ended[group_id].add(sums)
         return block
 
     def take_activities(self, lane_id: Callable[[LaneKey], int], into: ActivityLog) -> None:
@@ -416,7 +428,7 @@ class RunState:
             return 0
         sizes = [
             len(log.landed) / (2 * _MAX_LANDED),
-            self.deductions.slices_waiting(log),
+            self.counts.slices_waiting(log),
             len(log.values) / (2 * _MAX_LANDED),
             len(log.remote) / (RunLog.REMOTE_WIDTH * MAX_ROWS),
             n_takes(log.reported),
@@ -485,92 +497,7 @@ class RunState:
         return True
 
 
-class RunTable(Mapping[int, RunState]):
-    """Runs in order of their numbers, readable by version: changed runs last."""
-
-    def __init__(self) -> None:
-        self._states: OrderedDict[int, RunState] = OrderedDict()
-        self._versions: OrderedDict[int, int] = OrderedDict()
-        self.version = 0
-        """A number that grows whenever a run starts, ends or changes."""
-
-    def __getitem__(self, run: int) -> RunState:
-        return self._states[run]
-
-    def __iter__(self) -> Iterator[int]:
-        """Return the numbers, oldest first."""
-        return iter(self._states)
-
-    def __len__(self) -> int:
-        return len(self._states)
-
-    @property
-    def next_run(self) -> int:
-        """The number of the next run, at the earliest."""
-        return max(self._states, default=-1) + 1
-
-    def add(self, state: RunState) -> None:
-        self._states[state.run.run] = state
-        self.touch(state.run.run)
-
-    def update(self, state: RunState) -> None:
-        """Update the record of a run, and mark it as changed if it differs."""
-        current = state.describe()
-        if current != state.run:
-            state.run = current
-            self.touch(current.run)
-
-    def touch(self, run: int) -> None:
-        self.version += 1
-        self._versions[run] = self.version
-        self._versions.move_to_end(run)
-
-    def touch_over(self, run: int) -> None:
-        """Count a run as changed if it is over: no other event makes readers send its new rows."""
-        state = self._states.get(run)
-        if state is not None and state.log is None:
-            self.touch(run)
-
-    def since(self, version: int) -> list[Run]:
-        """Return the runs that are new or changed since `version`, the one that changed last at the end."""
-        changed = []
-        for run, at in reversed(self._versions.items()):
-            if at <= version:
-                break
-            changed.append(self._states[run].run)
-        return changed[::-1]
-
-    def window(self, first_run: int, last_run: int | None) -> list[RunState]:
-        """Return the runs from `first_run` to `last_run`, both included; None means up to now."""
-        return [
-            state
-            for run, state in self._states.items()
-            if first_run <= run and (last_run is None or run <= last_run)
-        ]
-
-    def oldest(self) -> RunState:
-        return next(iter(self._states.values()))
-
-    def forget(self, run: int) -> None:
-        del self._states[run], self._versions[run]
-
-    def dropped(self, rows: Mapping[int, int]) -> None:
-        """Count dropped rows by run; of runs without any rows the graphs are dropped, too."""
-        for run, count in rows.items():
-            state = self._states[run]
-            state.rows_held -= count
-            if not state.rows_held:
-                state.graph.let_go()
-
-    def clear(self) -> None:
-        """Record that all rows were dropped, and forget all runs that are over."""
-        for state in self._states.values():
-            state.rows_held = 0
-        for run in [run for run, state in self._states.items() if state.log is None]:
-            self.forget(run)
-
-
-def links_of(state: RunState, task: int, tasks: TaskLog, groups: Sequence[Group], limit: int) -> TaskLinks:
+def links_of(state: Counted, task: int, tasks: TaskLog, groups: Sequence[Group], limit: int) -> TaskLinks:
     """Return up to `limit` dependencies and as many dependents of a run's task, in the graph's order."""
 
     def name(shown: NDArray[np.int32]) -> list[Neighbour]:

@@ -16,7 +16,7 @@ from taskscope.analysis.result import Section
 from taskscope.analysis.summary import Summary
 from taskscope.model.recording import RecordedData
 from taskscope.model.redaction import redacted, without_credentials
-from taskscope.model.tables.records import Run
+from taskscope.model.tables.records import Run, count_runs
 from taskscope.model.tables.stacks import StackColumns
 from taskscope.report.embed import (
     MAX_PAGE_LINKS,
@@ -181,16 +181,25 @@ def computes_html(recording: RecordedData) -> str:
         return ""
     rows = [
         (
-            " · ".join(printable(name, 40) for name in (run.label, _prompt(run)) if name)
-            or f"compute {run.run + 1}",
+            " · ".join(printable(name, 40) for name in (run.label, _prompt(run)) if name) or _numbers(run),
             run.status,
             format_count(run.n_tasks),
-            format_duration(None if run.stop_s is None else run.stop_s - run.start_s),
+            format_duration(_seconds(run)),
         )
         for run in runs
     ]
     table = Section("", ("compute", "", "tasks", "time"), rows).table_html()
-    return f"<details><summary>Computes ({len(recording.runs):,})</summary>{table}</details>"
+    return f"<details><summary>Computes ({count_runs(recording.runs):,})</summary>{table}</details>"
+
+
+def _numbers(run: Run) -> str:
+    """Return its number, counted from 1, or those of the computes that are added up in it."""
+    first = run.run + 1
+    return f"compute {first}" if run.last_run is None else f"computes {first} to {run.last_run + 1}"
+
+
+def _seconds(run: Run) -> float | None:
+    return run.computing_s if run.stop_s is None or run.computing_s is not None else run.stop_s - run.start_s
 
 
 def _prompt(run: Run) -> str | None:

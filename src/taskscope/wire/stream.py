@@ -180,6 +180,9 @@ class NewRows:
         named = sorted(metrics.keys() - self._metrics.keys() - {run.run for run in runs})
         self._metrics = metrics
         runs += [run for number in named for run in recorder.runs(number, number)]
+        if self._graphs is not None:
+            # A file that grows keeps each.
+            runs = [run for run in runs if run.n_runs == 1]
         self._new_runs = [run for run in runs if self._is_mine(run.run)]
         self._runs.update(run.run for run in self._new_runs)
         names = [metrics.get(run.run) for run in self._new_runs]

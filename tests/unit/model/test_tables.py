@@ -23,7 +23,7 @@ from tests.support.recordings.task_blocks import Row
 DESIGNED = {
     "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error send_s"
     " received_s materialize_s order_s initialize_s pool_start_s lock_share graph_bytes"
-    " largest_argument largest_argument_bytes called_from",
+    " largest_argument largest_argument_bytes called_from n_runs last_run computing_s",
     "tasks": "run key prefix group span function lane worker thread start_s stop_s queued_s cpu_s status"
     " observed_by result_bytes error",
     "activities": "run key lane activity start_s stop_s source nbytes error",
@@ -85,14 +85,14 @@ def test_runs_say_how_they_were_run_and_how_they_ended(recording: Recording) -> 
             "n_tasks": 3, "start_s": 0.0, "stop_s": 2.0, "status": "erred", "error": "ValueError: no",
             **dict.fromkeys(BEFORE),
             **dict.fromkeys(("lock_share", "graph_bytes", "largest_argument", "largest_argument_bytes")),
-            "called_from": None,
+            "called_from": None, "n_runs": 1, "last_run": None, "computing_s": None,
         },
         {
             "run": 1, "label": None, "cell": None, "scheduler": None, "n_workers": None,
             "n_tasks": 1, "start_s": 2.0, "stop_s": None, "status": "running", "error": None,
             **dict.fromkeys(BEFORE),
             **dict.fromkeys(("lock_share", "graph_bytes", "largest_argument", "largest_argument_bytes")),
-            "called_from": None,
+            "called_from": None, "n_runs": 1, "last_run": None, "computing_s": None,
         },
     ]  # fmt: skip
 

@@ -10,6 +10,7 @@ import pytest
 
 import taskscope
 from taskscope.errors import OptionError, TaskscopeError
+from taskscope.record import recorder
 from taskscope.session import current
 from tests.support.shell import shell_with_taskscope
 
@@ -56,6 +57,24 @@ def test_any_compute_of_the_session_is_a_recording_afterwards() -> None:
         [c.number] for c in found[::-1]
     ]
     assert found[1:][0] is found[1]
+
+
+@pytest.mark.usefixtures("watched")
+def test_the_oldest_of_very_many_computes_are_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "_MAX_RUNS", 2)
+    for n in (1, 2, 3, 4):
+        compute(abs, n)
+        current().recorder.pull_all()
+    first = current().recorder.next_run - 4
+    found = taskscope.runs()
+    assert [(c.number - first, c.n_computes, c.n_tasks) for c in found] == [(0, 2, 3), (2, 1, 3), (3, 1, 4)]
+    assert repr(found).splitlines()[1].split("  ")[1] == f"{first} to {first + 1}"
+    with pytest.raises(TaskscopeError, match="is no longer kept"):
+        found[0].recording()
+    with pytest.raises(
+        TaskscopeError, match=r"last\(3\) has none: .* recorded 4 computes and kept the last 2"
+    ):
+        taskscope.last(3)
 
 
 @pytest.mark.usefixtures("watched")

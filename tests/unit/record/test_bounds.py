@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import CodeType
 
 import pytest
 
 import taskscope
-from taskscope.model.tables.records import Group
+from taskscope.model.tables.records import Group, Run
 from taskscope.record import LaneKey, Recorder, StackLog
 from taskscope.record import messages as messages_module
+from taskscope.record import recorder as recorder_module
 from taskscope.record.tables import groups as tables_module
 from taskscope.record.tables import stacklog
+from taskscope.record.tables import sums as sums_module
 from taskscope.record.tables.groups import GroupTable, LaneTable
+from taskscope.record.tables.sums import MeasuredLineLog
+from taskscope.recording import Recording
 from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.run_writing import begin_run, end_run, independent, write_task
+from tests.support.recordings.tables import filed
 
 
 def test_groups_beyond_the_bound_share_one_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,6 +52,98 @@ def test_a_thread_that_has_the_identity_of_an_earlier_one_has_a_lane_of_its_own_
     names = ["loader", "loader", "writer", "ThreadPoolExecutor-0_0", "ThreadPoolExecutor-3_0"]
     assert [table.id(LaneKey(own, 7, 0, name)) for name in names] == [0, 0, 1, 2, 2]
     assert [lane.label for lane in table.lanes] == ["loader", "writer", "thread 1"]
+
+
+def record_computes(recorder: Recorder, clock: FakeClock, n: int) -> None:
+    """Record computes of two seconds and two tasks; every third compute fails."""
+    for number in range(recorder.next_run, recorder.next_run + n):
+        log = begin_run(recorder, independent([("x-1", number), f"y-{number:032x}"]))
+        log.label, log.scheduler = f"{number}", "threads"
+        write_task(log, ("x-1", number), log.start, log.start + 1)
+        write_task(log, f"y-{number:032x}", log.start + 1, log.start + 2)
+        clock.advance(2.0)
+        end_run(log, status="finished" if number % 3 else "erred")
+        clock.advance(1.0)
+        recorder.pull_all()
+
+
+def counted(recorder: Recorder, *window: int) -> list[tuple[object, ...]]:
+    return [(row.run, row.prefix, row.finished, row.duration_s) for row in recorder.progress(*window)]
+
+
+def test_computes_beyond_the_bound_are_added_up(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_MAX_RUNS", 3)
+    recorder = Recorder(clock=fake_clock, max_tasks=4)
+    record_computes(recorder, fake_clock, 10)
+    runs = recorder.runs()
+    assert runs[0] == Run(
+        run=0, label=None, cell=None, scheduler="threads", n_workers=None, n_tasks=14,
+        start_s=0.0, stop_s=20.0, status="erred", error=None, n_runs=7, last_run=6, computing_s=14.0,
+    )  # fmt: skip
+    assert [(run.run, run.label, run.n_runs, run.last_run) for run in runs[1:]] == [
+        (7, "7", 1, None), (8, "8", 1, None), (9, "9", 1, None),
+    ]  # fmt: skip
+    assert counted(recorder) == [
+        (run, prefix, n, float(n)) for run, n in ((0, 7), (7, 1), (8, 1), (9, 1)) for prefix in ("x", "y")
+    ]
+    recording = Recording.of(recorder.snapshot())
+    assert repr(recording) == "<Recording: 10 runs (erred, finished), 4 tasks, 16 dropped>"
+    assert "10 computes · 20 tasks" in recording.summary()
+    assert str(recording.explain()) == (
+        "cannot say why, because the first 7 computes are added up: name one of the others by its number"
+    )
+    assert filed(recording).table("runs")["n_runs"].tolist() == [7, 1, 1, 1]
+    # A reader of changes gets the sums once for all computes that were added to them.
+    version, _ = recorder.runs_since(0)
+    record_computes(recorder, fake_clock, 2)
+    assert [(run.run, run.n_runs) for run in recorder.runs_since(version)[1]] == [(10, 1), (0, 9), (11, 1)]
+    recorder.clear()
+    assert (recorder.runs(), recorder.runs_since(version)[1]) == ([], [])
+
+
+def test_computes_of_an_open_window_are_added_up_apart_from_those_before(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_MAX_RUNS", 2)
+    recorder = Recorder(clock=fake_clock)
+    record_computes(recorder, fake_clock, 3)
+    first_run = recorder.open_window()
+    record_computes(recorder, fake_clock, 5)
+    spans = [(run.run, run.n_runs, run.n_tasks) for run in recorder.runs()]
+    assert spans == [(0, 3, 6), (3, 3, 6), (6, 1, 2), (7, 1, 2)]
+    assert recorder.snapshot(first_run=first_run).dropped == 6
+    assert sum(run.n_runs for run in recorder.runs(first_run)) == 5
+    recorder.close_window(first_run)
+    record_computes(recorder, fake_clock, 1)
+    assert [(run.run, run.n_runs, run.n_tasks) for run in recorder.runs()] == [
+        (0, 7, 14),
+        (7, 1, 2),
+        (8, 1, 2),
+    ]
+
+
+def test_hits_of_lines_that_threads_add_at_the_same_time_are_all_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sums_module, "_MAX_ROWS", 0)
+    interval_s, n = sys.getswitchinterval(), 20_000
+    log = MeasuredLineLog()
+    line = ("a.py", "f", 1, 2, 1, 0.5, 0.25, 0.0)
+
+    def add(_: int) -> None:
+        for _ in range(n):
+            log.add(0, "x-1", "w", [line])
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(add, range(2)))
+    finally:
+        sys.setswitchinterval(interval_s)
+    (found,) = log.between(0, None)
+    assert (found.hits, found.key) == (2 * n, None)
 
 
 def test_messages_are_bounded_and_known_ones_still_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 import { formatCount, formatDuration, printable } from '../../lib/format';
 import { trans } from '../../lib/translate';
 import type { FailureKind } from '../../store';
+import { countRuns } from '../../store';
 import type { Run } from '../../wire';
 import { Swatch } from '../ui/legend';
 import type { RevealCell } from '../ui/keeping';
@@ -157,7 +158,7 @@ export function RunName({ runs, shown, reveal, isOpen, toggle }: RunNameProps): 
   const here = runs.filter(({ run }) => shown.has(run));
   const text = namesOf(here);
   if (runs.length > 1) {
-    const computes = trans._n('%2 compute', '%2 computes', runs.length, formatCount(runs.length));
+    const computes = trans._n('%2 compute', '%2 computes', countRuns(runs), formatCount(countRuns(runs)));
     return (
       <button type="button" class="tsk-button tsk-progress-run" aria-expanded={isOpen} aria-label={`${text}, ${computes}`} title={computes} onClick={toggle}>
         {text} <span aria-hidden="true">{isOpen ? '▴' : '▾'}</span>
@@ -191,7 +192,7 @@ export function RunList({ runs, shown, nowS, reveal, chosen = null, choose = nul
       )}
       <ul class="tsk-progress-runs" aria-label={trans.__('Computes')}>
         {runs.slice(-MAX_RUNS).reverse().map(run => {
-          const [name, go] = [runPlace(run) ?? nameOf(run), reveal(run)];
+          const [name, go] = [run.lastRun === null ? runPlace(run) ?? nameOf(run) : nameOf(run), reveal(run)];
           return (
             <li key={run.run} aria-current={shown.has(run.run) ? 'true' : undefined}>
               {go === null ? <b>{name}</b> : <button type="button" class="tsk-button" title={trans.__('Go to the cell')} onClick={go}>{name}</button>}
@@ -213,7 +214,7 @@ export function RunList({ runs, shown, nowS, reveal, chosen = null, choose = nul
 }
 
 function factsOf(run: Run, nowS: number, hasWhen: boolean): string {
-  const lastedS = run.startS === null ? null : run.stopS === null ? Math.max(Math.floor(nowS - run.startS), 0) : run.stopS - run.startS;
+  const lastedS = run.computingS ?? (run.startS === null ? null : run.stopS === null ? Math.max(Math.floor(nowS - run.startS), 0) : run.stopS - run.startS);
   const facts = [stateWord(run.status), trans._n('%2 task', '%2 tasks', run.nTasks, formatCount(run.nTasks)), ...(lastedS === null ? [] : [formatDuration(lastedS)])];
   if (hasWhen && run.stopS !== null) {
     facts.push(trans.__('%1 ago', formatDuration(Math.max(Math.floor(nowS - run.stopS), 0))));

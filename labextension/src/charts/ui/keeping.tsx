@@ -86,7 +86,13 @@ export function runName({ label, cell, executionCount }: Run): string | null {
   return parts.length === 0 ? null : parts.join(' · ');
 }
 
-export const nameOf = (run: Run): string => runName(run) ?? trans.__('Compute %1', String(run.run + 1));
+/** The oldest of very many computes are added up in one row, which has no other name. */
+export function nameOf(run: Run): string {
+  const first = String(run.run + 1);
+  return run.lastRun !== null
+    ? trans.__('Computes %1 to %2, added up', first, String(run.lastRun + 1))
+    : runName(run) ?? trans.__('Compute %1', first);
+}
 
 /** Some computes by their names, as `In [5] and 2 more`. */
 export function namesOf(runs: readonly Run[]): string {

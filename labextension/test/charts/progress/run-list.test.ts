@@ -30,7 +30,7 @@ it('lists them by the line that computed, the latest first, and leads to those c
   const led: number[] = [];
   const reveal: RevealCell = run => (run.cell === 'gone' ? null : () => led.push(run.run));
   const runs = [
-    smallRun({ run: 0, cell: 'gone', executionCount: 1, status: 'erred', startS: 0, stopS: 1.5, nTasks: 1 }),
+    smallRun({ run: 0, lastRun: 998, nRuns: 999, cell: 'gone', executionCount: 1, status: 'erred', startS: 0, stopS: 9, computingS: 1.5, nTasks: 1 }),
     smallRun({ run: 1, cell: 'In [7]', calledFrom: 'a.py:15' }),
     smallRun({ run: 2, cell: 'here', executionCount: 2, calledFrom: 'In [2], line 4', startS: 1 })
   ];
@@ -38,7 +38,7 @@ it('lists them by the line that computed, the latest first, and leads to those c
   render(h(RunList, { runs, shown: new Set([1]), nowS: 3.7, reveal }), box);
   const items = [...box.querySelectorAll('li')];
   expect(items.map(item => [...item.childNodes].map(part => part.textContent).join(' | '))).toEqual([
-    'In [2], line 4 | Running · 10 tasks · 2 s', 'In [7] (a.py:15) | Running · 10 tasks · 3 s', 'In [1] | Failed · 1 task · 1.5 s'
+    'In [2], line 4 | Running · 10 tasks · 2 s', 'In [7] (a.py:15) | Running · 10 tasks · 3 s', 'Computes 1 to 999, added up | Failed · 1 task · 1.5 s'
   ]);
   expect(items.map(item => item.getAttribute('aria-current'))).toEqual([null, 'true', null]);
   box.querySelectorAll('button').forEach(button => { button.click(); });

@@ -106,8 +106,8 @@ def to_ns(seconds: NDArray[np.float64] | float) -> NDArray[np.int64]:
 
 
 def own_runs(recording: RecordedData, run: int | None) -> list[Run]:
-    """Return the compute of this number, or all; raise for a number that no compute has."""
-    runs = list(recording.runs)
+    """Return the compute of this number, or all but added up ones; raise for a number that none has."""
+    runs = [one for one in recording.runs if one.n_runs == 1]
     if run is None:
         return runs
     if run not in [one.run for one in runs]:

@@ -27,7 +27,7 @@ from taskscope.analysis.result import Result, Section
 from taskscope.errors import OptionError, UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import distinct
-from taskscope.model.tables.records import number_prefixes
+from taskscope.model.tables.records import count_runs, number_prefixes
 
 Limit: TypeAlias = Literal["chain", "workers", "cores", "interpreter-lock", "lock", "outside"]
 """The limit of a makespan: the longest chain of tasks that need each other, the number of
@@ -535,6 +535,12 @@ def longest_chain_s(schedule: Schedule, seconds: NDArray[np.float64] | None = No
 
 def why_not(recording: RecordedData, run: int | None) -> str | None:
     """Return why computes cannot be replayed; None if they can."""
+    if run is None and (n_added := count_runs(one for one in recording.runs if one.n_runs > 1)):
+        return f"the first {n_added:,} computes are added up: name one of the others by its number"
+    return _why_not_replayed(recording, run)
+
+
+def _why_not_replayed(recording: RecordedData, run: int | None) -> str | None:
     if not own_runs(recording, run):
         return f"no Dask computation was recorded{place_of(recording)}"
     schedules = schedules_of(recording, run)

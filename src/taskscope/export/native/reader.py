@@ -543,7 +543,9 @@ def record_of(declared: type[_R], row: Mapping[str, Any], table: str) -> _R:
     """Return a record of a row."""
     columns = {column.name: column for column in FILE[table].columns}
     names = {field.name for field in fields(declared)}
-    values = {name: _value(columns.get(name), value) for name, value in row.items() if name in names}
+    # An older file lacks columns, whose values are then the class's own.
+    known = {name: value for name, value in row.items() if name in names and (name != "n_runs" or value)}
+    values = {name: _value(columns.get(name), value) for name, value in known.items()}
     if declared is Transfer:
         values["keys"] = ()
     if declared is WorkerSample:

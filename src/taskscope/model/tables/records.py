@@ -243,6 +243,16 @@ class Run:
             internal=True,
         ),
     ] = None
+    n_runs: Annotated[
+        int, About("How many computes the row stands for: 1, or beyond 10,000 of them the oldest, added up.")
+    ] = 1
+    last_run: Annotated[
+        int | None, About("The number of the last of these; empty where the row is one compute.")
+    ] = None
+    computing_s: Annotated[
+        float | None,
+        About("How long these computed, added up; empty where the row is one compute.", unit="s"),
+    ] = None
 
     @property
     def asked_s(self) -> float:
@@ -257,6 +267,16 @@ class Run:
     def is_starting(self) -> bool:
         """Whether its pool of processes still starts, unless a task of it has ended."""
         return self.status == "running" and self.scheduler == "processes" and self.pool_start_s is None
+
+    @property
+    def name(self) -> str:
+        """Its number, or those of the computes that are added up in it."""
+        return f"compute {self.run}" if self.last_run is None else f"computes {self.run} to {self.last_run}"
+
+
+def count_runs(runs: Iterable[Run]) -> int:
+    """Return how many computes there are, with those that are added up in one row."""
+    return sum(run.n_runs for run in runs)
 
 
 def end_s(runs: Iterable[Run]) -> float:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
+from taskscope.model.forklock import ForkLock
 from taskscope.model.keys import key_text, split_key
 from taskscope.model.source_lines import file_of
 from taskscope.model.tables.process import PeakLine
@@ -73,6 +74,7 @@ class MeasuredLineLog:
     """Sums by compute, task and line; any thread adds, any reads. Beyond 200,000 they are by prefix."""
 
     def __init__(self) -> None:
+        self._lock = ForkLock()
         # Sums are replaced, so that a copy of the dictionary has whole ones.
         self._sums: dict[_Place, tuple[int, float, float, float]] = {}
 
@@ -80,14 +82,16 @@ class MeasuredLineLog:
         text, prefix = key_text(key), key_text(split_key(key)[1])
         for file, function, first_line, line, *sums in measured:
             place = file_of(key_text(file)), key_text(function), first_line, line
-            name: _Place = (run, text, prefix, worker, *place)
-            if name not in self._sums and len(self._sums) >= _MAX_ROWS:
-                name = (run, None, prefix, worker, *place)
-            hits, *seconds = self._sums.get(name, (0, 0.0, 0.0, 0.0))
-            took_s, cpu_s, counting_s = (
-                before + more for before, more in zip(seconds, sums[1:], strict=True)
-            )
-            self._sums[name] = hits + int(sums[0]), took_s, cpu_s, counting_s
+            with self._lock:
+                self._add((run, text, prefix, worker, *place), sums)
+
+    def _add(self, name: _Place, sums: Sequence[float]) -> None:
+        if name not in self._sums and len(self._sums) >= _MAX_ROWS:
+            run, _, *others = name
+            name = cast("_Place", (run, None, *others))
+        hits, *seconds = self._sums.get(name, (0, 0.0, 0.0, 0.0))
+        took_s, cpu_s, counting_s = (before + more for before, more in zip(seconds, sums[1:], strict=True))
+        self._sums[name] = hits + int(sums[0]), took_s, cpu_s, counting_s
 
     def between(self, first_run: int, last_run: int | None) -> tuple[MeasuredLine, ...]:
         """Return the sums of the runs in the window, in the order in which they were begun."""

@@ -435,6 +435,13 @@ class RunGraph:
         self._totals: Counter[int] = Counter()
         self._let_go = False
 
+    @classmethod
+    def dropped(cls, run: int, totals: Counter[int]) -> RunGraph:
+        """Return the graph of an ended compute of which only the counts are left."""
+        graph = cls(run)
+        graph._totals, graph._let_go = totals, True
+        return graph
+
     def advance(self) -> bool:
         """Process a slice; True while there is more."""
         builder = self.builder

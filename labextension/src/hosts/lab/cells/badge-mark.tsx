@@ -76,8 +76,8 @@ export function drawBadge(el: HTMLElement, { execution, store, isOpen }: Mark, {
   );
 }
 
-function countText({ runs, nTasks }: Execution): string {
-  const computes = trans._n('%2 compute', '%2 computes', runs.length, formatCount(runs.length));
+function countText({ nRuns, nTasks }: Execution): string {
+  const computes = trans._n('%2 compute', '%2 computes', nRuns, formatCount(nRuns));
   const tasks = trans._n('%2 task', '%2 tasks', nTasks, formatCount(nTasks));
   return trans.__('%1, %2', computes, tasks);
 }

@@ -1,5 +1,6 @@
 /** What the executions of each cell computed. */
 import type { RunRange, TaskStore } from '../../../store';
+import { countRuns } from '../../../store';
 import type { Run, RunStatus } from '../../../wire';
 
 export interface Execution {
@@ -11,6 +12,8 @@ export interface Execution {
   readonly status: RunStatus;
   /** The numbers of its computes, in order; there is at least one. */
   readonly runs: readonly number[];
+  /** How many computes these are: the oldest of very many are added up in one. */
+  readonly nRuns: number;
   readonly nTasks: number;
 }
 
@@ -63,6 +66,7 @@ function executionOf(runs: readonly Run[]): Execution {
     sourceCrc: runs[0]?.sourceCrc ?? null,
     status: WORST_FIRST.find(status => runs.some(run => run.status === status)) ?? 'finished',
     runs: runs.map(({ run }) => run),
+    nRuns: countRuns(runs),
     nTasks: runs.reduce((sum, run) => sum + run.nTasks, 0)
   };
 }

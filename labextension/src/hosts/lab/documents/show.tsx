@@ -8,7 +8,7 @@ import type { FileRecording } from '../../../files/read';
 import { DamagedFileError, inFile, readRecording } from '../../../files/read';
 import { printable } from '../../../lib/format';
 import type { TaskStore } from '../../../store';
-import { ALL_RUNS, ClusterStore } from '../../../store';
+import { ALL_RUNS, ClusterStore, countRuns } from '../../../store';
 import type { Run } from '../../../wire';
 import { bytesOfBase64 } from '../../../wire';
 import { MOUNTS, recordedCharts } from '../../chart-host';
@@ -102,7 +102,7 @@ export interface Facts {
 export function factsOf({ metadata, startedAt }: FileRecording, runs: readonly Run[]): Facts {
   const label = text(metadata.label) ?? text(runs.find(run => run.label !== null)?.label) ?? trans.__('Recording');
   const when = new Date(startedAt).toLocaleString();
-  const computes = trans._n('%2 compute', '%2 computes', runs.length, String(runs.length));
+  const computes = trans._n('%2 compute', '%2 computes', countRuns(runs), String(countRuns(runs)));
   const schedulers = [...new Set(runs.flatMap(run => text(run.scheduler) ?? []))].join(' + ');
   const versions = VERSIONS.flatMap(name => {
     const version = text(metadata[name]);

@@ -10,27 +10,27 @@ describe('executionsByCell', () => {
     const runs = [
       smallRun({ ...ended, run: 0, executionCount: 1, startS: 0, stopS: 100 }),
       smallRun({ ...ended, run: 3, executionCount: 4, sourceCrc: 7, startS: 220, stopS: 223, nTasks: 5 }),
-      smallRun({ ...ended, run: 2, executionCount: 4, sourceCrc: 7, startS: 200, stopS: 202, status: 'erred' }),
+      smallRun({ ...ended, run: 2, executionCount: 4, sourceCrc: 7, startS: 200, stopS: 202, status: 'erred', nRuns: 1000 }),
       smallRun({ run: 4, cell: 'b', executionCount: 5, startS: 300 }),
       smallRun({ run: 5, cell: null, executionCount: 6 })
     ];
     expect([...executionsByCell(runs)]).toEqual([
       ['a', [
-        { executionCount: 1, sourceCrc: null, status: 'finished', runs: [0], nTasks: 10 },
-        { executionCount: 4, sourceCrc: 7, status: 'erred', runs: [2, 3], nTasks: 15 }
+        { executionCount: 1, sourceCrc: null, status: 'finished', runs: [0], nRuns: 1, nTasks: 10 },
+        { executionCount: 4, sourceCrc: 7, status: 'erred', runs: [2, 3], nRuns: 1001, nTasks: 15 }
       ]],
-      ['b', [{ executionCount: 5, sourceCrc: null, status: 'running', runs: [4], nTasks: 10 }]]
+      ['b', [{ executionCount: 5, sourceCrc: null, status: 'running', runs: [4], nRuns: 1, nTasks: 10 }]]
     ]);
   });
 });
 
 it('charts of an execution show its computes, and those to come only while its cell runs', () => {
-  const execution = { executionCount: 4, sourceCrc: null, status: 'running', runs: [2, 3], nTasks: 15 } as const;
+  const execution = { executionCount: 4, sourceCrc: null, status: 'running', runs: [2, 3], nRuns: 2, nTasks: 15 } as const;
   expect([true, false].map(isOpen => runRangeOf(execution, isOpen))).toEqual([{ firstRun: 2, lastRun: null }, { firstRun: 2, lastRun: 3 }]);
 });
 
 describe('isCurrent', () => {
-  const finished: Execution = { executionCount: 4, sourceCrc: 7, status: 'finished', runs: [0], nTasks: 1 };
+  const finished: Execution = { executionCount: 4, sourceCrc: 7, status: 'finished', runs: [0], nRuns: 1, nTasks: 1 };
   const cell: CellFacts = { executionCount: 4, sourceCrc: 7, isRunning: false, floor: 0, witnessed: null };
 
   it.each<[string, boolean, Partial<Execution>, Partial<CellFacts>]>([
