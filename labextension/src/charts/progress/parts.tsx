@@ -281,6 +281,7 @@ export const PROGRESS_CSS = `
 .tsk-progress[data-state='waiting'] .tsk-progress-live { color: inherit; font-weight: normal; }
 .tsk-progress-error { color: var(--tsk-ink); border-inline-start: 3px solid var(--tsk-error); padding-inline-start: 8px; margin-top: 4px; }
 .tsk-progress-errors { border-inline-start: 3px solid var(--tsk-error); padding-inline-start: 8px; margin-top: 4px; }
+.tsk-progress[data-state='interrupted'] :is(.tsk-progress-error, .tsk-progress-errors) { border-color: var(--tsk-stopped); }
 .tsk-progress-errors ul { margin: 0; padding: 0; list-style: none; max-height: 240px; overflow: auto; }
 .tsk-progress-rows {
   display: grid;
@@ -344,7 +345,7 @@ export const PROGRESS_CSS = `
   .tsk-progress[data-dense] .tsk-progress-answer { --tsk-room: 140px; }
 }
 @container (max-width: 260px) {
-  .tsk-progress .tsk-progress-acts button { padding-inline: 4px; min-width: 24px; }
+  .tsk-progress .tsk-progress-acts button:not([role]) { padding-inline: 4px; min-width: 24px; }
   .tsk-progress-head:has(> .tsk-progress-run:not([hidden])) .tsk-progress-state svg { display: none; }
 }
 @media (max-width: 480px) {
