@@ -48,6 +48,8 @@ _AT_LOCK = 2.0
 """The factor of the pause after a sample for which another thread had to release the interpreter's lock."""
 _MAX_BEFORE_S = 1.0
 _SOONER_S = 0.0001
+_MAX_HIDDEN_S = 0.0003
+"""How much of a task's beginning is not seen, at most, where threads switch after `_SOONER_S`."""
 _SLICE_BEGINS_S = 0.00005
 """How long this thread leaves the lock alone, so that another thread takes it."""
 _MOST_TURNS = 5
@@ -148,10 +150,12 @@ def stands_for_s(wake: Wake, began: float) -> float:
     lasts_s = wake.now - began
     if wake.late_s is None:
         return max(wake.elapsed_s, min(lasts_s, _MAX_BEFORE_S))
-    if lasts_s < wake.late_s:
-        return min(wake.late_s, wake.elapsed_s)
+    # A busy machine delays samples, too, but hides no part of a task.
+    hidden_s = min(wake.late_s, _MAX_HIDDEN_S)
     waited_s = max(wake.elapsed_s - wake.late_s, 0.0)
-    return wake.elapsed_s + (waited_s if lasts_s < 2 * wake.late_s else 0.0)
+    if lasts_s < hidden_s:
+        return wake.elapsed_s - waited_s
+    return wake.elapsed_s + (waited_s if lasts_s < 2 * hidden_s else 0.0)
 
 
 class Pauses:
