@@ -99,7 +99,6 @@ export const BRIEF_CSS = `
 .tsk-dashboard > .tsk-chart + .tsk-chart { border-top: 1px solid var(--tsk-line); }
 .tsk-dashboard[data-brief] .tsk-gantt { padding-block: 2px 4px; }
 .tsk-dashboard[data-brief] .tsk-gantt-top { padding-bottom: 2px; }
-.tsk-dashboard[data-brief] .tsk-activities .tsk-legend-note { display: none; }
 @container (max-width: 520px) {
   .tsk-dashboard[data-brief] :is(.tsk-gantt-state, .tsk-gauge-detail) { display: none; }
   .tsk-dashboard[data-brief] .tsk-series-head { flex: 1 1 0 !important; order: 0 !important; flex-wrap: nowrap; gap: 12px; }
@@ -107,7 +106,6 @@ export const BRIEF_CSS = `
   .tsk-dashboard[data-brief] .tsk-gauge > div:first-child { column-gap: 4px; }
   .tsk-dashboard[data-brief] [data-part='head'] .tsk-track-title { display: none; }
   .tsk-dashboard[data-brief] .tsk-toolbar button { padding-inline: 5px; }
-  .tsk-dashboard[data-brief] .tsk-activities .tsk-legend-amount { display: none; }
 }
 `;
 

@@ -304,3 +304,12 @@ function partName(part: Part): string {
   };
   return own[part] ?? nameOf(kindOf(part));
 }
+
+export const ACTIVITIES_CSS = `
+.tsk-activities { border-top: 1px solid var(--tsk-line); }
+.tsk-activities .tsk-legend-note { color: var(--tsk-faint); }
+[data-brief] .tsk-activities .tsk-legend-note { display: none; }
+@container (max-width: 520px) {
+  [data-brief] .tsk-activities .tsk-legend-amount { display: none; }
+}
+`;

@@ -21,7 +21,7 @@ import type { CanvasPoint } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/text-table';
 import { WorkersTrack } from '../values/workers';
-import { ActivityLegend, KIND_STYLES, activityTable, cssColour, nameOf, paintStrip, stripTop } from './kinds';
+import { ACTIVITIES_CSS, ActivityLegend, KIND_STYLES, activityTable, cssColour, nameOf, paintStrip, stripTop } from './kinds';
 import { hitLife, paintLife } from './life';
 
 const TOLERANCE_PX = 3;
@@ -43,6 +43,8 @@ export class ActivityLayer implements LaneLayer {
   ) {
     this.#shown = new ShownActivities(context.store);
   }
+
+  readonly css = ACTIVITIES_CSS;
 
   get isApproximate(): boolean {
     return this.#rows.isApproximate;

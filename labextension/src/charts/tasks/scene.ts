@@ -186,6 +186,7 @@ export interface LaneLayerContext {
 
 /** The same words as a track has, without a room of its own. */
 export interface LaneLayer {
+  readonly css: string;
   /** Whether what was drawn last is not exact yet. */
   readonly isApproximate: boolean;
   /** What its words and pictures are made of. */

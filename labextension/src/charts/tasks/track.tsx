@@ -124,7 +124,7 @@ export class TasksTrack implements Track {
     this.#findings = options.findings?.({ store, reveal: options.reveal, isSeen: () => context.isSeen(), changed: request }, signal) ?? null;
   }
 
-  get css(): string { return TASKS_CSS + (this.#findings?.css ?? ''); }
+  get css(): string { return TASKS_CSS + (this.#layer?.css ?? '') + (this.#findings?.css ?? ''); }
 
   update(time: ShownTime | null): string | null {
     const { store, runRange, axis } = this.context;
@@ -420,8 +420,6 @@ const TASKS_CSS = `
 }
 .tsk-gantt-worker:hover { background: color-mix(in srgb, var(--tsk-ink) 10%, transparent); }
 .tsk-gantt-worker:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: -2px; }
-.tsk-activities { border-top: 1px solid var(--tsk-line); }
-.tsk-activities .tsk-legend-note { color: var(--tsk-faint); }
 .tsk-gantt-find { padding: 0 12px 6px; }
 .tsk-gantt-find > span { color: var(--tsk-faint); }
 :is(.tsk-gantt-card, .tsk-gantt-range) { margin: 8px 12px 0; padding: 8px 10px; border: 1px solid var(--tsk-line); border-inline-start: 3px solid var(--tsk-accent); border-radius: 4px; }
