@@ -193,6 +193,11 @@ GOALS: tuple[Goal, ...] = (
          why="the sampler needs the interpreter's lock, for which the thread that computes waits"),
     Goal("stacks", "Cost of sampling", "", "CPU time of the sampling", at_most=2.0,
          why="its pauses count stacks only: with its wait and its probe of the lock they miss short lines"),
+    *(
+        Goal("stacks", "Error of the first", "Python|NumPy", f"{ms} ms", at_most=3.0,
+             why="the sampler gets the lock where a task releases it; few samples differ by chance")
+        for ms in (2, 5, 12, 24, 50)
+    ),
     Goal("lines", "Lines against", "60 [+] 20", "mean error", at_most=3.0,
          why="two rounds of few samples differ by chance about as much as is asked for"),
     Goal("eta", "The time left", r"\*\*all", "end in the band", at_least=80),

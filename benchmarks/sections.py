@@ -55,7 +55,7 @@ SECTIONS = {
         _quick("memory", 90, "benchmarks.local.memory", "benchmarks.local.memory_peak"),
         _whole("files", 245, "benchmarks.files"),
         _quick("feed", 20, "benchmarks.frontend.feed"),
-        _whole("stacks", 600, "benchmarks.inside.stacks", "benchmarks.inside.shares"),
+        _whole("stacks", 440, "benchmarks.inside.stacks", "benchmarks.inside.shares"),
         _whole("lines", 75, "benchmarks.inside.lines"),
         _whole("eta", 125, "benchmarks.eta"),
         _whole("explain", 120, "benchmarks.explain"),

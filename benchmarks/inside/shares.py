@@ -98,7 +98,7 @@ def row(place: str, kind: str, compute: Compute, work: Any, cpu_s: float, rounds
 
 
 def rows(*, quick: bool) -> Iterator[list[str]]:
-    cpu_s, rounds = (1.0, 1) if quick else (2.0, 3)
+    cpu_s, rounds = (1.0, 1) if quick else (1.5, 2)
     for place, (opened, n_cores) in PLACES.items():
         with opened() as compute:
             yield row(place, "pure Python", compute, held, cpu_s, rounds)
