@@ -390,17 +390,17 @@ class TaskStacks:
         is_alone = wake.now >= self._several_until
         self._want(_SOONER_S if is_alone else None)
         if is_alone or wake.is_lock_held is False or not self._is_on:
-            return self._looked_once(wake, seen)
-        return self._looked_twice(wake, seen)
+            return self._sampled_once(wake, seen)
+        return self._sampled_twice(wake, seen)
 
-    def _looked_once(self, wake: Wake, seen: Mapping[int, tuple[Running, Stack]]) -> list[Sample]:
+    def _sampled_once(self, wake: Wake, seen: Mapping[int, tuple[Running, Stack]]) -> list[Sample]:
         cpu, samples = self._cpu_shares(wake.now, seen), []
         for thread, (running, stack) in seen.items():
             seconds, share = stands_for_s(wake, running.began), cpu[thread]
             samples.append(Sample(running.task, stack, seconds, None if share is None else seconds * share))
         return samples
 
-    def _looked_twice(self, wake: Wake, waiting: Mapping[int, tuple[Running, Stack]]) -> list[Sample]:
+    def _sampled_twice(self, wake: Wake, waiting: Mapping[int, tuple[Running, Stack]]) -> list[Sample]:
         within: dict[int, tuple[Running, Stack]] = {}
         for _ in range(_MOST_TURNS):
             self._want(self._random() * sys.getswitchinterval())
