@@ -309,6 +309,7 @@ export const ACTIVITIES_CSS = `
 .tsk-activities { border-top: 1px solid var(--tsk-line); }
 .tsk-activities .tsk-legend-note { color: var(--tsk-faint); }
 [data-brief] .tsk-activities .tsk-legend-note { display: none; }
+.taskscope-view [data-brief] :is(.tsk-activities, .tsk-gantt-legend:has(+ .tsk-activities:not([hidden]))) { max-height: 24px; }
 @container (max-width: 520px) {
   [data-brief] .tsk-activities .tsk-legend-amount { display: none; }
 }

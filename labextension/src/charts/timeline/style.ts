@@ -13,7 +13,7 @@ export const TIMELINE_CSS = `
 .tsk-unfold { margin-inline-start: auto; }
 .tsk-unfold + .tsk-toolbar { margin-inline-start: 0; }
 .tsk-chart[data-part='head'] { padding-block: 4px; }
-.tsk-chart[data-part='head'] > :not(.tsk-track-top), .tsk-chart[data-part='head'] :is(.tsk-toolbar, .tsk-worker-picker) { display: none; }
+.tsk-chart[data-part='head'] > :not(.tsk-track-top), .tsk-chart[data-part='head'] .tsk-toolbar { display: none; }
 .tsk-chart[data-part='head'] .tsk-track-top { padding-bottom: 0; flex-wrap: nowrap; }
 .tsk-track-plot { position: relative; }
 .tsk-track-scroll { overflow: hidden auto; overscroll-behavior: auto; scrollbar-width: thin; }

@@ -160,6 +160,7 @@ function metered(): readonly { readonly measured: Measured; readonly title: stri
 
 const WORKERS_CSS = `
 .tsk-worker-picker { flex: 1 0 100%; }
+.tsk-chart[data-part='head'] .tsk-worker-picker { display: none; }
 .tsk-worker-picker select {
   max-width: min(320px, 100%); height: 26px; border: 1px solid var(--tsk-line); border-radius: 3px;
   background: var(--tsk-paper); color: var(--tsk-ink); font: inherit;

@@ -20,7 +20,6 @@ export interface Shown {
 /** The ground is see-through until now: what lies under a frame shows wherever this script does not run. */
 const REPORT_CSS = `
 [data-brief] .tsk-gantt-legend { margin-top: 2px; max-height: 46px; }
-[data-brief] :is(.tsk-activities, .tsk-gantt-legend:has(+ .tsk-activities:not([hidden]))) { max-height: 24px; }
 html { background: var(--jp-layout-color0, ${LIGHT.paper}); }
 @media (prefers-color-scheme: dark) { html { background: var(--jp-layout-color0, ${DARK.paper}); } }
 `;
