@@ -6,7 +6,7 @@ import marshal
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from taskscope.model.tables.records import Group, Run, RunStatus
 from taskscope.record.run import Counted, RunCounts
@@ -16,7 +16,18 @@ from taskscope.record.writers.graph import RunGraph
 _WORST_FIRST: tuple[RunStatus, ...] = ("interrupted", "erred", "finished")
 
 
+class UnpackedRun(NamedTuple):
+    """An ended run without rows, for a moment."""
+
+    run: Run
+    counts: RunCounts
+    graph: RunGraph
+    log: None = None
+    rows_held: int = 0
+
+
 _FIELDS = tuple(field.name for field in fields(Run))
+_PLAIN = {type(None), int, float, str}
 
 
 class EndedRun:
@@ -29,14 +40,11 @@ class EndedRun:
 
     def __init__(self, state: Counted) -> None:
         run, counts = state.run, state.counts
-        record = [_plain(getattr(run, name)) for name in _FIELDS]
+        values = (getattr(run, name) for name in _FIELDS)
+        record = [value if type(value) in _PLAIN else _plain(value) for value in values]
         ended = {group: (s.counts, s.duration_s, s.first_s) for group, s in counts.ended.items()}
         others = dict(counts.skipped), dict(counts.released), dict(counts.superseded)
         self._packed = marshal.dumps((record, dict(state.graph.totals), ended, *others, counts.lanes))
-
-    def _unpacked(self) -> tuple[Any, ...]:
-        values: tuple[Any, ...] = marshal.loads(self._packed)  # noqa: S302 - made in this process
-        return values
 
     @property
     def run(self) -> Run:
@@ -44,19 +52,33 @@ class EndedRun:
 
     @property
     def counts(self) -> RunCounts:
-        counts = RunCounts()
-        _, _, ended, skipped, released, superseded, counts.lanes = self._unpacked()
-        counts.ended.update({group: GroupSums(*sums) for group, sums in ended.items()})
-        counts.skipped.update(skipped)
-        counts.released.update(released)
-        counts.superseded.update(superseded)
-        return counts
+        return self.unpacked().counts
 
     @property
     def graph(self) -> RunGraph:
         """Its graph, of which only the number of tasks is left."""
-        record, totals, *_ = self._unpacked()
-        return RunGraph.dropped(record[0], Counter(totals))
+        return self.unpacked().graph
+
+    def unpacked(self) -> UnpackedRun:
+        """Return all of it; for more than its record this takes a fraction of the time."""
+        counts = RunCounts()
+        record, totals, ended, skipped, released, superseded, counts.lanes = self._unpacked()
+        for group, sums in ended.items():
+            counts.ended[group] = GroupSums(*sums)
+        # Nearly no run has any, and updating four counters takes longer than all else.
+        for counter, values in (
+            (counts.skipped, skipped),
+            (counts.released, released),
+            (counts.superseded, superseded),
+        ):
+            if values:
+                counter.update(values)
+        run = Run(*record)
+        return UnpackedRun(run, counts, RunGraph.dropped(run.run, Counter(totals)))
+
+    def _unpacked(self) -> tuple[Any, ...]:
+        values: tuple[Any, ...] = marshal.loads(self._packed)  # noqa: S302 - made in this process
+        return values
 
 
 def _plain(value: object) -> object:

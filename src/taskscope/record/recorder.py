@@ -300,7 +300,7 @@ class Recorder:
 
     def dropped_of(self, first_run: int, last_run: int | None) -> int:
         with self._lock:
-            return sum(s.counts.n_ended - s.rows_held for s in self._runs.window(first_run, last_run))
+            return sum(s.counts.n_ended - s.rows_held for s in self._runs.unpacked(first_run, last_run))
 
     def lanes_of(self, first_run: int, last_run: int | None) -> frozenset[int]:
         with self._lock:
@@ -468,7 +468,7 @@ class Recorder:
         """Return how far each prefix of each run in the window is, in order of appearance."""
         with self._lock:
             rows = []
-            for state in self._runs.window(first_run, last_run):
+            for state in self._runs.unpacked(first_run, last_run):
                 in_flight = state.count_in_flight() if isinstance(state, RunState) else {}
                 rows += prefix_progress(state, self._groups.groups, in_flight)
             return rows
@@ -495,7 +495,7 @@ class Recorder:
             running = self._in_flight(self._runs.window(first_run, last_run), self.now_s())
             # A task that ends between two reads is in flight in the first one and a row in the second.
             self.pull_all()
-            states = self._runs.window(first_run, last_run)
+            states = list(self._runs.unpacked(first_run, last_run))
             runs, graphs = tuple(s.run for s in states), _graphs(states)
             numbers = {run.run for run in runs}
             blocks = self.tasks.of_runs(graphs)
@@ -577,7 +577,7 @@ class Recorder:
             self._runs.clear()
 
 
-def _graphs(states: Sequence[AnyRun]) -> dict[int, GraphColumns]:
+def _graphs(states: Sequence[object]) -> dict[int, GraphColumns]:
     known = (s for s in states if isinstance(s, RunState))
     return {s.run.run: g for s in known if (g := s.graph.columns()) is not None}
 

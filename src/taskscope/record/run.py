@@ -151,7 +151,7 @@ def prefix_progress(
 def _by_group(
     state: Counted, groups: Sequence[Group], in_flight: Mapping[int, int]
 ) -> Iterator[PrefixProgress]:
-    off, graph = state.counts, state.graph
+    run, off, graph = state.run.run, state.counts, state.graph
     planned_groups = {group for group, n in graph.totals.items() if n > 0}
     for group in sorted(planned_groups | set(off.ended) | set(in_flight)):
         ended = off.ended.get(group) or GroupSums.zero()
@@ -160,7 +160,7 @@ def _by_group(
         again = sum(ended.counts) - sum(counts)
         counts[RUNNING] = in_flight.get(group, 0)
         yield PrefixProgress.of_counts(
-            state.run.run,
+            run,
             groups[group].prefix,
             counts,
             planned=graph.totals[group] - off.skipped[group],

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from taskscope.model.tables.records import Group, Run
-from taskscope.record.ended import AddedRuns, EndedRun
+from taskscope.record.ended import AddedRuns, EndedRun, UnpackedRun
 from taskscope.record.run import RunState
 
 AnyRun: TypeAlias = RunState | EndedRun | AddedRuns
@@ -73,6 +73,11 @@ class RunTable(Mapping[int, RunState | EndedRun]):
             changed.append((self._added.get(run) or self._states[run]).run)
         return changed[::-1]
 
+    def unpacked(self, first_run: int, last_run: int | None) -> Iterator[RunState | UnpackedRun | AddedRuns]:
+        """Yield the runs from `first_run` to `last_run`, for readers of more than their records."""
+        for state in self.window(first_run, last_run):
+            yield state.unpacked() if isinstance(state, EndedRun) else state
+
     def window(self, first_run: int, last_run: int | None) -> list[AnyRun]:
         """Return the runs from `first_run` to `last_run`, both included; None means up to now."""
 
@@ -97,14 +102,14 @@ class RunTable(Mapping[int, RunState | EndedRun]):
         run = next(iter(self._states))
         state = self._states.pop(run)
         del self._versions[run]
-        self._join(state, groups)
+        self._join(state.unpacked() if isinstance(state, EndedRun) else state, groups)
         while len(self._added) > 1 and (last := next(reversed(self._added))) not in self._begins:
             self._join(self._added.pop(last), groups)
             del self._versions[last]
         self.touch(next(reversed(self._added)))
         return run
 
-    def _join(self, state: AnyRun, groups: Sequence[Group]) -> None:
+    def _join(self, state: RunState | UnpackedRun | AddedRuns, groups: Sequence[Group]) -> None:
         """Add to the newest sums; a window that begins with the run begins new ones."""
         run = state.run.run
         first = next(reversed(self._added), run)

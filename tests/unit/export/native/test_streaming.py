@@ -67,7 +67,8 @@ def test_a_saved_file_that_is_cut_names_the_tables_that_lack_rows(
     recording = redacted(streamed(fake_clock)[1])
     content, compared = written(recording), ("tasks", "transfers", "workers", "logs", "steals", "resources")
     found: list[frozenset[str]] = []
-    for length in range(len(content)):
+    # No frame is shorter, so every number of whole ones is met.
+    for length in range(0, len(content), 32):
         with suppress(DamagedFileError):
             part = loaded(content[:length], partial=True)
             lacking = {name for name in compared if len(rows(part, name)) < len(rows(recording, name))}
