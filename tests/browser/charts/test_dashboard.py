@@ -37,7 +37,7 @@ def test_it_begins_low_more_charts_unfold_and_nothing_sticks_out(lab: LabPage, s
     expect(resources.get_by_role("meter")).to_have_count(2)
     expect(resources.locator("canvas")).to_be_hidden()
     expect(cache).to_be_hidden()
-    lab.page.wait_for_function(f"({HEIGHT})() <= 350")
+    lab.page.wait_for_function(f"({HEIGHT})() <= 380")
     resources.get_by_role("button", name="More charts").click()
     for chart in (lanes, resources, cache):
         expect(chart.locator("canvas")).to_be_visible()
@@ -49,7 +49,7 @@ def test_it_begins_low_more_charts_unfold_and_nothing_sticks_out(lab: LabPage, s
         lab.page.wait_for_function(f"({STICKING_OUT})().length === 0")
     resources.get_by_role("button", name="Fewer charts").click()
     expect(cache).to_be_hidden()
-    lab.page.wait_for_function(f"({HEIGHT})() <= 350")
+    lab.page.wait_for_function(f"({HEIGHT})() <= 380")
 
 
 def test_one_that_is_made_after_a_compute_shows_it_at_once(lab: LabPage, shots: Path) -> None:

@@ -151,14 +151,15 @@ export class Findings {
     const isWhole = this.#isUnfolded;
     const n = findings.length;
     const why = n > 1 ? trans._n('Why? All %2 finding', 'Why? All %2 findings', n, formatCount(n)) : trans.__('Why?');
+    // Floats beside the title of the one card, where there is room for both.
     return this.#group(n === 0 ? <p class="tsk-findings-answer">{printable(answer, MAX_TEXT)}</p> : (
       <>
-        <ul>{findings.slice(0, isWhole ? n : 1).map((finding, i) => this.#card(finding, i, explanation, isWhole))}</ul>
-        {isWhole && busy !== null && <p>{printable(busy, MAX_TEXT)}</p>}
         <div class="tsk-findings-more">
           <button type="button" aria-expanded={isWhole} onClick={() => { this.#fold(); }}>{isWhole ? trans.__('Show less') : why}</button>
           {!isWhole && busy !== null && <span title={printable(busy, MAX_TEXT)}>{trans.__('the machine was busy')}</span>}
         </div>
+        <ul>{findings.slice(0, isWhole ? n : 1).map((finding, i) => this.#card(finding, i, explanation, isWhole))}</ul>
+        {isWhole && busy !== null && <p>{printable(busy, MAX_TEXT)}</p>}
       </>
     ));
   }
@@ -402,12 +403,13 @@ const FINDINGS_CSS = `
 .tsk-progress-answer .tsk-findings-answer { margin: 2px 0 0; }
 .tsk-findings-worth { display: inline-block; }
 .tsk-findings-more { display: flex; flex-wrap: wrap; gap: 0 12px; }
-.tsk-findings[data-folded='true'] { display: grid; grid-template-columns: minmax(0, 1fr) auto; }
-.tsk-findings[data-folded='true'] > * { grid-area: 1 / 1 / 2 / -1; }
-.tsk-findings[data-folded='true'] ul { grid-template-columns: minmax(0, 1fr); }
-.tsk-findings[data-folded='true'] .tsk-findings-more { grid-column-start: 2; align-self: start; }
+.tsk-findings[data-folded='false'] { display: flex; flex-direction: column; }
+.tsk-findings[data-folded='false'] .tsk-findings-more { order: 1; }
+.tsk-findings[data-folded='true'] .tsk-findings-more { float: inline-end; margin-inline-start: 12px; }
+.tsk-findings[data-folded='true'] ul { display: block; }
 .tsk-findings[data-folded='true'] li { padding: 2px 8px; border-width: 0 0 0 3px; border-radius: 0; }
-@container (max-width: 640px) {
-  .tsk-findings[data-folded='true'] .tsk-findings-more { grid-area: 2 / 1 / 3 / -1; }
+@container (max-width: 340px) {
+  .tsk-findings[data-folded='true'] { display: flex; flex-direction: column; }
+  .tsk-findings[data-folded='true'] .tsk-findings-more { order: 1; margin: 0; }
 }
 `;
