@@ -237,7 +237,7 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
 
     Notes
     -----
-    It begins with the bar, the tasks and one line of CPU and memory, at most 350 pixels high; "More charts"
+    It begins with the bar, the tasks and one line of CPU and memory, at most 380 pixels high; "More charts"
     shows the rest, and so does ``Dashboard(more_charts=True)``. ``Dashboard(compact=True)`` leaves out
     all but the bar and the charts. Both can be set at any time.
     """
