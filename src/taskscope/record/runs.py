@@ -131,7 +131,7 @@ class RunTable(Mapping[int, RunState | EndedRun]):
             return
         state.graph.let_go()
         if state.log is None:
-            self._states[state.run.run] = EndedRun(state)
+            self._states[state.run.run] = EndedRun.of(state)
 
     def clear(self) -> None:
         """Record that all rows were dropped, and forget all runs that are over."""
