@@ -745,9 +745,14 @@ class WorkerObserver(WorkerPlugin):
     def take_late(self, what: str, **_: Any) -> None:
         """Take a message to a plugin that was removed; the scheduler's last is "stop"."""
         if what == "stop":
-            self.worker.stream_handlers.pop(self.name, None)
+            # Another may be on its way.
+            asyncio.get_running_loop().call_later(GONE_S, self.take_no_more)
         if what in ("flush", "stop"):
             self.send("end" if what == "stop" else what)
+
+    def take_no_more(self) -> None:
+        if self.worker.stream_handlers.get(self.name) == self.take_late:
+            del self.worker.stream_handlers[self.name]
 
     def take(self, what: str, options: bytes | None = None, pace_s: float | None = None) -> None:
         """Take a message of the scheduler's plugin."""

@@ -170,10 +170,6 @@ def test_a_plugin_that_was_stopped_sends_nothing_more() -> None:
         stream.send(sent[0])
         return [message["what"] for message in sent]
 
-    def has_heard_the_end(dask_scheduler: Any) -> bool:
-        (plugin,) = (each for name, each in dask_scheduler.plugins.items() if "taskscope" in name)
-        return not plugin.known
-
     with (
         LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
         Client(cluster) as client,
@@ -181,8 +177,7 @@ def test_a_plugin_that_was_stopped_sends_nothing_more() -> None:
     ):
         assert client.submit(spin, 3).result() == 3
         assert [*client.run(stop_before_the_news).values()] == [["end"]]
-        # A scheduler that told it to stop would know, and send no message that has no handler any more.
-        until(lambda: bool(client.run_on_scheduler(has_heard_the_end)))
+        # The scheduler does not know yet that it ends, and tells it that there is work.
         assert client.submit(spin, 4).result() == 6
 
 
