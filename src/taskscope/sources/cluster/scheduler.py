@@ -259,9 +259,7 @@ class WatchedScheduler:
             self._computes.look(self._runs)
             await self._end_released(at_end=at_end)
             over = [run for run in self._runs if run.over is not None]
-            # A short compute is read once, when it is over.
-            if at_end or over or not self._runs or any(map(self._is_long, self._runs)):
-                await self._poll_once(over, at_end=at_end)
+            await self._poll_once(over, at_end=at_end)
             for run in over:
                 if not self._is_coming(run):
                     self._end(run)
