@@ -61,7 +61,7 @@ SECTIONS = {
         _whole("explain", 120, "benchmarks.explain"),
         _whole("explain-replay", 50, "benchmarks.explain.replay"),
         _whole("explain-live", 50, "benchmarks.explain.live"),
-        _quick("explain-limits", 30, "benchmarks.explain.limits"),
+        _quick("explain-limits", 10, "benchmarks.explain.limits"),
         _whole("cluster-truth", 140, "benchmarks.cluster truth cpu clocks"),
         _whole("cluster-cost", 210, "benchmarks.cluster cost plugins"),
         _whole("cluster-share", 200, "benchmarks.cluster share"),
