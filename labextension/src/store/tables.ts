@@ -16,11 +16,6 @@ export function inRunRange(run: number, { firstRun, lastRun }: RunRange): boolea
   return run >= firstRun && (lastRun === null || run <= lastRun);
 }
 
-/** How many computes rows stand for; the oldest of very many are added up in one. */
-export function countRuns(runs: readonly Run[]): number {
-  return runs.reduce((sum, { nRuns }) => sum + (nRuns ?? 1), 0);
-}
-
 export class Tables {
   readonly groups: (Group | undefined)[] = [];
   readonly lanes: (Lane | undefined)[] = [];

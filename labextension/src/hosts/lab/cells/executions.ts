@@ -1,6 +1,6 @@
 /** What the executions of each cell computed. */
 import type { RunRange, TaskStore } from '../../../store';
-import { countRuns } from '../../../store';
+import { countRuns } from '../../../store/runs';
 import type { Run, RunStatus } from '../../../wire';
 
 export interface Execution {
