@@ -9,7 +9,7 @@ from playwright.sync_api import Response, expect
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.workloads import LOAD
 
-BUDGET = 23_500
+BUDGET = 24_500
 
 
 def test_jupyterlab_loads_little_of_ours_at_its_start_and_charts_with_the_first_view(lab: LabPage) -> None:
