@@ -12,6 +12,7 @@ from tests.browser.conftest import OpenLab
 from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
 from tests.browser.workloads import LOAD
+from tests.support.waiting import until
 
 PAPER = "getComputedStyle(document.querySelector('.jp-Notebook')).backgroundColor"
 # Nothing is cut off, and no more room is taken than one row.
@@ -97,7 +98,8 @@ def test_a_result_is_the_live_view_frozen_in_the_theme_of_the_page_and_as_high_a
         lab.page.set_viewport_size({"width": width, "height": 1100})
         paper: str = lab.page.evaluate(PAPER)
         expect(inside.locator("html")).to_have_css("background-color", paper)
-        frame.wait_for_function(FITS)
+        # Not `wait_for_function`, which evaluates text in the page where it has to wait: the frame forbids that.
+        until(lambda: bool(frame.evaluate(FITS)))
         lab.page.locator(".taskscope-result").screenshot(path=shots / f"result-{theme}-{width}.png")
     lab.page.locator("summary", has_text="More charts").click()
     expect(inside.locator(".tsk-resources canvas")).to_be_visible()

@@ -114,6 +114,7 @@ def drive(lab: LabPage, flame: Locator) -> None:
     expect(said).to_contain_text("until (")
     canvas.press("Home")
     canvas.press("/")
+    expect(flame.get_by_role("searchbox", name="Find a function")).to_be_focused()
     lab.page.keyboard.type("waits")
     expect(said).to_have_text("1 call found")
     canvas.click(position={"x": 200, "y": 45})
