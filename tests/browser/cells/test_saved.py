@@ -98,7 +98,7 @@ def test_a_result_is_the_live_view_frozen_in_the_theme_of_the_page_and_as_high_a
         lab.page.set_viewport_size({"width": width, "height": 1100})
         paper: str = lab.page.evaluate(PAPER)
         expect(inside.locator("html")).to_have_css("background-color", paper)
-        # Not `wait_for_function`, which evaluates text in the page where it has to wait: the frame forbids that.
+        # `wait_for_function` would evaluate text in the page, which the frame forbids.
         until(lambda: bool(frame.evaluate(FITS)))
         lab.page.locator(".taskscope-result").screenshot(path=shots / f"result-{theme}-{width}.png")
     lab.page.locator("summary", has_text="More charts").click()
