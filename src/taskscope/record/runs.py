@@ -112,10 +112,9 @@ class RunTable(Mapping[int, RunState | EndedRun]):
     def _join(self, state: RunState | UnpackedRun | AddedRuns, groups: Sequence[Group]) -> None:
         """Add to the newest sums; a window that begins with the run begins new ones."""
         run = state.run.run
-        first = next(reversed(self._added), run)
-        if run in self._begins:
-            first = run
-        self._added.setdefault(first, AddedRuns(state.run)).add(state, groups)
+        if not self._added or run in self._begins:
+            self._added[run] = AddedRuns(state.run)
+        self._added[next(reversed(self._added))].add(state, groups)
 
     def dropped(self, rows: Mapping[int, int]) -> None:
         """Count dropped rows by run."""

@@ -78,7 +78,7 @@ def rows_of(recording: RecordedData, run: int, tasks: NDArray[np.int32]) -> dict
     """Return the rows of these tasks of a compute by their numbers; tasks without a row are left out."""
     found: dict[int, int] = {}
     first = 0
-    for block in map(_ended, recording.blocks):
+    for block in _ended_and_in_flight(recording)[0]:
         if block.run == run:
             places = np.flatnonzero(np.isin(block.task, tasks))
             found |= dict(zip(block.task[places].tolist(), (first + places).tolist(), strict=True))
@@ -86,12 +86,11 @@ def rows_of(recording: RecordedData, run: int, tasks: NDArray[np.int32]) -> dict
     return found
 
 
-def _ended(block: RowBlock) -> RowBlock:
-    return block.part(flag_codes(block.flags, "status") != RUNNING)
-
-
-def _in_flight(block: RowBlock) -> RowBlock:
-    return block.part(flag_codes(block.flags, "status") == RUNNING)
+def _ended_and_in_flight(recording: RecordedData) -> tuple[list[RowBlock], list[RowBlock]]:
+    """Return the blocks without the tasks that were in flight at the snapshot, and with these alone."""
+    running = [flag_codes(block.flags, "status") == RUNNING for block in recording.blocks]
+    pairs = list(zip(recording.blocks, running, strict=True))
+    return [block.part(~is_running) for block, is_running in pairs], [block.part(at) for block, at in pairs]
 
 
 MAX_ACTIVITIES = 50_000
@@ -165,7 +164,7 @@ def recorded_frames(
     writer = FrameWriter(frames.append, header, encoder, tables=tables, tick_s=tick_s, first_rows=first_rows)
     for table, columns in path.items():
         writer.add(table, columns)
-    _write(shown, writer)
+    _write(shown, writer, *_ended_and_in_flight(shown))
     return [frames[0] + frames[1], *frames[2:]]
 
 
@@ -181,8 +180,8 @@ _LEAST_PART = 300
 
 def write(recording: RecordedData, file: BinaryIO) -> None:
     """Write a recording as one complete file."""
-    n_tasks = sum(len(_ended(block)) for block in recording.blocks)
-    n_running = sum(len(_in_flight(block)) for block in recording.blocks)
+    ended, in_flight = _ended_and_in_flight(recording)
+    n_tasks, n_running = (sum(map(len, blocks)) for blocks in (ended, in_flight))
     writer = FrameWriter.of_file(
         file,
         recording.started_at,
@@ -192,7 +191,7 @@ def write(recording: RecordedData, file: BinaryIO) -> None:
         n_rows={"tasks": n_tasks, "running": n_running, **_n_rows(recording)},
     )
     n_parts = min(max(n_tasks // _LEAST_PART, 1), _MOST_PARTS)
-    _write(recording, writer, math.ceil(n_tasks / n_parts) or 1)
+    _write(recording, writer, ended, in_flight, math.ceil(n_tasks / n_parts) or 1)
 
 
 def _n_rows(recording: RecordedData) -> dict[str, int]:
@@ -213,9 +212,14 @@ _FIRST = {"runs", "messages", "groups", "lanes", "transfers"}
 """Tables of records that others refer to, or that are written with others."""
 
 
-def _write(recording: RecordedData, writer: FrameWriter, part_tasks: int = sys.maxsize) -> None:
+def _write(
+    recording: RecordedData,
+    writer: FrameWriter,
+    ended: Sequence[RowBlock],
+    in_flight: Sequence[RowBlock],
+    part_tasks: int = sys.maxsize,
+) -> None:
     """Write what refers to no key, then the tasks, `part_tasks` a part, with their graphs."""
-    ended, in_flight = list(map(_ended, recording.blocks)), list(map(_in_flight, recording.blocks))
     writer.state = {
         "now_s": recording.now_s,
         "n_tasks": recording.dropped + sum(map(len, ended)),

@@ -78,13 +78,14 @@ def cached(function: OfComputes[_T_co]) -> OfComputes[_T_co]:
 @contextmanager
 def kept(recording: RecordedData) -> Iterator[None]:
     """Keep the results of all functions that are `cached` until this ends, of a large recording too."""
-    results = recording.results
-    results[kept] = True
+    if not is_large(recording):
+        yield
+        return
+    recording.results[kept] = True
     try:
         yield
     finally:
-        if is_large(recording):
-            results.clear()
+        recording.results.clear()
 
 
 def is_large(recording: RecordedData) -> bool:
