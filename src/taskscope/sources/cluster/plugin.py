@@ -694,6 +694,8 @@ class WorkerObserver(WorkerPlugin):
         self.meter = meter
         """The source text of `taskscope.sources.line_meter`."""
         self.options: dict[str, Any] = {}
+        self.since = 0.0
+        """Since when it records."""
         self.n_failed = 0
         self.delays: dict[Any, float] = {}
         """The correction of times that each running task began with."""
@@ -786,6 +788,8 @@ class WorkerObserver(WorkerPlugin):
         if self.counts is not None and options.get("sought") != self.counts.sought:
             # What was counted of other functions.
             self.send("news")
+        if options and not self.options:
+            self.since = time()
         self.options = options
         self.sampler.set_options(options)
         self.count_lines(options.get("sought"))
@@ -907,8 +911,11 @@ class WorkerObserver(WorkerPlugin):
         """Return the worker's own measurements of itself."""
         worker, state = self.worker, self.worker.state
         counts = state.task_counter.current_count(by_prefix=False)
+        monitored = {name: value for name, value in worker.monitor.recent().items() if name in MONITORED}
         return {
-            **{name: value for name, value in worker.monitor.recent().items() if name in MONITORED},
+            **monitored,
+            # A compute may end before the worker's monitor looks again.
+            "time": max(monitored["time"], self.since),
             "name": plain(worker.name, 1_000),
             "n_threads": state.nthreads,
             # Tasks that left the pool of threads (`secede`) run as well.

@@ -252,22 +252,31 @@ def test_a_variable_of_a_cell_is_bound_to_the_complete_recording(
 def test_what_is_let_in_while_a_scheduler_comes_to_rest_is_followed(
     client: Client, gate: Event, truth: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rests, may_rest = threading.Event(), threading.Event()
-    rest = WatchedScheduler._let_rest
+    rests, is_let_in, may_rest = threading.Event(), threading.Event(), threading.Event()
+    rest, admit = WatchedScheduler._let_rest, WatchedScheduler._admit
 
     async def rest_slowly(scheduler: WatchedScheduler) -> None:
         await rest(scheduler)
         rests.set()
         await asyncio.to_thread(may_rest.wait, PATIENCE_S)
 
+    def tell_of_admission(scheduler: WatchedScheduler) -> None:
+        admit(scheduler)
+        if scheduler.has_runs:
+            is_let_in.set()
+
     monkeypatch.setattr(WatchedScheduler, "_let_rest", rest_slowly)
+    monkeypatch.setattr(WatchedScheduler, "_admit", tell_of_admission)
     with taskscope.profile(display=False, stacks=False):
         assert rests.wait(PATIENCE_S)
         futures = map_gated(client, truth, "rest", 1)
         # Somebody looks at it, who lets it in.
-        current().cluster.settle()
+        looks = threading.Thread(target=current().cluster.settle)
+        looks.start()
+        assert is_let_in.wait(PATIENCE_S)
         may_rest.set()
         gate.set()
+        looks.join()
         recorder = current().recorder
         until(lambda: all(run.stop_s is not None for run in recorder.runs()))
     del futures

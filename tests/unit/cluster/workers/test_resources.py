@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import dask
 import numpy as np
 import psutil
 import pytest
@@ -53,3 +54,18 @@ def test_each_worker_s_memory_is_followed_while_it_computes(
     ticks, fds = zip(*rows(run.recording, "workers", "tick_s", "n_fds"), strict=True)
     assert all(0 < tick < 60 for tick in ticks)
     assert all(n >= 3 for n in fds)
+
+
+def test_a_compute_that_ends_before_the_monitor_of_a_worker_looks_again_has_a_sample_of_it() -> None:
+    looks_rarely = {"distributed.admin.system-monitor.interval": "1 hour"}
+    with (
+        dask.config.set(looks_rarely),
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        for _ in range(2):
+            with taskscope.profile(display=False) as run:
+                client.submit(abs, -1, pure=False).result()
+            found = rows(run.recording, "workers", "worker", "n_threads")
+            assert set(found) == {(cluster.workers[0].worker_address, 1)}
+            assert all(time_s >= 0 for (time_s,) in rows(run.recording, "workers", "time_s"))
