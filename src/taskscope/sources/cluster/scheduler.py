@@ -28,6 +28,7 @@ from taskscope.sources.cluster.workers import Workers
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
 
 _PAUSE_S = 0.15
+_PACE_S = 0.05
 """Between an answer of the scheduler and the next request."""
 _FLUSH_S = 0.5
 """How long the end of a compute waits for workers' last messages."""
@@ -94,6 +95,8 @@ class WatchedScheduler:
         self._wanted = wanted
         self.owes_news = False
         """Whether workers may have unsent records of runs that are over."""
+        self._worked_at = -math.inf
+        """When it last polled or let workers rest, if nobody waited for it."""
         self._read_at = -math.inf
         """When events were last read."""
 
@@ -199,6 +202,8 @@ class WatchedScheduler:
             self._left(self)
 
     async def _work_or_rest(self) -> None:
+        await self._keep_pace()
+        self._worked_at = self._recorder.clock.perf_counter()
         if self._has_work():
             await self._step()
             self._event.clear()
@@ -211,6 +216,13 @@ class WatchedScheduler:
         # A step of another coroutine may have admitted new runs.
         if not (self._has_work() or self.client_refs.are_leaving):
             await self._rest()
+
+    async def _keep_pace(self) -> None:
+        """Let short computes that follow one another share a poll; readers that wait have polls of their own."""
+        until = self._worked_at + _PACE_S
+        while (left_s := until - self._recorder.clock.perf_counter()) > 0 and not self.client_refs.are_leaving:
+            self._event.clear()
+            await self._event.wait(left_s)
 
     async def _is_needed(self) -> bool:
         if self.broken or not self.client_refs.look() or self.has_runs:
