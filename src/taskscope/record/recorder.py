@@ -236,8 +236,7 @@ class Recorder:
             self._runs.add(state)
         while len(self._runs) > _MAX_RUNS and (oldest := self._runs.oldest()).log is None:
             while oldest.rows_held:
-                _, block = self.tasks.blocks()[0]
-                self._runs.dropped(count_by_run(self.tasks.drop(len(block))))
+                self._runs.dropped(count_by_run(self.tasks.drop(oldest.rows_held)))
             self.metrics.pop(self._runs.add_up_oldest(self._groups.groups), None)
 
     def _fold_run(self, state: RunState, deadline: float) -> bool:
@@ -266,7 +265,7 @@ class Recorder:
             self._runs.touch(state.run.run)
         if sealed:
             self._active.remove(state)
-            self._runs.pack(state)
+            self._runs.ended(state)
             return False
         return waiting > 0 or state.graph.is_being_counted or state.owes_cache_rows
 
@@ -300,7 +299,7 @@ class Recorder:
 
     def dropped_of(self, first_run: int, last_run: int | None) -> int:
         with self._lock:
-            return sum(s.counts.n_ended - s.rows_held for s in self._runs.unpacked(first_run, last_run))
+            return sum(s.counts.n_ended - s.rows_held for s in self._runs.window(first_run, last_run))
 
     def lanes_of(self, first_run: int, last_run: int | None) -> frozenset[int]:
         with self._lock:
@@ -396,7 +395,7 @@ class Recorder:
     def run_numbers(self, first_run: int) -> list[int]:
         """Return the numbers of the runs from `first_run` on."""
         with self._lock:
-            return [run for run in self._runs if run >= first_run]
+            return [state.run.run for state in self._runs.window(first_run, None) if state.run.n_runs == 1]
 
     def graph_part(
         self, run: int, at: GraphPlace, limit: int
@@ -468,7 +467,7 @@ class Recorder:
         """Return how far each prefix of each run in the window is, in order of appearance."""
         with self._lock:
             rows = []
-            for state in self._runs.unpacked(first_run, last_run):
+            for state in self._runs.window(first_run, last_run):
                 in_flight = state.count_in_flight() if isinstance(state, RunState) else {}
                 rows += prefix_progress(state, self._groups.groups, in_flight)
             return rows
@@ -495,8 +494,8 @@ class Recorder:
             running = self._in_flight(self._runs.window(first_run, last_run), self.now_s())
             # A task that ends between two reads is in flight in the first one and a row in the second.
             self.pull_all()
-            states = list(self._runs.unpacked(first_run, last_run))
-            runs, graphs = tuple(s.run for s in states), _graphs(states)
+            states = self._runs.window(first_run, last_run)
+            runs, (graphs, n_ended) = tuple(s.run for s in states), _graphs(states)
             numbers = {run.run for run in runs}
             blocks = self.tasks.of_runs(graphs)
             held = sum(map(len, blocks))
@@ -518,7 +517,7 @@ class Recorder:
                 resources=self._samples_of(start_s, last_run, until_s),
                 messages=tuple(self.messages_log.messages(start_s, until_s)),
                 now_s=now_s,
-                dropped=sum(s.counts.n_ended for s in states) - held,
+                dropped=n_ended - held,
                 metadata=dict(metadata or {}),
                 stacks=with_waits(self.stacks.between(first_run, last_run), started_at),
                 activities=self.activities.columns(graphs.keys()),
@@ -577,9 +576,15 @@ class Recorder:
             self._runs.clear()
 
 
-def _graphs(states: Sequence[object]) -> dict[int, GraphColumns]:
-    known = (s for s in states if isinstance(s, RunState))
-    return {s.run.run: g for s in known if (g := s.graph.columns()) is not None}
+def _graphs(states: Sequence[AnyRun]) -> tuple[dict[int, GraphColumns], int]:
+    """Return the graphs of runs, and how many tasks of all have ended."""
+    graphs, n_ended = {}, 0
+    for state in states:
+        n_ended += state.counts.n_ended
+        columns = state.graph.columns()
+        if columns is not None:
+            graphs[state.run.run] = columns
+    return graphs, n_ended
 
 
 def _checked(max_tasks: int) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence, Sized
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Sized
+from itertools import chain, starmap
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +37,8 @@ class Log(Generic[_R]):
         self.max_rows = max_rows
         self._declared = declared
         # Each block with the number of its first row. Dropping replaces the list, so readers keep theirs.
-        self._blocks: list[tuple[int, _R]] = []
+        # What a subclass keeps as one may be several, see `_opened`.
+        self._blocks: list[tuple[int, Any]] = []
         self._end = 0
 
     @property
@@ -63,14 +67,14 @@ class Log(Generic[_R]):
         gone: list[_R] = []
         blocks = list(self._blocks)
         while count > 0 and blocks:
-            first, rows = blocks[0]
+            ((first, rows), *others) = self._opened(*blocks[0])
             if len(rows) <= count:
                 gone.append(rows)
-                del blocks[0]
+                blocks[:1] = others
             else:
                 gone.append(rows.part(slice(count)))
                 # A copy, which holds none of their memory.
-                blocks[0] = (first + count, rows.part(slice(count, None)).copy())
+                blocks[:1] = [(first + count, rows.part(slice(count, None)).copy()), *others]
             count -= len(gone[-1])
         if gone:
             self._blocks = blocks
@@ -82,21 +86,27 @@ class Log(Generic[_R]):
 
     def blocks(self) -> list[tuple[int, _R]]:
         """Return the blocks, oldest first, each with the number of its first row."""
-        return list(self._blocks)
+        return [block for kept in list(self._blocks) for block in self._opened(*kept)]
+
+    def _opened(self, first: int, rows: _R) -> list[tuple[int, _R]]:
+        """Return the blocks of what is kept as one, each with the number of its first row."""
+        return [(first, rows)]
 
     def rows(self) -> _R:
         return self.joined([rows for _, rows in self.blocks()])
 
     def parts_since(self, cursor: int, limit: int) -> tuple[int, list[_R]]:
         """Return the number of the first row left from `cursor` on, and up to `limit` rows, by block."""
-        end, blocks = self._end, self.blocks()
-        first = max(min(cursor, end), blocks[0][0] if blocks else end)
-        place = max(bisect_right(blocks, first, key=_first) - 1, 0)
+        end, kept = self._end, list(self._blocks)
+        first = max(min(cursor, end), kept[0][0] if kept else end)
+        place = max(bisect_right(kept, first, key=_first) - 1, 0)
         parts: list[_R] = []
         row, left = first, limit
-        for start, rows in blocks[place:]:
-            if left <= 0 or row >= start + len(rows):
+        for start, rows in chain.from_iterable(starmap(self._opened, kept[place:])):
+            if left <= 0:
                 break
+            if row >= start + len(rows):
+                continue
             parts.append(rows.part(slice(row - start, row - start + left)))
             left -= len(parts[-1])
             row += len(parts[-1])
@@ -157,33 +167,83 @@ def count_by_run(blocks: Sequence[RowBlock]) -> Mapping[int, int]:
     return counts
 
 
+_N_OPEN = 1_000
+"""How many of the newest blocks of tasks are not packed."""
+_N_PACKED = 100
+"""How many are packed together."""
+_N_SMALL = 1_000
+"""Most rows that are packed together: larger blocks take little more than their rows."""
+
+
+class PackedBlocks:
+    """Small blocks of tasks that followed one another: each takes a fiftieth of what it takes as arrays."""
+
+    __slots__ = ("_bytes", "runs")
+
+    def __init__(self, blocks: Sequence[tuple[int, RowBlock]]) -> None:
+        self.runs = frozenset(block.run for _, block in blocks)
+        self._bytes = zlib.compress(pickle.dumps(blocks, pickle.HIGHEST_PROTOCOL), 1)
+
+    def opened(self) -> list[tuple[int, RowBlock]]:
+        blocks: list[tuple[int, RowBlock]] = pickle.loads(zlib.decompress(self._bytes))  # noqa: S301 - made in this process
+        return blocks
+
+
 class TaskLog(Log[RowBlock]):
     """Tasks that reached an end, each block of one run."""
 
     def __init__(self, max_rows: int) -> None:
         super().__init__(RowBlock, max_rows)
+        self._n_old = 0
+        """How many of the oldest blocks are packed, or too large for it."""
+
+    def append(self, rows: RowBlock) -> list[RowBlock]:
+        gone = super().append(rows)
+        old = self._blocks[self._n_old : self._n_old + _N_PACKED]
+        if len(self._blocks) - self._n_old >= _N_OPEN + _N_PACKED:
+            is_small = sum(len(block) for _, block in old) <= _N_SMALL
+            kept: list[tuple[int, Any]] = [(old[0][0], PackedBlocks(old))] if is_small else old
+            self._blocks = [*self._blocks[: self._n_old], *kept, *self._blocks[self._n_old + _N_PACKED :]]
+            self._n_old += len(kept)
+        return gone
+
+    def drop(self, count: int) -> list[RowBlock]:
+        n = len(self._blocks)
+        gone = super().drop(count)
+        # A packed one that was opened counts as many again.
+        self._n_old = max(self._n_old + len(self._blocks) - n, 0)
+        return gone
+
+    def clear(self) -> None:
+        super().clear()
+        self._n_old = 0
+
+    def _opened(self, first: int, rows: RowBlock | PackedBlocks) -> list[tuple[int, RowBlock]]:
+        return rows.opened() if isinstance(rows, PackedBlocks) else [(first, rows)]
+
+    def _with_runs(self, is_wanted: Callable[[int], bool]) -> Iterator[tuple[int, RowBlock]]:
+        """Yield the blocks of these runs, oldest first, each with the number of its first row."""
+        for first, kept in list(self._blocks):
+            if not isinstance(kept, PackedBlocks) or any(map(is_wanted, kept.runs)):
+                yield from ((n, rows) for n, rows in self._opened(first, kept) if is_wanted(rows.run))
 
     def first_row_of(self, run: int) -> int:
         """Return the first row left of this run or a later one; the cursor where there is none."""
-        return next((first for first, block in self.blocks() if block.run >= run), self.cursor)
+        return next((first for first, _ in self._with_runs(lambda own: own >= run)), self.cursor)
 
     def of_runs(self, runs: Container[int]) -> list[RowBlock]:
         """Return the blocks of these runs, oldest first."""
-        return [block for _, block in self.blocks() if block.run in runs]
+        return [block for _, block in self._with_runs(runs.__contains__)]
 
     def task_at(self, row: int) -> tuple[int, int] | None:
         """Return the run and the task number of a row; None if it was dropped."""
-        if not self.dropped <= row < self.cursor:
-            return None
-        blocks = self.blocks()
-        first, block = blocks[bisect_right(blocks, row, key=_first) - 1]
-        return block.run, int(block.task[row - first])
+        first, parts = self.parts_since(row, 1)
+        return (parts[0].run, int(parts[0].task[0])) if parts and first == row else None
 
     def rows_of(self, run: int, tasks: NDArray[np.int32]) -> dict[int, int]:
         """Return the rows of these tasks of a run by their numbers, without those that were dropped."""
         rows: dict[int, int] = {}
-        for first, block in self.blocks():
-            if block.run == run:
-                found = np.flatnonzero(np.isin(block.task, tasks))
-                rows.update(zip(block.task[found].tolist(), (found + first).tolist(), strict=True))
+        for first, block in self._with_runs(run.__eq__):
+            found = np.flatnonzero(np.isin(block.task, tasks))
+            rows.update(zip(block.task[found].tolist(), (found + first).tolist(), strict=True))
         return rows

@@ -28,8 +28,9 @@ from taskscope.sources.cluster.workers import Workers
 from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
 
 _PAUSE_S = 0.15
-_PACE_S = 0.05
 """Between an answer of the scheduler and the next request."""
+_PACE_S = 0.05
+"""Between two polls that nobody waits for, at least."""
 _FLUSH_S = 0.5
 """How long the end of a compute waits for workers' last messages."""
 _LONG_S = 0.1
@@ -218,9 +219,9 @@ class WatchedScheduler:
             await self._rest()
 
     async def _keep_pace(self) -> None:
-        """Let short computes that follow one another share a poll; readers that wait have polls of their own."""
-        until = self._worked_at + _PACE_S
-        while (left_s := until - self._recorder.clock.perf_counter()) > 0 and not self.client_refs.are_leaving:
+        """Let short computes that follow one another share a poll; readers that wait poll themselves."""
+        until, now = self._worked_at + _PACE_S, self._recorder.clock.perf_counter
+        while (left_s := until - now()) > 0 and not self.client_refs.are_leaving:
             self._event.clear()
             await self._event.wait(left_s)
 
