@@ -359,6 +359,10 @@ def _repeated(tasks: NDArray[np.int64]) -> NDArray[np.bool_]:
     return found
 
 
+_COMPARABLE_S = 1e-3
+"""Least time of tasks whose ratio says something of a worker: sleep takes less CPU time."""
+
+
 def slow_worker(part: Part) -> Iterator[Finding]:
     """Find that one worker took longer than the others for tasks of the same prefixes."""
     schedule = part.schedule
@@ -366,7 +370,8 @@ def slow_worker(part: Part) -> Iterator[Finding]:
         return
     # Where other programs had the cores, workers did not get them alike: only CPU time compares.
     takes_s = np.nan_to_num(schedule.cpu_s) if schedule.load.is_crowded else schedule.takes_s
-    times = takes_s / np.maximum(_usual_elsewhere_s(schedule, takes_s), 1e-12)
+    usual_s = _usual_elsewhere_s(schedule, takes_s)
+    times = takes_s / np.where(usual_s >= _COMPARABLE_S, usual_s, np.nan)
     ratio, n_tasks = np.zeros(len(schedule.threads)), np.zeros(len(schedule.threads), np.int64)
     for worker in range(len(schedule.threads)):
         known_times = times[(schedule.pool == worker) & ~np.isnan(times)]
