@@ -20,6 +20,8 @@ from typing import Any
 TOKEN = "browser-test"
 START_S = 120.0
 STOP_S = 60.0
+KERNEL_STOP_S = 0.0
+"""Kernels are killed at once: one that ends itself waits for its threads, which may wait for minutes."""
 PYTHON3 = "python3"
 WITHOUT_SUBSHELLS = "ipykernel6"
 ECHO = "echo"
@@ -130,6 +132,7 @@ def _running(folder: Path, app: str, port: int, base_url: str, policy: str | Non
         f"--port={port}",
         "--ServerApp.port_retries=0",
         "--KernelManager.transport=ipc",  # ports may be taken before a kernel opens them
+        f"--KernelManager.shutdown_wait_time={KERNEL_STOP_S}",
         f"--IdentityProvider.token={TOKEN}",
         f"--ServerApp.root_dir={folder / 'notebooks'}",
         f"--ServerApp.base_url={base_url}",
