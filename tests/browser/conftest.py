@@ -37,7 +37,7 @@ from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 from tests.browser.harness.contexts import Contexts
 from tests.browser.harness.kept_page import OPTIONS, KeptPage
 from tests.browser.harness.lab_page import DONE_MS, LabPage
-from tests.browser.harness.server import Server, running_server
+from tests.browser.harness.server import FORKED, PYTHON3, Server, running_server
 
 # Left alone, it gives up after five seconds, in which a kernel on a busy machine has not even started.
 expect.set_options(timeout=DONE_MS)
@@ -48,7 +48,7 @@ OpenLab = Callable[..., LabPage]
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_server(tmp_path_factory.mktemp("jupyter")) as started:
+    with running_server(tmp_path_factory.mktemp("jupyter"), offers_forked=True) as started:
         yield started
 
 
@@ -72,7 +72,7 @@ def contexts(chromium: Browser) -> Contexts:
 
 @pytest.fixture
 def open_lab(server: Server, contexts: Contexts, request: pytest.FixtureRequest) -> Iterator[OpenLab]:
-    with opening_pages(server, contexts, request.node.name) as open_one:
+    with opening_pages(server, contexts, request.node.name, kernel=FORKED) as open_one:
         yield open_one
 
 
@@ -123,7 +123,9 @@ def notebook(
 
 
 @contextmanager
-def opening_pages(server: Server, contexts: Contexts, test: str, *, keep: bool = False) -> Iterator[OpenLab]:
+def opening_pages(
+    server: Server, contexts: Contexts, test: str, *, keep: bool = False, kernel: str = PYTHON3
+) -> Iterator[OpenLab]:
     """Open pages for a test, each in a context; shut down all kernels after it, or `keep` them."""
     opened: list[tuple[LabPage, BrowserContext, dict[str, Any]]] = []
     workspace = _workspace(test)
@@ -131,7 +133,7 @@ def opening_pages(server: Server, contexts: Contexts, test: str, *, keep: bool =
     def open_one(**options: Any) -> LabPage:
         wanted = OPTIONS | options
         page = contexts.new_page(server, **wanted)
-        lab = LabPage(page, server, f"{workspace}-{len(opened)}" if opened else workspace)
+        lab = LabPage(page, server, f"{workspace}-{len(opened)}" if opened else workspace, kernel=kernel)
         opened.append((lab, page.context, wanted))
         return lab
 

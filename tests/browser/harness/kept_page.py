@@ -12,7 +12,7 @@ from playwright.sync_api import Page, ViewportSize
 
 from tests.browser.harness.contexts import Contexts
 from tests.browser.harness.lab_page import PLUGINS, LabPage, use_theme
-from tests.browser.harness.server import TOKEN, Server
+from tests.browser.harness.server import FORKED, TOKEN, Server
 
 VIEWPORT: ViewportSize = {"width": 1200, "height": 900}
 OPTIONS: dict[str, Any] = {"viewport": VIEWPORT, "color_scheme": "null"}
@@ -63,7 +63,7 @@ class KeptPage:
     def take(self, test: str) -> LabPage:
         """Return the page for a test, without any document."""
         page = self._page = self._page or self._open()
-        return LabPage(page, self._server, test, is_loaded=True)
+        return LabPage(page, self._server, test, is_loaded=True, kernel=FORKED)
 
     def give_back(self, lab: LabPage, *, failed: bool) -> None:
         """Reset the page and end all kernels; close the page after a test that failed."""

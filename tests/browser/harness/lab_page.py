@@ -107,9 +107,13 @@ class LabPage:
     is_loaded
         Whether the page has loaded JupyterLab already. Notebooks then open as documents of it; the layout has
         another name, and a reload restores documents of other tests.
+    kernel
+        Name of the kernel that its notebooks have unless another one is named.
     """
 
-    def __init__(self, page: Page, server: Server, workspace: str, *, is_loaded: bool = False) -> None:
+    def __init__(
+        self, page: Page, server: Server, workspace: str, *, is_loaded: bool = False, kernel: str = PYTHON3
+    ) -> None:
         self.page = page
         self.errors: list[str] = []
         self._forgiven: tuple[str, ...] = ()
@@ -117,6 +121,7 @@ class LabPage:
         self.workspace = workspace
         self._path = ""
         self._is_loaded = is_loaded
+        self._kernel = kernel
         page.set_default_timeout(DONE_MS)
         page.on("pageerror", self._page_error)
         page.on("console", self._console)
@@ -142,15 +147,15 @@ class LabPage:
         """The notebook's path on the server."""
         return self._path
 
-    def open(self, *cells: str, path: str | None = None, kernel: str = PYTHON3) -> None:
+    def open(self, *cells: str, path: str | None = None, kernel: str | None = None) -> None:
         """Make a notebook with these cells, open it, and wait until its kernel is idle."""
         self.go(*cells, path=path, kernel=kernel)
         self.wait_ready()
 
-    def go(self, *cells: str, path: str | None = None, kernel: str = PYTHON3) -> None:
+    def go(self, *cells: str, path: str | None = None, kernel: str | None = None) -> None:
         """Make a notebook with these cells and open it, without waiting for anything."""
         path = path or f"{self.workspace}.ipynb"
-        self._server.write_notebook(path, cells, kernel)
+        self._server.write_notebook(path, cells, kernel or self._kernel)
         self._go(path)
 
     def open_content(self, content: Mapping[str, Any]) -> None:
@@ -171,9 +176,9 @@ class LabPage:
         else:
             self.page.goto(self._server.page_url(path, self.workspace))
 
-    def open_also(self, *cells: str, path: str, kernel: str = PYTHON3) -> None:
+    def open_also(self, *cells: str, path: str, kernel: str | None = None) -> None:
         """Make one more notebook and open it in a tab of the same page; it is the one in use then."""
-        self._server.write_notebook(path, cells, kernel)
+        self._server.write_notebook(path, cells, kernel or self._kernel)
         self.switch_to(path)
 
     def switch_to(self, path: str, *, busy: bool = False) -> None:
