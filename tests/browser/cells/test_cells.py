@@ -117,6 +117,7 @@ def test_a_cell_that_runs_in_another_tab_keeps_the_badge_of_what_it_shows_here(
     lab.open(LOAD, "_ = computed(slow, 10)")
     lab.run_cell(0)
     lab.run_cell(1)
+    expect(lab.page.locator(".tsk-cell-badge[data-status=finished]")).to_have_count(1)
     lab.save()
     text = badge(lab, 1).inner_text()
     other.join(lab)
