@@ -171,7 +171,7 @@ notebooks: setup ## run every notebook
 	$(NOTEBOOKS)
 
 browser: setup $(BROWSERS) ## JupyterLab, Notebook 7 and Voila in a real Chromium
-	$(PYTEST) -n 2 --dist loadfile tests/browser
+	$(PYTEST) -n 2 --dist worksteal tests/browser
 
 lab42: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 $(STAMPS)/lab42 ## the oldest JupyterLab that we support (not part of test)
 	TASKSCOPE_OTHER_LAB=$(CURDIR)/$(LAB42)/bin/python $(PYTEST) $(LAB42_TESTS:%=tests/browser/%.py)

@@ -11,7 +11,9 @@ A test takes the fixture ``lab`` and drives it::
         lab.wait_cell(1)
         lab.page.screenshot(path=shots / "x.png")            # fixture ``shots``, under build/screenshots
 
-``open_lab`` opens further pages (another browser tab, the same server), ``notebook`` is a page of Notebook 7.
+All tests of a process use the same page, which is reset between them. A test that measures loading, reloads
+the page or loses it is marked ``fresh_page`` and has a page of its own. ``open_lab`` opens further pages
+(another browser tab, the same server), ``notebook`` is a page of Notebook 7.
 Wait for conditions with ``expect(...)``, ``page.wait_for_function`` or ``lab.wait_feed``; never sleep.
 
 Every page error and every ``console.error`` fails the test. Where one is not ours, the test says why and has
@@ -24,7 +26,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,8 +35,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from tests.browser.harness.contexts import Contexts
+from tests.browser.harness.kept_page import OPTIONS, KeptPage
 from tests.browser.harness.lab_page import DONE_MS, LabPage
-from tests.browser.harness.server import Server, running_server
+from tests.browser.harness.server import FORKED, PYTHON3, Server, running_server
 
 # Left alone, it gives up after five seconds, in which a kernel on a busy machine has not even started.
 expect.set_options(timeout=DONE_MS)
@@ -45,7 +48,7 @@ OpenLab = Callable[..., LabPage]
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_server(tmp_path_factory.mktemp("jupyter")) as started:
+    with running_server(tmp_path_factory.mktemp("jupyter"), offers_forked=True) as started:
         yield started
 
 
@@ -69,13 +72,36 @@ def contexts(chromium: Browser) -> Contexts:
 
 @pytest.fixture
 def open_lab(server: Server, contexts: Contexts, request: pytest.FixtureRequest) -> Iterator[OpenLab]:
-    with opening_pages(server, contexts, request.node.name) as open_one:
+    with opening_pages(server, contexts, request.node.name, kernel=FORKED) as open_one:
         yield open_one
 
 
+@pytest.fixture(scope="session")
+def kept_page(server: Server, contexts: Contexts) -> KeptPage:
+    return KeptPage(server, contexts)
+
+
 @pytest.fixture
-def lab(open_lab: OpenLab) -> LabPage:
-    return open_lab()
+def lab(kept_page: KeptPage, request: pytest.FixtureRequest) -> Iterator[LabPage]:
+    """Return the page that tests use one after another, or one that has loaded nothing (``fresh_page``)."""
+    if request.node.get_closest_marker("fresh_page"):
+        open_lab: OpenLab = request.getfixturevalue("open_lab")
+        yield open_lab()
+        return
+    lab = kept_page.take(_workspace(request.node.name))
+    yield lab
+    kept_page.give_back(lab, failed=request.node.stash.get(FAILED, False))
+    _fail_on(lab.errors)
+
+
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -97,16 +123,17 @@ def notebook(
 
 
 @contextmanager
-def opening_pages(server: Server, contexts: Contexts, test: str, *, keep: bool = False) -> Iterator[OpenLab]:
+def opening_pages(
+    server: Server, contexts: Contexts, test: str, *, keep: bool = False, kernel: str = PYTHON3
+) -> Iterator[OpenLab]:
     """Open pages for a test, each in a context; shut down all kernels after it, or `keep` them."""
     opened: list[tuple[LabPage, BrowserContext, dict[str, Any]]] = []
-    workspace = re.sub(r"\W+", "-", test)
+    workspace = _workspace(test)
 
     def open_one(**options: Any) -> LabPage:
-        # Playwright would have every frame take light for the preferred scheme, whatever its page asks for.
-        wanted = {"viewport": {"width": 1200, "height": 900}, "color_scheme": "null"} | options
+        wanted = OPTIONS | options
         page = contexts.new_page(server, **wanted)
-        lab = LabPage(page, server, f"{workspace}-{len(opened)}" if opened else workspace)
+        lab = LabPage(page, server, f"{workspace}-{len(opened)}" if opened else workspace, kernel=kernel)
         opened.append((lab, page.context, wanted))
         return lab
 
@@ -116,7 +143,14 @@ def opening_pages(server: Server, contexts: Contexts, test: str, *, keep: bool =
     server.forget_theme()
     if not keep:
         server.shut_down_kernels()
-    errors = [error for lab, _, _ in opened for error in lab.errors]
+    _fail_on([error for lab, _, _ in opened for error in lab.errors])
+
+
+def _workspace(test: str) -> str:
+    return re.sub(r"\W+", "-", test)
+
+
+def _fail_on(errors: list[str]) -> None:
     if errors:
         pytest.fail("the page reported\n  " + "\n  ".join(errors), pytrace=False)
 

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import OpenLab
@@ -61,6 +62,7 @@ def test_a_cell_says_how_its_computes_stand_and_the_notebook_keeps_nothing_of_it
     use_theme(lab.page, "light")
 
 
+@pytest.mark.fresh_page
 def test_a_badge_goes_when_its_cell_is_edited_or_cleared(lab: LabPage) -> None:
     lab.open(LOAD, *["_ = computed(slow, 10)"] * 3)
     for cell in range(4):
@@ -115,6 +117,7 @@ def test_a_cell_that_runs_in_another_tab_keeps_the_badge_of_what_it_shows_here(
     lab.open(LOAD, "_ = computed(slow, 10)")
     lab.run_cell(0)
     lab.run_cell(1)
+    expect(lab.page.locator(".tsk-cell-badge[data-status=finished]")).to_have_count(1)
     lab.save()
     text = badge(lab, 1).inner_text()
     other.join(lab)

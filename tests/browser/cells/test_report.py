@@ -85,10 +85,11 @@ def look_at_tasks(page: Page) -> list[list[dict[str, int]]]:
     seen = [elements_of(page)]
     for x, y in ((0.25, 0.2), (0.75, 0.2), (0.1, 0.5)):
         hover(x, y)
-        expect(tip).to_be_visible()
+        # `expect` would check again after 100 ms only, some two hundred times.
+        tip.wait_for(state="visible")
         seen.append(elements_of(page))
         hover(0.75, 0.5)
-        expect(tip).to_be_hidden()
+        tip.wait_for(state="hidden")
     chart.focus()
     chart.press("ArrowRight")
     frame.evaluate(PAINTED)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenLab
@@ -43,6 +44,7 @@ def wait_kept(lab: LabPage, n: int) -> None:
     lab.page.wait_for_function(HAVE_ENDED.replace("{n}", str(n)))
 
 
+@pytest.mark.fresh_page
 def test_a_saved_notebook_keeps_text_and_picture_of_the_end_and_the_views_stay_as_they_are(
     lab: LabPage, server: Server
 ) -> None:

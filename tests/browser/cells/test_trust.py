@@ -77,6 +77,7 @@ def hostile_notebook(*, trusted: bool) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("trusted", [False, True], ids=["untrusted", "trusted"])
+@pytest.mark.fresh_page
 def test_a_hostile_notebook_runs_nothing_and_makes_no_view_of_what_it_saved(
     lab: LabPage, *, trusted: bool
 ) -> None:

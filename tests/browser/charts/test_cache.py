@@ -45,10 +45,12 @@ assert (w.peak_n_keys, w.peak_nbytes) == (20, size), (w.peak_n_keys, w.peak_nbyt
 """
 WATCH = """() => {
   window.seen = [];
-  new MutationObserver(() => {
+  const observer = new MutationObserver(() => {
     const now = document.querySelector('.tsk-cache-now')?.textContent ?? '';
     if (now && window.seen.at(-1) !== now) window.seen.push(now);
-  }).observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+  observer.observe(document.body, { subtree: true, childList: true, characterData: true });
+  window.endOfTest.signal.addEventListener('abort', () => observer.disconnect());
 }"""
 
 

@@ -78,11 +78,12 @@ def test_links_and_computes_in_a_side_panel_of_250_px_stand_apart_and_whole(
 
 # Where each section stands in each frame from now on.
 WATCH = """(root) => {
+  const { signal } = window.endOfTest;
   window.tops = [];
   const look = () => {
     const sections = [...root.querySelectorAll('.tsk-dashboard > .tsk-chart')];
     window.tops.push(sections.map(section => Math.round(section.getBoundingClientRect().top)).join(' '));
-    requestAnimationFrame(look);
+    if (!signal.aborted) requestAnimationFrame(look);
   };
   look();
 }"""

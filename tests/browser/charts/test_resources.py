@@ -42,12 +42,14 @@ assert w.limit_bytes > w.rss_peak_bytes and w.n_cores >= 1
 WATCH = """() => {
   window.seen = [];
   const cell = window.jupyterapp.shell.currentWidget.content.widgets[2];
-  new MutationObserver(() => {
+  const observer = new MutationObserver(() => {
     const memory = document.querySelectorAll('.tsk-resources [role=meter]')[1];
     const now = memory?.getAttribute('aria-valuetext') ?? '';
     const running = cell.model.executionState !== 'idle';
     if (running && window.seen.at(-1) !== now) window.seen.push(now);
-  }).observe(document.body, { subtree: true, childList: true, attributes: true });
+  });
+  observer.observe(document.body, { subtree: true, childList: true, attributes: true });
+  window.endOfTest.signal.addEventListener('abort', () => observer.disconnect());
 }"""
 N_SEEN = "n => new Set(window.seen.filter(text => text !== '')).size >= n"
 

@@ -10,7 +10,7 @@ _WATCH = """() => {
   window.flashes = [];
   const flashes = classes => /tsk-flash/.test(classes);
   const begins = ({ target, oldValue }) => flashes(target.className) && !flashes(oldValue);
-  new MutationObserver(changes => {
+  const observer = new MutationObserver(changes => {
     // Another class that is added at the same time is a change of its own.
     for (const target of new Set(changes.filter(begins).map(change => change.target))) {
       const { animationName, outlineStyle } = getComputedStyle(target);
@@ -22,7 +22,9 @@ _WATCH = """() => {
         style: [animationName, outlineStyle],
       });
     }
-  }).observe(document.body, { subtree: true, attributeFilter: ['class'], attributeOldValue: true });
+  });
+  observer.observe(document.body, { subtree: true, attributeFilter: ['class'], attributeOldValue: true });
+  window.endOfTest?.signal.addEventListener('abort', () => observer.disconnect());
 }"""
 
 

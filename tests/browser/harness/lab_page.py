@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from playwright.sync_api import Error, Page, expect
+from playwright.sync_api import ConsoleMessage, Error, Page, expect
 
 from tests.browser.harness.server import PYTHON3, Server
 
@@ -24,6 +24,13 @@ _RUN = f"""(index) => {{
   {_PANEL}.content.activeCellIndex = index;
   void window.jupyterapp.commands.execute('notebook:run-cell');
 }}"""
+# JupyterLab has a launcher where there is no document, and leaves it beside one that is opened by a command.
+_OPEN_ALONE = f"""async path => {{
+  const {{ commands, shell }} = window.jupyterapp;
+  void commands.execute('docmanager:open', {{ path }});
+  while ({_PANEL_OR_NONE}?.context?.path !== path) await new Promise(requestAnimationFrame);
+  for (const widget of [...shell.widgets('main')].filter(one => one.context?.path !== path)) widget.dispose();
+}}"""
 _CELL_MS = 240_000
 """A cell computes: on a machine that is busy otherwise, it takes many times as long."""
 # Before JupyterLab 4.3 only the prompt says whether a cell runs, and plugins are elsewhere.
@@ -33,8 +40,8 @@ _DONE = f"""(index) => {{
   return cell.model.executionCount !== null && state === 'idle';
 }}"""
 # The plugin's service is nowhere public on the page; views get it by injection.
-_PLUGINS = "(window.jupyterapp.pluginRegistry ?? window.jupyterapp)._plugins"
-_FEEDS = f"{_PLUGINS}.get('taskscope:plugin').service"
+PLUGINS = "(window.jupyterapp.pluginRegistry ?? window.jupyterapp)._plugins"
+_FEEDS = f"{PLUGINS}.get('taskscope:plugin').service"
 # Until a layout is restored, another widget may be the current one.
 _KERNEL = f"{_PANEL_OR_NONE}?.context?.sessionContext?.session?.kernel"
 _FEED = f"""(() => {{
@@ -97,22 +104,39 @@ class LabPage:
         The server it is of.
     workspace
         Name of the layout that a reload restores; one per test, so that tests do not see each other.
+    is_loaded
+        Whether the page has loaded JupyterLab already. Notebooks then open as documents of it; the layout has
+        another name, and a reload restores documents of other tests.
+    kernel
+        Name of the kernel that its notebooks have unless another one is named.
     """
 
-    def __init__(self, page: Page, server: Server, workspace: str) -> None:
+    def __init__(
+        self, page: Page, server: Server, workspace: str, *, is_loaded: bool = False, kernel: str = PYTHON3
+    ) -> None:
         self.page = page
         self.errors: list[str] = []
         self._forgiven: tuple[str, ...] = ()
         self._server = server
         self.workspace = workspace
         self._path = ""
+        self._is_loaded = is_loaded
+        self._kernel = kernel
         page.set_default_timeout(DONE_MS)
-        page.on("pageerror", lambda error: self._note(f"page error: {error.message} in {_file(error)}"))
-        page.on("console", lambda m: self._console(m.type, m.text))
+        page.on("pageerror", self._page_error)
+        page.on("console", self._console)
 
-    def _console(self, kind: str, text: str) -> None:
-        if kind == "error" and not text.startswith(_OF_OTHERS):
-            self._note(f"console: {text}")
+    def stop_listening(self) -> None:
+        """Note no more errors: another test uses the page."""
+        self.page.remove_listener("pageerror", self._page_error)
+        self.page.remove_listener("console", self._console)
+
+    def _page_error(self, error: Error) -> None:
+        self._note(f"page error: {error.message} in {_file(error)}")
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not message.text.startswith(_OF_OTHERS):
+            self._note(f"console: {message.text}")
 
     def _note(self, error: str) -> None:
         if not error.startswith(self._forgiven):
@@ -123,15 +147,15 @@ class LabPage:
         """The notebook's path on the server."""
         return self._path
 
-    def open(self, *cells: str, path: str | None = None, kernel: str = PYTHON3) -> None:
+    def open(self, *cells: str, path: str | None = None, kernel: str | None = None) -> None:
         """Make a notebook with these cells, open it, and wait until its kernel is idle."""
         self.go(*cells, path=path, kernel=kernel)
         self.wait_ready()
 
-    def go(self, *cells: str, path: str | None = None, kernel: str = PYTHON3) -> None:
+    def go(self, *cells: str, path: str | None = None, kernel: str | None = None) -> None:
         """Make a notebook with these cells and open it, without waiting for anything."""
         path = path or f"{self.workspace}.ipynb"
-        self._server.write_notebook(path, cells, kernel)
+        self._server.write_notebook(path, cells, kernel or self._kernel)
         self._go(path)
 
     def open_content(self, content: Mapping[str, Any]) -> None:
@@ -147,11 +171,14 @@ class LabPage:
 
     def _go(self, path: str) -> None:
         self._path = path
-        self.page.goto(self._server.page_url(path, self.workspace))
+        if self._is_loaded:
+            self.page.evaluate(_OPEN_ALONE, path)
+        else:
+            self.page.goto(self._server.page_url(path, self.workspace))
 
-    def open_also(self, *cells: str, path: str, kernel: str = PYTHON3) -> None:
+    def open_also(self, *cells: str, path: str, kernel: str | None = None) -> None:
         """Make one more notebook and open it in a tab of the same page; it is the one in use then."""
-        self._server.write_notebook(path, cells, kernel)
+        self._server.write_notebook(path, cells, kernel or self._kernel)
         self.switch_to(path)
 
     def switch_to(self, path: str, *, busy: bool = False) -> None:

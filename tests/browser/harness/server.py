@@ -12,7 +12,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,13 @@ from typing import Any
 TOKEN = "browser-test"
 START_S = 120.0
 STOP_S = 60.0
+KERNEL_STOP_S = 0.0
+"""Kernels are killed at once: one that ends itself waits for its threads, which may wait for minutes."""
 PYTHON3 = "python3"
 WITHOUT_SUBSHELLS = "ipykernel6"
 ECHO = "echo"
+FORKED = "forked"
+PRELOADED = Path(__file__).with_name("preloaded_kernel.py")
 IPYKERNEL6 = Path(__file__).parents[3] / "build" / "ipykernel6"
 OTHER_LAB = "TASKSCOPE_OTHER_LAB"
 """Names in the environment a Python whose JupyterLab is to be tested, with kernels of this one."""
@@ -36,8 +40,8 @@ APPS = {
 class Server:
     """A running JupyterLab or Notebook 7.
 
-    It offers this Python's kernel, as `WITHOUT_SUBSHELLS` the same with ipykernel 6, and `ECHO`, which is of
-    another language.
+    It offers this Python's kernel, as `WITHOUT_SUBSHELLS` the same with ipykernel 6, `ECHO`, which is of
+    another language, and on request as `FORKED` this Python's kernel with its imports done.
     """
 
     url: str
@@ -103,14 +107,20 @@ class Server:
 
 @contextmanager
 def running_server(
-    folder: Path, app: str = "lab", *, base_url: str = "/", policy: str | None = None
+    folder: Path,
+    app: str = "lab",
+    *,
+    base_url: str = "/",
+    policy: str | None = None,
+    offers_forked: bool = False,
 ) -> Iterator[Server]:
     """Run JupyterLab (or Notebook 7) until the block ends, under a base URL and a Content-Security-Policy.
 
     The extension and taskscope are those that this Python has installed; ``JUPYTER_PATH`` and ``PYTHONPATH``
     add to that.
     """
-    with reserved_port() as port, _running(folder, app, port, base_url, policy) as server:
+    forks = _offering_forked(folder) if offers_forked else nullcontext()
+    with reserved_port() as port, forks, _running(folder, app, port, base_url, policy) as server:
         yield server
 
 
@@ -130,6 +140,7 @@ def _running(folder: Path, app: str, port: int, base_url: str, policy: str | Non
         f"--port={port}",
         "--ServerApp.port_retries=0",
         "--KernelManager.transport=ipc",  # ports may be taken before a kernel opens them
+        f"--KernelManager.shutdown_wait_time={KERNEL_STOP_S}",
         f"--IdentityProvider.token={TOKEN}",
         f"--ServerApp.root_dir={folder / 'notebooks'}",
         f"--ServerApp.base_url={base_url}",
@@ -184,12 +195,8 @@ def _silence_news(folder: Path) -> None:
 
 
 def _offer_python3(folder: Path) -> None:
-    kernel = folder / "data" / "kernels" / PYTHON3
-    kernel.mkdir(parents=True)
     argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    (kernel / "kernel.json").write_text(
-        json.dumps({"argv": argv, "display_name": "Python 3 (ipykernel)", "language": "python"})
-    )
+    _offer(folder, PYTHON3, {"argv": argv, "display_name": "Python 3 (ipykernel)", "language": "python"})
 
 
 def _offer_ipykernel6(folder: Path) -> None:
@@ -197,22 +204,42 @@ def _offer_ipykernel6(folder: Path) -> None:
         raise RuntimeError(
             f"the browser tests need ipykernel 6 in {IPYKERNEL6}; `make browser` puts it there"
         )
-    kernel = folder / "data" / "kernels" / WITHOUT_SUBSHELLS
-    kernel.mkdir(parents=True)
     spec = {
         "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
         "display_name": WITHOUT_SUBSHELLS,
         "language": "python",
         "env": {"PYTHONPATH": str(IPYKERNEL6)},
     }
-    (kernel / "kernel.json").write_text(json.dumps(spec))
+    _offer(folder, WITHOUT_SUBSHELLS, spec)
 
 
 def _offer_echo(folder: Path) -> None:
-    kernel = folder / "data" / "kernels" / ECHO
-    kernel.mkdir(parents=True)
     argv = [sys.executable, str(Path(__file__).with_name("echo_kernel.py")), "-f", "{connection_file}"]
-    (kernel / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": ECHO, "language": ECHO}))
+    _offer(folder, ECHO, {"argv": argv, "display_name": ECHO, "language": ECHO})
+
+
+def _offer(folder: Path, name: str, spec: dict[str, Any]) -> None:
+    kernel = folder / "data" / "kernels" / name
+    kernel.mkdir(parents=True)
+    (kernel / "kernel.json").write_text(json.dumps(spec))
+
+
+@contextmanager
+def _offering_forked(folder: Path) -> Iterator[None]:
+    """Run the process that kernels are forked from."""
+    address = str(Path(tempfile.mkdtemp(), "fork"))
+    argv = [sys.executable, "-I", "-S", str(PRELOADED), "connect", address, "-f", "{connection_file}"]
+    _offer(folder, FORKED, {"argv": argv, "display_name": "Python 3 (ipykernel)", "language": "python"})
+    with socket.socket(socket.AF_UNIX) as listener, (folder / "forks.log").open("wb") as log:
+        listener.bind(address)
+        listener.listen()
+        descriptor = listener.fileno()
+        command = [sys.executable, str(PRELOADED), "serve", str(descriptor)]
+        process = subprocess.Popen(command, pass_fds=[descriptor], stdout=log, stderr=subprocess.STDOUT)
+    try:
+        yield
+    finally:
+        end_process(process)
 
 
 @contextmanager

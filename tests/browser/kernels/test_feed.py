@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenLab
@@ -24,6 +25,7 @@ def test_the_feed_delivers_while_the_cell_is_still_running(lab: LabPage) -> None
     lab.wait_feed("!feed.active && feed.tasks === 104")
 
 
+@pytest.mark.fresh_page
 def test_a_page_reloaded_in_a_running_cell_shows_the_picture_again(lab: LabPage, server: Server) -> None:
     lab.open(WORK, "_ = work_on(100)")
     lab.run_cell(0)
@@ -74,6 +76,7 @@ def fail_on_dialogs(lab: LabPage) -> None:
     lab.page.on("dialog", lambda dialog: lab.errors.append(f"dialog: {dialog.message}"))
 
 
+@pytest.mark.fresh_page
 def test_hostile_keys_are_shown_as_text(lab: LabPage) -> None:
     compute = "_ = dask.threaded.get({key: (lasting, i) for i, key in enumerate(keys)}, keys)"
     lab.open(WORK + HOSTILE_SETUP, f"w = Dashboard(); display(w)\n{compute}")
@@ -90,6 +93,7 @@ def test_hostile_keys_are_shown_as_text(lab: LabPage) -> None:
 CHECKED = "assert result == (*range(100), *range(4)); current().recorder.messages"
 
 
+@pytest.mark.fresh_page
 def test_a_browser_that_goes_away_changes_nothing_for_the_cell(lab: LabPage, open_lab: OpenLab) -> None:
     lab.open(WORK, "result = work_on(100)", CHECKED)
     lab.run_cell(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.flashes import flashes, watch_flashes
@@ -142,6 +143,7 @@ def test_panels_stay_with_the_notebooks_they_are_pinned_to(lab: LabPage, shots: 
     shows(tab(lab, "progress"), "right.ipynb", 23)
 
 
+@pytest.mark.fresh_page
 def test_after_a_reload_panels_are_as_they_were(lab: LabPage, shots: Path) -> None:
     lab.open(LOAD, "_ = in_groups(3, 20)", HOLD)
     lab.command("taskscope:open-side-panel")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.harness.lab_page import LabPage
@@ -15,6 +16,8 @@ SHOW = "w = ProgressWidget(); display(w)"
 FINISHED = "feed.state === 'live' && feed.tasks === 100 && !feed.active"
 
 
+# JupyterLab requests subshells of a dead kernel for its comms, and reports them when the notebook closes.
+@pytest.mark.fresh_page
 def test_a_crashed_kernel_is_said_to_be_gone_and_followed_again_once_it_loads_taskscope(lab: LabPage) -> None:
     lab.open(WORK, SHOW, "import os; os.getpid()", "_ = work_on(100)", "_ = work(100)")
     for cell in range(3):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import CDPSession
 
 from tests.browser.harness.lab_page import LabPage
@@ -92,6 +93,7 @@ def canvases(session: CDPSession) -> int:
     return int(counted["result"]["value"])
 
 
+@pytest.mark.fresh_page
 def test_a_panel_shown_twenty_times_keeps_as_many_canvases_and_no_store_of_a_kernel_that_is_over(
     lab: LabPage,
 ) -> None:
@@ -112,6 +114,7 @@ def test_a_panel_shown_twenty_times_keeps_as_many_canvases_and_no_store_of_a_ker
     until(lambda: still_there(lab, session) == 0, lambda: still_there(lab, session))
 
 
+@pytest.mark.fresh_page
 def test_a_hundred_panels_leave_no_listener_comm_or_widget(lab: LabPage) -> None:
     lab.open(LOAD, "_ = in_groups(3, 20)", KERNEL, KERNEL)
     for cell in range(2):

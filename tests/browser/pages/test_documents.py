@@ -8,6 +8,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from taskscope.recording import Recording
@@ -30,12 +31,6 @@ def put(server: Server, path: str, content: bytes) -> str:
     return path
 
 
-def open_lab_page(lab: LabPage, server: Server, workspace: str) -> Page:
-    lab.page.goto(server.page_url("", workspace).replace("/tree/", ""))
-    expect(lab.page.locator(".jp-BreadCrumbs-home")).to_be_visible()
-    return lab.page
-
-
 def open_file(page: Page, path: str) -> Any:
     # The command itself takes seconds longer, with any file.
     page.evaluate("path => void window.jupyterapp.commands.execute('docmanager:open', { path })", path)
@@ -43,11 +38,14 @@ def open_file(page: Page, path: str) -> Any:
     return page.locator(CURRENT)
 
 
+@pytest.mark.fresh_page
 def test_a_double_click_opens_the_dashboard_without_a_kernel(
     lab: LabPage, server: Server, shots: Path
 ) -> None:
     put(server, "busy.taskscope", WHOLE)
-    page = open_lab_page(lab, server, "double-click")
+    page = lab.page
+    page.goto(server.page_url("", "double-click").replace("/tree/", ""))
+    expect(page.locator(".jp-BreadCrumbs-home")).to_be_visible()
     page.locator(".jp-DirListing-item", has_text="busy.taskscope").dblclick()
     document = page.locator(CURRENT)
     expect(document.locator("h1")).to_have_text("busy")
@@ -96,7 +94,7 @@ FAULTS = {
 
 
 def test_a_file_that_cannot_be_shown_says_why(lab: LabPage, server: Server, shots: Path) -> None:
-    page = open_lab_page(lab, server, "faults")
+    page = lab.page
     for name, (content, message) in FAULTS.items():
         document = open_file(page, put(server, f"{name}.taskscope", content))
         alert = document.get_by_role("alert")
@@ -137,7 +135,7 @@ def elements(page: Page) -> dict[str, int]:
 def test_hostile_text_in_every_field_adds_no_element_and_runs_nothing(
     lab: LabPage, server: Server, tmp_path: Path
 ) -> None:
-    page = open_lab_page(lab, server, "hostile")
+    page = lab.page
     put(server, "hostile.taskscope", file_of(hostile("harmless"), tmp_path))
     open_file(page, "hostile.taskscope")
     expected = elements(page)

@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.cells import badge, charts
 from tests.browser.harness.lab_page import LabPage, use_theme
+from tests.browser.harness.server import PYTHON3
 from tests.browser.workloads import CHAIN, LOAD
 
 SIDE = "#taskscope-side-panel"
@@ -32,7 +33,7 @@ def test_from_the_launcher_to_a_restart(  # noqa: PLR0915 - the steps of one ses
     def shoot(name: str) -> None:
         page.screenshot(path=shots / f"first-session-{theme}-{name}.png")
 
-    lab.open(WITHOUT, CHAIN, "_ = computed(held, 8)")
+    lab.open(WITHOUT, CHAIN, "_ = computed(held, 8)", kernel=PYTHON3)
     use_theme(page, theme)
     lab.command("launcher:create")
     card = page.locator(".jp-LauncherCard", has_text="Dask Side Panel")

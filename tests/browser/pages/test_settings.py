@@ -7,6 +7,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.server import PYTHON3
 from tests.browser.workloads import LOAD
 
 # The registry of settings is nowhere public on the page; plugins get it by injection.
@@ -30,7 +31,7 @@ def test_taskscope_loads_by_itself_once_a_person_has_taken_the_offer(lab: LabPag
     offer = side.get_by_role("button", name="Always load it with dask")
     badge = lab.page.locator("[data-windowed-list-index='0'] .tsk-cell-badge")
     finished = badge.get_by_text("Dask: finished")
-    lab.open(WITH_DASK)
+    lab.open(WITH_DASK, kernel=PYTHON3)
     lab.run_cell(0)
     lab.command("taskscope:open-side-panel")
     expect(offer).to_be_visible()
@@ -49,7 +50,7 @@ def test_taskscope_loads_by_itself_once_a_person_has_taken_the_offer(lab: LabPag
     expect(badge).to_have_attribute("data-status", "finished")
     assert lab.outputs(0) == []
     # Other notebooks have it, too, until it is taken back; the panel says so before dask is there.
-    lab.open_also(WITH_DASK, path=f"{lab.workspace}-also.ipynb")
+    lab.open_also(WITH_DASK, path=f"{lab.workspace}-also.ipynb", kernel=PYTHON3)
     expect(side.get_by_text("It loads itself as soon as this kernel imports dask.")).to_be_visible()
     expect(offer).to_be_hidden()
     lab.run_cell(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 
+import pytest
 from playwright.sync_api import Response, expect
 
 from tests.browser.harness.lab_page import LabPage
@@ -12,6 +13,7 @@ from tests.browser.workloads import LOAD
 BUDGET = 24_500
 
 
+@pytest.mark.fresh_page
 def test_jupyterlab_loads_little_of_ours_at_its_start_and_charts_with_the_first_view(lab: LabPage) -> None:
     scripts: list[Response] = []
     lab.page.on("response", lambda r: scripts.append(r) if "/lab/extensions/taskscope/" in r.url else None)

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from tests.browser.harness.lab_page import DONE_MS
-from tests.browser.harness.server import TOKEN, Server
+from tests.browser.harness.server import FORKED, TOKEN, Server
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
@@ -30,7 +30,7 @@ class Notebook:
     def __init__(self, page: Page, server: Server, errors: list[str]) -> None:
         self.page = page
         self.errors = errors
-        self.kernel: dict[str, Any] = server.request("POST", "kernels", {"name": "python3"})
+        self.kernel: dict[str, Any] = server.request("POST", "kernels", {"name": FORKED})
 
     def open(self, *, theme: str = "light", drops_buffers: bool = False) -> None:
         """Show it in a theme of VS Code, by a manager that may drop the binary part of messages."""
