@@ -7,8 +7,6 @@ meanwhile: state that outlives its first use shows in the uses after it.
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -35,7 +33,7 @@ from taskscope.model.tables.stacks import CLIENT_RUN
 from taskscope.recording import Recording
 from taskscope.session import current
 from tests.support.shell import shell_with_taskscope
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 USES = ("first", "second", "third")
 ENDS = {"finished": None, "erred": ValueError, "interrupted": KeyboardInterrupt}
@@ -361,58 +359,3 @@ def test_each_profiled_cell_has_its_own_tasks_and_call_stacks(
         run = shell.user_ns.pop("run")
         found.append((tasks_of(run), run.profile().n_samples > 0))
     assert found == [(use.tasks, True) for use in uses]
-
-
-SCRIPT = """
-import contextlib, dask.threaded, sys
-
-def fail(ones):
-    raise {"erred": ValueError, "interrupted": KeyboardInterrupt}[sys.argv[1]]
-
-for name in ("first", "second", "third"):
-    ones = {(name, i): (abs, -1) for i in range(3)}
-    last = fail if name == "second" and sys.argv[1] != "finished" else sum
-    with contextlib.suppress(BaseException):
-        dask.threaded.get({**ones, (name, 3): (last, list(ones))}, (name, 3))
-"""
-
-
-@pytest.mark.parametrize("middle", ENDS)
-def test_a_program_that_is_run_has_all_of_its_computes(middle: str, tmp_path: Path) -> None:
-    script, file, text = (tmp_path / name for name in ("script.py", "run.taskscope", "run.txt"))
-    script.write_text(SCRIPT)
-    done = subprocess.run(
-        [sys.executable, "-m", "taskscope", "run", "-D", file, "-T", text, script, middle],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    found = taskscope.load(file)
-    uses = three_uses(middle, tmp_path)
-    assert [run.status for run in found.runs] == [use.end for use in uses]
-    assert tasks_of(found) == {key: status for use in uses for key, status in use.tasks.items()}
-    assert text.read_text("utf-8") == f"{found.summary()}\n"
-
-
-@pytest.mark.usefixtures("extension")
-# A task cannot interrupt: its worker is another process, as a rule.
-@pytest.mark.parametrize("middle", ["finished", "erred"])
-def test_each_block_on_a_cluster_has_its_own_tasks(middle: str) -> None:
-    from distributed import Client
-
-    def work(end: str) -> int:
-        if end == "erred":
-            raise ValueError
-        return 1
-
-    found = []
-    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
-        for name in USES:
-            ends = [middle if name == "second" and i == 2 else "finished" for i in range(3)]
-            with suppress(ValueError), taskscope.profile(display=False) as block:
-                client.gather([client.submit(work, end, key=f"{name}-{i}") for i, end in enumerate(ends)])
-            right = {f"{name}-{i}": end for i, end in enumerate(ends)}
-            found.append((tasks_of(block.recording), right))
-    assert [mine for mine, _ in found] == [right for _, right in found]

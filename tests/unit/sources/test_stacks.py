@@ -45,16 +45,6 @@ def stack_seen_by(function: Callable[..., Any], *args: Any, **options: Any) -> A
         return delayed(function, name="look")(*args).compute(scheduler="synchronous", **options)
 
 
-def test_a_stack_begins_with_the_function_of_the_task() -> None:
-    def inner() -> list[str] | None:
-        return own_stack()
-
-    def task() -> list[str] | None:
-        return inner()
-
-    assert stack_seen_by(task) == ["inner", "task"]
-
-
 def test_calls_by_dask_between_the_task_and_its_function_are_left_out() -> None:
     class Looks:
         def look(self) -> list[str] | None:

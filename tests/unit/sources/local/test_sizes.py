@@ -13,7 +13,7 @@ import pytest
 
 import taskscope
 from taskscope.sources.local.sizes import result_size
-from tests.support.computes.local_computes import messages, run_facts, task_rows
+from tests.support.computes.local_computes import run_facts, task_rows
 
 WORDS = [f"word {i:04d}" for i in range(1_000)]
 
@@ -111,14 +111,6 @@ def test_a_list_that_holds_itself_is_measured() -> None:
     loop: list[object] = [1]
     loop.append(loop)
     assert result_size(loop) > sys.getsizeof(loop)
-
-
-@pytest.mark.parametrize("result", [Unmeasurable(), Odd(), [Odd()]], ids=["no size", "odd", "odd in a list"])
-def test_an_odd_result_reaches_the_user_untouched(run: taskscope.profile, result: object) -> None:
-    (answer,) = dask.get({"x": (lambda: result,)}, ["x"])
-    assert answer is result
-    assert task_rows(run, "key", "status") == [("x", "finished")]
-    assert messages(run) == []
 
 
 class Stubborn:
