@@ -27,10 +27,6 @@ def plugins_of(dask_scheduler: Any) -> list[Any]:
     return [plugin for name, plugin in dask_scheduler.plugins.items() if name.startswith("taskscope-")]
 
 
-def clients_and_options(dask_scheduler: Any) -> list[tuple[list[str], bytes]]:
-    return [(sorted(plugin.clients), plugin.options) for plugin in plugins_of(dask_scheduler)]
-
-
 def n_plugins(dask_scheduler: Any) -> int:
     return len(plugins_of(dask_scheduler))
 
@@ -144,39 +140,6 @@ def test_work_that_is_released_before_its_graph_was_read_is_not_taken_for_cancel
         Event("late-graph", client=plain).set()
         until(lambda: rows(run.recording, "runs", "status") == [("finished",)])
     assert rows(run.recording, "tasks", "key", "status") == [("late", "finished")]
-
-
-def test_a_client_that_joins_while_nothing_runs_is_known_to_the_plugin_before_its_first_task(
-    cluster: LocalCluster, plain: Client
-) -> None:
-    with taskscope.profile(display=False):
-        assert plain.submit(abs, -1, pure=False).result() == 1
-        with Client(cluster, set_as_default=False) as other:
-            both = sorted([plain.id, other.id])
-            until(lambda: [ids for ids, _ in plain.run_on_scheduler(clients_and_options)] == [both])
-
-
-def test_options_that_change_while_the_earlier_ones_are_sent_are_sent_next(
-    plain: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    is_reading, may_go_on = threading.Event(), threading.Event()
-    reads = connection.Plugins.read
-
-    async def read(self: connection.Plugins, *arguments: Any, may_rest: bool, **options: Any) -> Any:
-        answer = await reads(self, *arguments, may_rest=may_rest, **options)
-        if may_rest and not is_reading.is_set():
-            is_reading.set()
-            await asyncio.to_thread(may_go_on.wait, PATIENCE_S)
-        return answer
-
-    monkeypatch.setattr(connection.Plugins, "read", read)
-    with taskscope.profile(display=False):
-        assert is_reading.wait(PATIENCE_S)
-        wanted = current().cluster.wanted
-        wanted.interval_s = 0.75
-        current().cluster.options_changed()
-        may_go_on.set()
-        until(lambda: [sent for _, sent in plain.run_on_scheduler(clients_and_options)] == [wanted.packed()])
 
 
 def test_lines_wanted_while_it_connects_are_counted_once_it_has(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,12 +16,11 @@ from taskscope.errors import OptionError, StillRunningError
 from taskscope.model.recording import RecordedData
 from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster.scheduler import WatchedScheduler
 from taskscope.sources.cluster.workers import HostClocks
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import read_truth, work
 from tests.support.shell import shell_with_taskscope
-from tests.support.waiting import PATIENCE_S, each_scheduler_keeps_records, until
+from tests.support.waiting import PATIENCE_S, until
 
 
 @pytest.fixture(scope="module")
@@ -87,21 +84,6 @@ def test_what_goes_on_after_a_block_completes_its_recording(
     # Not only "background": where tasks were slow the summary names this file, in which they wait.
     assert "still running" not in complete.summary()
     del futures
-
-
-def test_how_many_tasks_were_handed_over_is_known_before_their_scheduler_is_read(
-    client: Client, gate: Event, truth: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with taskscope.profile(display=False) as run:
-        until(each_scheduler_keeps_records)
-        with monkeypatch.context() as patch:
-            patch.setattr(WatchedScheduler, "_admit", lambda _: None)
-            futures = map_gated(client, truth, "new", 2)
-            futures.append(client.submit(gated, truth, "one", key="one-0"))
-            assert current().recorder.runs()[-1].n_tasks == 3
-        gate.set()
-        wait(futures)
-    assert rows(run.recording, "runs", "n_tasks", "status") == [(3, "finished")]
 
 
 def test_a_file_that_was_begun_in_the_block_is_completed_after_it(
@@ -247,36 +229,3 @@ def test_a_variable_of_a_cell_is_bound_to_the_complete_recording(
         assert keys_of(complete) == ["kept-0", "kept-1"]
         assert keys_of(taken.wait(PATIENCE_S)) == ["taken-0", "taken-1"]
         assert shell.user_ns["taken"] == "mine"
-
-
-def test_what_is_let_in_while_a_scheduler_comes_to_rest_is_followed(
-    client: Client, gate: Event, truth: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rests, is_let_in, may_rest = threading.Event(), threading.Event(), threading.Event()
-    rest, admit = WatchedScheduler._let_rest, WatchedScheduler._admit
-
-    async def rest_slowly(scheduler: WatchedScheduler) -> None:
-        await rest(scheduler)
-        rests.set()
-        await asyncio.to_thread(may_rest.wait, PATIENCE_S)
-
-    def tell_of_admission(scheduler: WatchedScheduler) -> None:
-        admit(scheduler)
-        if scheduler.has_runs:
-            is_let_in.set()
-
-    monkeypatch.setattr(WatchedScheduler, "_let_rest", rest_slowly)
-    monkeypatch.setattr(WatchedScheduler, "_admit", tell_of_admission)
-    with taskscope.profile(display=False, stacks=False):
-        assert rests.wait(PATIENCE_S)
-        futures = map_gated(client, truth, "rest", 1)
-        # Somebody looks at it, who lets it in.
-        looks = threading.Thread(target=current().cluster.settle)
-        looks.start()
-        assert is_let_in.wait(PATIENCE_S)
-        may_rest.set()
-        gate.set()
-        looks.join()
-        recorder = current().recorder
-        until(lambda: all(run.stop_s is not None for run in recorder.runs()))
-    del futures

@@ -115,18 +115,3 @@ def test_tasks_of_other_clients_are_not_recorded(client: Client, cluster: LocalC
         other.do("fail", "bad")
         assert future.result() == 2
     assert ended(run.recording) == {(0, "by_worker_client", "finished"): 1, (0, "double", "finished"): 2}
-
-
-def test_a_compute_depends_on_results_of_earlier_ones(client: Client) -> None:
-    with taskscope.profile(display=False) as run:
-        kept = da.ones(4, chunks=1).map_blocks(double).persist()
-        assert kept.sum(split_every=4).compute() == 8
-    recording = run.recording
-    first = recording.runs[0].run
-    made = {key for number, key in rows(recording, "tasks", "run", "key") if number == first}
-    needed = {d for number, d in rows(recording, "dependencies", "run", "dependency") if number > first}
-    assert (len(made), made - needed) == (4, set())
-    assert [n_tasks for (n_tasks,) in rows(recording, "runs", "n_tasks")] == [
-        len(made),
-        sum(number > first for (number,) in rows(recording, "tasks", "run")),
-    ]

@@ -14,7 +14,6 @@ import pytest
 from distributed import Client, LocalCluster
 
 import taskscope
-from taskscope.diagnostics import performance_report
 from taskscope.model.recording import RecordedData
 from taskscope.sources.cluster import connection, scheduler
 from tests.support.clusters.recordings import rows
@@ -77,23 +76,6 @@ def test_the_end_of_a_block_does_not_wait_for_it_nor_for_the_scheduler_that_does
     assert rows(recording, "runs", "n_tasks", "status") == [(1, "finished")]
     assert rows(recording, "tasks", "status") == [("finished",)]
     assert said(recording) == {MISSING}
-
-
-def test_the_report_of_an_asynchronous_client_does_not_wait_for_it_either(
-    hung: tuple[Client, str], truth: Path, tmp_path: Path
-) -> None:
-    client, other = hung
-    address = client.scheduler_info()["address"]
-
-    async def block() -> None:
-        async with Client(address, asynchronous=True) as mine, performance_report(tmp_path / "a.html") as run:
-            assert await mine.submit(work, truth, "c", 0.0, workers=[other]) == "c"
-        recordings.append(run.recording)
-
-    recordings: list[RecordedData] = []
-    asyncio.run(block())
-    assert [said(recording) for recording in recordings] == [{MISSING}]
-    assert MISSING in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
 def requests_to(worker: str) -> int:
