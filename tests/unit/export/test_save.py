@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO
 
-import pyarrow.parquet as pq
 import pytest
 
 import taskscope
@@ -69,12 +68,6 @@ def test_json_has_null_for_the_unknown(recording: Recording, tmp_path: Path) -> 
     recording.save(tmp_path / "a.json")
     content = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert (content["tasks"]["cpu_s"], content["resources"]["cpu_percent"]) == ([0.5, None, None], [None])
-
-
-def test_parquet_has_the_tasks(recording: Recording, tmp_path: Path) -> None:
-    recording.save(tmp_path / "a.parquet")
-    table = pq.read_table(tmp_path / "a.parquet").to_pydict()
-    assert (table["prefix"], table["cpu_s"]) == (["inc", "=cmd|'/c'!A1", "add"], [0.5, None, None])
 
 
 def test_without_pyarrow_parquet_alone_says_what_to_install_and_leaves_nothing_behind(
