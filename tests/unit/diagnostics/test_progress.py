@@ -1,18 +1,15 @@
 from __future__ import annotations
 
-import gc
 import io
 import logging
 import sys
 import threading
 import time
-import weakref
 from contextlib import ExitStack
 from typing import Any
 
 import dask
 import dask.threaded
-import numpy as np
 import pytest
 from dask.callbacks import add_callbacks
 
@@ -233,21 +230,6 @@ def test_without_a_standard_output_it_shows_nothing(monkeypatch: pytest.MonkeyPa
     with ProgressBar() as bar:
         assert compute() == 1
     assert bar.last_duration > 0
-
-
-def test_it_keeps_no_result_alive() -> None:
-    refs: list[weakref.ref[Any]] = []
-
-    def make() -> Any:
-        array = np.ones(10)
-        refs.append(weakref.ref(array))
-        return array
-
-    bar = ProgressBar(out=io.StringIO())
-    with bar:
-        dask.get({"x": (make,), "y": (len, "x")}, "y")
-    gc.collect()
-    assert [ref() for ref in refs] == [None]
 
 
 def test_computes_at_the_same_time_share_one_bar() -> None:

@@ -12,7 +12,7 @@ import taskscope.report.page
 import taskscope.report.result
 from taskscope.analysis.totals import measure_totals
 from taskscope.report import MAX_EMBEDDED_TASKS, page_html, result_bundle
-from taskscope.report.embed import PageScript, data_json
+from taskscope.report.embed import PageScript
 from taskscope.report.picture import MAX_LANES, picture_svg
 from taskscope.report.result import lanes_px
 from tests.support.files.report_fixture import PATH, content_of, dense_data
@@ -129,33 +129,6 @@ def test_the_picture_of_a_hostile_key_is_well_formed(key: str) -> None:
     recording = recording_of([Row(key=key)])
     svg = picture_svg(recording, measure_totals(recording).prefixes)
     ET.fromstring(svg)
-
-
-def test_embedded_data_are_a_batch_of_the_feed() -> None:
-    text = data_json(recording_of([Row(key=("</script>-1", 4), start_s=0.5, stop_s=2.0)]))
-    assert not set("<>&") & set(text)
-    told = content_of(text)
-    assert told["groups"] == [(0, "</script>-1", "/script", None, None)]
-    assert told["lanes"] == [(0, "1234", 50, "thread 0")]
-    assert (told["first"], told["count"], told["cursor"]) == (0, 1, 1)
-    assert told["progress"] == [(0, "/script", 1, 1, 0, 0, 0, 0, 0, 1.5, 0.5, None)]
-    (row,) = told["tables"]["tasks"]
-    shown = ("lane", "group", "stop_s", "duration_s", "cpu_s", "nbytes", "error", "dims", "i0", "key_text")
-    assert [row[name] for name in shown] == [0, 0, 2.0, 1.5, None, None, None, 1, 4, None]
-
-
-def test_embedded_failures_keep_their_errors() -> None:
-    late = Row(key="a-1", status="erred", start_s=2.0, stop_s=3.0, error="ValueError: late")
-    early = Row(key="a-2", status="erred", stop_s=1.0, error="<b>KeyError</b>")
-    rows = [late, Row(key="a-3", start_s=1.0, stop_s=2.0), early]
-    told = content_of(data_json(recording_of(rows)))
-    assert told["errors"] == ["ValueError: late", "<b>KeyError</b>"]
-    assert [row["error"] for row in told["tables"]["tasks"]] == [0, None, 1]
-
-
-def test_a_task_in_flight_is_embedded_as_running_not_as_ended() -> None:
-    told = content_of(data_json(recording_of([Row(key="a-1", status="running", stop_s=3.0)])))
-    assert (told["count"], told["running"]) == (0, [(0, 0, 0, "a-1", 0.0)])
 
 
 def test_the_page_that_the_browser_tests_read_is_the_one_that_is_written() -> None:

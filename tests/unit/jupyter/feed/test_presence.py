@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from taskscope.jupyter.adapter.kernel import FEATURE, show_presence
+from taskscope.jupyter.adapter.kernel import FEATURE
 from tests.support.kernel import Kernel
 
 SHOW = "from taskscope.jupyter.adapter.kernel import show_presence; end = show_presence()"
@@ -30,7 +30,3 @@ def test_the_extension_is_seen_from_loading_to_unloading(kernel: Kernel) -> None
         kernel.run(f"%{verb}_ext taskscope")
         seen.append(FEATURE in description(kernel)["supported_features"])
     assert seen == [False, True, False, True, False]
-
-
-def test_outside_of_a_kernel_there_is_nothing_to_do() -> None:
-    assert show_presence() is None

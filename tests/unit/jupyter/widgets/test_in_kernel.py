@@ -208,19 +208,6 @@ def test_an_error_in_a_task_stays_visible_and_is_raised(kernel: Kernel) -> None:
     assert "  error: ValueError: no" in outputs(said)[-1]["data"]["text/plain"].splitlines()
 
 
-def test_a_cell_may_await_under_a_running_loop(kernel: Kernel) -> None:
-    said = kernel.run("%%profile\nimport asyncio\nawait asyncio.sleep(0, 42)")
-    assert (said.reply["status"], said.text()) == ("ok", "42")
-    assert outputs(said)[-1]["data"]["text/plain"].startswith("taskscope · no Dask computation ran here")
-
-
-def test_bad_options_fail_the_cell_before_it_runs(kernel: Kernel) -> None:
-    said = kernel.run("%%profile --dt -1\nran = True")
-    assert (said.reply["status"], said.reply["ename"]) == ("error", "UsageError")
-    assert outputs(said) == []
-    assert kernel.run("'ran' in globals()").text() == "False"
-
-
 def test_a_progress_widget_alone_follows_the_kernel_until_it_is_closed(kernel: Kernel) -> None:
     kernel.run(
         "from taskscope import ProgressWidget\nw = ProgressWidget()\nis_over = threading.Event()\n"
