@@ -123,8 +123,11 @@ def sources() -> dict[str, str]:
 
 @functools.cache
 def words() -> dict[str, set[str]]:
-    """Return the words of each module of ours."""
-    return {f"taskscope/{path}": set(re.findall(r"\w+", text)) for path, text in sources().items()}
+    """Return the words of each module of ours, those with hyphens as a whole and in parts."""
+    return {
+        f"taskscope/{path}": {*re.findall(r"\w+", text), *re.findall(r"[\w-]+", text)}
+        for path, text in sources().items()
+    }
 
 
 def relying(word: str) -> list[str]:
