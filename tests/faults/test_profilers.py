@@ -11,7 +11,6 @@ import pytest
 
 from taskscope.diagnostics import CacheProfiler, Profiler, ResourceProfiler
 from taskscope.diagnostics.profilers import RecordedProfiler
-from taskscope.session import current
 from tests.support.waiting import PATIENCE_S
 
 KINDS: list[Callable[[], RecordedProfiler]] = [
@@ -46,4 +45,3 @@ def test_two_threads_that_enter_the_same_profiler(profiler: RecordedProfiler) ->
         thread.join()
     assert answers == [1, 1]
     assert len(profiler.recording.runs) == 2
-    assert not current().held

@@ -26,7 +26,6 @@ from taskscope.diagnostics import (
     Profiler,
     ProgressBar,
     ResourceProfiler,
-    performance_report,
 )
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.model.tables.stacks import CLIENT_RUN
@@ -128,49 +127,6 @@ def file_that_is_written_meanwhile(use: Use) -> tuple[object, object]:
     return (tasks_of(loaded), loaded.messages), (use.tasks, found.messages)
 
 
-def critical_path(use: Use) -> tuple[object, object]:
-    found = recorded_by_a_block(use)
-    path = found.critical_path()
-    tasks = {step.key for step in path.steps if step.kind == "task"}
-    return (
-        (path.makespan_ns, len(tasks) > 0, tasks <= set(use.tasks)),
-        (int(path.steps_ns.sum()), True, True),
-    )
-
-
-def explanation(use: Use) -> tuple[object, object]:
-    found = recorded_by_a_block(use)
-    (run,) = found.runs
-    assert run.stop_s is not None
-    told = found.explain()
-    return told.makespan_s, pytest.approx(run.stop_s - run.start_s)
-
-
-def page(use: Use) -> tuple[object, object]:
-    path = use.folder / f"{use.name}.html"
-    recorded_by_a_block(use).to_html(path)
-    text = path.read_text("utf-8")
-    others = [name for name in USES if name != use.name and f"<td>{name}</td>" in text]
-    row = f"<td>{use.name}</td><td>4</td>"
-    return (text.count(row), others), (1, [])
-
-
-def saved_and_loaded(use: Use) -> tuple[object, object]:
-    path = use.folder / f"{use.name}.taskscope"
-    found = recorded_by_a_block(use)
-    found.save(path)
-    loaded = taskscope.load(path)
-    return (tasks_of(loaded), loaded.summary()), (use.tasks, found.summary())
-
-
-def report(use: Use) -> tuple[object, object]:
-    path = use.folder / f"{use.name}.html"
-    with suppress(BaseException), performance_report(path) as report:
-        use.compute()
-    text = path.read_text("utf-8")
-    return (tasks_of(report.recording), text.startswith("<!DOCTYPE html>")), (use.tasks, True)
-
-
 def memory_sampler(sampler: MemorySampler, use: Use) -> tuple[object, object]:
     before = dict(sampler.samples)
     with sampler.sample(use.name, interval=0.01):
@@ -214,17 +170,6 @@ def registered_progress_bar(bar: ProgressBar, use: Use) -> tuple[object, object]
         bar.unregister()
     last = out.getvalue().rpartition("| ")[0].rpartition("| ")[2]
     return (last, out.getvalue()[-1:]), (f"{100 * use.n_finished // 4}% Completed ", "\n")
-
-
-def registered_profiler(profiler: Profiler, use: Use) -> tuple[object, object]:
-    profiler.clear()
-    profiler.register()
-    try:
-        use.try_compute()
-    finally:
-        profiler.unregister()
-    results = {key for key, status in use.tasks.items() if status == "finished"}
-    return {str(row.key) for row in profiler.results}, results
 
 
 def progress_bar(bar: ProgressBar, use: Use) -> tuple[object, object]:
@@ -288,18 +233,12 @@ FEATURES: dict[str, Callable[[], Feature]] = {
             in_a_block,
             cache,
             file_that_is_written_meanwhile,
-            critical_path,
-            explanation,
-            page,
-            saved_and_loaded,
-            report,
             progress_widget,
             dashboard,
         )
     },
     "progress_bar": lambda: partial(progress_bar, ProgressBar(out=io.StringIO())),
     "registered_progress_bar": lambda: partial(registered_progress_bar, ProgressBar(out=io.StringIO())),
-    "registered_profiler": lambda: partial(registered_profiler, Profiler()),
     "callback": lambda: partial(callback, _Counting()),
     "memory_sampler": lambda: partial(memory_sampler, MemorySampler()),
     "profiler": lambda: partial(profiler, Profiler()),

@@ -117,26 +117,6 @@ def test_a_logger_gets_the_lines_and_the_stream_nothing(caplog: pytest.LogCaptur
     assert caplog.messages[-1].startswith(FULL)
 
 
-def test_a_log_record_of_others_starts_a_line_of_its_own() -> None:
-    out = Terminal()
-    log, handler = logging.getLogger("others"), logging.StreamHandler(out)
-    log.addHandler(handler)
-
-    def work(_: object) -> int:
-        until(lambda: out.getvalue().endswith("s"))
-        log.warning("low on memory")
-        return 1
-
-    try:
-        with ProgressBar(out=out, width=10, dt=0.02):
-            dask.get({"a": 1, "b": (work, "a")}, "b")
-    finally:
-        log.removeHandler(handler)
-    assert any(rows[-1].strip() == "" for rows in [out.getvalue().partition("low on")[0].split("\r")])
-    assert "\rlow on memory\n" in out.getvalue()
-    assert "write" not in vars(out)
-
-
 def test_only_the_end_of_a_compute_draws_100_percent() -> None:
     texts = []
     interval_s = sys.getswitchinterval()

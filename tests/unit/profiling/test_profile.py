@@ -33,7 +33,6 @@ def test_a_block_records_its_own_computes_and_no_others() -> None:
         compute()
     compute()
     assert runs(run) == [("finished", "a")]
-    assert not current().held
 
 
 def test_a_recording_and_its_file_have_no_groups_and_threads_of_earlier_blocks(tmp_path: Path) -> None:
@@ -259,4 +258,3 @@ def test_a_block_of_many_tasks_is_left_before_its_rows_are_taken_over(
     assert [(run.label, run.status) for run in recording.runs] == [("many", "finished")] * 2
     assert sorted(recording.table("tasks")["key"]) == sorted(2 * ["('t', 0)", "('t', 1)", "('t', 2)"])
     assert recording is run.recording
-    assert not current().held

@@ -40,22 +40,12 @@ def test_it_says_what_hangs() -> None:
     )
 
 
-def test_before_there_is_evidence_it_is_estimating() -> None:
-    progress = Progress(10, 0, 2, 0, 0, 0.0, 0.1, None, "running", ())
-    assert live_bundle(progress, [], [])["text/plain"].endswith(" · too early to estimate")
-
-
 def test_before_it_is_known_how_many_tasks_there_are_it_gives_no_total() -> None:
     progress = Progress(60, 52, 4, 0, 0, 0.0, 2.0, None, "running", ())
     assert live_bundle(progress, [], [])["text/plain"] == (
         "taskscope · running · 52 finished, total not known yet · 4 running · 2 s elapsed"
         " · too early to estimate"
     )
-
-
-def test_before_a_compute_it_waits() -> None:
-    progress = Progress(0, 0, 0, 0, 0, 0.0, 0.0, None, "waiting", ())
-    assert live_bundle(progress, [], [])["text/plain"] == "taskscope · no Dask compute yet"
 
 
 def test_a_task_type_has_the_colour_that_it_has_in_all_views_of_its_session() -> None:

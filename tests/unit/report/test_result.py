@@ -3,6 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,7 +13,7 @@ import taskscope.report.embed
 import taskscope.report.page
 import taskscope.report.result
 from taskscope.analysis.totals import measure_totals
-from taskscope.report import MAX_EMBEDDED_TASKS, page_html, result_bundle
+from taskscope.recording import Recording
 from taskscope.report.embed import PageScript
 from taskscope.report.picture import MAX_LANES, picture_svg
 from taskscope.report.result import lanes_px
@@ -34,6 +36,13 @@ HOSTILE = [
     "x" * 1_000_000,
     "nul\x00\x1b[31m",
 ]
+
+
+def page_html(recording: Recording) -> str:
+    """Return the page that a recording is saved as."""
+    with TemporaryDirectory() as folder:
+        recording.to_html(path := Path(folder) / "a.html")
+        return path.read_text("utf-8")
 
 
 class Elements(HTMLParser):
@@ -63,7 +72,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_plain_text_is_the_summary_and_html_has_picture_frame_and_table() -> None:
     recording = recording_of([Row(key="a-1"), Row(key="b-1", lane=1)])
-    bundle = result_bundle(recording)
+    bundle = recording._repr_mimebundle_()
     elements = Elements(bundle["text/html"])
     assert bundle["text/plain"] == recording.summary()
     assert [frame["sandbox"] for frame in elements.named("iframe")] == ["allow-scripts"]
@@ -74,7 +83,9 @@ def test_plain_text_is_the_summary_and_html_has_picture_frame_and_table() -> Non
 
 
 def test_the_frame_allows_only_our_script_and_no_network() -> None:
-    frame = Elements(result_bundle(recording_of([Row(key="a-1")]))["text/html"]).named("iframe")[0]["srcdoc"]
+    frame = Elements(recording_of([Row(key="a-1")])._repr_mimebundle_()["text/html"]).named("iframe")[0][
+        "srcdoc"
+    ]
     assert frame is not None
     inner = Elements(frame)
     policy = next(m["content"] for m in inner.named("meta") if "http-equiv" in m)
@@ -110,14 +121,14 @@ def test_a_page_and_a_result_have_what_to_do_below_what_was_found_and_the_code()
     )
     explained = recording.explain()
     item = "<br>".join(map(escape, (explained.answer, explained[0].advice, "computed at In [3], line 2")))
-    for html in (page_html(recording), result_bundle(recording)["text/html"]):
+    for html in (page_html(recording), recording._repr_mimebundle_()["text/html"]):
         assert f"<ul><li>{item}</li>" in html
 
 
 @pytest.mark.parametrize("key", HOSTILE, ids=lambda key: ascii(key[:12]))
 def test_a_hostile_key_adds_no_element_anywhere(key: str) -> None:
     harmless, hostile = (recording_of([Row(key=k)], metadata={"label": k}) for k in ("harmless", key))
-    for render in (lambda recording: result_bundle(recording)["text/html"], page_html):
+    for render in (lambda recording: recording._repr_mimebundle_()["text/html"], page_html):
         expected, found = Elements(render(harmless)), Elements(render(hostile))
         assert [tag for tag, _ in found.found] == [tag for tag, _ in expected.found]
         render(hostile).encode("utf-8")
@@ -137,8 +148,8 @@ def test_the_page_that_the_browser_tests_read_is_the_one_that_is_written() -> No
 
 
 def test_beyond_the_limit_the_picture_stands_alone_and_says_how_to_get_the_chart() -> None:
-    rows = [Row(key=("a-1", i), start_s=i, stop_s=i + 1.0) for i in range(MAX_EMBEDDED_TASKS + 1)]
-    html = result_bundle(recording_of(rows))["text/html"]
+    rows = [Row(key=("a-1", i), start_s=i, stop_s=i + 1.0) for i in range(20_001)]
+    html = recording_of(rows)._repr_mimebundle_()["text/html"]
     elements = Elements(html)
     assert elements.named("iframe") == []
     assert "The picture shows all 20,001 tasks. For the interactive chart" in elements.text
@@ -148,12 +159,12 @@ def test_beyond_the_limit_the_picture_stands_alone_and_says_how_to_get_the_chart
 
 def test_without_a_built_front_end_the_picture_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taskscope.report.result, "report_script", lambda _, **__: None)
-    elements = Elements(result_bundle(recording_of([Row(key="a-1")]))["text/html"])
+    elements = Elements(recording_of([Row(key="a-1")])._repr_mimebundle_()["text/html"])
     assert (len(elements.named("img")), elements.named("iframe")) == (1, [])
 
 
 def test_without_dask_there_is_neither_picture_nor_frame() -> None:
-    elements = Elements(result_bundle(recording_of([]))["text/html"])
+    elements = Elements(recording_of([])._repr_mimebundle_()["text/html"])
     assert [tag for tag, _ in elements.found] == ["style", "div", "div", "b"]
     assert elements.text.endswith("taskscope · no Dask computation ran here")
 
@@ -164,11 +175,14 @@ def test_several_computes_are_listed_with_their_ends_tasks_and_times_and_a_singl
         replace(run_of(0, stop_s=2.5, n_tasks=1), label="<b>", execution_count=3),
         run_of(1, start_s=3.0, stop_s=4.0, n_tasks=1, status="interrupted"),
     ]
-    for html in (result_bundle(recording_of(rows, runs))["text/html"], page_html(recording_of(rows, runs))):
+    for html in (
+        recording_of(rows, runs)._repr_mimebundle_()["text/html"],
+        page_html(recording_of(rows, runs)),
+    ):
         assert html.count("<summary>Computes (2)</summary>") == 1
         assert "<td>&lt;b&gt; · In [3]</td><td>finished</td><td>1</td><td>2.5 s</td>" in html
         assert "<td>compute 2</td><td>interrupted</td><td>1</td><td>1 s</td>" in html
-    assert "Computes (" not in result_bundle(recording_of(rows[:1]))["text/html"]
+    assert "Computes (" not in recording_of(rows[:1])._repr_mimebundle_()["text/html"]
 
 
 def test_a_frame_has_the_room_that_the_lanes_in_it_need() -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from taskscope.jupyter.adapter.kernel import MARK
 from tests.support.kernel import Kernel
 
-OURS = {MARK: True}
+OURS = {"taskscope": True}
 SETUP = """
 import threading
 from comm import get_comm_manager

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from taskscope.jupyter.adapter.kernel import MARK
 from tests.support.kernel import Kernel
 
-OURS = {MARK: True}
+OURS = {"taskscope": True}
 SETUP = """
 import re, time
 from comm import get_comm_manager

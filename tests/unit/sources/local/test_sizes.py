@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 import taskscope
-from taskscope.sources.local.sizes import result_size
 from tests.support.computes.local_computes import run_facts, task_rows
 
 WORDS = [f"word {i:04d}" for i in range(1_000)]
@@ -54,6 +53,13 @@ RESULTS: dict[str, Any] = {
     "odd": Odd(),
     "generator": iter(WORDS),
 }
+
+
+def result_size(result: object) -> float:
+    """Return how large the result of a task is recorded to be."""
+    with taskscope.profile(display=False, stacks=False) as run:
+        dask.get({"x": (lambda: result,)}, "x")
+    return float(run.recording.to_pandas("tasks")["result_bytes"][0])
 
 
 def random_states() -> tuple[object, ...]:
