@@ -54,15 +54,5 @@ def pass_through(pipe: str) -> str:
         return waiting.read()
 
 
-def pass_through_quickly(_number: int) -> None:
-    """Do nothing, in whatever process is free."""
-
-
-def wait_then(pipe: str, then: str) -> None:
-    """Wait until the other end of the named pipe is opened and closed, then fail or die."""
-    pass_through(pipe)
-    {"fail": lambda: fail("no"), "die": die}[then]()
-
-
 def pid() -> int:
     return os.getpid()

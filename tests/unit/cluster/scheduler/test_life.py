@@ -22,6 +22,7 @@ from taskscope.session import current
 from taskscope.sources.cluster import source
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_process import scheduler_process
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.clusters.tasks import work, work_after
 from tests.support.waiting import records_are_kept, until
 
@@ -205,8 +206,7 @@ def test_an_encrypted_scheduler_is_asked_with_the_client_s_credentials() -> None
 
 def test_a_restart_of_all_workers_loses_what_ran_and_the_next_compute_is_recorded(truth: Path) -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(processes=True) as (_, client),
         taskscope.profile(display=False) as run,
     ):
         future = client.submit(work, truth, "w", 60.0)

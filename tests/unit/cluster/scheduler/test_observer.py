@@ -19,6 +19,7 @@ from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import connection
 from tests.support.clusters.recordings import rows
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.waiting import until
 
 
@@ -36,10 +37,7 @@ async def until_answered(cluster: LocalCluster) -> int:
 def test_computes_on_a_scheduler_that_forbids_observers_have_their_own_ends_and_that_is_said_once() -> None:
     with (
         dask.config.set({"distributed.scheduler.blocked-handlers": ["feed"]}),
-        LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
-        ) as cluster,
-        Client(cluster) as client,
+        small_cluster(protocol="tcp://") as (cluster, client),
         taskscope.profile(display=False) as run,
     ):
         assert dask.delayed(abs)(-1).compute() == 1
@@ -104,10 +102,7 @@ def nap(_number: int) -> None:
 def test_tasks_that_an_idle_worker_stole_have_a_row_with_what_the_scheduler_expected() -> None:
     with (
         dask.config.set({"distributed.scheduler.work-stealing-interval": "50ms"}),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
-        ) as cluster,
-        Client(cluster) as client,
+        small_cluster(2, protocol="tcp://") as (_, client),
         taskscope.profile(display=False) as run,
     ):
         a, b = sorted(client.scheduler_info()["workers"])
@@ -158,8 +153,7 @@ def test_a_graph_of_more_tasks_than_the_scheduler_keeps_events_is_recorded_whole
 ) -> None:
     keeps(monkeypatch, 200)
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        small_cluster() as (_, client),
         taskscope.profile(display=False) as run,
     ):
         futures = client.map(blocked, range(300), ["go"] * 300, pure=False)
@@ -181,8 +175,7 @@ def test_the_graph_of_a_compute_is_kept_where_events_of_its_tasks_are_not(
         return await reads(self, *arguments, **options)
 
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        small_cluster() as (_, client),
         taskscope.profile(display=False) as run,
     ):
         assert client.submit(abs, -1).result() == 1

@@ -13,7 +13,7 @@ from distributed import Client, Event, Future, LocalCluster, fire_and_forget
 
 import taskscope
 from taskscope.session import current
-from taskscope.sources.cluster import connection, scheduler
+from taskscope.sources.cluster import connection
 from tests.support.clusters.recordings import rows
 from tests.support.waiting import PATIENCE_S, each_scheduler_keeps_records, until
 
@@ -61,60 +61,6 @@ def test_a_connection_that_breaks_while_nothing_runs_is_made_anew_for_the_next_c
     assert rows(run.recording, "runs", "status") == [("finished",)] * 2
     assert rows(run.recording, "tasks", "key", "status") == [("before", "finished"), ("after", "finished")]
     assert rows(run.recording, "messages", "text") == []
-
-
-def test_a_scheduler_whose_answer_to_another_thread_is_odd_is_observed_no_more_and_its_compute_finishes(
-    plain: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def answer_oddly(*_: Any) -> list[str]:
-        raise RuntimeError("odd")
-
-    with taskscope.profile(display=False) as run:
-        future = plain.submit(wait_for, "odd-read", pure=False)
-        until(lambda: rows(run.recording, "runs", "n_tasks") == [(1,)])
-        monkeypatch.setattr(connection.Plugins, "flush", answer_oddly)
-        current().cluster.settle()
-        until(lambda: plain.run_on_scheduler(n_plugins) == 0)
-        Event("odd-read", client=plain).set()
-        assert future.result() == "odd-read"
-    assert rows(run.wait(), "runs", "status", "error") == [("finished", None)]
-
-
-def test_work_for_a_scheduler_that_is_lost_as_it_is_handed_over_ends_with_it(
-    plain: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    adds = scheduler.WatchedScheduler.add
-
-    def add_once_lost(self: scheduler.WatchedScheduler, *arguments: Any) -> None:
-        plain.run_on_scheduler(break_feeds)
-        until(lambda: self.broken)
-        adds(self, *arguments)
-
-    with taskscope.profile(display=False) as run:
-        until(each_scheduler_keeps_records)
-        monkeypatch.setattr(scheduler.WatchedScheduler, "add", add_once_lost)
-        assert plain.submit(abs, -3, pure=False).result() == 3
-        until(lambda: rows(run.recording, "runs", "status") == [("erred",)])
-        assert not current().cluster.owes_answers
-
-
-def test_what_goes_on_of_a_client_that_has_left_is_ended_though_another_client_has_come(
-    cluster: LocalCluster, plain: Client
-) -> None:
-    with taskscope.profile(display=False) as run:
-        with Client(cluster, set_as_default=False) as first:
-            release(cluster, first.submit(wait_for, "left-behind", key="left"))
-            plain.close()
-        until(lambda: [known.client_refs.have_left for known in current().cluster.schedulers] == [True])
-        with Client(cluster, set_as_default=False) as second:
-            assert second.submit(abs, -4, key="second").result() == 4
-            assert len(current().cluster.schedulers) == 2
-            Event("left-behind", client=second).set()
-            until(lambda: not current().cluster.owes_answers)
-    assert sorted(rows(run.recording, "tasks", "key", "status")) == [
-        ("left", "finished"),
-        ("second", "finished"),
-    ]
 
 
 def test_work_that_is_released_before_its_graph_was_read_is_not_taken_for_cancelled(

@@ -9,11 +9,12 @@ from typing import Any
 import dask
 import pytest
 from dask.delayed import delayed
-from distributed import Client, Event, LocalCluster, wait
+from distributed import Event, wait
 
 import taskscope
 from taskscope.recording import Recording
 from tests.support.clusters.recordings import rows
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.waiting import until
 
 _BYTES = 4_000_000
@@ -53,10 +54,7 @@ def workers(recording: Recording) -> dict[str, str]:
 def test_a_stolen_task_with_a_transfer_has_all_of_it_in_order_also_from_a_file(tmp_path: Path) -> None:
     with (
         dask.config.set({"distributed.scheduler.work-stealing-interval": "1h"}),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
-        ) as cluster,
-        Client(cluster) as client,
+        small_cluster(2, protocol="tcp://") as (_, client),
         taskscope.profile(display=False) as run,
     ):
         a, b = sorted(client.scheduler_info()["workers"])

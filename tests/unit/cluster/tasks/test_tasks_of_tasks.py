@@ -15,6 +15,7 @@ import taskscope
 from taskscope.recording import Recording
 from tests.support.clusters.other_client import other_client
 from tests.support.clusters.recordings import rows
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.waiting import until
 
 
@@ -78,8 +79,7 @@ def test_tasks_that_a_task_starts_are_part_of_its_compute(
 
 def test_in_the_kernel_s_own_process_they_are_too() -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        small_cluster(1, 2) as (_, client),
         taskscope.profile(display=False) as run,
     ):
         assert client.submit(by_a_compute, 4, pure=False).result() == 8

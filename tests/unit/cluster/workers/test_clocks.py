@@ -17,6 +17,7 @@ import taskscope
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_events import HERE, World, record
 from tests.support.clusters.shifted_worker import SHIFTED, set_clock, shifted_worker
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.fakes.clock import FakeClock
 from tests.support.files.streaming import StreamedFile
 from tests.support.recordings.tables import read_back
@@ -78,8 +79,7 @@ class Heartbeats(WorkerPlugin):
 
 def test_a_heartbeat_before_a_task_s_thread_has_it_moves_no_times() -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        small_cluster() as (_, client),
         taskscope.profile(display=False) as run,
     ):
         # taskscope's plugin is there first.
@@ -115,8 +115,7 @@ def _held() -> float:
 
 def test_a_heartbeat_while_a_task_runs_moves_no_times() -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        small_cluster() as (cluster, client),
         Late(1) as late,
         taskscope.profile(display=False) as run,
     ):

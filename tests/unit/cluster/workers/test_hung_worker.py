@@ -11,12 +11,13 @@ from pathlib import Path
 
 import dask
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 import taskscope
 from taskscope.model.recording import RecordedData
 from taskscope.sources.cluster import connection, scheduler
 from tests.support.clusters.recordings import rows
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.clusters.tasks import work
 from tests.support.waiting import until
 
@@ -49,8 +50,7 @@ def hung() -> Iterator[tuple[Client, str]]:
     """A client of a cluster of two workers, of which one stands still, and the address of the other."""
     with (
         dask.config.set(OWN_CHILDREN),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(2, processes=True) as (_, client),
     ):
         pids = client.run(os.getpid)
         still, other = pids
@@ -100,8 +100,7 @@ def test_requests_to_it_do_not_pile_up_on_the_scheduler(hung: tuple[Client, str]
 def test_once_it_goes_on_it_is_heard_again(truth: Path) -> None:
     with (
         dask.config.set(OWN_CHILDREN),
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(processes=True) as (_, client),
     ):
         (pid,) = client.run(os.getpid).values()
         with taskscope.profile(display=False) as run:

@@ -74,26 +74,6 @@ def come(observer: SchedulerObserver) -> None:
         observer.launch(address)
 
 
-def leave(observer: SchedulerObserver) -> None:
-    for address in list(observer.scheduler.workers):
-        del observer.scheduler.workers[address]
-        observer.remove_worker(observer.scheduler, address)
-
-
-@pytest.mark.parametrize("of", [come, leave])
-def test_workers_that_come_or_leave_cost_the_scheduler_in_proportion_to_their_number(
-    of: Callable[[SchedulerObserver], None],
-) -> None:
-    def work_of(n: int) -> Callable[[], object]:
-        observer, _ = observed(n)
-        if of is leave:
-            come(observer)
-        return lambda: of(observer)
-
-    # The pace of news changes each time that they are a quarter more, or less.
-    assert growth(work_of, 4 * FEW, 4 * MANY) < 1.5 * MANY / FEW
-
-
 def test_many_workers_send_news_more_seldom_and_not_at_one_time() -> None:
     assert [news_pace_s(n) for n in (0, 50, 1_000)] == [1.0, 1.0, 20.0]
     observer, sent = observed(400)
