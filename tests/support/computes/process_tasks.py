@@ -44,10 +44,6 @@ def unpicklable() -> object:
     return (i for i in range(3))
 
 
-def die() -> None:
-    os._exit(3)
-
-
 def pass_through(pipe: str) -> str:
     """Wait until the other end of the named pipe is opened and closed."""
     with Path(pipe).open() as waiting:

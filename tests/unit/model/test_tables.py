@@ -3,7 +3,6 @@ from __future__ import annotations
 import math
 import os
 import re
-from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from taskscope.model.tables.records import BEFORE
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from tests.support.fakes.clock import FakeClock
-from tests.support.recordings.every_row import empty_recording, recording_of_every_row
+from tests.support.recordings.every_row import recording_of_every_row
 from tests.support.recordings.run_writing import DIAMOND, begin_run, end_run, write_task
 from tests.support.recordings.spelled_out import recording_of
 from tests.support.recordings.task_blocks import Row
@@ -28,15 +27,15 @@ def plain(frame: pd.DataFrame) -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def recording(fake_clock: FakeClock) -> Recording:
-    return recording_of_every_row(fake_clock)
+def recording() -> Recording:
+    return recording_of_every_row()
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_of_an_empty_recording_has_the_same_columns_and_types(
     recording: Recording, name: str
 ) -> None:
-    empty = empty_recording().table(name)
+    empty = recording_of([]).table(name)
     types = {column: np.asarray(values).dtype for column, values in recording.table(name).items()}
     assert {c: (len(values), np.asarray(values).dtype) for c, values in empty.items()} == {
         column: (0, dtype) for column, dtype in types.items()
@@ -148,10 +147,6 @@ def test_messages_are_counted_from_the_zero_of_the_recording(recording: Recordin
     ]
 
 
-def test_the_zero_of_a_recording_is_the_wall_clock_then(recording: Recording) -> None:
-    assert recording.started_at == datetime.fromtimestamp(1_700_000_010.0, UTC)
-
-
 def test_an_unknown_table_names_the_nearest_one(recording: Recording) -> None:
     expected = "unknown table 'task'; did you mean 'tasks'? Known: " + ", ".join(map(repr, TABLES))
     with pytest.raises(UnknownNameError, match=f"^{re.escape(expected)}$"):
@@ -161,4 +156,4 @@ def test_an_unknown_table_names_the_nearest_one(recording: Recording) -> None:
 def test_a_recording_says_what_is_in_it(recording: Recording) -> None:
     assert repr(recording) == "<Recording: 2 runs (erred, running), 3 tasks>"
     assert repr(recording_of([Row()])) == "<Recording: 1 run (finished), 1 task>"
-    assert repr(empty_recording()) == "<Recording: 0 runs (empty), 0 tasks>"
+    assert repr(recording_of([])) == "<Recording: 0 runs (empty), 0 tasks>"

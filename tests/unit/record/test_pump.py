@@ -102,28 +102,6 @@ def test_the_thread_leaves_when_idle_and_a_new_one_comes_with_the_next_compute(
     pumped.tick(lambda _tick: pumped.recorder.cursor == 2)
 
 
-def test_who_wakes_it_while_the_last_thread_ends_has_one_that_beats(
-    pumped: Pumped, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = pumped.compute()
-    first = pumped.thread
-    assert first is not None
-    join = first.join
-
-    def join_after_another_has_woken_it(timeout: float | None = None) -> None:
-        pumped.pump.wake()
-        join(timeout)
-
-    monkeypatch.setattr(first, "join", join_after_another_has_woken_it)
-    pumped.pump.stop()
-    second = pumped.thread
-    assert second is not None
-    assert (first.is_alive(), second.is_alive()) == (False, True)
-    pumped.ticks.queue.clear()
-    pumped.tick(is_active)
-    pumped.end(log)
-
-
 def test_an_error_of_a_subscriber_is_counted_and_harms_no_other(pumped: Pumped) -> None:
     def careless(tick: Tick) -> None:
         raise ValueError(f"at {tick.now_s}")

@@ -8,7 +8,6 @@ from distributed import Client, LocalCluster
 
 from taskscope.model.guard import Guard
 from taskscope.sources.cluster import adapter
-from tests.support.waiting import until
 
 
 class Watching:
@@ -40,16 +39,3 @@ def test_a_client_tells_that_it_is_closed_but_not_that_it_is_freed(cluster: Loca
         assert watching.heard == ["opened", "closing", "closed"]
     finally:
         adapter.release(watching)
-
-
-def test_what_a_client_knows_of_its_futures_keeps_no_result(client: Client) -> None:
-    future = client.submit(abs, -5, key="abs-5")
-    future.result()
-    states = adapter.future_states(client, ["abs-5", "no such key"])
-    assert {key: getattr(state, "status", None) for key, state in states.items()} == {
-        "abs-5": "finished",
-        "no such key": None,
-    }
-    assert adapter.unfinished_keys(client) == []
-    del future
-    until(lambda: not client.futures)  # a future is released by its client's loop
