@@ -70,7 +70,7 @@ def run() -> Iterator[taskscope.profile]:
         yield run
 
 
-@pytest.fixture(params=["spawn", "fork"])
+@pytest.fixture(scope="module", params=["spawn", "fork"])
 def pool(request: pytest.FixtureRequest) -> Iterator[ProcessPoolExecutor]:
     with ProcessPoolExecutor(2, mp_context=get_context(request.param)) as pool:
         # Before there is a thread of ours, which a process must not be forked beside.
