@@ -58,7 +58,7 @@ ROOMS = (
     Room("sources/local/", LOCAL),
     Room("sources/cluster/", ("tests/property/test_cluster_events.py", ON_A_CLUSTER, "tests/unit/cluster")),
     Room("wire/", ("tests/unit/wire", "tests/property", "tests/unit/jupyter", "tests/unit/export/native")),
-    Room("export/", ("tests/unit/export", "tests/property")),
+    Room("export/", ("tests/unit/export", "tests/property", "tests/unit/profiling/test_streamed_file.py")),
     Room("analysis/", ("tests/unit/analysis", "tests/unit/report", "tests/unit/jupyter/widgets")),
     Room("profiling/", ("tests/unit/profiling", "tests/unit/session", "tests/unit/jupyter/magics")),
     Room("diagnostics/", ("tests/unit/diagnostics",)),

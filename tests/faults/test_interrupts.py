@@ -139,19 +139,6 @@ def test_in_a_hook_of_taskscope_it_comes_out_and_the_next_block_is_its_own(
     assert_the_next_block_is_its_own()
 
 
-@pytest.mark.parametrize("hook", range(5))
-def test_in_a_callback_of_the_user_it_comes_out_and_the_next_block_is_its_own(
-    hook: int, tmp_path: Path
-) -> None:
-    end = KeyboardInterrupt()
-    hooks: list[Callable[..., Any] | None] = [None] * 5
-    hooks[hook] = raising(end)
-    with pytest.raises(KeyboardInterrupt) as caught:
-        profiled(lambda: dask.get({"a": (abs, -1)}, "a", callbacks=[tuple(hooks)]), tmp_path)
-    assert caught.value is end
-    assert_the_next_block_is_its_own()
-
-
 def test_a_block_that_is_interrupted_on_a_cluster_has_its_recording_and_the_next_one_its_own() -> None:
     end = KeyboardInterrupt()
     with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:

@@ -7,8 +7,6 @@ meanwhile: state that outlives its first use shows in the uses after it.
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,14 +26,13 @@ from taskscope.diagnostics import (
     Profiler,
     ProgressBar,
     ResourceProfiler,
-    performance_report,
 )
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.model.tables.stacks import CLIENT_RUN
 from taskscope.recording import Recording
 from taskscope.session import current
 from tests.support.shell import shell_with_taskscope
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 USES = ("first", "second", "third")
 ENDS = {"finished": None, "erred": ValueError, "interrupted": KeyboardInterrupt}
@@ -130,49 +127,6 @@ def file_that_is_written_meanwhile(use: Use) -> tuple[object, object]:
     return (tasks_of(loaded), loaded.messages), (use.tasks, found.messages)
 
 
-def critical_path(use: Use) -> tuple[object, object]:
-    found = recorded_by_a_block(use)
-    path = found.critical_path()
-    tasks = {step.key for step in path.steps if step.kind == "task"}
-    return (
-        (path.makespan_ns, len(tasks) > 0, tasks <= set(use.tasks)),
-        (int(path.steps_ns.sum()), True, True),
-    )
-
-
-def explanation(use: Use) -> tuple[object, object]:
-    found = recorded_by_a_block(use)
-    (run,) = found.runs
-    assert run.stop_s is not None
-    told = found.explain()
-    return told.makespan_s, pytest.approx(run.stop_s - run.start_s)
-
-
-def page(use: Use) -> tuple[object, object]:
-    path = use.folder / f"{use.name}.html"
-    recorded_by_a_block(use).to_html(path)
-    text = path.read_text("utf-8")
-    others = [name for name in USES if name != use.name and f"<td>{name}</td>" in text]
-    row = f"<td>{use.name}</td><td>4</td>"
-    return (text.count(row), others), (1, [])
-
-
-def saved_and_loaded(use: Use) -> tuple[object, object]:
-    path = use.folder / f"{use.name}.taskscope"
-    found = recorded_by_a_block(use)
-    found.save(path)
-    loaded = taskscope.load(path)
-    return (tasks_of(loaded), loaded.summary()), (use.tasks, found.summary())
-
-
-def report(use: Use) -> tuple[object, object]:
-    path = use.folder / f"{use.name}.html"
-    with suppress(BaseException), performance_report(path) as report:
-        use.compute()
-    text = path.read_text("utf-8")
-    return (tasks_of(report.recording), text.startswith("<!DOCTYPE html>")), (use.tasks, True)
-
-
 def memory_sampler(sampler: MemorySampler, use: Use) -> tuple[object, object]:
     before = dict(sampler.samples)
     with sampler.sample(use.name, interval=0.01):
@@ -216,17 +170,6 @@ def registered_progress_bar(bar: ProgressBar, use: Use) -> tuple[object, object]
         bar.unregister()
     last = out.getvalue().rpartition("| ")[0].rpartition("| ")[2]
     return (last, out.getvalue()[-1:]), (f"{100 * use.n_finished // 4}% Completed ", "\n")
-
-
-def registered_profiler(profiler: Profiler, use: Use) -> tuple[object, object]:
-    profiler.clear()
-    profiler.register()
-    try:
-        use.try_compute()
-    finally:
-        profiler.unregister()
-    results = {key for key, status in use.tasks.items() if status == "finished"}
-    return {str(row.key) for row in profiler.results}, results
 
 
 def progress_bar(bar: ProgressBar, use: Use) -> tuple[object, object]:
@@ -290,18 +233,12 @@ FEATURES: dict[str, Callable[[], Feature]] = {
             in_a_block,
             cache,
             file_that_is_written_meanwhile,
-            critical_path,
-            explanation,
-            page,
-            saved_and_loaded,
-            report,
             progress_widget,
             dashboard,
         )
     },
     "progress_bar": lambda: partial(progress_bar, ProgressBar(out=io.StringIO())),
     "registered_progress_bar": lambda: partial(registered_progress_bar, ProgressBar(out=io.StringIO())),
-    "registered_profiler": lambda: partial(registered_profiler, Profiler()),
     "callback": lambda: partial(callback, _Counting()),
     "memory_sampler": lambda: partial(memory_sampler, MemorySampler()),
     "profiler": lambda: partial(profiler, Profiler()),
@@ -361,58 +298,3 @@ def test_each_profiled_cell_has_its_own_tasks_and_call_stacks(
         run = shell.user_ns.pop("run")
         found.append((tasks_of(run), run.profile().n_samples > 0))
     assert found == [(use.tasks, True) for use in uses]
-
-
-SCRIPT = """
-import contextlib, dask.threaded, sys
-
-def fail(ones):
-    raise {"erred": ValueError, "interrupted": KeyboardInterrupt}[sys.argv[1]]
-
-for name in ("first", "second", "third"):
-    ones = {(name, i): (abs, -1) for i in range(3)}
-    last = fail if name == "second" and sys.argv[1] != "finished" else sum
-    with contextlib.suppress(BaseException):
-        dask.threaded.get({**ones, (name, 3): (last, list(ones))}, (name, 3))
-"""
-
-
-@pytest.mark.parametrize("middle", ENDS)
-def test_a_program_that_is_run_has_all_of_its_computes(middle: str, tmp_path: Path) -> None:
-    script, file, text = (tmp_path / name for name in ("script.py", "run.taskscope", "run.txt"))
-    script.write_text(SCRIPT)
-    done = subprocess.run(
-        [sys.executable, "-m", "taskscope", "run", "-D", file, "-T", text, script, middle],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    found = taskscope.load(file)
-    uses = three_uses(middle, tmp_path)
-    assert [run.status for run in found.runs] == [use.end for use in uses]
-    assert tasks_of(found) == {key: status for use in uses for key, status in use.tasks.items()}
-    assert text.read_text("utf-8") == f"{found.summary()}\n"
-
-
-@pytest.mark.usefixtures("extension")
-# A task cannot interrupt: its worker is another process, as a rule.
-@pytest.mark.parametrize("middle", ["finished", "erred"])
-def test_each_block_on_a_cluster_has_its_own_tasks(middle: str) -> None:
-    from distributed import Client
-
-    def work(end: str) -> int:
-        if end == "erred":
-            raise ValueError
-        return 1
-
-    found = []
-    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
-        for name in USES:
-            ends = [middle if name == "second" and i == 2 else "finished" for i in range(3)]
-            with suppress(ValueError), taskscope.profile(display=False) as block:
-                client.gather([client.submit(work, end, key=f"{name}-{i}") for i, end in enumerate(ends)])
-            right = {f"{name}-{i}": end for i, end in enumerate(ends)}
-            found.append((tasks_of(block.recording), right))
-    assert [mine for mine, _ in found] == [right for _, right in found]

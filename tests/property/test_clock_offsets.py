@@ -39,21 +39,6 @@ def test_a_clock_is_known_to_half_of_the_shortest_round_trip(
     check(ahead_s, drift, told)
 
 
-@settings(max_examples=60)
-@given(st.floats(-1e5, 1e5), rounds, st.floats(1.1, 1e5), st.sampled_from([1, -1]))
-def test_a_clock_that_is_set_is_noticed_and_followed(
-    ahead_s: float, told: list[list[tuple[float, float]]], size_s: float, sign: int
-) -> None:
-    clock, step_s = ClockFilter(), sign * size_s
-    for ways in told:
-        clock.note(exchanges(ahead_s, ways, 0.0), 0.0)
-    jump_s = clock.note(exchanges(ahead_s + step_s, told[0], 10.0), 10.0)
-    assert jump_s is not None
-    assert abs(jump_s - step_s) <= 1.0
-    assert clock.best is not None
-    assert abs(clock.best.ahead_s - ahead_s - step_s) <= min(map(sum, told[0])) / 2 + SLACK_S
-
-
 def the_latest(exchanges: list[Exchange], **_: object) -> Exchange:
     return exchanges[-1]
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import taskscope
+from tests.support.computes.process_tasks import OwnReduceError
 
 SCHEDULERS = ("synchronous", "threads", "processes")
 
@@ -94,9 +95,16 @@ def fail(name: str) -> NoReturn:
             raise KeyError("first")  # noqa: TRY301 - the context is made here
         except KeyError:
             raise DetailedError(7, "here")  # noqa: B904 - the implicit context is what is compared
+    if name == "nested":
+        dask.delayed(fail, pure=False)("cause and note").compute(scheduler="synchronous")
     if name == "no text":
         raise TextlessError
-    raise {"exit": SystemExit(3), "plain": OSError(2, "No such file", "x.csv")}[name]
+    raise {
+        "exit": SystemExit(3),
+        "interrupt": KeyboardInterrupt(),
+        "own recipe": OwnReduceError(42),
+        "plain": OSError(2, "No such file", "x.csv"),
+    }[name]
 
 
 @dataclass
@@ -119,9 +127,9 @@ class Raised:
         )
 
 
-def raised_by(name: str, scheduler: str) -> Raised:
+def raised_by(name: str, scheduler: str, **options: bool) -> Raised:
     with pytest.raises(BaseException) as info:  # noqa: PT011 - any exception is compared whole
-        dask.delayed(fail, pure=False)(name).compute(scheduler=scheduler, num_workers=2)
+        dask.delayed(fail, pure=False)(name).compute(scheduler=scheduler, num_workers=2, **options)
     return Raised.of(info.value)
 
 
@@ -147,13 +155,23 @@ def test_recorded_tasks_give_the_values_that_they_give_unrecorded(scheduler: str
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
-@pytest.mark.parametrize("name", ["cause and note", "context", "no text", "plain"])
+@pytest.mark.parametrize("name", ["cause and note", "context", "own recipe", "no text", "plain"])
 def test_a_recorded_task_raises_the_exception_that_it_raises_unrecorded(name: str, scheduler: str) -> None:
     plain = raised_by(name, scheduler)
     with taskscope.profile(display=False, stacks=False) as run:
         recorded = raised_by(name, scheduler)
     assert recorded == plain
     assert run.recording.to_pandas("tasks").status.tolist() == ["erred"]
+
+
+@pytest.mark.parametrize("name", ["exit", "interrupt", "nested"])
+@pytest.mark.parametrize("options", [{}, {"rerun_exceptions_locally": True}], ids=["", "run again here"])
+def test_what_ends_a_compute_of_this_process_is_what_ends_it_unrecorded(
+    name: str, options: dict[str, bool]
+) -> None:
+    plain = raised_by(name, "threads", **options)
+    with taskscope.profile(display=False, stacks=False):
+        assert raised_by(name, "threads", **options) == plain
 
 
 def test_a_value_is_the_same_object_and_is_not_kept_alive() -> None:

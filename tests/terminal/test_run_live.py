@@ -163,13 +163,3 @@ dask.delayed(work)().compute(scheduler="threads")
         screen.shows("status 0")
         lines = screen.text(scrolled=True).partition("\ntaskscope · ")[0].splitlines()
     assert lines == [*(f"line {i}" for i in range(10)), "half a line"]
-
-
-def test_without_colours_the_picture_has_none(tmp_path: Path) -> None:
-    source = f'{START}\ndask.delayed(wait_for)("go").compute(scheduler="threads")\n'
-    with live(tmp_path, source, before="NO_COLOR=1") as screen:
-        screen.shows("script.py · running", "0 of 1 tasks")
-        shown = screen.run("capture-pane", "-p", "-e")
-        assert re.findall(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8])", shown) == []
-        (tmp_path / "go").touch()
-        screen.shows("status 0")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 from collections.abc import Iterator
@@ -75,14 +74,6 @@ def test_of_20_columns_no_line_is_longer_and_keys_sort_and_quit(recording: Path)
         until(lambda: screen.text().index("clean") < screen.text().index("load"))
         screen.run("send-keys", "q")
         assert "64 of 80" in screen.shows("status 0").replace("\n", "")
-
-
-def test_without_colours_it_shows_the_same(recording: Path) -> None:
-    with top(recording, 80, 24, before="NO_COLOR=1") as screen:
-        screen.shows("64 of 80 tasks (80%)", "thread 4")
-        shown = screen.run("capture-pane", "-p", "-e")
-        # tmux resets colours, but sets none.
-        assert re.findall(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8])", shown) == []
 
 
 def test_ctrl_c_ends_the_view_and_not_the_recording(recording: Path) -> None:
@@ -174,17 +165,6 @@ def test_a_file_that_is_cut_or_replaced_while_it_is_followed_is_said_to_be_and_f
 
         until(is_over, screen.text)
         assert "taskscope · script.py · finished" in screen.text(scrolled=True)
-
-
-def test_a_file_that_can_be_read_again_is_not_said_to_be_unreadable_any_more(path: Path) -> None:
-    away = path.with_suffix(".away")
-    with top(path, 80, 24) as screen:
-        screen.shows("64 of 80 tasks (80%)")
-        path.rename(away)
-        screen.shows("the file cannot be read any more: No such file or directory")
-        away.rename(path)
-        until(lambda: "cannot be read" not in screen.text(), screen.text)
-        screen.shows("64 of 80 tasks (80%)")
 
 
 def test_a_file_that_never_grows_is_shown_and_said_to_be_old(path: Path) -> None:

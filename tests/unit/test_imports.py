@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Mapping
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import grimp
@@ -24,32 +22,9 @@ def imports() -> dict[str, set[str]]:
     return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
 
 
-def circle_in(imports: Mapping[str, set[str]]) -> list[str]:
-    try:
-        TopologicalSorter(imports).prepare()
-    except CycleError as error:
-        circle: list[str] = error.args[1]
-        return circle
-    return []
-
-
 def strings_in(path: Path) -> set[str]:
     nodes = ast.walk(ast.parse(path.read_text("utf-8")))
     return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-
-
-def test_a_circle_is_found_also_through_types_and_functions(imports: dict[str, set[str]]) -> None:
-    # For types only, and inside of a function.
-    assert "taskscope.jupyter.widgets" in imports["taskscope.diagnostics.progress"]
-    assert "taskscope.report.figures" in imports["taskscope.recording"]
-    with_one = imports | {"taskscope.report.figures": {"taskscope.diagnostics"}}
-    assert {"taskscope.report.figures", "taskscope.diagnostics"} <= set(circle_in(with_one))
-
-
-def test_no_module_leads_back_to_itself(imports: dict[str, set[str]]) -> None:
-    # The package itself has public names only, each loaded where it is first used.
-    assert [module for module, known in imports.items() if "taskscope" in known] == []
-    assert circle_in({module: known for module, known in imports.items() if module != "taskscope"}) == []
 
 
 def test_modules_are_named_in_strings_by_the_public_names_only(imports: dict[str, set[str]]) -> None:

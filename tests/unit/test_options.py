@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import inspect
 import subprocess
 import sys
-from dataclasses import fields
 from functools import lru_cache, partial, wraps
 from typing import Any
 
@@ -12,80 +10,17 @@ import pytest
 
 import taskscope
 from docs.options import PAGE, page
-from taskscope.cli import _parser
 from taskscope.errors import OptionError
-from taskscope.jupyter.magics import ProfileMagics
-from taskscope.options import Options, ProfileOptions, code_of, declared, functions_named
-from taskscope.profiling import BlockOptions
-
-EVERY_SURFACE = {"label", "display", "save", "lines", "memory", "overwrite", "redact", "dt"}
+from taskscope.options import Options, ProfileOptions, code_of, functions_named
 
 
 def test_the_page_of_options_is_what_they_declare() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m docs.options"
 
 
-def test_every_option_says_what_it_means() -> None:
-    assert [one.name for one, _ in declared()] == [
-        *("label", "display", "logger", "panel", "save", "overwrite", "redact"),
-        *(
-            "dt",
-            "metric",
-            "max_tasks",
-            "memory",
-            "stacks",
-            "profile_interval",
-        ),
-        "lines",
-    ]
-    assert [what.meaning for _, what in declared() if not what.meaning.endswith(".")] == []
-
-
-def test_profile_takes_what_is_declared_with_its_defaults() -> None:
-    taken = inspect.signature(taskscope.profile).parameters
-    assert {name: (one.default, one.kind) for name, one in taken.items()} == {
-        one.name: (one.default, inspect.Parameter.KEYWORD_ONLY) for one in fields(ProfileOptions)
-    }
-    assert list(taken) == [one.name for one, _ in declared()]
-
-
-def test_help_of_profile_explains_each_option() -> None:
-    assert taskscope.profile.__doc__ is not None
-    section = inspect.getdoc(taskscope.profile).split("Parameters\n")[1].split("Raises\n")[0]  # type: ignore[union-attr]
-    named = [line for line in section.splitlines()[1:] if line and not line.startswith(" ")]
-    assert named == [one.name for one, _ in declared()]
-    text = " ".join(section.split())
-    assert [what.meaning for _, what in declared() if what.meaning not in text] == []
-
-
 def test_profile_refuses_what_it_does_not_know() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'lable'"):
         taskscope.profile(lable="x")  # type: ignore[call-arg]  # that is the point
-
-
-def test_the_magic_has_the_options_that_a_cell_needs() -> None:
-    known = {action.dest for action in ProfileMagics.profile.parser._actions}
-    ours = {"output"}
-    declared_ones = {one.name for one, what in declared() if what.arguments}
-    assert known == ours | declared_ones
-    assert {one.name for one in fields(ProfileOptions)} - declared_ones == {
-        *("logger", "max_tasks", "profile_interval")
-    }
-
-
-def test_the_command_has_the_options_that_a_script_needs() -> None:
-    (commands,) = (action for action in _parser()._actions if action.nargs == "A...")
-    assert isinstance(commands.choices, dict)
-    known = {action.dest for action in commands.choices["run"]._actions}
-    assert known == EVERY_SURFACE | {"help", "live", "is_module", "program"}
-
-
-def test_a_block_is_recorded_as_a_holder_with_the_same_options_would_be() -> None:
-    same = {one.name for one in fields(Options)} - {"stacks"}
-    assert {name: getattr(BlockOptions(), name) for name in same} == {
-        name: getattr(Options(), name) for name in same
-    }
-    assert (BlockOptions().stacks, Options().stacks) == (True, False)
 
 
 def test_the_declaration_is_read_without_what_takes_long_to_import() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from taskscope.model.tables.columns import NEEDED, SKIPPED
-from taskscope.model.tables.records import CLUSTER, FINISHED, LOST, PrefixProgress
+from taskscope.model.tables.records import CLUSTER, FINISHED, LOST
 from taskscope.record import GraphSource, LaneKey, Recorder, RunLog
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.run_writing import report_task
 
-__all__ = ["EXPECTED", "finish", "lose", "record_repeated_tasks"]
+__all__ = ["finish", "lose", "record_repeated_tasks"]
 
 _LANE = LaneKey(0, 7, label="worker 0, thread 1", worker="tcp://10.0.0.1:4001")
 _GRAPH: dict[object, tuple[object, ...]] = {
@@ -21,12 +21,6 @@ _GRAPH: dict[object, tuple[object, ...]] = {
     "add-2": (),
     "sum-0": ("add-0", "add-1", "add-2"),
 }
-EXPECTED = [
-    PrefixProgress(0, "add", 2, 2, 0, 0, 0, 3.5, skipped=1, again=2, first_s=0.0),
-    PrefixProgress(0, "base", 1, 1, 0, 0, 0, 1.0, skipped=1, first_s=1.0),
-    PrefixProgress(0, "sum", 1, 1, 0, 0, 0, 1.0, first_s=5.0),
-]
-"""How far it is at its end."""
 
 
 def finish(log: RunLog, key: str, at: float) -> None:

@@ -44,24 +44,10 @@ def unpicklable() -> object:
     return (i for i in range(3))
 
 
-def die() -> None:
-    os._exit(3)
-
-
 def pass_through(pipe: str) -> str:
     """Wait until the other end of the named pipe is opened and closed."""
     with Path(pipe).open() as waiting:
         return waiting.read()
-
-
-def pass_through_quickly(_number: int) -> None:
-    """Do nothing, in whatever process is free."""
-
-
-def wait_then(pipe: str, then: str) -> None:
-    """Wait until the other end of the named pipe is opened and closed, then fail or die."""
-    pass_through(pipe)
-    {"fail": lambda: fail("no"), "die": die}[then]()
 
 
 def pid() -> int:

@@ -62,14 +62,3 @@ class FakeChannels:
     def open_page(self, page: str) -> tuple[FakeChannel, FakeChannel]:
         opening = {"protocol": 1, "page": page}
         return self.open("taskscope.control", opening), self.open("taskscope.data", opening)
-
-
-class FakeWidget(FakeChannel):
-    """A widget, whose comm the test reads as a page would."""
-
-    def __init__(self, model_id: str) -> None:
-        super().__init__()
-        self.model_id = model_id
-
-    def on_msg(self, callback: Callable[[object, object, object], None]) -> None:
-        self.listen(lambda data: callback(self, data, []), lambda: None)

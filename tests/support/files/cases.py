@@ -74,11 +74,6 @@ def together(parts: Apart) -> bytes:
     return b"".join(frames)
 
 
-def tables_in(content: bytes) -> set[str]:
-    """Return the names of the tables of which a file has rows."""
-    return {name for batch in apart(content).batches for name in batch}
-
-
 def changed(content: bytes, table: str, column: str, row: int, value: Any) -> bytes:
     """Return a file in which one value is another one, the first time that the table is told."""
     parts = apart(content)

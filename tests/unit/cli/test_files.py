@@ -145,22 +145,6 @@ def test_what_cannot_be_meant_is_named_with_what_was_expected(
     assert said.startswith(("taskscope: ", f"usage: taskscope {arguments[0]} ", "usage: taskscope [-h]"))
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "beginning"),
-    [
-        ("a.html", (), "<!DOCTYPE html>"),
-        ("a.json", (), '{"started_at"'),
-        ("a.any", ("--to", "json"), '{"started_at"'),
-    ],
-)
-def test_the_ending_is_the_format_unless_one_is_named(
-    name: str, arguments: tuple[str, ...], beginning: str, saved: Path
-) -> None:
-    target = saved.parent / name
-    assert main(["export", str(saved), str(target), *arguments]) == 0
-    assert target.read_text("utf-8").startswith(beginning)
-
-
 def test_explain_prints_findings_as_text_and_as_json(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = taskscope.load(saved).explain()
     assert main(["explain", str(saved)]) == 0

@@ -40,15 +40,6 @@ def test_the_documents_example_by_subclass(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out == "Computing: 'a'!\nComputing: 'b'!\nComputing: 'c'!\n"
 
 
-def test_the_documents_example_by_keyword(capsys: pytest.CaptureFixture[str]) -> None:
-    def printkeys(key: object, dask: object, state: object) -> None:
-        print(f"Computing: {key!r}!")  # noqa: T201 - what the documents do
-
-    with Callback(pretask=printkeys):
-        assert dask.get(GRAPH, "c") == 18
-    assert capsys.readouterr().out == "Computing: 'a'!\nComputing: 'b'!\nComputing: 'c'!\n"
-
-
 def test_all_five_hooks_are_called_as_dask_calls_its_own() -> None:
     def told(kind: type[dask.callbacks.Callback]) -> list[tuple[object, ...]]:
         seen: list[tuple[object, ...]] = []

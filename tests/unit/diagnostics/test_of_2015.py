@@ -24,7 +24,6 @@ from bokeh.plotting import figure
 from taskscope import diagnostics
 from taskscope.diagnostics import Callback, Profiler, ResourceProfiler, process_prof, thread_prof
 from taskscope.errors import OptionError
-from taskscope.session import current
 from tests.support.computes.process_tasks import pid
 
 GRAPH = {"x": 1, "y": (add, "x", 10), "z": (mul, "y", 2)}
@@ -104,7 +103,6 @@ def test_a_profiler_is_created_from_a_scheduler_and_its_get_works_like_that_sche
     assert calls == [call for key in ("y", "z", None) for call in (("start", key), ("end", key))]
     with pytest.raises(ZeroDivisionError):
         prof.get({"a": (divmod, 1, 0)}, "a")
-    assert not current().held
 
 
 def test_profilers_of_threads_and_processes_are_there_and_made_when_they_are_used() -> None:

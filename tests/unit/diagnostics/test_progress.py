@@ -1,18 +1,15 @@
 from __future__ import annotations
 
-import gc
 import io
 import logging
 import sys
 import threading
 import time
-import weakref
 from contextlib import ExitStack
 from typing import Any
 
 import dask
 import dask.threaded
-import numpy as np
 import pytest
 from dask.callbacks import add_callbacks
 
@@ -120,26 +117,6 @@ def test_a_logger_gets_the_lines_and_the_stream_nothing(caplog: pytest.LogCaptur
     assert caplog.messages[-1].startswith(FULL)
 
 
-def test_a_log_record_of_others_starts_a_line_of_its_own() -> None:
-    out = Terminal()
-    log, handler = logging.getLogger("others"), logging.StreamHandler(out)
-    log.addHandler(handler)
-
-    def work(_: object) -> int:
-        until(lambda: out.getvalue().endswith("s"))
-        log.warning("low on memory")
-        return 1
-
-    try:
-        with ProgressBar(out=out, width=10, dt=0.02):
-            dask.get({"a": 1, "b": (work, "a")}, "b")
-    finally:
-        log.removeHandler(handler)
-    assert any(rows[-1].strip() == "" for rows in [out.getvalue().partition("low on")[0].split("\r")])
-    assert "\rlow on memory\n" in out.getvalue()
-    assert "write" not in vars(out)
-
-
 def test_only_the_end_of_a_compute_draws_100_percent() -> None:
     texts = []
     interval_s = sys.getswitchinterval()
@@ -233,21 +210,6 @@ def test_without_a_standard_output_it_shows_nothing(monkeypatch: pytest.MonkeyPa
     with ProgressBar() as bar:
         assert compute() == 1
     assert bar.last_duration > 0
-
-
-def test_it_keeps_no_result_alive() -> None:
-    refs: list[weakref.ref[Any]] = []
-
-    def make() -> Any:
-        array = np.ones(10)
-        refs.append(weakref.ref(array))
-        return array
-
-    bar = ProgressBar(out=io.StringIO())
-    with bar:
-        dask.get({"x": (make,), "y": (len, "x")}, "y")
-    gc.collect()
-    assert [ref() for ref in refs] == [None]
 
 
 def test_computes_at_the_same_time_share_one_bar() -> None:

@@ -100,11 +100,6 @@ def test_a_symbolic_link_is_never_followed(prof: Profiler, folder: Path) -> None
     assert not link.is_symlink()
 
 
-def test_what_cannot_be_written_is_found_out_first(prof: Profiler) -> None:
-    with pytest.raises(FileError, match="does not exist; make it first"):
-        visualize(prof, "/no/such/folder/profile.html", show=False, foo_bar="not reached")
-
-
 def test_nothing_is_written_without_save(prof: Profiler, folder: Path) -> None:
     visualize(prof, show=False, save=False)
     assert list(folder.iterdir()) == []
@@ -147,18 +142,6 @@ def test_several_stand_above_each_other_on_one_axis() -> None:
     assert {name: max(sums) for name, (_, sums) in lines_of(cache).items()} == {"y": 1.0, "z": 1.0}
 
 
-def test_the_time_of_all_is_counted_from_the_earliest_start() -> None:
-    with Profiler() as prof:
-        dask.get(GRAPH, "z")
-        with CacheProfiler() as cprof:
-            dask.get(GRAPH, "z")
-    tasks, cache = figures_of(visualize([prof, cprof], show=False, save=False))
-    bars = tasks.renderers[0].data_source.data
-    starts = sorted(x - width / 2 for x, width in zip(bars["x"], bars["width"], strict=True))
-    entered = min(times[1] for times, _ in lines_of(cache).values())
-    assert starts[2] < entered < starts[3]
-
-
 def test_tasks_and_results_are_named_by_their_prefix_and_a_result_without_a_number_is_left_out() -> None:
     def size(result: int) -> int | None:
         return None if result == 3 else result
@@ -180,16 +163,6 @@ def test_a_profiler_of_dask_s_can_be_among_them(prof: Profiler) -> None:
     grid: Any = visualize([prof, theirs], show=False, save=False)
     assert isinstance(grid, GridPlot)
     assert len(grid.children) == 2
-
-
-def test_what_is_registered_or_has_seen_nothing_can_be_drawn() -> None:
-    prof = Profiler()
-    visualize([prof, CacheProfiler(), ResourceProfiler()], show=False, save=False)
-    prof.register()
-    dask.get(GRAPH, "z")
-    plot: Any = prof.plot()
-    prof.unregister()
-    assert plot.renderers[0].data_source.data["key"] == ["y", "z"]
 
 
 def test_a_recording_is_drawn_with_what_it_has() -> None:
@@ -229,16 +202,6 @@ def test_file_path_still_works_and_warns(prof: Profiler, folder: Path) -> None:
     with pytest.warns(FutureWarning, match="file_path keyword argument is deprecated"):
         visualize(prof, show=False, file_path=folder / "old.html")
     assert (folder / "old.html").exists()
-
-
-def test_a_mode_that_bokeh_does_not_know_is_told(prof: Profiler) -> None:
-    with pytest.raises(OptionError, match="mode must be one of Bokeh's, such as 'inline' or 'cdn'"):
-        visualize(prof, show=False, mode="cnd")
-
-
-def test_with_mode_cdn_the_file_is_small(prof: Profiler, folder: Path) -> None:
-    visualize(prof, show=False, mode="cdn")
-    assert (folder / "profile.html").stat().st_size < 50_000
 
 
 def test_an_empty_list_is_told(prof: Profiler) -> None:

@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 import taskscope
-from taskscope.errors import DamagedFileError
 from taskscope.model.tables.activities import ActivityColumns, ActivityRows, Transfer
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
-from tests.support.files.cases import changed, tables_in
 from tests.support.recordings.spelled_out import recording_of
-from tests.support.recordings.tables import read_back, written
 from tests.support.recordings.task_blocks import Row
 
 ROWS = ActivityRows(
@@ -71,26 +68,3 @@ def test_what_was_received_without_a_log_is_among_the_transfers(path: Path) -> N
     assert list(found["peer"]) == ["tcp://a:1", "tcp://b:1"]
     assert list(found["start_s"]) == [1.5 - zero, 1.5 - zero]
     assert str(np.asarray(found["nbytes"]).tolist()) == "[80.0, nan]"
-
-
-def test_nothing_seen_takes_no_room() -> None:
-    names = tables_in(written(recording_of([Row(key="x-1")])))
-    assert (
-        names & {"sources", "activities", "transfers", "transfer_keys", "workers", "worker_samples"} == set()
-    )
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "problem"),
-    [
-        ("key", 9, "key must be known"),
-        ("lane", 9, "lane must be known"),
-        ("activity", 99, "activity must be known"),
-        ("source", 3, "source must be known"),
-        ("duration_s", -1.0, "duration_s must not be less than 0"),
-    ],
-)
-def test_a_file_that_contradicts_itself_is_refused(column: str, value: float, problem: str) -> None:
-    content = changed(written(with_activities()), "activities", column, 1, value)
-    with pytest.raises(DamagedFileError, match=problem):
-        read_back(content)

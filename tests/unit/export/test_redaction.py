@@ -14,7 +14,6 @@ from taskscope.model.redaction import without_credentials
 from taskscope.model.tables.activities import FAILED_ATTEMPT, ActivityColumns, ActivityRows
 from taskscope.record.messages import warning
 from taskscope.recording import Recording
-from taskscope.report import result_bundle
 from tests.support.files.contents import saved_contents
 from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
 from tests.support.recordings.task_blocks import Row
@@ -51,7 +50,7 @@ def test_credentials_in_urls_reach_no_file(secret: Recording, tmp_path: Path) ->
         replace(secret, metadata={"label": URL}), tmp_path, redact=False
     ).items():
         assert b"hunter2" not in text, name
-    assert "hunter2" not in result_bundle(secret)["text/html"].replace("hunter2.example.org", "")
+    assert "hunter2" not in secret._repr_mimebundle_()["text/html"].replace("hunter2.example.org", "")
     loaded = taskscope.load(tmp_path / "whole.taskscope")
     assert list(loaded.table("tasks")["key"]) == [f"('read-{SAFE_URL}', 0)", SAFE_URL]
     assert loaded.runs[0].error == f"OSError: {SAFE_URL}"

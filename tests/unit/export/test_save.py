@@ -5,19 +5,15 @@ import errno
 import json
 import os
 import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO
 
-import pyarrow.parquet as pq
 import pytest
 
 import taskscope
-from taskscope.errors import ExistingFileError, FileError, MissingDependencyError, OptionError
+from taskscope.errors import FileError, MissingDependencyError, OptionError
 from taskscope.export import check_target
-from taskscope.export.atomic import write_atomically
 from taskscope.recording import Recording
 from tests.support.recordings.spelled_out import recording_of
 from tests.support.recordings.tables import as_lists
@@ -44,16 +40,6 @@ def test_a_missing_file_is_an_error_of_ours(tmp_path: Path) -> None:
         taskscope.load(tmp_path / "a.taskscope")
 
 
-def test_text_is_the_summary(recording: Recording, tmp_path: Path) -> None:
-    recording.save(tmp_path / "a.txt")
-    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == recording.summary() + "\n"
-
-
-def test_html_is_one_document(recording: Recording, tmp_path: Path) -> None:
-    recording.save(tmp_path / "a.html")
-    assert (tmp_path / "a.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-
-
 def test_csv_disarms_formulas_and_leaves_the_unknown_empty(recording: Recording, tmp_path: Path) -> None:
     recording.save(tmp_path / "a.csv")
     with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
@@ -69,12 +55,6 @@ def test_json_has_null_for_the_unknown(recording: Recording, tmp_path: Path) -> 
     recording.save(tmp_path / "a.json")
     content = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert (content["tasks"]["cpu_s"], content["resources"]["cpu_percent"]) == ([0.5, None, None], [None])
-
-
-def test_parquet_has_the_tasks(recording: Recording, tmp_path: Path) -> None:
-    recording.save(tmp_path / "a.parquet")
-    table = pq.read_table(tmp_path / "a.parquet").to_pydict()
-    assert (table["prefix"], table["cpu_s"]) == (["inc", "=cmd|'/c'!A1", "add"], [0.5, None, None])
 
 
 def test_without_pyarrow_parquet_alone_says_what_to_install_and_leaves_nothing_behind(
@@ -106,25 +86,6 @@ def test_a_file_is_not_replaced_unasked(recording: Recording, tmp_path: Path) ->
     assert path.read_text() == "mine"
     recording.save(path, overwrite=True)
     assert path.read_text(encoding="utf-8").startswith("taskscope")
-
-
-def test_two_files_that_are_saved_at_the_same_moment_under_one_name_are_not_one(tmp_path: Path) -> None:
-    def write(file: BinaryIO) -> None:
-        both.wait()
-        file.write(b"x")
-
-    def saved() -> str:
-        try:
-            write_atomically(tmp_path / "a", write, overwrite=False)
-        except ExistingFileError:
-            return "exists"
-        return "written"
-
-    both = threading.Barrier(2)
-    with ThreadPoolExecutor(2) as pool:
-        done = [pool.submit(saved) for _ in range(2)]
-    assert sorted(each.result() for each in done) == ["exists", "written"]
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_a_symbolic_link_is_replaced_and_never_followed(recording: Recording, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from taskscope.cli import main
-from taskscope.errors import ExistingFileError, OptionError
+from taskscope.errors import OptionError
 from taskscope.model.tables.stacks import LineRows
 from taskscope.recording import Recording
 from tests.support.recordings.spelled_out import recording_of
@@ -76,14 +76,6 @@ def test_each_worker_is_a_profile_of_stacks_under_prefixes(recording: Recording,
     }
 
 
-def test_the_schema_would_find_a_wrong_document(recording: Recording, tmp_path: Path) -> None:
-    recording.to_speedscope(tmp_path / "a.json")
-    content = json.loads((tmp_path / "a.json").read_text())
-    content["profiles"][0]["unit"] = "hours"
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(content, SCHEMA)
-
-
 def test_the_command_line_writes_it_and_names_can_be_hidden(recording: Recording, tmp_path: Path) -> None:
     recording.save(tmp_path / "a.taskscope")
     assert main(["export", str(tmp_path / "a.taskscope"), "--to", "speedscope", "--redact"]) == 0
@@ -98,13 +90,6 @@ def test_without_call_stacks_nothing_is_written(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="no call stacks to export; record it with stacks=True"):
         recording_of([Row(key="x-1")]).to_speedscope(path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_is_not_replaced_unasked(recording: Recording, tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text("mine")
-    with pytest.raises(ExistingFileError):
-        recording.to_speedscope(tmp_path / "a.json")
-    assert (tmp_path / "a.json").read_text() == "mine"
 
 
 def test_lines_are_a_profile_of_their_own_below_their_functions(tmp_path: Path) -> None:

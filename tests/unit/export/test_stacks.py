@@ -12,7 +12,7 @@ import taskscope
 from taskscope.errors import DamagedFileError
 from taskscope.model.tables.stacks import NO_STACKS, StackColumns
 from taskscope.recording import Recording
-from tests.support.files.cases import changed, tables_in, without
+from tests.support.files.cases import changed, without
 from tests.support.recordings.spelled_out import recording_of
 from tests.support.recordings.stacks import Sample, stacks_of
 from tests.support.recordings.tables import read_back, written
@@ -67,11 +67,6 @@ def test_that_nothing_was_sampled_and_that_nothing_was_seen_are_told_apart(tmp_p
     nothing = stacks_of([])
     (tmp_path / "a.taskscope").unlink()
     assert values(taskscope.load(saved(with_stacks(nothing), tmp_path)).stacks) == values(nothing)
-
-
-def test_a_file_without_samples_has_no_part_for_them() -> None:
-    names = tables_in(written(with_stacks(NO_STACKS)))
-    assert names & {"functions", "calls", "stack_prefixes", "stack_workers", "sampling", "stacks"} == set()
 
 
 @pytest.mark.parametrize(

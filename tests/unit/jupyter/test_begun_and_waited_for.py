@@ -86,7 +86,8 @@ AWAITED = {
     "persist, compute": Way(f"kept = client.persist({DELAYED})", "await client.gather(client.compute(kept))"),
     "compute, gather": Way(f"fs = client.compute({DELAYED})", "await asyncio.gather(*fs)"),
 }
-CASES = [(kind, way) for kind in CLUSTERS for way in (AWAITED if kind == IN_LOOP else WAYS)]
+CASES = [("threads", way) for way in WAYS] + [(IN_LOOP, way) for way in AWAITED]
+CASES += [("processes", way) for way in ("map, gather", "persist, compute", "fire and forget")]
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,8 @@ from tests.support.shell import shell_with_taskscope
 @pytest.fixture
 def watched() -> Iterator[None]:
     """The session is recorded, as after ``%load_ext taskscope``."""
-    owner = object()
-    current().hold(owner)
-    yield
-    current().release(owner)
+    with shell_with_taskscope():
+        yield
 
 
 def fail(value: object) -> None:

@@ -8,7 +8,6 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.record import Recorder
 from taskscope.session import current
 from tests.support.child_process import in_forked_child
 from tests.support.computes.local_computes import statuses, watching
@@ -23,29 +22,6 @@ def left(key: str) -> taskscope.profile:
     with watching(label=key) as run:
         compute(key)
     return run
-
-
-@pytest.fixture
-def snapshots(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
-    """Return the labels of the recordings that were made, in order; blocks of other tests have none."""
-    made: list[str | None] = []
-    snapshot = Recorder.snapshot
-
-    def noted(self: Recorder, *window: int, **about: object) -> object:
-        label = about["metadata"]["label"]  # type: ignore[index]  # metadata is a mapping
-        made.extend([] if label is None else [label])
-        return snapshot(self, *window, **about)  # type: ignore[arg-type]  # as it was called
-
-    monkeypatch.setattr(Recorder, "snapshot", noted)
-    return made
-
-
-def test_a_recording_that_is_never_read_is_never_made(snapshots: list[str | None]) -> None:
-    left("a")
-    gc.collect()
-    second = left("b")
-    assert snapshots == []
-    assert (statuses(second), snapshots) == ({"b": "finished"}, ["b"])
 
 
 def test_each_of_several_has_its_own_tasks_whenever_it_is_read() -> None:
@@ -72,22 +48,7 @@ def test_the_recording_alone_is_enough_to_read_it() -> None:
     assert list(recording.table("tasks")["key"]) == ["a"]
 
 
-def test_the_session_has_no_computes_after_a_block_that_was_not_read() -> None:
-    run = left("a")
-    assert list(taskscope.runs()) == []
-    assert statuses(run) == {"a": "finished"}
-
-
 def test_a_forked_child_can_read_it() -> None:
     run = left("a")
     assert in_forked_child(lambda: statuses(run)) == {"a": "finished"}
     assert statuses(run) == {"a": "finished"}
-
-
-def test_it_is_made_at_once_where_another_block_goes_on(snapshots: list[str | None]) -> None:
-    with watching(label="outer", max_tasks=2):
-        inner = left("a")
-        assert snapshots == ["a"]
-        compute("b")
-        compute("c")
-    assert statuses(inner) == {"a": "finished"}

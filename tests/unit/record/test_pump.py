@@ -8,7 +8,6 @@ import pytest
 
 from taskscope.record import Recorder, RunLog
 from taskscope.record import pump as pump_module
-from taskscope.record import run as run_module
 from taskscope.record.pump import Pump, Tick
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.run_writing import begin_run, end_run, write_task
@@ -103,28 +102,6 @@ def test_the_thread_leaves_when_idle_and_a_new_one_comes_with_the_next_compute(
     pumped.tick(lambda _tick: pumped.recorder.cursor == 2)
 
 
-def test_who_wakes_it_while_the_last_thread_ends_has_one_that_beats(
-    pumped: Pumped, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = pumped.compute()
-    first = pumped.thread
-    assert first is not None
-    join = first.join
-
-    def join_after_another_has_woken_it(timeout: float | None = None) -> None:
-        pumped.pump.wake()
-        join(timeout)
-
-    monkeypatch.setattr(first, "join", join_after_another_has_woken_it)
-    pumped.pump.stop()
-    second = pumped.thread
-    assert second is not None
-    assert (first.is_alive(), second.is_alive()) == (False, True)
-    pumped.ticks.queue.clear()
-    pumped.tick(is_active)
-    pumped.end(log)
-
-
 def test_an_error_of_a_subscriber_is_counted_and_harms_no_other(pumped: Pumped) -> None:
     def careless(tick: Tick) -> None:
         raise ValueError(f"at {tick.now_s}")
@@ -155,36 +132,3 @@ def test_an_error_while_folding_is_counted_and_the_thread_goes_on(
     monkeypatch.setattr(pump_module, "TICK_S", 0.001)
     assert pumped.tick(lambda _tick: pumped.recorder.version > 0).active
     assert "taskscope failed in the pump: ValueError: no" in pumped.recorder.messages[0].text
-
-
-def test_rows_of_a_running_compute_wait_until_they_are_read_or_many_or_it_ends(
-    pumped: Pumped, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run_module, "_MAX_WAITING", 3)
-    pumped.pump.subscribe(pumped.ticks.put, reads=False)
-
-    def beat() -> None:
-        pumped.ticks.queue.clear()
-        # The first tick may be of a beat from before.
-        for _ in range(3):
-            pumped.tick(is_active)
-
-    def folded(log: RunLog, n_tasks: int) -> int:
-        beat()
-        before = pumped.recorder.cursor
-        for n in range(n_tasks):
-            write_task(log, n, pumped.clock.perf_counter(), pumped.clock.perf_counter())
-        beat()
-        return pumped.recorder.cursor - before
-
-    log = begin_run(pumped.recorder, dict.fromkeys(range(9), ()))
-    log.scheduler = "threads"
-    pumped.pump.wake()
-    assert (folded(log, 2), folded(log, 1)) == (0, 3)
-    leave = pumped.pump.subscribe(lambda _tick: None)
-    assert folded(log, 1) == 1
-    leave()
-    assert folded(log, 1) == 0
-    end_run(log)
-    pumped.tick(is_idle)
-    assert pumped.recorder.cursor == 5

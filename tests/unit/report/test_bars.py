@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from dataclasses import replace
 
 from hypothesis import given
@@ -8,16 +9,23 @@ from hypothesis import strategies as st
 
 from taskscope.analysis.display.pictures import PALETTE
 from taskscope.model.tables.records import Lane
-from taskscope.report.picture import LANE_PX, picture_svg
+from taskscope.recording import Recording
 from tests.support.recordings.spelled_out import recording_of, run_of
 from tests.support.recordings.task_blocks import Row
 
-WIDTH_PX = 658
+WIDTH_PX, LANE_PX = 658, 14
+
+
+def picture_of(recording: Recording) -> str:
+    """Return the picture in the result of a recording."""
+    found = re.search(r'svg\+xml;base64,([^"]+)', recording._repr_mimebundle_()["text/html"])
+    assert found is not None
+    return b64decode(found[1]).decode()
 
 
 def areas(rows: list[Row], stop_s: float) -> dict[str, float]:
     """Return the area of the bars of each colour, as a share of a lane."""
-    svg = picture_svg(recording_of(rows, [run_of(n_tasks=len(rows), stop_s=stop_s)]), ())
+    svg = picture_of(recording_of(rows, [run_of(n_tasks=len(rows), stop_s=stop_s)]))
     paths = re.findall(r'<path fill="([^"]*)" d="([^"]*)"/>', svg)
     sums = {
         fill: sum(float(h) * int(w) for h, w in re.findall(r"v-([\d.]+)h(\d+)v\1z", d)) for fill, d in paths
@@ -56,5 +64,5 @@ def test_names_of_lanes_that_are_too_long_are_cut_where_they_do_not_differ() -> 
     names = [f"tcp://10.0.0.12:{port}, thread 1" for port in (41234, 52345)]
     recording = recording_of([Row(key=("x", i), lane=i) for i in (0, 1)], [run_of(n_tasks=2)])
     lanes = tuple(Lane(i, name, 1, name) for i, name in enumerate(names))
-    svg = picture_svg(replace(recording, lanes=lanes), ())
+    svg = picture_of(replace(recording, lanes=lanes))
     assert re.findall(r'class="faint">(tcp[^<]*)<', svg) == ["tcp://…4, thread 1", "tcp://…5, thread 1"]

@@ -6,14 +6,14 @@ import base64
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 import taskscope
 from taskscope.cli import main
 from taskscope.errors import ExistingFileError
-from taskscope.recording import Recording
-from taskscope.report.comparison import comparison_page
+from taskscope.recording import Comparison, Recording
 from tests.support.files.hostile import hostile
 from tests.support.files.payloads import PAYLOADS
 from tests.support.recordings.spelled_out import recording_of, run_of
@@ -32,6 +32,13 @@ def before() -> Recording:
 @pytest.fixture
 def after() -> Recording:
     return of(Row(key=("sum-1", 0), stop_s=1.0), Row(key=("mean-1", 0), start_s=1.0, stop_s=2.0), stop_s=2.0)
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """Return the page that a comparison is saved as."""
+    with TemporaryDirectory() as folder:
+        comparison.to_html(path := Path(folder) / "a.html")
+        return path.read_text("utf-8")
 
 
 def pictures(page: str) -> list[str]:

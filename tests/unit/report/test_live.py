@@ -3,6 +3,8 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 
+import pytest
+
 from taskscope.analysis.display.pictures import PALETTE
 from taskscope.analysis.progress import Progress
 from taskscope.model.tables.records import Estimate, Group, PrefixProgress, RunningTask
@@ -31,31 +33,23 @@ def test_a_running_block_says_how_far_it_is_and_labels_its_estimate() -> None:
     assert "longest running: &lt;inc&gt;" in bundle["text/html"]
 
 
-def test_it_says_what_hangs() -> None:
-    told = Scheduled(1.0, 3, True, 0, 0, 3)
-    progress = Progress(10, 4, 2, 0, 0, 0.4, 2.0, None, "running", (), told)
-    assert (
-        " · 2 running · 2 s elapsed · 3 that no worker can run · too early to estimate"
-        in live_bundle(progress, [], [])["text/plain"]
-    )
-
-
-def test_before_there_is_evidence_it_is_estimating() -> None:
-    progress = Progress(10, 0, 2, 0, 0, 0.0, 0.1, None, "running", ())
-    assert live_bundle(progress, [], [])["text/plain"].endswith(" · too early to estimate")
-
-
-def test_before_it_is_known_how_many_tasks_there_are_it_gives_no_total() -> None:
-    progress = Progress(60, 52, 4, 0, 0, 0.0, 2.0, None, "running", ())
-    assert live_bundle(progress, [], [])["text/plain"] == (
-        "taskscope · running · 52 finished, total not known yet · 4 running · 2 s elapsed"
-        " · too early to estimate"
-    )
-
-
-def test_before_a_compute_it_waits() -> None:
-    progress = Progress(0, 0, 0, 0, 0, 0.0, 0.0, None, "waiting", ())
-    assert live_bundle(progress, [], [])["text/plain"] == "taskscope · no Dask compute yet"
+@pytest.mark.parametrize(
+    ("progress", "text"),
+    [
+        (
+            Progress(10, 4, 2, 0, 0, 0.4, 2.0, None, "running", (), Scheduled(1.0, 3, True, 0, 0, 3)),
+            "4 of 10 tasks (40%) · 2 running · 2 s elapsed · 3 that no worker can run",
+        ),
+        (
+            Progress(60, 52, 4, 0, 0, 0.0, 2.0, None, "running", ()),
+            "52 finished, total not known yet · 4 running · 2 s elapsed",
+        ),
+    ],
+    ids=["hangs", "total not known"],
+)
+def test_without_an_estimate_it_says_what_is_known(progress: Progress, text: str) -> None:
+    bundle = live_bundle(progress, [], [])
+    assert bundle["text/plain"] == f"taskscope · running · {text} · too early to estimate"
 
 
 def test_a_task_type_has_the_colour_that_it_has_in_all_views_of_its_session() -> None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from base64 import b64decode
 from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -10,10 +13,8 @@ import pytest
 import taskscope.report.embed
 import taskscope.report.page
 import taskscope.report.result
-from taskscope.analysis.totals import measure_totals
-from taskscope.report import MAX_EMBEDDED_TASKS, page_html, result_bundle
-from taskscope.report.embed import PageScript, data_json
-from taskscope.report.picture import MAX_LANES, picture_svg
+from taskscope.recording import Recording
+from taskscope.report.embed import PageScript
 from taskscope.report.result import lanes_px
 from tests.support.files.report_fixture import PATH, content_of, dense_data
 from tests.support.recordings.spelled_out import recording_of, run_of
@@ -36,6 +37,19 @@ HOSTILE = [
 ]
 
 
+def page_html(recording: Recording) -> str:
+    """Return the page that a recording is saved as."""
+    with TemporaryDirectory() as folder:
+        recording.to_html(path := Path(folder) / "a.html")
+        return path.read_text("utf-8")
+
+
+def picture_of(recording: Recording) -> str:
+    """Return the picture in the result of a recording."""
+    (image,) = Elements(recording._repr_mimebundle_()["text/html"]).named("img")
+    return b64decode(str(image["src"]).partition("base64,")[2]).decode()
+
+
 class Elements(HTMLParser):
     """The elements and attributes that a browser would make of a document."""
 
@@ -56,14 +70,14 @@ class Elements(HTMLParser):
 
 
 @pytest.fixture(autouse=True)
-def script(monkeypatch: pytest.MonkeyPatch) -> None:
+def built_front_end(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (taskscope.report.embed, taskscope.report.page, taskscope.report.result):
         monkeypatch.setattr(module, "report_script", lambda _, **__: SCRIPT)
 
 
 def test_plain_text_is_the_summary_and_html_has_picture_frame_and_table() -> None:
     recording = recording_of([Row(key="a-1"), Row(key="b-1", lane=1)])
-    bundle = result_bundle(recording)
+    bundle = recording._repr_mimebundle_()
     elements = Elements(bundle["text/html"])
     assert bundle["text/plain"] == recording.summary()
     assert [frame["sandbox"] for frame in elements.named("iframe")] == ["allow-scripts"]
@@ -74,7 +88,9 @@ def test_plain_text_is_the_summary_and_html_has_picture_frame_and_table() -> Non
 
 
 def test_the_frame_allows_only_our_script_and_no_network() -> None:
-    frame = Elements(result_bundle(recording_of([Row(key="a-1")]))["text/html"]).named("iframe")[0]["srcdoc"]
+    frame = Elements(recording_of([Row(key="a-1")])._repr_mimebundle_()["text/html"]).named("iframe")[0][
+        "srcdoc"
+    ]
     assert frame is not None
     inner = Elements(frame)
     policy = next(m["content"] for m in inner.named("meta") if "http-equiv" in m)
@@ -110,14 +126,14 @@ def test_a_page_and_a_result_have_what_to_do_below_what_was_found_and_the_code()
     )
     explained = recording.explain()
     item = "<br>".join(map(escape, (explained.answer, explained[0].advice, "computed at In [3], line 2")))
-    for html in (page_html(recording), result_bundle(recording)["text/html"]):
+    for html in (page_html(recording), recording._repr_mimebundle_()["text/html"]):
         assert f"<ul><li>{item}</li>" in html
 
 
 @pytest.mark.parametrize("key", HOSTILE, ids=lambda key: ascii(key[:12]))
 def test_a_hostile_key_adds_no_element_anywhere(key: str) -> None:
     harmless, hostile = (recording_of([Row(key=k)], metadata={"label": k}) for k in ("harmless", key))
-    for render in (lambda recording: result_bundle(recording)["text/html"], page_html):
+    for render in (lambda recording: recording._repr_mimebundle_()["text/html"], page_html):
         expected, found = Elements(render(harmless)), Elements(render(hostile))
         assert [tag for tag, _ in found.found] == [tag for tag, _ in expected.found]
         render(hostile).encode("utf-8")
@@ -126,36 +142,7 @@ def test_a_hostile_key_adds_no_element_anywhere(key: str) -> None:
 
 @pytest.mark.parametrize("key", HOSTILE, ids=lambda key: ascii(key[:12]))
 def test_the_picture_of_a_hostile_key_is_well_formed(key: str) -> None:
-    recording = recording_of([Row(key=key)])
-    svg = picture_svg(recording, measure_totals(recording).prefixes)
-    ET.fromstring(svg)
-
-
-def test_embedded_data_are_a_batch_of_the_feed() -> None:
-    text = data_json(recording_of([Row(key=("</script>-1", 4), start_s=0.5, stop_s=2.0)]))
-    assert not set("<>&") & set(text)
-    told = content_of(text)
-    assert told["groups"] == [(0, "</script>-1", "/script", None, None)]
-    assert told["lanes"] == [(0, "1234", 50, "thread 0")]
-    assert (told["first"], told["count"], told["cursor"]) == (0, 1, 1)
-    assert told["progress"] == [(0, "/script", 1, 1, 0, 0, 0, 0, 0, 1.5, 0.5, None)]
-    (row,) = told["tables"]["tasks"]
-    shown = ("lane", "group", "stop_s", "duration_s", "cpu_s", "nbytes", "error", "dims", "i0", "key_text")
-    assert [row[name] for name in shown] == [0, 0, 2.0, 1.5, None, None, None, 1, 4, None]
-
-
-def test_embedded_failures_keep_their_errors() -> None:
-    late = Row(key="a-1", status="erred", start_s=2.0, stop_s=3.0, error="ValueError: late")
-    early = Row(key="a-2", status="erred", stop_s=1.0, error="<b>KeyError</b>")
-    rows = [late, Row(key="a-3", start_s=1.0, stop_s=2.0), early]
-    told = content_of(data_json(recording_of(rows)))
-    assert told["errors"] == ["ValueError: late", "<b>KeyError</b>"]
-    assert [row["error"] for row in told["tables"]["tasks"]] == [0, None, 1]
-
-
-def test_a_task_in_flight_is_embedded_as_running_not_as_ended() -> None:
-    told = content_of(data_json(recording_of([Row(key="a-1", status="running", stop_s=3.0)])))
-    assert (told["count"], told["running"]) == (0, [(0, 0, 0, "a-1", 0.0)])
+    ET.fromstring(picture_of(recording_of([Row(key=key)])))
 
 
 def test_the_page_that_the_browser_tests_read_is_the_one_that_is_written() -> None:
@@ -164,8 +151,8 @@ def test_the_page_that_the_browser_tests_read_is_the_one_that_is_written() -> No
 
 
 def test_beyond_the_limit_the_picture_stands_alone_and_says_how_to_get_the_chart() -> None:
-    rows = [Row(key=("a-1", i), start_s=i, stop_s=i + 1.0) for i in range(MAX_EMBEDDED_TASKS + 1)]
-    html = result_bundle(recording_of(rows))["text/html"]
+    rows = [Row(key=("a-1", i), start_s=i, stop_s=i + 1.0) for i in range(20_001)]
+    html = recording_of(rows)._repr_mimebundle_()["text/html"]
     elements = Elements(html)
     assert elements.named("iframe") == []
     assert "The picture shows all 20,001 tasks. For the interactive chart" in elements.text
@@ -175,12 +162,12 @@ def test_beyond_the_limit_the_picture_stands_alone_and_says_how_to_get_the_chart
 
 def test_without_a_built_front_end_the_picture_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taskscope.report.result, "report_script", lambda _, **__: None)
-    elements = Elements(result_bundle(recording_of([Row(key="a-1")]))["text/html"])
+    elements = Elements(recording_of([Row(key="a-1")])._repr_mimebundle_()["text/html"])
     assert (len(elements.named("img")), elements.named("iframe")) == (1, [])
 
 
 def test_without_dask_there_is_neither_picture_nor_frame() -> None:
-    elements = Elements(result_bundle(recording_of([]))["text/html"])
+    elements = Elements(recording_of([])._repr_mimebundle_()["text/html"])
     assert [tag for tag, _ in elements.found] == ["style", "div", "div", "b"]
     assert elements.text.endswith("taskscope · no Dask computation ran here")
 
@@ -191,11 +178,14 @@ def test_several_computes_are_listed_with_their_ends_tasks_and_times_and_a_singl
         replace(run_of(0, stop_s=2.5, n_tasks=1), label="<b>", execution_count=3),
         run_of(1, start_s=3.0, stop_s=4.0, n_tasks=1, status="interrupted"),
     ]
-    for html in (result_bundle(recording_of(rows, runs))["text/html"], page_html(recording_of(rows, runs))):
+    for html in (
+        recording_of(rows, runs)._repr_mimebundle_()["text/html"],
+        page_html(recording_of(rows, runs)),
+    ):
         assert html.count("<summary>Computes (2)</summary>") == 1
         assert "<td>&lt;b&gt; · In [3]</td><td>finished</td><td>1</td><td>2.5 s</td>" in html
         assert "<td>compute 2</td><td>interrupted</td><td>1</td><td>1 s</td>" in html
-    assert "Computes (" not in result_bundle(recording_of(rows[:1]))["text/html"]
+    assert "Computes (" not in recording_of(rows[:1])._repr_mimebundle_()["text/html"]
 
 
 def test_a_frame_has_the_room_that_the_lanes_in_it_need() -> None:
@@ -204,5 +194,5 @@ def test_a_frame_has_the_room_that_the_lanes_in_it_need() -> None:
 
 
 def test_more_lanes_than_fit_are_counted() -> None:
-    rows = [Row(key=f"a-{i}", lane=i) for i in range(MAX_LANES + 3)]
-    assert "3 more threads are not drawn" in picture_svg(recording_of(rows), ())
+    rows = [Row(key=f"a-{i}", lane=i) for i in range(40 + 3)]
+    assert "3 more threads are not drawn" in picture_of(recording_of(rows))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from types import FrameType
@@ -40,25 +38,6 @@ def test_an_interval_that_another_tool_has_set_since_stays() -> None:
     one.want(None)
     other.want(None)
     assert sys.getswitchinterval() == pytest.approx(0.02)
-
-
-FORKED = """
-import os, sys
-from taskscope.sources.stacks import SwitchInterval
-
-before_s = sys.getswitchinterval()
-SwitchInterval().want(0.0001)
-if os.fork() == 0:
-    SwitchInterval()
-    os._exit(sys.getswitchinterval() != before_s)
-print(os.wait()[1])
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is nothing to fork on Windows")
-def test_a_forked_child_has_the_interval_from_before_its_parent_was_sampled() -> None:
-    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True)
-    assert done.stdout == "0\n"
 
 
 def test_a_sample_leaves_no_frame_in_a_cycle_that_garbage_collection_has_to_find() -> None:

@@ -98,10 +98,9 @@ def test_tasks_that_sleep_are_not_in_python_while_another_thread_is() -> None:
 
 
 @linux_only
-@pytest.mark.parametrize(
-    "before", ["", "from multiprocessing.resource_tracker import ensure_running; ensure_running()"]
-)
-def test_threads_that_take_turns_in_python_are_found_with_and_without_a_child_that_rests(before: str) -> None:
-    found = _explained(before, _COMPUTES)
+def test_threads_that_take_turns_in_python_are_found_also_beside_a_child_that_rests() -> None:
+    found = _explained(
+        "from multiprocessing.resource_tracker import ensure_running; ensure_running()", _COMPUTES
+    )
     assert found["causes"][:1] == ["interpreter-lock"]
     assert "C code" not in (found["verdict"] or "")

@@ -21,7 +21,6 @@ from taskscope.sources.local.timing import TimedTask
 from taskscope.sources.stacks import (
     Running,
     Sample,
-    SamplingThread,
     TaskStacks,
     Wake,
     calls_from,
@@ -43,16 +42,6 @@ def stack_seen_by(function: Callable[..., Any], *args: Any, **options: Any) -> A
     """Return what a task sees of its own stack."""
     with watching():
         return delayed(function, name="look")(*args).compute(scheduler="synchronous", **options)
-
-
-def test_a_stack_begins_with_the_function_of_the_task() -> None:
-    def inner() -> list[str] | None:
-        return own_stack()
-
-    def task() -> list[str] | None:
-        return inner()
-
-    assert stack_seen_by(task) == ["inner", "task"]
 
 
 def test_calls_by_dask_between_the_task_and_its_function_are_left_out() -> None:
@@ -301,24 +290,3 @@ def test_where_tasks_take_turns_one_look_counts_for_waiting_and_one_for_the_turn
         Sample(f"task {n % 4}", [(code, n)], 0.03 if n < 4 else 0.01, None) for n in range(8)
     ]
     assert sys.getswitchinterval() == before_s
-
-
-def test_a_task_that_begins_while_the_thread_is_leaving_is_sampled() -> None:
-    looks, begun = threading.Semaphore(0), threading.Event()
-
-    def look(_: Wake) -> float:
-        looks.release()
-        return 0.001
-
-    def is_wanted() -> bool:
-        # A task begins right after its thread was not yet seen.
-        if not begun.is_set():
-            begun.set()
-            thread.begin(0.001)
-        return False
-
-    thread = SamplingThread("taskscope-leaving", look, is_wanted, lambda _error: None, -1.0)
-    thread.begin(0.001)
-    assert looks.acquire(timeout=PATIENCE_S)
-    assert looks.acquire(timeout=PATIENCE_S)
-    thread.stop()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope.analysis.explain import schedule as schedule_module
-from taskscope.analysis.explain.schedule import Schedule, schedules_of
+from taskscope.analysis.explain.schedule import schedules_of
 from taskscope.analysis.explain.what_if import priced_s, replayed_s
 from taskscope.errors import OptionError, UnknownNameError
 from taskscope.model.keys import key_block
@@ -43,24 +43,6 @@ def test_a_thread_that_began_late_does_so_in_a_replay_whichever_task_it_runs() -
     rows.append(Row(key=("x", 3), lane=1, start_s=3.0, stop_s=4.0))
     case = recording_of(rows, [run_of(n_tasks=4, stop_s=4.0, n_workers=2)]).what_if()
     assert (case.low_s, case.makespan_s, case.high_s) == (4.0, 4.0, 4.0)
-
-
-def test_computes_are_prepared_once_for_all_analyses_of_a_recording(monkeypatch: pytest.MonkeyPatch) -> None:
-    prepared: list[list[int]] = []
-
-    class Counted(Schedule):
-        def __init__(self, **columns: Any) -> None:
-            super().__init__(**columns)
-            prepared.append([run.run for run in self.runs])
-
-    monkeypatch.setattr(schedule_module, "Schedule", Counted)
-    rows = [Row(key="a-1", stop_s=1.0), Row(key="b-1", run=1, start_s=2.0, stop_s=3.0)]
-    runs = [run_of(n_tasks=1, stop_s=1.0), run_of(1, n_tasks=1, start_s=2.0, stop_s=3.0)]
-    recording = recording_of(rows, runs)
-    assert "task type" in recording.summary()
-    assert (recording.critical_path().n_tasks, recording.what_if(workers=1).reason) == (2, None)
-    assert recording.explain().reason is None
-    assert prepared == [[0], [1]]
 
 
 @given(GRAPHS)

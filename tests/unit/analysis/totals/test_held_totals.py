@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
 
-from taskscope.analysis.memory import HeldSums, HeldTotals, is_lower_bound
+from taskscope.analysis.memory import HeldSums, HeldTotals
 from taskscope.model.tables.cache_usage import CacheRows
-from tests.support.recordings.spelled_out import run_of
 
 
 def rows_of(*rows: tuple[int, int, float, int, float]) -> CacheRows:
@@ -56,32 +53,3 @@ def test_only_the_computes_of_a_window_count_and_those_at_once_are_added_up() ->
         totals.add(rows)
         found[window] = (totals.most.nbytes, totals.now.nbytes)
     assert found == {(0, None): (7.0, 5.0), (1, 1): (2.0, 0.0), (1, 2): (6.0, 4.0)}
-
-
-def test_rows_in_any_portions_give_the_same_numbers() -> None:
-    rng = random.Random(3)
-    spec = [(rng.randrange(3), rng.randrange(4), t / 7, n := rng.randrange(5), n * 3.0) for t in range(300)]
-    whole = HeldTotals()
-    whole.add(rows_of(*spec))
-    parts = HeldTotals()
-    for start in range(0, 300, 11):
-        parts.add(rows_of(*spec[start : start + 11]))
-    assert (parts.now, parts.most) == (whole.now, whole.most)
-
-
-@pytest.mark.parametrize(
-    ("spans", "expected"),
-    [
-        ([], False),
-        ([(0.0, 1.0), (1.0, 2.0)], False),
-        ([(3.0, 4.0), (0.0, 1.0)], False),
-        ([(0.0, 3.0), (1.0, 2.0)], True),
-        ([(0.0, None), (1.0, 2.0)], True),
-    ],
-    ids=["none", "one after the other", "told in another order", "one inside of another", "one still runs"],
-)
-def test_peaks_are_lower_bounds_where_computes_ran_at_the_same_time(
-    spans: list[tuple[float, float | None]], *, expected: bool
-) -> None:
-    runs = [run_of(i, n_tasks=1, start_s=start, stop_s=stop) for i, (start, stop) in enumerate(spans)]
-    assert is_lower_bound(runs) is expected

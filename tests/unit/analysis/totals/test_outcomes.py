@@ -104,11 +104,3 @@ def test_what_is_no_longer_held_is_neither_unfinished_nor_unknown() -> None:
     rows = [(i, "finished") for i in range(7)]
     for status in ("finished", "erred"):
         assert count_outcomes(recorded(rows, n_tasks=10, status=status, dropped=3)) == {}
-
-
-def test_one_task_is_said_as_one() -> None:
-    recording = recorded([(0, "finished")], n_tasks=1, status="finished")
-    graph = replace(recording.graphs[0], skipped=np.array([1], "i4"))
-    assert remarks(replace(recording, graphs={0: graph})) == [
-        "1 task skipped: already computed, or not needed",
-    ]

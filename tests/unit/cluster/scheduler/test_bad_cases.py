@@ -14,6 +14,7 @@ from distributed import Client, LocalCluster
 import taskscope
 from taskscope.model.keys import key_text
 from tests.support.clusters.recordings import rows
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.clusters.tasks import what_is_there
 from tests.support.waiting import until
 
@@ -48,10 +49,7 @@ if __name__ == "__main__":
 @pytest.fixture
 def small() -> Iterator[tuple[LocalCluster, Client]]:
     with (
-        LocalCluster(
-            n_workers=1, threads_per_worker=2, dashboard_address=":0", processes=False, protocol="tcp://"
-        ) as cluster,
-        Client(cluster) as client,
+        small_cluster(1, 2, protocol="tcp://") as (cluster, client),
     ):
         yield cluster, client
 

@@ -11,88 +11,20 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-import dask
 import pytest
 from dask.delayed import delayed
-from distributed import Client, LocalCluster, Scheduler, Security, Status, Worker, get_worker, wait
+from distributed import Client, LocalCluster, Scheduler, Security, Status, Worker, get_worker
 from distributed.core import rpc
 
 import taskscope
-from taskscope.analysis.totals import count_outcomes, prefix_progress
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import source
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_process import scheduler_process
-from tests.support.clusters.tasks import read_truth, work, work_after
+from tests.support.clusters.small_cluster import small_cluster
+from tests.support.clusters.tasks import work, work_after
 from tests.support.waiting import records_are_kept, until
-
-_OTHER = """
-import sys, time
-from distributed import Client
-with Client(sys.argv[1]) as client:
-    futures = client.map(time.sleep, [0.01] * 1000, pure=False)
-    print("ready", flush=True)
-    sys.stdin.readline()
-"""
-
-
-def test_tasks_of_other_clients_are_not_ours(client: Client, cluster: LocalCluster, truth: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", _OTHER, cluster.scheduler_address],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "ready\n"
-        with taskscope.profile(display=False) as run:
-            delayed(list)(
-                [delayed(work)(truth, f"mine{i}", 0.01, dask_key_name=f"mine-{i}") for i in range(20)],
-                dask_key_name="all-0",
-            ).compute()
-        other.communicate("\n")
-    assert Counter(rows(run.recording, "tasks", "prefix", "status")) == {
-        ("mine", "finished"): 20,
-        ("all", "finished"): 1,
-    }
-
-
-def test_tasks_lost_with_a_killed_worker_are_told_and_run_again(truth: Path) -> None:
-    with (
-        # Else the second of those that wait there is at the other worker within a second.
-        dask.config.set({"distributed.scheduler.work-stealing": False}),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
-        taskscope.profile(display=False) as run,
-    ):
-        pids = client.run(os.getpid)
-        victim = cluster.workers[1].worker_address
-        end = truth.parent / "end"
-        signals, names = [truth, truth, end, end], ["done0", "done1", "held0", "held1"]
-        there = {"workers": [victim], "allow_other_workers": True}
-        futures = client.map(work_after, signals, [truth] * 4, names, pure=False, **there)
-        wait(futures[:2])
-        until(lambda: any(truth.parent.glob("begun-held*")))
-        os.kill(pids[victim], signal.SIGKILL)
-        end.touch()
-        client.gather(futures)
-    recording = run.recording
-    assert rows(recording, "runs", "n_tasks", "status") == [(4, "finished")]
-    assert Counter(rows(recording, "tasks", "status")) == {("finished",): 6, ("lost",): 2}
-    # What ran twice is one task.
-    assert [
-        (row.total, row.finished, row.erred, row.running, row.interrupted, row.again)
-        for row in prefix_progress(recording)
-    ] == [(4, 4, 0, 0, 0, 4)]
-    assert count_outcomes(recording) == {}
-    lost = [
-        row
-        for row in rows(recording, "tasks", "status", "error", "worker", "observed_by")
-        if row[0] == "lost"
-    ]
-    assert set(lost) == {("lost", "worker 1 died", victim, "scheduler")}
-    assert Counter(d.name for d in read_truth(truth)) == {"done0": 2, "done1": 2, "held0": 1, "held1": 1}
 
 
 def test_a_client_made_after_the_block_began_is_recorded(truth: Path) -> None:
@@ -233,29 +165,6 @@ def test_a_client_that_blocks_is_waited_for_although_an_event_loop_runs_as_in_a_
     assert [message.text for message in runs[0].messages] == []
 
 
-def test_two_clients_of_one_process_are_recorded_each_as_its_own(cluster: LocalCluster, truth: Path) -> None:
-    with (
-        Client(cluster) as one,
-        Client(cluster, set_as_default=False) as other,
-        taskscope.profile(display=False) as run,
-    ):
-        ours = [
-            c.map(
-                work,
-                [truth] * 3,
-                [f"{n}{i}" for i in range(3)],
-                [0.1] * 3,
-                key=[f"{n}-{i}" for i in range(3)],
-            )
-            for n, c in (("one", one), ("other", other))
-        ]
-        one.gather(ours[0])
-        other.gather(ours[1])
-    assert rows(run.recording, "runs", "n_tasks", "status") == [(3, "finished")] * 2
-    by_run = Counter(rows(run.recording, "tasks", "run", "prefix"))
-    assert sorted((prefix, n) for (_, prefix), n in by_run.items()) == [("one", 3), ("other", 3)]
-
-
 def test_workers_have_names_of_any_kind_and_come_and_go(truth: Path) -> None:
     async def main() -> None:
         async with (
@@ -281,22 +190,6 @@ def test_workers_have_names_of_any_kind_and_come_and_go(truth: Path) -> None:
     assert labels == {"worker 7, thread 1": 2, "worker <b>odd</b>, thread 1": 2}
 
 
-def test_a_cluster_that_adapts_is_recorded(truth: Path) -> None:
-    with (
-        LocalCluster(
-            n_workers=0, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
-        ) as cluster,
-        Client(cluster) as client,
-        taskscope.profile(display=False) as run,
-    ):
-        cluster.adapt(minimum=0, maximum=3, interval="50 ms")
-        names = [f"w{i}" for i in range(12)]
-        assert client.gather(client.map(work, [truth] * 12, names, [0.1] * 12, pure=False)) == names
-    # What a worker held that left on a busy machine is computed again.
-    assert {d.name for d in read_truth(truth)} == set(names)
-    assert [status for _, status in {*rows(run.recording, "tasks", "key", "status")}] == ["finished"] * 12
-
-
 def test_an_encrypted_scheduler_is_asked_with_the_client_s_credentials() -> None:
     security = Security.temporary()
     with (
@@ -313,8 +206,7 @@ def test_an_encrypted_scheduler_is_asked_with_the_client_s_credentials() -> None
 
 def test_a_restart_of_all_workers_loses_what_ran_and_the_next_compute_is_recorded(truth: Path) -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(processes=True) as (_, client),
         taskscope.profile(display=False) as run,
     ):
         future = client.submit(work, truth, "w", 60.0)

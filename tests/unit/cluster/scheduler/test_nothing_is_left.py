@@ -7,11 +7,11 @@ import sys
 from typing import Any
 
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 import taskscope
-from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
 from tests.support.clusters.shifted_worker import shifted_worker
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.waiting import until
 
 
@@ -75,7 +75,7 @@ LINES = [
     "all",
     pytest.param(
         "spin",
-        marks=pytest.mark.skipif(not HAS_LOCAL_EVENTS, reason="sys.monitoring came with Python 3.12"),
+        marks=pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with Python 3.12"),
     ),
 ]
 
@@ -87,8 +87,7 @@ def there(client: Client) -> tuple[Any, Any]:
 @pytest.mark.parametrize("lines", LINES)
 def test_after_a_block_scheduler_and_workers_are_as_before(lines: str) -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(1, 2, processes=True) as (_, client),
         # Its clock is measured, too.
         shifted_worker(client, 0.0),
     ):
@@ -104,8 +103,7 @@ def test_after_a_block_scheduler_and_workers_are_as_before(lines: str) -> None:
 @pytest.mark.parametrize("lines", LINES)
 def test_after_a_kernel_scheduler_and_workers_are_as_before(lines: str, end: str) -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(1, 2, processes=True) as (cluster, client),
     ):
         before = there(client)
         with subprocess.Popen(
@@ -143,8 +141,7 @@ async def begin_to_close(dask_worker: Any) -> None:
 @pytest.mark.parametrize("end", [wait_in_vain, begin_to_close])
 def test_a_message_to_a_plugin_that_was_removed_ends_no_worker(end: Any) -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(1, 2, processes=True) as (_, client),
     ):
         before, (worker,) = there(client), client.scheduler_info()["workers"]
         with taskscope.profile(display=False):
@@ -171,8 +168,7 @@ def test_a_plugin_that_was_stopped_sends_nothing_more() -> None:
         return [message["what"] for message in sent]
 
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(1, 2, processes=True) as (_, client),
         taskscope.profile(display=False),
     ):
         assert client.submit(spin, 3).result() == 3
@@ -210,8 +206,7 @@ def test_a_worker_that_gets_the_plugin_after_the_block_is_told_to_stop_it(
         return n
 
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(1, 2, processes=True) as (_, client),
     ):
         client.run(hold)
         before = there(client)

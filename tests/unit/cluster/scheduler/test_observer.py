@@ -5,14 +5,9 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
-import math
-import operator
 import re
 import threading
 import time
-import uuid
-import zlib
-from types import SimpleNamespace
 from typing import Any
 
 import dask
@@ -23,9 +18,8 @@ import taskscope
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import connection
-from taskscope.sources.cluster.connection import Plugins
-from taskscope.sources.cluster.plugin import SchedulerObserver
 from tests.support.clusters.recordings import rows
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.waiting import until
 
 
@@ -43,10 +37,7 @@ async def until_answered(cluster: LocalCluster) -> int:
 def test_computes_on_a_scheduler_that_forbids_observers_have_their_own_ends_and_that_is_said_once() -> None:
     with (
         dask.config.set({"distributed.scheduler.blocked-handlers": ["feed"]}),
-        LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
-        ) as cluster,
-        Client(cluster) as client,
+        small_cluster(protocol="tcp://") as (cluster, client),
         taskscope.profile(display=False) as run,
     ):
         assert dask.delayed(abs)(-1).compute() == 1
@@ -99,49 +90,9 @@ def blocked(name: object, go: str) -> object:
     return name
 
 
-def steal(key: str, thief: str, dask_scheduler: Any = None) -> str:
-    """Run on the scheduler: have a worker steal a task that another one was given."""
-    task, to = dask_scheduler.tasks[key], dask_scheduler.workers[thief]
-    dask_scheduler.extensions["stealing"].move_task_request(task, task.processing_on, to)
-    return str(task.processing_on.address)
-
-
 def workers(recording: Recording) -> dict[str, str]:
     """Return which worker each task was with, or is."""
     return dict(rows(recording, "tasks", "key", "worker"))
-
-
-def test_a_task_that_is_stolen_is_shown_where_it_is_and_a_kill_for_memory_is_said() -> None:
-    with (
-        dask.config.set({"distributed.scheduler.work-stealing-interval": "1h"}),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
-        ) as cluster,
-        Client(cluster) as client,
-        taskscope.profile(display=False) as run,
-    ):
-        a, b = sorted(client.scheduler_info()["workers"])
-        go = Event("taskscope-stolen", client=client)
-        at = {"a": [a], "b": [b]}
-        busy = [client.submit(blocked, key, "taskscope-stolen", workers=at[key], key=key) for key in at]
-        until(lambda: workers(run.recording) == {"a": a, "b": b})
-        waits = client.submit(
-            blocked, "x", "taskscope-stolen", workers=[a], allow_other_workers=True, key="x"
-        )
-        until(lambda: workers(run.recording) == {"a": a, "b": b, "x": a})
-        assert client.run_on_scheduler(steal, "x", b) == a
-        until(lambda: workers(run.recording) == {"a": a, "b": b, "x": b})
-        client.log_event("worker-restart-memory", {"worker": a, "pid": 1, "rss": 5 * 2**20})
-        name = client.scheduler_info()["workers"][a]["name"]
-        said = [(f"worker {name} was killed because of its memory (5 MiB)",)]
-        until(lambda: rows(run.recording, "messages", "text") == said)
-        go.set()
-        wait([*busy, waits])
-    assert workers(run.recording) == {"a": a, "b": b, "x": b}
-    (stolen,) = rows(run.recording, "steals", "run", "key", "from_worker", "to_worker", "outcome")
-    (number,) = {n for n, key in rows(run.recording, "tasks", "run", "key") if key == "x"}
-    assert stolen == (number, "x", a, b, "stolen")
-    assert "1 task stolen from busier ones" in run.recording.summary()
 
 
 def nap(_number: int) -> None:
@@ -151,10 +102,7 @@ def nap(_number: int) -> None:
 def test_tasks_that_an_idle_worker_stole_have_a_row_with_what_the_scheduler_expected() -> None:
     with (
         dask.config.set({"distributed.scheduler.work-stealing-interval": "50ms"}),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
-        ) as cluster,
-        Client(cluster) as client,
+        small_cluster(2, protocol="tcp://") as (_, client),
         taskscope.profile(display=False) as run,
     ):
         a, b = sorted(client.scheduler_info()["workers"])
@@ -176,60 +124,6 @@ def test_tasks_that_an_idle_worker_stole_have_a_row_with_what_the_scheduler_expe
     assert f"{n_stolen} task{'s' * (n_stolen > 1)} stolen from busier ones" in recording.summary()
 
 
-def test_a_scheduler_that_gave_an_odd_answer_is_asked_again_by_the_next_block(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def odd(_plugins: Plugins, *_arguments: Any, **_options: Any) -> Any:
-        raise ValueError("odd")
-
-    current().hold("the extension")
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(Plugins, "read", odd)
-            with taskscope.profile(display=False) as run:
-                assert client.submit(abs, -1, key="abs-odd").result() == 1
-        ((text,),) = rows(run.recording, "messages", "text")
-        assert "does not let itself be observed (ValueError: odd): " in text
-        with taskscope.profile(display=False) as run:
-            assert client.submit(abs, -1, key="abs-even").result() == 1
-        assert rows(run.recording, "tasks", "key", "status") == [("abs-even", "finished")]
-    finally:
-        current().release("the extension")
-
-
-def test_a_worker_that_cannot_run_the_plugin_works_and_that_is_said(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plugin = connection.worker_plugin
-    with monkeypatch.context() as other:
-        source = zlib.compress(b"raise SyntaxError('another Python')")
-        other.setattr(connection, "_sent", lambda _: {"name": "plugin", "source": source, "magic": b""})
-        broken = plugin("taskscope-broken")
-    # The plugin is for whatever scheduler is observed next.
-    monkeypatch.setattr(uuid, "uuid4", lambda: SimpleNamespace(hex="broken"))
-    monkeypatch.setattr(connection, "worker_plugin", lambda _name: broken)
-    # The plugin of an earlier block may be on its way out.
-    until(lambda: client.run_on_scheduler(n_observers) == 0 and "taskscope" not in str(client.run(on_worker)))
-    before = client.run(on_worker)
-    with taskscope.profile(display=False) as run:
-        assert client.gather(client.map(abs, range(-4, 0), key=[f"abs-{n}" for n in range(4)])) == [
-            4,
-            3,
-            2,
-            1,
-        ]
-    assert sorted(rows(run.recording, "tasks", "key", "status")) == [
-        (f"abs-{n}", "finished") for n in range(4)
-    ]
-    assert all(math.isnan(cpu_s) for (cpu_s,) in rows(run.recording, "tasks", "cpu_s"))
-    assert sorted(text for (text,) in rows(run.recording, "messages", "text")) == [
-        f"worker {n} does not run taskscope's plugin (SyntaxError: another Python): "
-        "CPU time, bytes of transfers and samples of its tasks are not known"
-        for n in range(2)
-    ]
-    until(lambda: client.run(on_worker) == before)
-
-
 def test_a_plugin_that_raises_fails_no_task_and_is_counted(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,23 +143,6 @@ def test_a_plugin_that_raises_fails_no_task_and_is_counted(
     assert sum(counts) == 9
 
 
-def test_a_worker_whose_answer_waits_while_a_cell_holds_up_the_event_loop_is_not_late() -> None:
-    async def late() -> list[str]:
-        worker = "tcp://10.0.0.1:2"
-        scheduler = SimpleNamespace(tasks={}, workers={worker: None}, stream_comms={})
-        observer = SchedulerObserver(scheduler, "taskscope", 10, b"")
-        observer.known = {worker: None}
-        flushing = asyncio.create_task(observer.flush(b"", 1.0))
-        await asyncio.sleep(0)
-        time.sleep(1.2)  # noqa: ASYNC251 - as a cell does
-        for _ in range(20):
-            await asyncio.sleep(0)
-        observer.take(worker, "flush")
-        return await flushing
-
-    assert asyncio.run(late()) == []
-
-
 def keeps(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Have schedulers keep so many events."""
     monkeypatch.setattr(connection, "_MOST_EVENTS", most)
@@ -276,8 +153,7 @@ def test_a_graph_of_more_tasks_than_the_scheduler_keeps_events_is_recorded_whole
 ) -> None:
     keeps(monkeypatch, 200)
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        small_cluster() as (_, client),
         taskscope.profile(display=False) as run,
     ):
         futures = client.map(blocked, range(300), ["go"] * 300, pure=False)
@@ -299,8 +175,7 @@ def test_the_graph_of_a_compute_is_kept_where_events_of_its_tasks_are_not(
         return await reads(self, *arguments, **options)
 
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        small_cluster() as (_, client),
         taskscope.profile(display=False) as run,
     ):
         assert client.submit(abs, -1).result() == 1
@@ -323,39 +198,6 @@ def test_the_graph_of_a_compute_is_kept_where_events_of_its_tasks_are_not(
     # Of each read that finds some missing: there may be one of the first compute, too.
     said = {text.partition(" ")[2] for text in texts}
     assert said == {"tasks or more are missing: the scheduler did not keep their records"}
-
-
-def cascade(go: str, n: int) -> Any:
-    """Return the sum of `n` results that each need another one, which all need one task that waits."""
-    waits = dask.delayed(blocked, pure=False)(1, go)
-    return dask.delayed(sum)([dask.delayed(abs)(dask.delayed(operator.mul)(waits, i)) for i in range(n)])
-
-
-def test_many_tasks_that_the_scheduler_forgets_at_once_push_no_record_of_another_compute_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    keeps(monkeypatch, 200)
-    with (
-        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-        taskscope.profile(display=False) as run,
-    ):
-        many = client.compute(cascade("never", 300))
-        until(lambda: [each.n_tasks for each in run.recording.runs] == [602])
-        one = client.submit(blocked, "one", "go", pure=False)
-        until(lambda: sum(map(len, client.processing().values())) == 2)
-        many.cancel()
-        until(lambda: len(cluster.scheduler.tasks) == 1)
-        Event("never", client).set()
-        Event("go", client).set()
-        assert one.result() == "one"
-    assert rows(run.recording, "runs", "n_tasks") == [(602,), (1,)]
-    assert rows(run.recording, "messages", "text") == []
-
-
-def on_worker(dask_worker: Any) -> list[str]:
-    """Run on a worker: return what plugins put there."""
-    return sorted([*dask_worker.plugins, *dask_worker.stream_handlers])
 
 
 def n_observers(dask_scheduler: Any) -> int:

@@ -13,7 +13,7 @@ from distributed import Client, Event, Future, LocalCluster, fire_and_forget
 
 import taskscope
 from taskscope.session import current
-from taskscope.sources.cluster import connection, scheduler
+from taskscope.sources.cluster import connection
 from tests.support.clusters.recordings import rows
 from tests.support.waiting import PATIENCE_S, each_scheduler_keeps_records, until
 
@@ -25,10 +25,6 @@ def wait_for(name: str) -> str:
 
 def plugins_of(dask_scheduler: Any) -> list[Any]:
     return [plugin for name, plugin in dask_scheduler.plugins.items() if name.startswith("taskscope-")]
-
-
-def clients_and_options(dask_scheduler: Any) -> list[tuple[list[str], bytes]]:
-    return [(sorted(plugin.clients), plugin.options) for plugin in plugins_of(dask_scheduler)]
 
 
 def n_plugins(dask_scheduler: Any) -> int:
@@ -67,60 +63,6 @@ def test_a_connection_that_breaks_while_nothing_runs_is_made_anew_for_the_next_c
     assert rows(run.recording, "messages", "text") == []
 
 
-def test_a_scheduler_whose_answer_to_another_thread_is_odd_is_observed_no_more_and_its_compute_finishes(
-    plain: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def answer_oddly(*_: Any) -> list[str]:
-        raise RuntimeError("odd")
-
-    with taskscope.profile(display=False) as run:
-        future = plain.submit(wait_for, "odd-read", pure=False)
-        until(lambda: rows(run.recording, "runs", "n_tasks") == [(1,)])
-        monkeypatch.setattr(connection.Plugins, "flush", answer_oddly)
-        current().cluster.settle()
-        until(lambda: plain.run_on_scheduler(n_plugins) == 0)
-        Event("odd-read", client=plain).set()
-        assert future.result() == "odd-read"
-    assert rows(run.wait(), "runs", "status", "error") == [("finished", None)]
-
-
-def test_work_for_a_scheduler_that_is_lost_as_it_is_handed_over_ends_with_it(
-    plain: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    adds = scheduler.WatchedScheduler.add
-
-    def add_once_lost(self: scheduler.WatchedScheduler, *arguments: Any) -> None:
-        plain.run_on_scheduler(break_feeds)
-        until(lambda: self.broken)
-        adds(self, *arguments)
-
-    with taskscope.profile(display=False) as run:
-        until(each_scheduler_keeps_records)
-        monkeypatch.setattr(scheduler.WatchedScheduler, "add", add_once_lost)
-        assert plain.submit(abs, -3, pure=False).result() == 3
-        until(lambda: rows(run.recording, "runs", "status") == [("erred",)])
-        assert not current().cluster.owes_answers
-
-
-def test_what_goes_on_of_a_client_that_has_left_is_ended_though_another_client_has_come(
-    cluster: LocalCluster, plain: Client
-) -> None:
-    with taskscope.profile(display=False) as run:
-        with Client(cluster, set_as_default=False) as first:
-            release(cluster, first.submit(wait_for, "left-behind", key="left"))
-            plain.close()
-        until(lambda: [known.client_refs.have_left for known in current().cluster.schedulers] == [True])
-        with Client(cluster, set_as_default=False) as second:
-            assert second.submit(abs, -4, key="second").result() == 4
-            assert len(current().cluster.schedulers) == 2
-            Event("left-behind", client=second).set()
-            until(lambda: not current().cluster.owes_answers)
-    assert sorted(rows(run.recording, "tasks", "key", "status")) == [
-        ("left", "finished"),
-        ("second", "finished"),
-    ]
-
-
 def test_work_that_is_released_before_its_graph_was_read_is_not_taken_for_cancelled(
     cluster: LocalCluster, plain: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,39 +86,6 @@ def test_work_that_is_released_before_its_graph_was_read_is_not_taken_for_cancel
         Event("late-graph", client=plain).set()
         until(lambda: rows(run.recording, "runs", "status") == [("finished",)])
     assert rows(run.recording, "tasks", "key", "status") == [("late", "finished")]
-
-
-def test_a_client_that_joins_while_nothing_runs_is_known_to_the_plugin_before_its_first_task(
-    cluster: LocalCluster, plain: Client
-) -> None:
-    with taskscope.profile(display=False):
-        assert plain.submit(abs, -1, pure=False).result() == 1
-        with Client(cluster, set_as_default=False) as other:
-            both = sorted([plain.id, other.id])
-            until(lambda: [ids for ids, _ in plain.run_on_scheduler(clients_and_options)] == [both])
-
-
-def test_options_that_change_while_the_earlier_ones_are_sent_are_sent_next(
-    plain: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    is_reading, may_go_on = threading.Event(), threading.Event()
-    reads = connection.Plugins.read
-
-    async def read(self: connection.Plugins, *arguments: Any, may_rest: bool, **options: Any) -> Any:
-        answer = await reads(self, *arguments, may_rest=may_rest, **options)
-        if may_rest and not is_reading.is_set():
-            is_reading.set()
-            await asyncio.to_thread(may_go_on.wait, PATIENCE_S)
-        return answer
-
-    monkeypatch.setattr(connection.Plugins, "read", read)
-    with taskscope.profile(display=False):
-        assert is_reading.wait(PATIENCE_S)
-        wanted = current().cluster.wanted
-        wanted.interval_s = 0.75
-        current().cluster.options_changed()
-        may_go_on.set()
-        until(lambda: [sent for _, sent in plain.run_on_scheduler(clients_and_options)] == [wanted.packed()])
 
 
 def test_lines_wanted_while_it_connects_are_counted_once_it_has(

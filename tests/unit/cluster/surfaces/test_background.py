@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dask.delayed import delayed
 from distributed import Client, Event, LocalCluster, wait
 
 import taskscope
-from taskscope.errors import OptionError, StillRunningError
+from taskscope.errors import StillRunningError
 from taskscope.model.recording import RecordedData
-from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster.scheduler import WatchedScheduler
 from taskscope.sources.cluster.workers import HostClocks
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.tasks import read_truth, work
-from tests.support.shell import shell_with_taskscope
-from tests.support.waiting import PATIENCE_S, each_scheduler_keeps_records, until
+from tests.support.waiting import PATIENCE_S, until
 
 
 @pytest.fixture(scope="module")
@@ -89,36 +83,6 @@ def test_what_goes_on_after_a_block_completes_its_recording(
     del futures
 
 
-def test_how_many_tasks_were_handed_over_is_known_before_their_scheduler_is_read(
-    client: Client, gate: Event, truth: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with taskscope.profile(display=False) as run:
-        until(each_scheduler_keeps_records)
-        with monkeypatch.context() as patch:
-            patch.setattr(WatchedScheduler, "_admit", lambda _: None)
-            futures = map_gated(client, truth, "new", 2)
-            futures.append(client.submit(gated, truth, "one", key="one-0"))
-            assert current().recorder.runs()[-1].n_tasks == 3
-        gate.set()
-        wait(futures)
-    assert rows(run.recording, "runs", "n_tasks", "status") == [(3, "finished")]
-
-
-def test_a_file_that_was_begun_in_the_block_is_completed_after_it(
-    client: Client, gate: Event, truth: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "run.taskscope"
-    with taskscope.profile(display=False, save=path) as run:
-        futures = map_gated(client, truth, "long", 2)
-        until(path.exists)
-    assert taskscope.load(path).metadata["truncated"]
-    gate.set()
-    assert run.wait(PATIENCE_S).messages == ()
-    loaded = taskscope.load(path)
-    assert ("truncated" in loaded.metadata, keys_of(loaded)) == (False, ["long-0", "long-1"])
-    del futures
-
-
 def test_what_is_handed_over_after_a_block_is_not_part_of_it(
     client: Client, gate: Event, truth: Path
 ) -> None:
@@ -171,28 +135,6 @@ def test_what_ended_in_a_block_is_part_of_it_however_slow_the_clock_of_the_clust
     assert sorted(rows(recording, "runs", "n_tasks", "status")) == [(1, "finished")] * (1 + has_own)
 
 
-def test_what_was_persisted_goes_on_after_a_block_that_raised(
-    client: Client, gate: Event, truth: Path
-) -> None:
-    held: list[Any] = []
-
-    def fail_after_persist() -> None:
-        with run:
-            held.append(delayed(gated)(truth, "kept", dask_key_name="kept-0").persist())
-            raise ZeroDivisionError("of the user's")
-
-    run = taskscope.profile(display=False)
-    with pytest.raises(ZeroDivisionError, match="of the user's"):
-        fail_after_persist()
-    gate.set()
-    recording = run.wait(PATIENCE_S)
-    assert rows(recording, "runs", "status", "n_tasks") == [("finished", 1)]
-    assert (keys_of(recording), recording.metadata["error"]) == (
-        ["kept-0"],
-        "ZeroDivisionError: of the user's",
-    )
-
-
 def test_what_is_cancelled_in_the_background_ends_the_waiting(
     client: Client, gate: Event, truth: Path
 ) -> None:
@@ -215,68 +157,3 @@ def test_what_no_worker_can_run_is_said_while_it_waits(client: Client) -> None:
     ]
     client.cancel(stuck)
     assert rows(run.wait(), "messages", "text") == []
-
-
-@pytest.mark.parametrize("timeout", ["1", -1, float("nan"), float("inf")])
-def test_a_timeout_that_is_no_time_is_refused(client: Client, gate: Event, truth: Path, timeout: Any) -> None:
-    with taskscope.profile(display=False) as run:
-        futures = map_gated(client, truth, "bad", 1)
-    with pytest.raises(OptionError) as refused:
-        run.wait(timeout)
-    assert str(refused.value) == (
-        f"timeout must be seconds, or None to wait for as long as it takes; got {timeout!r}"
-    )
-    gate.set()
-    run.wait(PATIENCE_S)
-    del futures
-
-
-def test_a_variable_of_a_cell_is_bound_to_the_complete_recording(
-    client: Client, gate: Event, truth: Path
-) -> None:
-    with shell_with_taskscope() as shell:
-        shell.user_ns.update(begin=lambda name: map_gated(client, truth, name, 2))
-        shell.run_cell("%%profile -o kept -q\nkept_futures = begin('kept')").raise_error()
-        shell.run_cell("%%profile -o taken -q\ntaken_futures = begin('taken')").raise_error()
-        kept, taken = shell.user_ns["kept"], shell.user_ns["taken"]
-        shell.user_ns["taken"] = "mine"
-        gate.set()
-        assert isinstance(kept, Recording)
-        complete = kept.wait(PATIENCE_S)
-        assert shell.user_ns["kept"] is complete
-        assert keys_of(complete) == ["kept-0", "kept-1"]
-        assert keys_of(taken.wait(PATIENCE_S)) == ["taken-0", "taken-1"]
-        assert shell.user_ns["taken"] == "mine"
-
-
-def test_what_is_let_in_while_a_scheduler_comes_to_rest_is_followed(
-    client: Client, gate: Event, truth: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rests, is_let_in, may_rest = threading.Event(), threading.Event(), threading.Event()
-    rest, admit = WatchedScheduler._let_rest, WatchedScheduler._admit
-
-    async def rest_slowly(scheduler: WatchedScheduler) -> None:
-        await rest(scheduler)
-        rests.set()
-        await asyncio.to_thread(may_rest.wait, PATIENCE_S)
-
-    def tell_of_admission(scheduler: WatchedScheduler) -> None:
-        admit(scheduler)
-        if scheduler.has_runs:
-            is_let_in.set()
-
-    monkeypatch.setattr(WatchedScheduler, "_let_rest", rest_slowly)
-    monkeypatch.setattr(WatchedScheduler, "_admit", tell_of_admission)
-    with taskscope.profile(display=False, stacks=False):
-        assert rests.wait(PATIENCE_S)
-        futures = map_gated(client, truth, "rest", 1)
-        # Somebody looks at it, who lets it in.
-        looks = threading.Thread(target=current().cluster.settle)
-        looks.start()
-        assert is_let_in.wait(PATIENCE_S)
-        may_rest.set()
-        gate.set()
-        looks.join()
-        recorder = current().recorder
-        until(lambda: all(run.stop_s is not None for run in recorder.runs()))
-    del futures

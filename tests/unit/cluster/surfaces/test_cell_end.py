@@ -16,7 +16,6 @@ from distributed import Client, wait
 import taskscope
 from taskscope.errors import StillRunningError
 from taskscope.model.recording import RecordedData
-from taskscope.profiling import Block
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster.scheduler import WatchedScheduler
@@ -123,48 +122,6 @@ def test_blocks_that_begin_meanwhile_have_their_own_tasks(client: Client, answer
     assert keys_of(second.recording) == ["b-0", "b-1"]
     assert keys_of(third.recording) == ["c-0", "c_sum-0"]
     assert [len(r.recording.runs) for r in (first, second, third)] == [1, 1, 1]
-
-
-def test_an_interrupt_of_who_waits_reaches_them_and_the_recording_completes_itself(
-    client: Client, answers: Answers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with taskscope.profile(display=False) as run:
-        compute("a")
-    recording = run.recording
-
-    def interrupted(block: Block, due: Recording) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Block, "fill", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            recording.summary()
-    answers.may_come.set()
-    assert keys_of(recording) == KEYS
-
-
-def test_a_block_whose_thread_an_interrupt_kept_from_beginning_is_closed_as_it_stands(
-    client: Client, answers: Answers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(block: Block) -> None:
-        raise KeyboardInterrupt
-
-    run = taskscope.profile(display=False)
-
-    def compute_in_block() -> None:
-        with run:
-            compute("a")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Block, "_begin_completing", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            compute_in_block()
-    closed = run.recording
-    assert (len(closed.runs), closed.metadata["interrupted"], current().held) == (1, True, False)
-    answers.may_come.set()
-    with taskscope.profile(display=False) as after:
-        compute("c", 1)
-    assert keys_of(after.recording) == ["c-0", "c_sum-0"]
 
 
 def test_a_client_that_is_closed_right_after_a_block_is_closed_when_the_answers_are_there(

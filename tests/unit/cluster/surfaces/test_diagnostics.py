@@ -15,9 +15,8 @@ import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, wait
 
-import taskscope
 from taskscope.diagnostics import CacheProfiler, Profiler, ProgressBar, ResourceProfiler
-from tests.support.clusters.tasks import fail, read_truth, work
+from tests.support.clusters.tasks import read_truth, work
 from tests.support.waiting import PATIENCE_S
 
 
@@ -38,17 +37,6 @@ def test_profilers_have_the_tasks_of_a_cluster(client: Client, truth: Path) -> N
     assert all(row.cache_time <= row.free_time <= prof.end_time for row in cprof.results)
     assert len(rprof.results) > 0
     assert prof.visualize(show=False, save=False) is not None
-
-
-def test_a_registered_profiler_hears_of_every_compute(client: Client) -> None:
-    prof = Profiler()
-    prof.register()
-    try:
-        for i in range(3):
-            assert delayed(abs)(-i, dask_key_name=f"abs-{i}").compute() == i
-        assert [row.key for row in prof.results] == ["abs-0", "abs-1", "abs-2"]
-    finally:
-        prof.unregister()
 
 
 def test_the_metric_of_a_cache_profiler_has_no_value_and_says_why(client: Client) -> None:
@@ -109,29 +97,6 @@ def test_the_progress_bar_of_futures_that_are_not_waited_for_ends_with_its_block
     assert "100% Completed" not in out.getvalue()
     goes_on.set()
     assert future.result() is True
-
-
-def test_the_progress_bar_of_a_block_that_was_registered_too_shows_nothing_after_both(client: Client) -> None:
-    out = io.StringIO()
-    bar = ProgressBar(out=out)
-    bar.register()
-    with bar:
-        assert delayed(abs)(-1).compute() == 1
-    bar.unregister()
-    shown = out.getvalue()
-    assert "100% Completed" in shown
-    with taskscope.profile(display=False):
-        assert delayed(abs)(-2).compute() == 2
-    assert out.getvalue() == shown
-
-
-def test_the_progress_bar_stops_where_a_compute_fails(client: Client) -> None:
-    out = io.StringIO()
-    with ProgressBar(out=out) as pbar, pytest.raises(ValueError, match="no such thing"):
-        delayed(fail)("no such thing").compute()
-    assert "0% Completed" in out.getvalue()
-    assert "100%" not in out.getvalue()
-    assert pbar.last_duration > 0
 
 
 def test_no_warning_where_nothing_was_computed(client: Client) -> None:

@@ -16,6 +16,7 @@ from distributed import Client, LocalCluster, wait
 
 import taskscope
 from tests.support.clusters.recordings import rows
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.waiting import until
 
 _N = 250_000
@@ -23,8 +24,7 @@ _N = 250_000
 
 def test_from_when_to_when_a_cluster_had_a_worker_is_known() -> None:
     with (
-        LocalCluster(n_workers=0, threads_per_worker=3, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        small_cluster(0, 3) as (cluster, client),
     ):
         with taskscope.profile(display=False) as run, closing(taskscope.ProgressWidget()) as widget:
             future = client.submit(abs, -1, pure=False)

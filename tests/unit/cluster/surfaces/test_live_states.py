@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import threading
 from typing import Any
 
 import pytest
 from dask import delayed
-from distributed import Client, LocalCluster, Status
+from distributed import Status
 
 import taskscope
 from taskscope.analysis import progress
 from taskscope.analysis.progress import Estimates, live_states
-from taskscope.diagnostics import ProgressBar
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.jupyter.widgets.values import RunRange, live_progress, progress_values
 from taskscope.record.pump import Tick
 from taskscope.report.picture import progress_text
 from taskscope.session import current
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.waiting import PATIENCE_S, until
 from tests.support.wire_decoder import PageReader
 
@@ -45,31 +44,13 @@ def _set_status(status: str, dask_worker: Any = None) -> None:
     dask_worker.status = Status[status]
 
 
-def test_a_cluster_without_workers_is_said_to_have_none_until_one_comes() -> None:
-    out = io.StringIO()
-    with (
-        LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
-        taskscope.profile(display=False),
-        ProgressBar(out=out, dt=0.02),
-    ):
-        future = client.submit(abs, -1)
-        until(lambda: any(text.startswith("no workers yet, ") for text in states()))
-        assert [text.rpartition(",")[0] for text in said()] == ["no workers yet"] * 3
-        until(lambda: "% Completed" in out.getvalue() and " | no workers yet, " in out.getvalue())
-        cluster.scale(1)
-        assert future.result(PATIENCE_S) == 1
-        until(lambda: not states())
-
-
 def _n_running(dask_scheduler: Any) -> int:
     return len(dask_scheduler.running)
 
 
 def test_workers_that_are_paused_are_counted_as_waiting_for_memory() -> None:
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(2, processes=True) as (cluster, client),
     ):
         # Before taskscope meets the scheduler, and after.
         first, second = (cluster.workers[i].worker_address for i in range(2))

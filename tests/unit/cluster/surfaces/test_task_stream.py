@@ -52,13 +52,6 @@ def test_it_has_what_dasks_own_task_stream_has(client: Client, cluster: LocalClu
     assert told(run.recording) == told_by_dask(stream.data)
 
 
-def test_a_block_has_its_own_tasks_only(client: Client, truth: Path) -> None:
-    for n in (3, 5):
-        with taskscope.profile(display=False) as run:
-            wait(client.map(work, [truth] * n, [f"n{i}" for i in range(n)], [0.0] * n, pure=False))
-        assert len(rows(run.recording, "tasks", "key")) == n
-
-
 def test_a_client_that_is_closed_together_with_its_scheduler_in_its_event_loop_has_been_read_before(
     monkeypatch: pytest.MonkeyPatch, truth: Path
 ) -> None:

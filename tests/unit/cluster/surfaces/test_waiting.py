@@ -6,7 +6,6 @@ import asyncio
 import concurrent.futures
 import threading
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,51 +13,9 @@ from distributed import Client
 
 import taskscope
 from taskscope.errors import StillRunningError
-from taskscope.record import Recorder
 from taskscope.recording import Recording
-from taskscope.sources.cluster import scheduler, source
-from taskscope.sources.cluster.connection import ClientRefs, Wanted
-from taskscope.sources.cluster.runs import Computes
-from taskscope.sources.cluster.scheduler import WatchedScheduler
-from tests.support.fakes.clock import FakeClock
+from taskscope.sources.cluster import source
 from tests.support.waiting import PATIENCE_S, records_are_kept
-
-
-class Never(threading.Event):
-    """What does not happen; waiting for it takes less time than one would wait."""
-
-    def __init__(self, clock: FakeClock) -> None:
-        super().__init__()
-        self.clock = clock
-        self.waited: list[float | None] = []
-
-    def wait(self, timeout: float | None = None) -> bool:
-        self.waited.append(timeout)
-        self.clock.advance(0.75)
-        return False
-
-
-def test_all_threads_wait_together_and_for_two_seconds_in_all(
-    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scheduler, "READY_S", 2.0)
-    recorder, wanted = Recorder(clock=fake_clock), Wanted()
-    computes = Computes(recorder, lambda _run: None)
-    known = WatchedScheduler(
-        "tcp://10.0.0.1:8786",
-        {},
-        ClientRefs(threading.Lock()),
-        recorder,
-        computes,
-        wanted,
-        lambda: None,
-        lambda _: None,
-    )
-    known.ready = never = Never(fake_clock)
-    for asynchronous in (False, False, True, False, False):
-        client = SimpleNamespace(asynchronous=asynchronous)
-        known.wait_ready(client)
-    assert (never.waited, known.has_early_work) == ([2.0, 1.25, 0.5, 0.0], True)
 
 
 def test_what_runs_in_the_caller_s_event_loop_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

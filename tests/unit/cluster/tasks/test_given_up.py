@@ -15,7 +15,7 @@ import taskscope
 from taskscope.analysis.totals import count_outcomes, prefix_progress
 from taskscope.recording import Recording
 from tests.support.clusters.recordings import rows
-from tests.support.clusters.tasks import fail, read_truth, work, work_after
+from tests.support.clusters.tasks import fail, read_truth, work_after
 from tests.support.waiting import until
 
 
@@ -45,42 +45,6 @@ def test_what_is_fired_and_forgotten_is_recorded_to_its_end_and_what_is_cancelle
     assert Counter(zip(tasks["key"], tasks["status"], strict=True)) == {(n, "finished"): 1 for n in names}
     assert [done.name for done in read_truth(truth)] == names
     assert list(run.recording.table("messages")["text"]) == []
-
-
-def test_what_is_cancelled_while_it_runs_has_a_row_also_right_after_it_began(
-    client: Client, truth: Path, tmp_path: Path
-) -> None:
-    signal, names = tmp_path / "go", [f"cut{i}" for i in range(4)]
-    with taskscope.profile(display=False) as run:
-        futures = client.map(work_after, [signal] * 4, [truth] * 4, names, key=names)
-        until(lambda: len(list(truth.parent.glob("begun-cut*"))) == 4)
-        client.cancel(futures)
-        until(lambda: _runs(run.recording) == [(4, "interrupted")])
-    signal.touch()
-    tasks = run.recording.table("tasks")
-    assert Counter(zip(tasks["key"], tasks["status"], strict=True)) == {(n, "interrupted"): 1 for n in names}
-    assert list(run.recording.table("messages")["text"]) == []
-
-
-def test_of_a_map_that_is_cancelled_as_many_tasks_have_a_bar_as_there_are_threads(
-    client: Client, truth: Path, tmp_path: Path
-) -> None:
-    signal, names = tmp_path / "go", [f"many{i}" for i in range(30)]
-    client.gather(client.map(work, [truth] * 16, [f"before{i}" for i in range(16)], [0.05] * 16, pure=False))
-    with taskscope.profile(display=False) as run:
-        futures = client.map(work_after, [signal] * 30, [truth] * 30, names, key=names)
-        until(lambda: len(list(truth.parent.glob("begun-many*"))) == 4)
-        client.cancel(futures)
-        until(lambda: _runs(run.recording) == [(30, "interrupted")])
-    signal.touch()
-    tasks = run.recording.table("tasks")
-    assert list(tasks["status"]) == ["interrupted"] * 4
-    begun = {path.name.removeprefix("begun-") for path in truth.parent.glob("begun-many*")}
-    assert set(tasks["key"]) == begun
-    labels = {lane.id: lane.label for lane in run.recording.lanes}
-    assert {labels[lane] for lane in tasks["lane"].tolist()} == {
-        f"worker {worker}, thread {n}" for worker in (0, 1) for n in (1, 2)
-    }
 
 
 def test_what_is_released_while_it_runs_has_a_row_and_what_waited_is_said_to_have_not_begun(

@@ -10,12 +10,11 @@ from typing import Any
 
 import dask
 import pytest
-from dask.delayed import delayed
 from distributed import Client, Event
 
 import taskscope
 from taskscope.session import current
-from taskscope.sources.cluster import connection, scheduler
+from taskscope.sources.cluster import connection
 from tests.support.clusters.recordings import rows
 from tests.support.waiting import until
 
@@ -49,32 +48,6 @@ def test_a_widget_made_when_some_tasks_of_a_map_are_done_counts_all(client: Clie
     ]
 
 
-def test_what_is_read_while_it_connects_waits_until_it_has(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    is_read = threading.Event()
-    opens, steps = connection.Plugins.open, scheduler.WatchedScheduler.step
-
-    async def open_once_read(self: connection.Plugins, *arguments: Any) -> None:
-        await asyncio.to_thread(is_read.wait)
-        await opens(self, *arguments)
-
-    def step(self: scheduler.WatchedScheduler) -> Any:
-        is_read.set()
-        return steps(self)
-
-    monkeypatch.setattr(connection.Plugins, "open", open_once_read)
-    monkeypatch.setattr(scheduler.WatchedScheduler, "step", step)
-    future = client.submit(first_or_later, 4, "later-read", pure=False)
-    until(lambda: client.run_on_scheduler(is_unobserved))
-    with dask.config.set(scheduler="dask.distributed"), taskscope.profile(display=False) as run:
-        current().cluster.settle()
-        Event("later-read", client=client).set()
-        assert future.result() == 4
-    assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished")]
-    assert rows(run.recording, "messages", "text") == []
-
-
 def _shown(widget: taskscope.ProgressWidget) -> tuple[str, int, int]:
     return widget.state, widget.finished, widget.total
 
@@ -84,39 +57,6 @@ def _recorded(widget: taskscope.ProgressWidget) -> list[object]:
     recorder = current().recorder
     ready = [(scheduler.address, scheduler.ready.is_set()) for scheduler in current().cluster.schedulers]
     return [_shown(widget), recorder.runs(), recorder.progress(), recorder.groups, ready]
-
-
-def begun(client: Client, name: str) -> Any:
-    """Return the future of a graph of 11 tasks, some of which have ended."""
-    # One waits: two may have both threads of a worker, and what is queued there would wait with them.
-    parts = [delayed(first_or_later)(i, f"later-{name}", dask_key_name=f"part-{i}") for i in range(5)]
-    doubled = [delayed(sum)([part, part], dask_key_name=f"doubled-{i}") for i, part in enumerate(parts)]
-    future = client.compute(delayed(sum)(doubled, dask_key_name="total"), optimize_graph=False)
-    until(lambda: client.run_on_scheduler(n_done) == 4)
-    return future
-
-
-def test_of_a_graph_all_tasks_count_with_what_each_needs(client: Client) -> None:
-    future = begun(client, "graph")
-    until(lambda: client.run_on_scheduler(is_unobserved))
-    with (
-        dask.config.set(scheduler="dask.distributed"),
-        taskscope.profile(display=False) as run,
-        closing(taskscope.ProgressWidget()) as widget,
-    ):
-        until(lambda: _shown(widget) == ("running", 8, 11), lambda: _recorded(widget))
-        Event("later-graph", client=client).set()
-        assert future.result() == 20
-    assert rows(run.recording, "runs", "n_tasks", "status") == [(11, "finished")]
-    assert set(rows(run.recording, "dependencies", "key", "dependency")) == {
-        *((f"doubled-{i}", f"part-{i}") for i in range(5)),
-        *(("total", f"doubled-{i}") for i in range(5)),
-    }
-
-
-def n_done(dask_scheduler: object) -> int:
-    tasks = dask_scheduler.tasks  # type: ignore[attr-defined]  # a scheduler
-    return sum(task.state == "memory" for key, task in tasks.items() if str(key).startswith("doubled"))
 
 
 def is_unobserved(dask_scheduler: object) -> bool:

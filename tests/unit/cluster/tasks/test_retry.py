@@ -46,29 +46,6 @@ def test_a_retry_in_a_later_block_is_a_compute_of_that_block(client: Client, tru
     assert told(first.recording) == ([(1, "erred")], [(key, "erred")])
 
 
-def test_a_retry_in_the_same_block_ends_as_its_last_attempt_does(client: Client, truth: Path) -> None:
-    key = "same-0"
-    with taskscope.profile(display=False) as run:
-        future = client.submit(attempt, truth, key, 1, key=key)
-        wait(future)
-        future.retry()
-        assert future.result() == 2
-    recording = run.recording
-    assert sorted(rows(recording, "tasks", "key", "status")) == [(key, "erred"), (key, "finished")]
-    assert recording.runs[-1].status == "finished"
-
-
-def test_what_needs_it_is_tried_again_with_it(client: Client, truth: Path) -> None:
-    with taskscope.profile(display=False):
-        needed = client.submit(attempt, truth, "needed", 1, key="needed-0")
-        needs = client.submit(sum, [needed, 1], key="needs-0")
-        wait([needed, needs])
-    with taskscope.profile(display=False) as run:
-        needs.retry()
-        assert needs.result() == 3
-    assert told(run.recording) == ([(2, "finished")], [("needed-0", "finished"), ("needs-0", "finished")])
-
-
 def test_an_asynchronous_client_retries_as_well(cluster: LocalCluster, truth: Path) -> None:
     async def tried() -> Recording:
         async with Client(cluster.scheduler_address, asynchronous=True) as client:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable
 from pathlib import Path
 
 import dask.array as da
@@ -15,14 +14,10 @@ from distributed import Client, LocalCluster, Scheduler, wait
 import taskscope
 from taskscope.analysis.totals import count_outcomes, prefix_progress
 from taskscope.jupyter.widgets import ProgressWidget
-from taskscope.model.tables.columns import NEEDS
 from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster.runs import TrackedRun
 from tests.support.clusters.recordings import rows
-from tests.support.clusters.scheduler_events import World
 from tests.support.clusters.tasks import fail, read_truth, work, work_after
-from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import PATIENCE_S, until
 
 needs_word_of_what_is_done = pytest.mark.skipif(
@@ -74,15 +69,6 @@ def test_a_call_that_another_client_has_made_has_nothing_to_do(client: Client, c
     assert counts(run.recording) == [("pow", 0, 0, 1), ("pow", 1, 1, 0)]
 
 
-def test_a_task_of_which_the_scheduler_kept_no_event_may_have_run_before_its_compute_was_known() -> None:
-    world = World(FakeClock())
-    world.tell(*world.graph({"a": ()}), lost=1, knows_all=False)
-    run = world.begin(["a"])
-    world.tell()
-    assert (run.log.n_tasks, run.lacks_records) == (1, True)
-    assert world.said == ["1 tasks or more are missing: the scheduler did not keep their records"]
-
-
 @needs_word_of_what_is_done
 def test_live_only_what_has_to_run_is_ahead_and_the_bar_reaches_its_end(client: Client, truth: Path) -> None:
     signal = truth.parent / "go"
@@ -121,39 +107,6 @@ def test_where_a_compute_fails_only_what_was_there_did_not_have_to_run(client: C
         last.compute()
     assert rows(run.recording, "runs", "n_tasks", "status") == [(2, "erred")]
     assert count_outcomes(run.recording) == {"failed": 1, "skipped": 3, "not started": 1}
-
-
-def settled(world: World, run: TrackedRun) -> tuple[set[Hashable], int]:
-    return {key for key, task in run.tasks.items() if task.need == NEEDS.index("skipped")}, run.log.n_tasks
-
-
-def lose_events(world: World) -> None:
-    world.tell(world.end("x-1"), lost=3)
-
-
-def break_a_record(world: World) -> None:
-    world.tell(("end", "a-0", *[None] * 7), world.end("x-1"))
-
-
-@pytest.mark.parametrize("lack", [lose_events, break_a_record])
-def test_where_records_may_be_missing_it_is_not_known_what_had_to_run(
-    fake_clock: FakeClock, lack: Callable[[World], None]
-) -> None:
-    world = World(fake_clock)
-    run = world.begin(["x-1"])
-    states = {"a-1": "memory"}
-    world.tell(
-        *world.graph({"x-1": (), "a-0": (), "a-1": ()}, ["x-1"], states), world.state("a-0", "waiting")
-    )
-    lack(world)
-    world.finish(run)
-    assert settled(world, run) == ({"a-1"}, 2)
-    recording = Recording.of(world.recorder.snapshot())
-    assert count_outcomes(recording) == {"skipped": 1, "unrecorded": 1}
-    assert (
-        "  1 task of computes that finished without a record: whether they ran is not known"
-        in recording.summary().splitlines()
-    )
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 0.05, 0.2])

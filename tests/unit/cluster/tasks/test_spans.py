@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import dask
-from distributed import Client, LocalCluster, span
+from distributed import Client, span
 
 import taskscope
 from taskscope.recording import Recording
@@ -72,24 +72,3 @@ def test_tasks_that_are_submitted_to_one_run_have_the_span_they_were_submitted_i
             two = client.submit(abs, one, key="two")
         client.gather([one, two])
     assert spans_of(profiled.recording) == [("one", "a"), ("two", "b")]
-
-
-def test_computes_without_a_cluster_are_in_no_span(client: Client) -> None:
-    with taskscope.profile(display=False) as profiled:
-        with span("cluster"):
-            compute(client, "elsewhere")
-        with span("threads"):
-            dask.threaded.get({"elsewhere": (sum, [1, 2])}, "elsewhere")
-    assert [text for _, text in spans_of(profiled.recording)] == ["cluster", None]
-
-
-def test_spans_are_missing_where_the_scheduler_cannot_tell() -> None:
-    with (
-        LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
-        del cluster.scheduler.extensions["spans"]
-        with taskscope.profile(display=False) as profiled, span("load"):
-            compute(client, "untold")
-    assert spans_of(profiled.recording) == [("untold", None)]
-    assert not any("missing" in message.text for message in profiled.recording.messages)

@@ -9,14 +9,13 @@ from typing import Any
 import dask
 import pytest
 from dask.delayed import delayed
-from distributed import Client, Event, LocalCluster, wait
+from distributed import Event, wait
 
 import taskscope
 from taskscope.recording import Recording
 from tests.support.clusters.recordings import rows
-from tests.support.clusters.tasks import attempt
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.waiting import until
-from tests.unit.cluster.scheduler.test_observer import blocked, steal, workers
 
 _BYTES = 4_000_000
 _NUMBERS = re.compile(r"[\d.]+ (µs|ms|s)\b")
@@ -35,13 +34,27 @@ def size(part: bytes) -> int:
     return len(part)
 
 
+def blocked(name: object, go: str) -> object:
+    """Last until that is allowed."""
+    Event(go).wait()
+    return name
+
+
+def steal(key: str, thief: str, dask_scheduler: Any = None) -> None:
+    """Run on the scheduler: have a worker steal a task that another one was given."""
+    task, to = dask_scheduler.tasks[key], dask_scheduler.workers[thief]
+    dask_scheduler.extensions["stealing"].move_task_request(task, task.processing_on, to)
+
+
+def workers(recording: Recording) -> dict[str, str]:
+    """Return which worker each task was with, or is."""
+    return dict(rows(recording, "tasks", "key", "worker"))
+
+
 def test_a_stolen_task_with_a_transfer_has_all_of_it_in_order_also_from_a_file(tmp_path: Path) -> None:
     with (
         dask.config.set({"distributed.scheduler.work-stealing-interval": "1h"}),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
-        ) as cluster,
-        Client(cluster) as client,
+        small_cluster(2, protocol="tcp://") as (_, client),
         taskscope.profile(display=False) as run,
     ):
         a, b = sorted(client.scheduler_info()["workers"])
@@ -76,23 +89,6 @@ def test_a_stolen_task_with_a_transfer_has_all_of_it_in_order_also_from_a_file(t
     recording.save(tmp_path / "story.taskscope")
     loaded = taskscope.load(tmp_path / "story.taskscope")
     assert str(loaded.story("x")) == str(recording.story("x"))
-
-
-def test_each_attempt_of_a_task_is_told(client: Client, truth: Path) -> None:
-    (truth / "done").mkdir()
-    with taskscope.profile(display=False) as run:
-        wait(client.submit(attempt, truth, "luck", 2, key="luck", retries=3))
-    events = [(event, text) for event, _, text in told(run.wait(), "luck")]
-    assert [event for event, _ in events] == [
-        "ready",
-        "failed-attempt",
-        "failed-attempt",
-        "start",
-        "finished",
-    ]
-    assert [text.partition(": ")[2].partition(" (worker")[0] for _, text in events[1:3]] == [
-        f"ValueError: no luck of luck (attempt {n})" for n in (1, 2)
-    ]
 
 
 def test_a_local_scheduler_has_the_release_of_a_result_too() -> None:

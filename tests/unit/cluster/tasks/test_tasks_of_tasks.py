@@ -15,6 +15,7 @@ import taskscope
 from taskscope.recording import Recording
 from tests.support.clusters.other_client import other_client
 from tests.support.clusters.recordings import rows
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.waiting import until
 
 
@@ -78,8 +79,7 @@ def test_tasks_that_a_task_starts_are_part_of_its_compute(
 
 def test_in_the_kernel_s_own_process_they_are_too() -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        small_cluster(1, 2) as (_, client),
         taskscope.profile(display=False) as run,
     ):
         assert client.submit(by_a_compute, 4, pure=False).result() == 8
@@ -115,18 +115,3 @@ def test_tasks_of_other_clients_are_not_recorded(client: Client, cluster: LocalC
         other.do("fail", "bad")
         assert future.result() == 2
     assert ended(run.recording) == {(0, "by_worker_client", "finished"): 1, (0, "double", "finished"): 2}
-
-
-def test_a_compute_depends_on_results_of_earlier_ones(client: Client) -> None:
-    with taskscope.profile(display=False) as run:
-        kept = da.ones(4, chunks=1).map_blocks(double).persist()
-        assert kept.sum(split_every=4).compute() == 8
-    recording = run.recording
-    first = recording.runs[0].run
-    made = {key for number, key in rows(recording, "tasks", "run", "key") if number == first}
-    needed = {d for number, d in rows(recording, "dependencies", "run", "dependency") if number > first}
-    assert (len(made), made - needed) == (4, set())
-    assert [n_tasks for (n_tasks,) in rows(recording, "runs", "n_tasks")] == [
-        len(made),
-        sum(number > first for (number,) in rows(recording, "tasks", "run")),
-    ]

@@ -15,6 +15,7 @@ from distributed import Client, Future, LocalCluster
 
 import taskscope
 from tests.support.clusters.recordings import rows
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.waiting import until
 
 _BYTES = 4_000_000
@@ -104,10 +105,7 @@ def test_a_later_block_has_only_its_own_transfers(client: Client, cluster: Local
 def test_reading_and_writing_on_disk_are_activities(tmp_path: Path) -> None:
     with (
         dask.config.set({"temporary-directory": str(tmp_path), "distributed.worker.memory.target": 1e-9}),
-        LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit="8 GiB"
-        ) as cluster,
-        Client(cluster),
+        small_cluster(processes=True, memory_limit="8 GiB"),
         taskscope.profile(display=False) as run,
     ):
         parts = [delayed(np.ones)(8_000_000, dask_key_name=f"ones-{i}") for i in range(2)]
@@ -124,10 +122,7 @@ def test_reading_and_writing_on_disk_are_activities(tmp_path: Path) -> None:
 def test_workers_that_run_no_plugins_leave_bytes_and_cpu_time_unknown_and_that_is_said() -> None:
     with (
         dask.config.set({"distributed.worker.blocked-handlers": ["plugin-add"]}),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
-        ) as cluster,
-        Client(cluster) as client,
+        small_cluster(2, protocol="tcp://") as (cluster, client),
         taskscope.profile(display=False) as run,
     ):
         assert two_sides(cluster, client, 3).result() == 3 * _BYTES

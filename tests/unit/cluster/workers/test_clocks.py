@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,18 +11,16 @@ from typing import Any
 
 import dask
 import pytest
-from distributed import Client, Event, LocalCluster, WorkerPlugin
+from distributed import Client, LocalCluster, WorkerPlugin
 
 import taskscope
-from taskscope.recording import Recording
-from taskscope.session import current
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_events import HERE, World, record
 from tests.support.clusters.shifted_worker import SHIFTED, set_clock, shifted_worker
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.fakes.clock import FakeClock
 from tests.support.files.streaming import StreamedFile
 from tests.support.recordings.tables import read_back
-from tests.support.waiting import until
 
 LATE_S, MINUTE_S, HOUR_S = 1.0, 60.0, 3600.0
 
@@ -68,40 +65,6 @@ def _run(client: Client) -> list[tuple[int, float, float]]:
     return found
 
 
-def begin_and_wait() -> None:
-    Event("begun").set()
-    Event("may-end").wait()
-
-
-def test_a_clock_that_is_set_is_noticed(shifted: tuple[Client, str]) -> None:
-    client, worker = shifted
-    set_clock(client, worker, HOUR_S)
-    with taskscope.profile(display=False) as run:
-        future = client.submit(begin_and_wait, key="wait-1")
-        Event("begun").wait()
-        # Set before the first comparison, it would not be seen to be set.
-        until(lambda: _is_compared(worker))
-        set_clock(client, worker, -HOUR_S)
-        until(lambda: len(_messages(run.recording)) == 1, lambda: _messages(run.recording))
-        Event("may-end").set()
-        future.result()
-    ((host,),) = _messages(run.recording)
-    assert re.fullmatch(
-        r"the clock of 127\.0\.0\.2 was set by -7(199|200)\.\d{3} s: times around that are uncertain",
-        host,
-    )
-
-
-def _is_compared(worker: str) -> bool:
-    (scheduler,) = current().cluster.schedulers
-    clock = scheduler.workers.clocks.host(worker)
-    return clock is not None and clock.best is not None
-
-
-def _messages(recording: Recording) -> list[tuple[str]]:
-    return rows(recording, "messages", "text")
-
-
 class Heartbeats(WorkerPlugin):
     """Changes the correction of a worker after a task was chosen and before its thread has it."""
 
@@ -116,8 +79,7 @@ class Heartbeats(WorkerPlugin):
 
 def test_a_heartbeat_before_a_task_s_thread_has_it_moves_no_times() -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        small_cluster() as (_, client),
         taskscope.profile(display=False) as run,
     ):
         # taskscope's plugin is there first.
@@ -153,8 +115,7 @@ def _held() -> float:
 
 def test_a_heartbeat_while_a_task_runs_moves_no_times() -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        small_cluster() as (cluster, client),
         Late(1) as late,
         taskscope.profile(display=False) as run,
     ):

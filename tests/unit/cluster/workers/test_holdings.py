@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import math
-import weakref
 
 import numpy as np
 from dask.delayed import delayed
@@ -81,18 +79,3 @@ def test_after_events_were_lost_no_result_is_known_to_be_in_memory() -> None:
     held = world.recorder.snapshot().holdings
     assert (list(held.n_keys), list(held.nbytes)) == ([2, 1, 0], [160.0, 80.0, 0.0])
     assert not world.tasks.holdings.are_left
-
-
-def test_a_run_is_forgotten_once_its_last_result_has_left_memory() -> None:
-    world, logs = World(FakeClock()), []
-    # The last one is kept: how long the scheduler took with its graph may arrive later.
-    for key in ("x-1", "x-2"):
-        run = world.begin([key])
-        world.tell(*world.graph({key: []}), world.end(key))
-        world.finish(run)
-        logs.append(weakref.ref(run.log))
-        del run
-        world.tell(world.state(key, "forgotten"))
-        world.tasks.drop_forgotten()
-    gc.collect()
-    assert logs[0]() is None

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import dask
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 import taskscope
-from taskscope.diagnostics import performance_report
 from taskscope.model.recording import RecordedData
 from taskscope.sources.cluster import connection, scheduler
 from tests.support.clusters.recordings import rows
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.clusters.tasks import work
 from tests.support.waiting import until
 
@@ -50,8 +50,7 @@ def hung() -> Iterator[tuple[Client, str]]:
     """A client of a cluster of two workers, of which one stands still, and the address of the other."""
     with (
         dask.config.set(OWN_CHILDREN),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(2, processes=True) as (_, client),
     ):
         pids = client.run(os.getpid)
         still, other = pids
@@ -79,23 +78,6 @@ def test_the_end_of_a_block_does_not_wait_for_it_nor_for_the_scheduler_that_does
     assert said(recording) == {MISSING}
 
 
-def test_the_report_of_an_asynchronous_client_does_not_wait_for_it_either(
-    hung: tuple[Client, str], truth: Path, tmp_path: Path
-) -> None:
-    client, other = hung
-    address = client.scheduler_info()["address"]
-
-    async def block() -> None:
-        async with Client(address, asynchronous=True) as mine, performance_report(tmp_path / "a.html") as run:
-            assert await mine.submit(work, truth, "c", 0.0, workers=[other]) == "c"
-        recordings.append(run.recording)
-
-    recordings: list[RecordedData] = []
-    asyncio.run(block())
-    assert [said(recording) for recording in recordings] == [{MISSING}]
-    assert MISSING in (tmp_path / "a.html").read_text(encoding="utf-8")
-
-
 def requests_to(worker: str) -> int:
     """Run on the scheduler: return how many requests to a worker wait for an answer, each with a socket."""
     frames = [getattr(task.get_coro(), "cr_frame", None) for task in asyncio.all_tasks()]
@@ -118,8 +100,7 @@ def test_requests_to_it_do_not_pile_up_on_the_scheduler(hung: tuple[Client, str]
 def test_once_it_goes_on_it_is_heard_again(truth: Path) -> None:
     with (
         dask.config.set(OWN_CHILDREN),
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(processes=True) as (_, client),
     ):
         (pid,) = client.run(os.getpid).values()
         with taskscope.profile(display=False) as run:

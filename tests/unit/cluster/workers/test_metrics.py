@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from pathlib import Path
 from statistics import median
 
 from distributed import Client, get_worker
@@ -14,7 +13,6 @@ from distributed.metrics import context_meter
 import taskscope
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.workers import Metric
-from tests.support.recordings.tables import as_lists
 
 
 def spin(seconds: float, _number: int = 0) -> float:
@@ -75,21 +73,6 @@ def test_of_a_task_that_fails_it_is_known_and_of_a_coroutine_it_is_not(client: C
     # That of one that fails includes the text of its traceback.
     assert all(found[f"{name}-1"] >= 0.02 for name in ("spin", "fail"))
     assert math.isnan(found["coroutine-1"])
-
-
-def test_they_are_in_files_and_in_the_summary(client: Client, tmp_path: Path) -> None:
-    with taskscope.profile(display=False, save=tmp_path / "a.taskscope") as run:
-        client.submit(spin, 0.05, key="whirl-1").result()
-    recording = run.recording
-    recording.save(tmp_path / "b.taskscope")
-    assert {(m.prefix, m.activity) for m in recording.metrics} >= {
-        ("whirl", "thread-cpu"),
-        ("whirl", "thread-noncpu"),
-    }
-    for name in ("a", "b"):
-        loaded = taskscope.load(tmp_path / f"{name}.taskscope")
-        assert as_lists(loaded, "metrics") == as_lists(recording, "metrics")
-    assert "CPU" in recording.summary()
 
 
 def test_what_a_task_meters_itself_has_its_bytes_and_its_count(client: Client) -> None:

@@ -13,6 +13,7 @@ from distributed import Client, LocalCluster, wait
 
 import taskscope
 from tests.support.clusters.recordings import rows
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.clusters.tasks import work_after
 from tests.support.waiting import until
 
@@ -60,8 +61,7 @@ def test_a_compute_that_ends_before_the_monitor_of_a_worker_looks_again_has_a_sa
     looks_rarely = {"distributed.admin.system-monitor.interval": "1 hour"}
     with (
         dask.config.set(looks_rarely),
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        small_cluster() as (cluster, client),
     ):
         for _ in range(2):
             with taskscope.profile(display=False) as run:

@@ -17,10 +17,7 @@ from distributed import Client, secede
 import taskscope
 from taskscope.model.tables.stacks import CLIENT, CLIENT_RUN, StackColumns
 from taskscope.session import current
-from taskscope.sources.cluster.plugin import pack
-from tests.support.clusters.scheduler_events import HERE, World
 from tests.support.clusters.tasks import spend
-from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import until
 
 
@@ -101,20 +98,6 @@ def test_samples_have_their_worker_and_their_time(client: Client, tmp_path: Path
         assert profile.n_samples == recording.profile(prefix=name, worker=of_lane[lane].worker).n_samples > 0
     times = times_of(recording.stacks, "first", "second")
     assert -1.0 <= min(times) - recording.zero_s <= max(times) - recording.zero_s <= max(table["stop_s"])
-
-
-def test_samples_of_tasks_that_the_scheduler_has_forgotten_are_kept(fake_clock: FakeClock) -> None:
-    world = World(fake_clock)
-    run = world.begin(["gone-1"])
-    world.tell(*world.graph({"gone-1": []}), world.send("gone-1"))
-    fake_clock.advance(1.0)
-    world.tell(world.end("gone-1"), world.state("gone-1", "forgotten"))
-    stack = ("gone-1", 0.5, [(0, 0)], 1, 0.02, 0.0004, 0.0, 0.0)
-    samples = {"functions": [("work", "work.py", 1)], "stacks": [stack], "has_lines": False}
-    world.tell(("news", HERE, pack({"samples": samples})))
-    world.finish(run)
-    recorder = world.recorder
-    assert recorder.stacks.between(run.log.run, None).prefixes == ("gone",)
 
 
 def has_samples(run: Any, prefix: str) -> bool:

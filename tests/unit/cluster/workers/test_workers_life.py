@@ -10,7 +10,7 @@ from typing import Any
 
 import dask
 import pytest
-from distributed import Client, LocalCluster, Status
+from distributed import Status
 
 import taskscope
 from taskscope.model.tables.records import Message
@@ -19,6 +19,7 @@ from taskscope.recording import Recording
 from taskscope.sources.cluster.connection import Event
 from tests.support.clusters.recordings import rows
 from tests.support.clusters.scheduler_events import HERE, World
+from tests.support.clusters.small_cluster import small_cluster
 from tests.support.clusters.tasks import work_after
 from tests.support.fakes.clock import FakeClock
 from tests.support.waiting import until
@@ -64,8 +65,7 @@ def events(recording: Recording) -> list[tuple[str, str]]:
 def test_workers_of_a_cluster_that_pause_are_killed_come_back_and_are_retired_are_told(truth: Path) -> None:
     with (
         dask.config.set({"distributed.scheduler.work-stealing": False}),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
+        small_cluster(2, processes=True) as (cluster, client),
         taskscope.profile(display=False) as run,
     ):
         pids = client.run(os.getpid)
@@ -107,23 +107,20 @@ def test_workers_of_a_cluster_that_pause_are_killed_come_back_and_are_retired_ar
 
 
 def test_a_worker_that_hangs_times_out_and_its_nanny_starts_another_one(truth: Path) -> None:
-    with (
-        dask.config.set({"distributed.scheduler.worker-ttl": "1s"}),
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
-        Client(cluster) as client,
-        taskscope.profile(display=False) as run,
-    ):
+    with small_cluster(processes=True) as (_, client), taskscope.profile(display=False) as run:
         ((hung, pid),) = client.run(os.getpid).items()
         go = truth.parent / "go"
         future = client.submit(work_after, go, truth, "w", key="w-1")
         until(lambda: rows(run.recording, "tasks", "worker") == [(hung,)])
-        os.kill(pid, signal.SIGSTOP)
-        # On a busy machine the next one may time out as well.
-        until(lambda: [event for event, _ in events(run.recording)][:2] == ["timed out", "restarted"])
+        # As the scheduler does after five seconds at least, before it has the worker restarted.
+        timed_out = {"action": "worker-ttl-timed-out", "workers": [hung], "ttl": 5.0}
+        client.log_event("scheduler", timed_out)
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: [event for event, _ in events(run.recording)] == ["timed out", "restarted"])
         go.touch()
         assert future.result() == "w"
     why = "timed out: the scheduler had not heard of it for 5 s"
-    assert [text for event, text in rows(run.recording, "messages", "event", "text") if event][:2] == [
+    assert [text for event, text in rows(run.recording, "messages", "event", "text") if event] == [
         f"worker 0 {why}",
         "worker 0 was restarted by its nanny",
     ]

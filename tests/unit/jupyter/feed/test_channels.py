@@ -8,7 +8,6 @@ from itertools import count
 from typing import Any
 
 import pytest
-from comm.base_comm import BaseComm
 
 from taskscope.jupyter.adapter.channels import KernelChannels
 from tests.support.kernel import Kernel
@@ -134,12 +133,6 @@ def test_on_a_subshell_a_channel_is_answered_while_a_cell_runs(target: Kernel) -
         ("opened", {"page": "p"}, False),
         ("message", {"verb": "renew"}, False),
     ]
-
-
-def test_base_comm_still_has_the_methods_that_are_replaced() -> None:
-    assert callable(BaseComm.handle_msg)
-    assert "_msg_callback" in BaseComm.handle_msg.__code__.co_names
-    assert "close" in BaseComm.__del__.__code__.co_names
 
 
 def test_without_a_kernel_channels_lead_nowhere() -> None:

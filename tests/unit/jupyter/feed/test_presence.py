@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from taskscope.jupyter.adapter.kernel import FEATURE, show_presence
 from tests.support.kernel import Kernel
 
 SHOW = "from taskscope.jupyter.adapter.kernel import show_presence; end = show_presence()"
@@ -19,18 +18,17 @@ def description(kernel: Kernel) -> dict[str, Any]:
 def test_the_kernel_describes_itself_as_ever_and_names_us(kernel: Kernel) -> None:
     before = description(kernel)
     kernel.run(SHOW)
-    assert description(kernel) == {**before, "supported_features": [*before["supported_features"], FEATURE]}
+    assert description(kernel) == {
+        **before,
+        "supported_features": [*before["supported_features"], "taskscope"],
+    }
     kernel.run("end()")
     assert description(kernel) == before
 
 
 def test_the_extension_is_seen_from_loading_to_unloading(kernel: Kernel) -> None:
-    seen = [FEATURE in description(kernel)["supported_features"]]
+    seen = ["taskscope" in description(kernel)["supported_features"]]
     for verb in ("load", "unload", "load", "unload"):
         kernel.run(f"%{verb}_ext taskscope")
-        seen.append(FEATURE in description(kernel)["supported_features"])
+        seen.append("taskscope" in description(kernel)["supported_features"])
     assert seen == [False, True, False, True, False]
-
-
-def test_outside_of_a_kernel_there_is_nothing_to_do() -> None:
-    assert show_presence() is None

@@ -78,27 +78,6 @@ def test_a_page_beside_the_traits_of_any_number_of_widgets_is_never_silent_for_l
     assert (sum(counts) >= min(n_widgets * 20, 30), max(counts) - min(counts) <= 1) == (True, True)
 
 
-def test_traits_have_all_messages_while_there_is_no_page() -> None:
-    traits = [Talker(f"traits {i}", interval_s=0.5) for i in range(5)]
-    publisher = Stage().publisher()
-    for one in traits:
-        publisher.add_sender(one)
-    run(publisher, 10)
-    assert [len(one.sent) for one in traits] == [20] * 5
-
-
-def test_a_failing_page_is_dropped_and_counted_and_the_others_go_on() -> None:
-    bad, good = Talker("bad", error=OSError("gone")), Talker("good")
-    stage = Stage(pages=[bad, good])
-    publisher = stage.publisher()
-    publisher.tick(Tick(0.0, active=True, final=False))
-    assert (stage.dropped, [where for where, _ in stage.faults], len(good.sent)) == (
-        [bad],
-        ["the feed to bad"],
-        1,
-    )
-
-
 def test_the_end_reaches_every_sender_even_when_their_turn_comes_later() -> None:
     talkers = [Talker(str(i), news=1) for i in range(25)]
     stage = Stage(pages=list(talkers))

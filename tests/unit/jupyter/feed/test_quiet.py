@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ipykernel.kernelbase import Kernel as BaseKernel
 
-from taskscope.jupyter.adapter.kernel import MARK, suppress_status
 from tests.support.kernel import Kernel
 
-OURS = {MARK: True}
+OURS = {"taskscope": True}
 SETUP = """
 import threading
 from comm import get_comm_manager
@@ -50,12 +47,6 @@ def said_about(messages: list[dict[str, Any]], request: str) -> list[str]:
     return [m["msg_type"] for m in messages if m["parent_header"].get("msg_id") == request]
 
 
-def test_ipykernel_still_has_the_names_that_are_replaced() -> None:
-    assert list(inspect.signature(BaseKernel.set_parent).parameters) == ["self", "ident", "parent", "channel"]
-    publish = inspect.signature(BaseKernel._publish_status)
-    assert list(publish.parameters) == ["self", "status", "channel", "parent"]
-
-
 def test_our_message_makes_the_kernel_neither_busy_nor_idle(quiet_kernel: Kernel) -> None:
     quiet_kernel.run("go.set(); done.set()")
     opening = open_probe(quiet_kernel, "first", OURS)
@@ -81,15 +72,6 @@ def test_what_a_thread_prints_and_shows_still_goes_to_its_cell(quiet_kernel: Ker
         ["stream", "display_data"],
         ["comm_msg"],
     )
-
-
-def test_without_us_a_message_takes_the_output_of_threads_from_their_cell(kernel: Kernel) -> None:
-    kernel.run(SETUP)
-    cell = kernel.run(START_THREAD).request
-    opening = open_probe(kernel, "loud", OURS)
-    messages = kernel.until_quiet()
-    assert said_about(messages, cell) == []
-    assert said_about(messages, opening).count("stream") == 1
 
 
 def test_a_request_that_is_no_message_of_a_page_is_never_quiet(quiet_kernel: Kernel) -> None:
@@ -119,7 +101,3 @@ def test_the_kernel_is_as_it_was_afterwards(kernel: Kernel) -> None:
     assert kernel.run(names).text() == "['set_parent', '_publish_status']"
     kernel.run("undo()")
     assert kernel.run(names).text() == "[]"
-
-
-def test_outside_of_a_kernel_there_is_nothing_to_do() -> None:
-    assert suppress_status() is None

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from taskscope.jupyter.adapter.kernel import MARK, delete_in_turn
 from tests.support.kernel import Kernel
 
-OURS = {MARK: True}
+OURS = {"taskscope": True}
 SETUP = """
 import re, time
 from comm import get_comm_manager
@@ -66,15 +63,3 @@ def test_the_kernel_is_as_it_was_afterwards(kernel: Kernel) -> None:
     assert kernel.run(known).text() == "True"
     kernel.run("for undo in undos: undo()")
     assert kernel.run(known).text() == "False"
-
-
-@pytest.mark.parametrize("name", ["control_to_shell_channel"])
-def test_ipykernel_still_has_what_is_used(kernel: Kernel, name: str) -> None:
-    manager = "get_ipython().kernel.shell_channel_thread.manager"
-    assert kernel.run(f"hasattr({manager}, {name!r}), hasattr({manager}.{name}, 'from_socket')").text() == (
-        "(True, True)"
-    )
-
-
-def test_outside_of_a_kernel_there_is_nothing_to_do() -> None:
-    assert delete_in_turn() is None

@@ -68,33 +68,6 @@ told.append([shell.run_cell("import dask").success, *state()[::2]])
     assert told == [[False, False, False], [True, True, False]]
 
 
-def test_each_cell_of_a_kernel_that_loaded_by_itself_has_its_own_compute() -> None:
-    told = told_by(
-        """
-def interrupt(x):
-    raise KeyboardInterrupt
-told = []
-shell.run_cell("import dask.local")
-shell.user_ns["interrupt"] = interrupt
-from taskscope import runs
-for called in ("len", "int", "len", "interrupt", "len"):
-    shell.run_cell(f"dask.get({{'x': ({called}, 'abc')}}, 'x')")
-    told.append([called, runs()[-1].status, len(runs())])
-shell.run_line_magic("reload_ext", "taskscope.with_dask")
-shell.run_cell("dask.get({'x': (len, 'abc')}, 'x')")
-told.append(["len", runs()[-1].status, len(runs())])
-"""
-    )
-    assert told == [
-        ["len", "finished", 1],
-        ["int", "erred", 2],
-        ["len", "finished", 3],
-        ["interrupt", "interrupted", 4],
-        ["len", "finished", 5],
-        ["len", "finished", 6],
-    ]
-
-
 def test_loading_imports_what_polls_schedulers_with_the_first_client_only() -> None:
     told = told_by(
         """

@@ -68,8 +68,8 @@ def test_a_recording_and_each_widget_of_it_is_the_static_result(alone: list[list
     assert [sorted(output["data"]) for output in outputs] == [["text/html", "text/plain"]] * 6
 
 
-ROUNDS = 20
-CLUSTER_ROUNDS = 8
+ROUNDS = 10
+CLUSTER_ROUNDS = 4
 LIVE = """
 def quick(n):
     return sum(dask.compute(*[dask.delayed(abs)(-1, dask_key_name=f"one-{i}") for i in range(n)]))

@@ -90,12 +90,6 @@ def asked_for_panels(said: Any) -> list[str]:
     return [m["data"]["panel"] for m in shows]
 
 
-def test_loading_announces_the_feed_once(kernel: Kernel) -> None:
-    said = kernel.run("%reload_ext taskscope")
-    assert [m["comm_id"] for m in said.of("comm_msg")] == ["taskscope.announce"]
-    assert said.of("comm_open", "comm_close") == []
-
-
 def test_without_a_front_end_a_picture_moves_while_the_cell_runs(kernel: Kernel, gate: SignalPipe) -> None:
     seen: list[str] = []
 
@@ -165,16 +159,6 @@ def test_without_a_page_to_dock_in_a_cell_is_live_inline(kernel: Kernel, gate: S
     assert asked_for_panels(said) == []
 
 
-def test_the_same_picture_is_not_sent_twice_in_a_row(kernel: Kernel) -> None:
-    said = kernel.run(
-        "from taskscope.jupyter.widgets.output import WidgetOutput\n"
-        "texts = iter('aabba')\n"
-        "output = WidgetOutput(feed(), lambda: {}, lambda: {'text/plain': next(texts)}, moves=False)\n"
-        "output.start()\nfor _ in range(4): output.send(None)\noutput.finish()"
-    )
-    assert [output["data"] for output in outputs(said)] == [{"text/plain": text} for text in "aba"]
-
-
 def test_a_front_end_that_comes_mid_cell_gets_the_dashboard(
     kernel: Kernel, gate: SignalPipe, tmp_path: Path
 ) -> None:
@@ -208,19 +192,6 @@ def test_an_error_in_a_task_stays_visible_and_is_raised(kernel: Kernel) -> None:
     assert "  error: ValueError: no" in outputs(said)[-1]["data"]["text/plain"].splitlines()
 
 
-def test_a_cell_may_await_under_a_running_loop(kernel: Kernel) -> None:
-    said = kernel.run("%%profile\nimport asyncio\nawait asyncio.sleep(0, 42)")
-    assert (said.reply["status"], said.text()) == ("ok", "42")
-    assert outputs(said)[-1]["data"]["text/plain"].startswith("taskscope · no Dask computation ran here")
-
-
-def test_bad_options_fail_the_cell_before_it_runs(kernel: Kernel) -> None:
-    said = kernel.run("%%profile --dt -1\nran = True")
-    assert (said.reply["status"], said.reply["ename"]) == ("error", "UsageError")
-    assert outputs(said) == []
-    assert kernel.run("'ran' in globals()").text() == "False"
-
-
 def test_a_progress_widget_alone_follows_the_kernel_until_it_is_closed(kernel: Kernel) -> None:
     kernel.run(
         "from taskscope import ProgressWidget\nw = ProgressWidget()\nis_over = threading.Event()\n"
@@ -232,15 +203,6 @@ def test_a_progress_widget_alone_follows_the_kernel_until_it_is_closed(kernel: K
     assert ast.literal_eval(kernel.run(code).text()) == (4, 4, 0, 0, 1.0, None, "finished", [group])
     kernel.run("w.close()")
     assert kernel.run("len(_instances)").text() == "0"
-
-
-def test_a_widget_of_a_recording_stands_still(kernel: Kernel) -> None:
-    kernel.run("%%profile -q -o run\n_ = dask.compute(*tasks)")
-    code = (
-        "from taskscope import Dashboard\nd = Dashboard(run)\n"
-        "v = d.total, d.finished, d.state, d.n_tasks, d.dropped, d.recorder_id\nd.close()\nv"
-    )
-    assert ast.literal_eval(kernel.run(code).text()) == (4, 4, "finished", 4, 0, "")
 
 
 def test_a_recording_is_sent_once_however_many_widgets_show_it(kernel: Kernel) -> None:

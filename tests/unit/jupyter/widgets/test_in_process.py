@@ -21,8 +21,6 @@ from taskscope.record.pump import Tick
 from taskscope.session import current
 from tests.support.files.hostile import hostile
 from tests.support.files.payloads import PAYLOADS
-from tests.support.recordings.spelled_out import recording_of
-from tests.support.recordings.task_blocks import Row
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 OURS = "application/vnd.taskscope.view+json"
@@ -167,15 +165,6 @@ def test_a_dashboard_that_is_made_after_computes_shows_the_last_one() -> None:
     assert later == ("finished", 4, 4, 4, 1)
 
 
-def test_a_widget_of_a_recording_is_shown_once_and_for_all(notebook: Outputs) -> None:
-    with closing(Dashboard(recording_of([Row(key="a-1")]))) as widget:
-        widget._ipython_display_()
-        output = widget._output
-        assert output is not None
-        assert not output.wants(Tick(1.0, active=False, final=True))
-    assert [how for how, *_ in notebook.told] == ["display"]
-
-
 @pytest.mark.parametrize(
     ("server", "has_view"), [("voila/0.5.13", True), ("another/1", False), (None, False)]
 )
@@ -200,16 +189,6 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
         self.found.append(tag)
-
-
-def test_beside_its_view_a_widget_of_a_recording_has_the_result_without_a_script() -> None:
-    recording = recording_of([Row(key="a-1"), Row(key="b-1", lane=1)])
-    widget = Dashboard(recording)
-    bundle = widget._repr_mimebundle_()
-    widget.close()
-    assert bundle["text/plain"] == recording.summary()
-    assert {"img", "table", "b"} <= set(Tags(bundle["text/html"]).found)
-    assert {"script", "iframe"} & set(Tags(bundle["text/html"]).found) == set()
 
 
 def test_beside_its_view_no_text_of_the_user_becomes_an_element() -> None:

@@ -12,7 +12,7 @@ from dask._task_spec import DataNode, Task, TaskRef
 from dask.callbacks import Callback
 
 import taskscope
-from tests.support.computes.local_computes import messages, run_facts, statuses, watching
+from tests.support.computes.local_computes import run_facts, watching
 
 
 def chain(n: int) -> dict[str, Any]:
@@ -81,42 +81,6 @@ def test_counting_counts_one_per_key() -> None:
     with watching(metric="count") as run:
         dask.get(DIAMOND, "bottom")
     assert metrics(run) == dict.fromkeys(DIAMOND, 1.0)
-
-
-def test_a_metric_of_the_user_is_asked_once_per_result() -> None:
-    asked: list[object] = []
-
-    def value(result: object) -> float:
-        asked.append(result)
-        return len(asked) / 2
-
-    with watching(metric=value) as measured:
-        dask.get(chain(3), "x2")
-    assert (asked, metrics(measured)) == ([7, 7, 7], {"x0": 0.5, "x1": 1.0, "x2": 1.5})
-
-
-@pytest.mark.parametrize("value", [None, "many", object()])
-def test_a_metric_that_gives_no_number_gives_no_value(value: object) -> None:
-    with watching(metric=lambda _result: value) as measured:
-        assert dask.get(chain(2), "x1") == 7
-    assert metrics(measured) == {"x0": None, "x1": None}
-
-
-def test_a_metric_that_raises_gives_no_value_and_is_counted_and_harms_nobody() -> None:
-    def broken(_result: object) -> float:
-        raise ValueError("no")
-
-    with watching(metric=broken) as measured:
-        assert dask.get(chain(3), "x2") == 7
-    assert metrics(measured) == dict.fromkeys(["x0", "x1", "x2"])
-    assert statuses(measured) == dict.fromkeys(["x0", "x1", "x2"], "finished")
-    assert messages(measured) == ["the cache metric failed and gave no value: ValueError: no (3 times)"]
-
-
-def test_values_of_a_metric_are_kept_exactly() -> None:
-    with watching(metric=lambda _result: 2**24 + 1) as measured:
-        dask.get(chain(1), "x0")
-    assert metrics(measured) == {"x0": 2.0**24 + 1}
 
 
 def test_a_failed_compute_held_what_it_had_until_its_end(run: taskscope.profile) -> None:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from pathlib import Path
 from typing import Any
 
 import dask
 import pytest
 
 import taskscope
-from tests.support.computes.local_computes import process_pool, run_facts, statuses, task_rows
+from tests.support.computes.local_computes import run_facts, statuses, task_rows
 from tests.support.computes.process_tasks import (
     OwnReduceError,
     fail,
     fail_by_own_recipe,
-    interrupt,
-    pass_through,
-    pass_through_quickly,
-    pid,
     unpicklable,
-    wait_then,
 )
 
 ENDS = ("key", "status", "observed_by", "error")
@@ -34,25 +26,6 @@ def compute_fails(graph: Any, error: type[BaseException], **options: Any) -> Bas
     with pytest.raises(error) as caught:
         graph.compute(**options)
     return caught.value
-
-
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_a_task_that_raises_is_erred_with_type_and_message(run: taskscope.profile, scheduler: str) -> None:
-    good = dask.delayed(int)("7", dask_key_name="good")
-    compute_fails(dask.delayed(int)("no", good, dask_key_name="bad"), ValueError, scheduler=scheduler)
-    text = "ValueError: invalid literal for int() with base 7: 'no'"
-    assert task_rows(run, *ENDS) == [
-        ("bad", "erred", "worker", text),
-        ("good", "finished", "worker", None),
-    ]
-    assert run_facts(run, "status", "error", "n_tasks") == [("erred", text, 2)]
-
-
-def test_tasks_that_never_began_have_no_row(run: taskscope.profile) -> None:
-    bad = dask.delayed(fail)("no", dask_key_name="bad")
-    compute_fails(dask.delayed(len)(bad, dask_key_name="after"), ValueError, scheduler="synchronous")
-    assert statuses(run) == {"bad": "erred"}
-    assert run_facts(run, "n_tasks") == [(2,)]
 
 
 def test_a_task_that_is_in_flight_when_another_fails_is_interrupted(run: taskscope.profile) -> None:
@@ -98,40 +71,6 @@ def test_two_tasks_that_fail_at_once_are_both_erred(run: taskscope.profile) -> N
     ]
 
 
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_an_interrupt_in_a_task_interrupts_task_and_run(run: taskscope.profile, scheduler: str) -> None:
-    compute_fails(dask.delayed(interrupt)(dask_key_name="x"), KeyboardInterrupt, scheduler=scheduler)
-    assert task_rows(run, *ENDS) == [("x", "interrupted", "worker", "KeyboardInterrupt")]
-    assert run_facts(run, "status", "error") == [("interrupted", "KeyboardInterrupt")]
-
-
-def test_tasks_in_flight_after_ctrl_c_are_interrupted(run: taskscope.profile) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-
-    def slow() -> None:
-        begun.set()
-        go_on.wait()
-
-    def press_ctrl_c(*_: object) -> None:
-        begun.wait()
-        raise KeyboardInterrupt
-
-    done = dask.delayed(int)("7", dask_key_name="done")
-    slow_task = dask.delayed(slow)(dask_key_name="slow")
-    with ThreadPoolExecutor(2) as pool:
-        with pytest.raises(KeyboardInterrupt):
-            dask.compute(
-                done,
-                slow_task,
-                scheduler=pool,
-                callbacks=[(None, None, None, press_ctrl_c, None)],
-            )
-        assert statuses(run) == {"done": "finished", "slow": "interrupted"}
-        go_on.set()
-    assert statuses(run) == {"done": "finished", "slow": "interrupted"}
-    assert run_facts(run, "status") == [("interrupted",)]
-
-
 def test_a_failed_task_that_dask_runs_again_here_is_one_task(run: taskscope.profile) -> None:
     graph = dask.delayed(fail)("no", dask_key_name="bad")
     compute_fails(graph, ValueError, scheduler="synchronous", rerun_exceptions_locally=True)
@@ -149,14 +88,6 @@ class InProcesses:
 
 
 class TestInProcesses(InProcesses):
-    def test_a_task_that_raises_is_erred_and_timed_there(
-        self, run: taskscope.profile, options: dict[str, Any]
-    ) -> None:
-        compute_fails(dask.delayed(fail)("no", dask_key_name="bad"), ValueError, **options)
-        assert task_rows(run, *ENDS) == [("bad", "erred", "worker", "ValueError: no")]
-        assert task_rows(run, "worker") != [(str(os.getpid()),)]
-        assert run_facts(run, "status", "error") == [("erred", "ValueError: no")]
-
     def test_an_error_that_pickles_by_its_own_recipe_is_erred_as_well(
         self, run: taskscope.profile, options: dict[str, Any]
     ) -> None:
@@ -172,67 +103,6 @@ class TestInProcesses(InProcesses):
         assert task_rows(run, "key", "status", "error") == [
             ("bad", "erred", "TypeError: cannot pickle 'generator' object")
         ]
-
-    def test_an_interrupt_in_a_task_interrupts_task_and_run(
-        self, run: taskscope.profile, options: dict[str, Any]
-    ) -> None:
-        compute_fails(dask.delayed(interrupt)(dask_key_name="x"), KeyboardInterrupt, **options)
-        assert task_rows(run, "key", "status") == [("x", "interrupted")]
-        assert run_facts(run, "status") == [("interrupted",)]
-
-
-@pytest.mark.parametrize("pull_first", [True, False])
-def test_a_process_task_in_flight_at_failure_is_interrupted_once_even_if_it_ends_later(
-    run: taskscope.profile, processes: ProcessPoolExecutor, tmp_path: Path, *, pull_first: bool
-) -> None:
-    pipe, trigger = tmp_path / "pipe", tmp_path / "trigger"
-    os.mkfifo(pipe)
-    os.mkfifo(trigger)
-    failed = threading.Event()
-
-    def go_on_after_the_failure() -> None:
-        # Opening a named pipe waits until the task at its other end is there.
-        with pipe.open("w"):
-            trigger.write_text("fail")
-            failed.wait()
-
-    helper = threading.Thread(target=go_on_after_the_failure)
-    helper.start()
-    slow = dask.delayed(pass_through)(str(pipe), dask_key_name="slow")
-    bad = dask.delayed(wait_then)(str(trigger), "fail", dask_key_name="bad")
-    with pytest.raises(ValueError, match="no"):
-        dask.compute(slow, bad, scheduler=processes)
-    seen_first = statuses(run) if pull_first else None
-    failed.set()
-    helper.join()
-    # Both processes answer once more, so what was in flight has been answered too.
-    list(processes.map(pass_through_quickly, range(8)))
-    assert seen_first in (None, {"slow": "interrupted", "bad": "erred"})
-    assert statuses(run) == {"slow": "interrupted", "bad": "erred"}
-
-
-def test_tasks_of_a_process_that_died_are_lost(run: taskscope.profile, tmp_path: Path) -> None:
-    pipe, trigger = tmp_path / "pipe", tmp_path / "trigger"
-    os.mkfifo(pipe)
-    os.mkfifo(trigger)
-    done = dask.delayed(pid)(dask_key_name="done")
-    slow = dask.delayed(pass_through)(str(pipe), dask_key_name="slow")
-    killed = dask.delayed(wait_then)(str(trigger), "die", dask_key_name="killed")
-    with process_pool() as pool:
-        dask.compute(done, scheduler=pool)
-        # Opening a named pipe waits until the task at its other end is there.
-        helper = threading.Thread(target=trigger.write_text, args=("die",))
-        helper.start()
-        with pytest.raises(BrokenProcessPool):
-            dask.compute(slow, killed, scheduler=pool)
-        helper.join()
-    rows = task_rows(run, "key", "status", "observed_by")
-    assert rows == [
-        ("done", "finished", "worker"),
-        ("killed", "lost", "scheduler"),
-        ("slow", "lost", "scheduler"),
-    ]
-    assert [status for (status,) in run_facts(run, "status")] == ["finished", "erred"]
 
 
 @pytest.mark.parametrize("hook", range(4))

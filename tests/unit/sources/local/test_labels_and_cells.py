@@ -12,7 +12,7 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.sources.cell import NO_CELL, Cell, current_cell, vscode_window
+from taskscope.sources.cell import vscode_window
 from taskscope.sources.local.source import run_label
 from tests.support.computes.local_computes import run_facts
 
@@ -41,6 +41,13 @@ def shell_of(
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
 
 
+def cell_of(run: taskscope.profile) -> tuple[str | None, int | None, int | None]:
+    """Return cell, prompt number and checksum of the source of a compute."""
+    compute()
+    (found,) = run.recording.runs
+    return found.cell, found.execution_count, found.source_crc
+
+
 def test_computes_get_the_label_of_the_context_they_start_in(run: taskscope.profile) -> None:
     def labelled() -> None:
         run_label.set("quick")
@@ -65,38 +72,41 @@ def test_computes_of_a_notebook_know_the_cell_that_runs(
     run: taskscope.profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell_of(monkeypatch, request("a\nb\n", "0f3c-77"), inputs=["1", "2", "a\nb"], count=4)
-    compute()
-    facts = [(each.cell, each.execution_count, each.source_crc) for each in run.recording.runs]
-    assert facts == [("0f3c-77", 3, zlib.crc32(b"a\nb\n"))]
+    assert cell_of(run) == ("0f3c-77", 3, zlib.crc32(b"a\nb\n"))
 
 
 @pytest.mark.parametrize("parent", [None, request()])
 @pytest.mark.parametrize("shells_count", [1, 2], ids=["IPython 8", "IPython 9"])
 def test_without_a_cell_id_the_prompt_number_stands_for_it(
-    monkeypatch: pytest.MonkeyPatch, parent: Mapping[str, Any] | None, shells_count: int
+    run: taskscope.profile,
+    monkeypatch: pytest.MonkeyPatch,
+    parent: Mapping[str, Any] | None,
+    shells_count: int,
 ) -> None:
     shell_of(monkeypatch, parent, count=shells_count)
-    assert current_cell() == Cell("In [1]", 1)
+    assert cell_of(run)[:2] == ("In [1]", 1)
 
 
 @pytest.mark.parametrize("parent", [{}, {"metadata": {}}, request(kind="comm_msg")])
 def test_what_a_message_other_than_a_cell_started_is_of_no_cell(
-    monkeypatch: pytest.MonkeyPatch, parent: Mapping[str, Any]
+    run: taskscope.profile, monkeypatch: pytest.MonkeyPatch, parent: Mapping[str, Any]
 ) -> None:
     shell_of(monkeypatch, parent)
-    assert current_cell() == NO_CELL
+    assert cell_of(run) == (None, None, None)
 
 
 def test_what_an_earlier_cell_left_behind_is_of_that_cell_and_not_of_the_latest_prompt(
-    monkeypatch: pytest.MonkeyPatch,
+    run: taskscope.profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell_of(monkeypatch, request("earlier", "cell-1"), inputs=["earlier", "later"], count=3)
-    assert current_cell() == Cell("cell-1", None, zlib.crc32(b"earlier"))
+    assert cell_of(run) == ("cell-1", None, zlib.crc32(b"earlier"))
 
 
-def test_a_history_that_was_emptied_gives_no_prompt_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_history_that_was_emptied_gives_no_prompt_number(
+    run: taskscope.profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shell_of(monkeypatch, request(cell="cell-1"), inputs=["x"], count=9)
-    assert current_cell() == Cell("cell-1", None, zlib.crc32(b"x"))
+    assert cell_of(run) == ("cell-1", None, zlib.crc32(b"x"))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -22,9 +22,7 @@ from tests.support.computes.local_computes import (
     statuses,
     task_rows,
 )
-from tests.support.computes.process_tasks import total, truth
-
-N_TASKS = 30
+from tests.support.computes.process_tasks import truth
 
 
 def busy() -> int:
@@ -38,35 +36,6 @@ def traced(n: int) -> tuple[GroundTruth, Any]:
     # A text argument may be taken for a key: of the task itself, for one.
     parts = [dask.delayed(partial(seen.task, key, busy))(dask_key_name=key) for key in keys]
     return seen, dask.delayed(len)(parts, dask_key_name="whole")
-
-
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_recorded_times_enclose_what_tasks_saw_on_the_thread_they_saw(
-    run: taskscope.profile, scheduler: str
-) -> None:
-    seen, graph = traced(N_TASKS)
-    assert graph.compute(scheduler=scheduler) == N_TASKS
-    assert seen.violations(run.recording.to_pandas("tasks")) == []
-    tasks = run.recording.to_pandas("tasks")
-    assert overlaps(tasks) == []
-    assert statuses(run) == dict.fromkeys([*(f"part{i}" for i in range(N_TASKS)), "whole"], "finished")
-    assert set(tasks["observed_by"]) == {"worker"}
-    assert set(tasks["worker"]) == {str(os.getpid())}
-    assert (tasks["cpu_s"] <= tasks["stop_s"] - tasks["start_s"]).all()
-
-
-def test_a_thread_pool_of_the_user_is_recorded_with_a_lane_per_thread(
-    run: taskscope.profile, thread_pool: ThreadPoolExecutor
-) -> None:
-    together = threading.Barrier(4)
-    seen = GroundTruth()
-    keys = [f"part{i}" for i in range(4)]
-    parts = [dask.delayed(partial(seen.task, key, together.wait))(dask_key_name=key) for key in keys]
-    dask.compute(*parts, scheduler=thread_pool)
-    assert seen.violations(run.recording.to_pandas("tasks")) == []
-    lanes = lanes_of_tasks(run).values()
-    assert sorted(lane.thread for lane in lanes) == sorted(ident for _, _, _, ident in seen.seen)
-    assert run_facts(run, "scheduler", "n_workers", "n_tasks", "status") == [("threads", 4, 4, "finished")]
 
 
 def test_the_synchronous_scheduler_runs_on_the_thread_that_computes(run: taskscope.profile) -> None:
@@ -105,43 +74,6 @@ def test_results_from_other_processes_are_bare_and_sized(
     (result,) = dask.compute(array, scheduler=processes)
     assert (type(result), result.nbytes) == (np.ndarray, 8_000)
     assert task_rows(run, "key", "result_bytes") == [("array", 8_000.0)]
-
-
-def test_processes_pass_results_on_between_tasks_unchanged(
-    run: taskscope.profile, processes: ProcessPoolExecutor
-) -> None:
-    parts = [dask.delayed(int)(str(i)) for i in range(10)]
-    assert dask.delayed(total)(parts).compute(scheduler="processes", pool=processes) == 45
-    assert set(statuses(run).values()) == {"finished"}
-
-
-def test_a_compute_that_is_running_shows_its_tasks_in_flight(run: taskscope.profile) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-
-    def wait() -> str:
-        begun.set()
-        go_on.wait()
-        return "done"
-
-    graph = dask.delayed(wait)(dask_key_name="slow")
-    answers: list[str] = []
-    compute = threading.Thread(target=lambda: answers.append(graph.compute(scheduler="synchronous")))
-    compute.start()
-    begun.wait()
-    assert statuses(run) == {"slow": "running"}
-    assert run_facts(run, "status", "n_tasks") == [("running", 1)]
-    go_on.set()
-    compute.join()
-    assert (answers, statuses(run)) == (["done"], {"slow": "finished"})
-
-
-def test_several_computes_are_runs_of_their_own(run: taskscope.profile) -> None:
-    for name in ("a", "b", "c"):
-        dask.delayed(busy)(dask_key_name=name).compute(scheduler="synchronous")
-    assert task_rows(run, "key", "run") == [("a", 0), ("b", 1), ("c", 2)]
-    starts, stops = zip(*run_facts(run, "start_s", "stop_s"), strict=True)
-    assert [*starts] == sorted(starts)
-    assert all(stop <= start for stop, start in zip(stops, starts[1:], strict=False))
 
 
 def test_every_snapshot_of_a_running_compute_has_each_task_at_most_once(run: taskscope.profile) -> None:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -91,15 +90,6 @@ def test_times_of_another_machine_are_shifted_to_this_one_s_axis(
     assert before + shift_s - 0.1 <= start <= after + shift_s + 0.1
     if not shift_s:
         assert before <= start <= after
-
-
-def test_a_process_that_stands_still_between_two_clocks_seems_to_be_on_no_other_machine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    wall, monotonic = iter([100.0, 102.0]), iter([52.0, 52.0])
-    clocks = SimpleNamespace(time=lambda: next(wall), perf_counter=lambda: next(monotonic))
-    monkeypatch.setattr(shipped, "time", clocks)
-    assert shipped.wall_offset() == 50.0
 
 
 def test_a_line_that_a_full_disk_has_cut_short_loses_that_task_s_times_only(log: RunLog) -> None:

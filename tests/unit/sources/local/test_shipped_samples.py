@@ -39,11 +39,6 @@ def outer(_: int) -> tuple[int, float]:
     return os.getpid(), sys.getswitchinterval()
 
 
-def fails(_: int) -> None:
-    burn(LONG_S)
-    raise ValueError("of the user's")
-
-
 def dies(_: int) -> None:
     burn(LONG_S)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -75,7 +70,7 @@ def run() -> Iterator[taskscope.profile]:
         yield run
 
 
-@pytest.fixture(params=["spawn", "fork"])
+@pytest.fixture(scope="module", params=["spawn", "fork"])
 def pool(request: pytest.FixtureRequest) -> Iterator[ProcessPoolExecutor]:
     with ProcessPoolExecutor(2, mp_context=get_context(request.param)) as pool:
         # Before there is a thread of ours, which a process must not be forked beside.
@@ -138,33 +133,10 @@ def test_functions_of_a_notebook_which_are_sent_as_code_have_their_cell_and_its_
     assert inner & {"while time.thread_time() < stop:", "pass"}
 
 
-def test_functions_within_functions_which_are_sent_as_code_have_their_file(
-    run: taskscope.profile, pool: ProcessPoolExecutor
-) -> None:
-    def within(_: int) -> None:
-        def inner() -> None:
-            burn(LONG_S)
-
-        inner()
-
-    dask.compute(*[delayed(within)(n) for n in range(4)], scheduler="processes", pool=pool)
-    sampled = {(each.function.name, each.function.file) for each in run.recording.lines().functions}
-    name = within.__qualname__
-    assert sampled == {("burn", __file__), (name, __file__), (f"{name}.<locals>.inner", __file__)}
-
-
 def test_nothing_of_ours_stays_in_a_process(run: taskscope.profile, pool: ProcessPoolExecutor) -> None:
     before_s = sys.getswitchinterval()
     dask.compute(*[delayed(outer)(n) for n in range(4)], scheduler="processes", pool=pool)
     assert [pool.submit(is_as_before, before_s).result() for _ in range(4)] == [True] * 4
-
-
-def test_a_task_that_fails_has_lines_and_its_own_exception(
-    run: taskscope.profile, pool: ProcessPoolExecutor
-) -> None:
-    with pytest.raises(ValueError, match=r"^of the user's$"):
-        delayed(fails)(0).compute(scheduler="processes", pool=pool)
-    assert "burn(LONG_S)" in lines_of(run)["fails"]
 
 
 def test_what_was_sampled_is_lost_with_a_process_that_is_killed_and_that_is_said(
@@ -209,15 +181,3 @@ def sampler() -> Iterator[ProcessSampler]:
     yield sampler
     until(lambda: not threads_of_ours())
     assert sys.getswitchinterval() == before_s
-
-
-def test_a_fault_ends_the_samples_and_not_the_task(
-    sampler: ProcessSampler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise ValueError("broken")
-
-    monkeypatch.setattr("taskscope.sources.local.shipped.task_stack", fail)
-    sampler.begin(0.001)
-    until(lambda: not threads_of_ours())
-    assert sampler.end() is None

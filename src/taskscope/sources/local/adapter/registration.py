@@ -10,7 +10,7 @@ Dask's own, and are put back where Dask has lost them.
 A callback of the user's that raises at the end, or an interrupt, keeps Dask from calling the ``finish`` of
 others, so the ``finish`` of installed callbacks is called again when the compute is over: it is idempotent.
 
-``tests/unit/test_private_names.py`` and ``tests/unit/sources/local/adapter/test_registration.py`` fail when
+``tests/unit/test_private_names.py`` and ``tests/unit/diagnostics/test_callback.py`` fail when
 Dask changes this.
 """
 

@@ -11,7 +11,6 @@ from taskscope.export.saved import notebook_folder
 from taskscope.jupyter.feed.actions import Keeping
 from taskscope.jupyter.feed.requests import BadRequestError, FileFormat
 from taskscope.session import Session
-from tests.support.files.perfetto import read_trace
 from tests.support.recordings.run_writing import begin_run, end_run, write_task
 
 NOW = datetime(2026, 11, 23, 5, 12)  # noqa: DTZ001 - local time, as a clock in the room
@@ -65,31 +64,6 @@ def test_computes_are_saved_once_and_no_file_is_ever_replaced(world: World) -> N
     assert sorted(world.folder.iterdir()) == sorted({*paths})
     paths[0].unlink()
     assert [world.save(run, run) for run in runs] == paths[:2]
-
-
-def test_each_format_is_written_as_what_it_is(world: World) -> None:
-    world.compute("a", 4)
-    last = world.compute("b", 5)
-    html, trace = (world.save(0, last, format_) for format_ in ("html", "trace"))
-    assert [html.name, trace.name] == [
-        "my-work-computes-20261123-051200.html",
-        "my-work-computes-20261123-051200.pftrace",
-    ]
-    assert html.read_text("utf-8").startswith("<!DOCTYPE html>")
-    keys = [notes["key"] for *_, notes in read_trace(trace.read_bytes()).slices if "key" in notes]
-    assert len(keys) == 2
-
-
-def test_a_cell_is_compared_with_its_execution_before(world: World) -> None:
-    world.compute("a", 4, ("old-1",))
-    world.compute("a", 5, ("x-1", "x-2"))
-    world.compute("b", 6, ("other-1",))
-    world.compute("a", 7, ("x-1",))
-    last = world.compute("a", 7, ("new-1",))
-    page = world.keeping.compare(last, last)
-    assert page.startswith("<!DOCTYPE html>")
-    found = [f'<th scope="row">{name}</th>' in page for name in ("x", "new", "old", "other")]  # all of both
-    assert found == [True, True, False, False]
 
 
 def test_files_go_to_the_folder_of_the_notebook_where_it_is_known(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -165,27 +164,3 @@ def test_a_compute_that_another_thread_waits_for_is_cancelled_and_raises_there(c
     until(lambda: going(world) == [])
     (ended,) = current().recorder.runs(run, run)
     assert (issubclass(raised[0], CancelledError), ended.status) == (True, "interrupted")
-
-
-def test_an_interrupted_compute_is_being_stopped_until_its_last_records_were_read(client: Client) -> None:
-    world, read = World(current()), threading.Event()
-
-    def interrupt() -> None:
-        until(lambda: "interrupt" in world.stopping.ways().values())
-        world.stopping.stop(next(iter(world.stopping.ways())), "interrupt", is_heard=True)
-        assert client.loop is not None
-        client.loop.add_callback(read.wait)
-        _thread.interrupt_main()
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        dask.compute(*[dask.delayed(gated)(i) for i in range(3)])
-    thread.join()
-    # The cell goes on, and so would futures that nothing waits for.
-    (run,), ways = going(world), world.stopping.ways()
-    read.set()
-    assert ways == {run: "asked"}
-    until(lambda: going(world) == [])
-    (ended,) = current().recorder.runs(run, run)
-    assert (world.stopping.ways(), ended.status) == ({}, "interrupted")

@@ -70,11 +70,6 @@ def test_anything_is_either_a_request_or_a_short_clear_refusal(data: object) -> 
         assert len(refusal(partial(parse, data))) < 250
 
 
-def test_another_protocol_is_refused() -> None:
-    with pytest.raises(BadRequestError, match="protocol must be 1, got 2; reload the page"):
-        parse_page({"protocol": 2, "page": "p"})
-
-
 def test_pages_and_kernel_tell_of_equally_many_dependencies() -> None:
     sources = (Path(__file__).parents[5] / "labextension" / "src").rglob("*.ts")
     told = [int(n) for source in sources for n in re.findall(r"\bMAX_LINKS = (\w+)", source.read_text())]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
@@ -10,7 +9,6 @@ import dask
 import pytest
 from dask._task_spec import DataNode, Task, TaskRef
 from dask.callbacks import Callback
-from dask.diagnostics import CacheProfiler, Profiler, ProgressBar
 
 import taskscope
 from tests.support.computes.local_computes import statuses, watching
@@ -66,26 +64,6 @@ def test_after_the_compute_the_graph_holds_its_own_tasks_again(run: taskscope.pr
     assert {key: type(task) for key, task in graphs[0].items()} == {
         key: type(task) for key, task in GRAPH.items()
     }
-    assert statuses(run) == {"a": "finished", "b": "finished"}
-
-
-def test_dask_s_profilers_record_the_same_tasks(run: taskscope.profile) -> None:
-    with Profiler() as profiler, CacheProfiler() as cache_profiler:
-        dask.get(GRAPH, "b")
-    assert {(r.key, type(r.task)) for r in profiler.results} == {("a", Task), ("b", Task)}
-    # Its first one is the data that it finds in the cache without having seen it enter.
-    assert {(r.key, type(r.task), r.metric) for r in cache_profiler.results} == {
-        ("a", Task, 1),
-        ("b", Task, 1),
-    }
-    assert statuses(run) == {"a": "finished", "b": "finished"}
-
-
-def test_dask_s_progress_bar_counts_to_the_end(run: taskscope.profile) -> None:
-    out = io.StringIO()
-    with ProgressBar(out=out, dt=0.01):
-        dask.get(GRAPH, "b")
-    assert "100% Completed" in out.getvalue()
     assert statuses(run) == {"a": "finished", "b": "finished"}
 
 
