@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -325,6 +325,7 @@ def _few_late(took_s: NDArray[np.float64]) -> NDArray[np.bool_]:
 _SHUFFLE = re.compile(r"p2p|(^|-)(shuffle|barrier|transfer|unpack)(-|$)")
 
 
+@lru_cache(10_000)
 def is_of_shuffle(prefix: str) -> bool:
     """Return whether tasks of a prefix belong to distributed's shuffle, which wait for each other."""
     return _SHUFFLE.search(prefix) is not None

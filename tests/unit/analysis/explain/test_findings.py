@@ -125,11 +125,11 @@ def twice(second: str, first: str) -> Recording:
     return recording_of(rows, runs)
 
 
-def on_workers(times: float, *, n_threads: int = 2) -> Recording:
+def on_workers(times: float, *, n_threads: int = 2, usual_s: float = 1.0) -> Recording:
     """Return a compute of two workers of a thread each; on the first, tasks take so many times longer."""
     rows = [
         Row(key=("x", 8 * lane + i), lane=lane, start_s=i * own_s, stop_s=(i + 1) * own_s)
-        for lane, own_s in enumerate((times, 1.0))
+        for lane, own_s in enumerate((times * usual_s, usual_s))
         for i in range(8)
     ]
     return graph_of(rows, n_threads, workers=(0, 1))
@@ -336,6 +336,12 @@ FAULTS: dict[str, tuple[Recording, Recording, float]] = {
 
 def test_each_cause_has_a_fault_that_shows_it() -> None:
     assert sorted(FAULTS) == sorted(get_args(Cause))
+
+
+def test_tasks_of_less_than_a_millisecond_compare_no_workers() -> None:
+    causes = {found.cause for found in on_workers(4_000.0, usual_s=0.0009).explain().findings}
+    assert "slow-worker" not in causes
+    assert on_workers(4_000.0, usual_s=0.001).explain().findings[0].cause == "slow-worker"
 
 
 @pytest.mark.parametrize("cause", FAULTS)
