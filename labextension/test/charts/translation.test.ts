@@ -5,14 +5,13 @@ import { mount } from '../../src/charts/dashboard';
 import { causeTitle, findingsOf } from '../../src/charts/tasks/why/findings';
 import { stopWith } from '../../src/charts/progress/stopper';
 import { Keeping } from '../../src/charts/ui/keeping';
-import type { TranslationBundle } from '../../src/lib/translate';
-import { english, setTranslator } from '../../src/lib/translate';
+import { type TranslationBundle, english, setTranslator } from '../../src/lib/translate';
 import { TaskStore } from '../../src/store';
 import type { Batch, Explained, Finding } from '../../src/wire';
 import { batchOf } from '../store/rows';
 import { heldColumns, resourceColumns } from '../store/series';
-import type { SmallBatch } from './small-batch';
-import { smallBatch, smallProgress, smallRun } from './small-batch';
+import { type SmallBatch, smallBatch, smallProgress, smallRun } from './small-batch';
+import { fakeTime } from '../fake-time';
 
 const ATTRIBUTES = ['title', 'aria-label', 'aria-valuetext', 'aria-description', 'aria-roledescription', 'placeholder', 'alt'];
 const UNITS = /\d ?(?:s|ms|µs|ns|min|h|d|B|kB|MB|GB|TB)\b/gu;
@@ -60,9 +59,7 @@ function literals(root: HTMLElement): string[] {
 }
 
 beforeEach(() => {
-  vi.useFakeTimers({
-    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance']
-  });
+  fakeTime();
   vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockImplementation(fakeContext as never);
   vi.spyOn(HTMLCanvasElement.prototype, 'toBlob').mockImplementation(() => undefined);
   painted.clear();
@@ -71,8 +68,6 @@ beforeEach(() => {
 
 afterEach(() => {
   setTranslator(english);
-  vi.useRealTimers();
-  document.body.replaceChildren();
 });
 
 const TABLES: Partial<SmallBatch> = {

@@ -3,13 +3,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ALL_RUNS, LaneTasks, TaskStore } from '../../src/store';
-import type { TaskDetail } from '../../src/store';
+import { type TaskDetail, ALL_RUNS, LaneTasks, TaskStore } from '../../src/store';
 import { KeyTable } from '../../src/store/tasks/key-table';
-import type { SmallBatch } from '../charts/small-batch';
-import { keyColumns, smallProgress, smallRun } from '../charts/small-batch';
-import { batchOf, keyOf } from './rows';
-import type { Row } from './rows';
+import { type SmallBatch, keyColumns, smallProgress, smallRun } from '../charts/small-batch';
+import { type Row, batchOf, keyOf } from './rows';
 
 const SLACK = 65_536;
 

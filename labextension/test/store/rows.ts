@@ -1,8 +1,6 @@
 /** Batches of tasks as a test writes them down: one object a task. */
-import type { Batch } from '../../src/wire';
-import { TEXT_KEY } from '../../src/wire';
-import type { SmallBatch } from '../charts/small-batch';
-import { sectionOf, smallBatch, smallRun } from '../charts/small-batch';
+import { type Batch, TEXT_KEY } from '../../src/wire';
+import { type SmallBatch, sectionOf, smallBatch, smallRun } from '../charts/small-batch';
 
 export interface Row {
   lane?: number;

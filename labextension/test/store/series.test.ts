@@ -1,12 +1,10 @@
 // @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
-import type { Measure } from '../../src/store';
-import { ALL_RUNS, HeldMoments, HeldStore, LatestMoments, ResourceStore, TaskStore } from '../../src/store';
+import { type Measure, ALL_RUNS, HeldMoments, HeldStore, LatestMoments, ResourceStore, TaskStore } from '../../src/store';
 import { WorkerStore } from '../../src/store/cluster/cluster-store';
 import { sectionOf, sectionsOf, smallBatch } from '../charts/small-batch';
-import type { HeldRow } from './series';
-import { heldColumns, resourceColumns } from './series';
+import { type HeldRow, heldColumns, resourceColumns } from './series';
 
 describe('samples', () => {
   it('are taken over once, however often they are sent', () => {

@@ -1,8 +1,7 @@
 // @vitest-environment node
 import { describe, expect, it, vi } from 'vitest';
 
-import { ALL_RUNS, TaskStore } from '../../src/store';
-import type { ClusterStore } from '../../src/store';
+import { type ClusterStore, ALL_RUNS, TaskStore } from '../../src/store';
 import { Tables } from '../../src/store/tables';
 import { smallRun } from '../charts/small-batch';
 import { batchOf } from './rows';

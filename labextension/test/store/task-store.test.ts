@@ -3,10 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 
 import { ALL_RUNS, TaskStore } from '../../src/store';
-import type { SmallBatch } from '../charts/small-batch';
-import { smallProgress, smallRun } from '../charts/small-batch';
-import { batchOf } from './rows';
-import type { Row } from './rows';
+import { type SmallBatch, smallProgress, smallRun } from '../charts/small-batch';
+import { type Row, batchOf } from './rows';
 
 /** The start times of each lane, as they are kept. */
 function starts(store: TaskStore): Record<number, number[]> {

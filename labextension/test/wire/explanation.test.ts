@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { decodeExplained } from '../../src/wire';
-import type { TableRows } from './frames';
-import { batchBytes, frame, headerFrame, joined } from './frames';
+import { type TableRows, batchBytes, frame, headerFrame, joined } from './frames';
 
 const FINDING = {
   cause: 'long-chain', worth_s: 1, low_s: 0, high_s: 2, text: 'a text', advice: 'an advice', run: 3, spans_s: [[1, 4.5]], prefixes: ['x'], rows: [7, 9]

@@ -1,13 +1,11 @@
 /** What a page is told, message by message. */
 import { describe, expect, it } from 'vitest';
 
-import type { Batch } from '../../src/wire';
-import { PageStream, WireError, pythonRepr, tableRows, tupleKey } from '../../src/wire';
+import { type Batch, PageStream, WireError, pythonRepr, tableRows, tupleKey } from '../../src/wire';
 import type { TableName } from '../../src/wire/codec';
 import { sectionsOf, smallProgress, smallRun } from '../charts/small-batch';
 import { described, frame, headerFrame, joined } from './frames';
-import type { FixtureBatch, FixtureRow } from './wire-fixture';
-import { RUN, TABLES, wireMessage } from './wire-fixture';
+import { type FixtureBatch, type FixtureRow, RUN, TABLES, wireMessage } from './wire-fixture';
 
 const ROWS: FixtureRow[] = [
   { lane: 1, status: 1, stopUs: 2_000_000, durationS: 0.5, cpuS: 0.5, nbytes: 1, key: [3, -4], error: 'ValueError: no' },

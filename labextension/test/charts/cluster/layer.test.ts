@@ -1,25 +1,17 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster/layer';
 import { KIND_STYLES, paintStrip } from '../../../src/charts/cluster/kinds';
 import { mountTracks } from '../../../src/charts/tracks';
-import type { Painting, Scene } from '../../../src/charts/tasks/scene';
-import { layoutLanes } from '../../../src/charts/tasks/scene';
-import type { CoverageColumns } from '../../../src/store';
-import { ClusterStore, TaskStore } from '../../../src/store';
+import { type Painting, type Scene, layoutLanes } from '../../../src/charts/tasks/scene';
+import { type CoverageColumns, ClusterStore, TaskStore } from '../../../src/store';
 import { ACTIVITIES } from '../../../src/wire';
 import { documentStore } from '../../files/documents';
 import { batchOf } from '../../store/rows';
 import { sectionOf } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const BELOW = 0xff101010;
 const STYLES = ACTIVITIES.map(kind => KIND_STYLES[kind]);
@@ -100,8 +92,7 @@ async function mounted(name: string): Promise<HTMLElement> {
   if (name === '') {
     store.append(batchOf([{ start: 0, stop: 1 }]));
   }
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
   vi.runOnlyPendingTimers();
   return el;

@@ -4,12 +4,13 @@ import { CLUSTER_CHARTS } from '../../../src/charts/cluster/layer';
 import { mountTracks } from '../../../src/charts/tracks';
 import { ClusterStore, TaskStore } from '../../../src/store';
 import { sectionOf, smallBatch, smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
 const worker = 'tcp://w:1';
 const line = (timeS: number, text: string, of: string | null = worker): object => ({ timeS, worker: of, level: 'warning', text });
 
 it('shows what the scheduler and its workers logged during a compute: the last lines, and all in a table', () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
+  fakeTime();
   const store = new TaskStore({ cluster: new ClusterStore() });
   const runs = [smallRun({ status: 'finished', startS: 1, stopS: 4 }), smallRun({ run: 1, startS: 9 })];
   const workers = sectionOf('workers', [{ worker: 0, name: 'w-1', address: worker, nThreads: 1 }]);
@@ -17,8 +18,7 @@ it('shows what the scheduler and its workers logged during a compute: the last l
   store.append(smallBatch({ nowS: 10, runs, tables: { workers, logs: sectionOf('logs', early) } }));
   const late = [line(3.5, 'full'), line(2, 'lost <b>', null), line(3, 'of one that is gone', 'tcp://gone:1'), line(9.5, 'of a later one')];
   store.append(smallBatch({ seq: 1, nowS: 10, tables: { logs: sectionOf('logs', late, early.length) } }));
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS, firstRun: 0, lastRun: 0 });
   vi.runOnlyPendingTimers();
   vi.useRealTimers();

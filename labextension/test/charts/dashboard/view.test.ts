@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import type { DashboardOptions } from '../../../src/charts/dashboard';
-import { mount } from '../../../src/charts/dashboard';
+import { type DashboardOptions, mount } from '../../../src/charts/dashboard';
 import { TimeAxis } from '../../../src/charts/timeline/time';
 import { mountTracks } from '../../../src/charts/tracks';
 import { Keeping } from '../../../src/charts/ui/keeping';
@@ -9,23 +8,11 @@ import { SHARED_CSS } from '../../../src/charts/ui/theme';
 import { DARK, LIGHT } from '../../../src/lib/theme';
 import { TaskStore } from '../../../src/store';
 import { countListeners } from '../listener-count';
-import type { SmallBatch } from '../small-batch';
-import { smallBatch, smallProgress, smallRun } from '../small-batch';
+import { type SmallBatch, smallBatch, smallProgress, smallRun } from '../small-batch';
 import { resourceColumns } from '../../store/series';
+import { fakeTime } from '../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({
-    toFake: [
-      'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval',
-      'requestAnimationFrame', 'cancelAnimationFrame', 'performance'
-    ]
-  });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const TWO_RUNS: Partial<SmallBatch> = {
   nowS: 3,
@@ -71,8 +58,7 @@ it('leaves no listener, timer, frame or element behind', () => {
   const listeners = countListeners();
   const store = new TaskStore();
   const controller = new AbortController();
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mount(el, store, { signal: controller.signal });
   store.append(smallBatch(TWO_RUNS));
   vi.advanceTimersByTime(500);

@@ -1,15 +1,10 @@
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { sourceOf } from '../../../src/charts/flame/source';
 import { render } from '../../../src/charts/ui/render';
 
-afterEach(() => {
-  document.body.replaceChildren();
-});
-
 function shown(source: unknown): HTMLElement {
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   render(sourceOf(source), el);
   return el;
 }

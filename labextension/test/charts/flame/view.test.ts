@@ -1,23 +1,16 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { decodeFlame } from '../../../src/charts/flame/data';
-import type { FlameChart } from '../../../src/charts/flame/track';
-import { mountFlame } from '../../../src/charts/flame/track';
+import { type FlameChart, mountFlame } from '../../../src/charts/flame/track';
 import { TimeAxis } from '../../../src/charts/timeline/time';
 import { TaskStore } from '../../../src/store';
 import { smallBatch, smallRun } from '../small-batch';
 import { wireOf } from './flame-data';
+import { fakeTime } from '../../fake-time';
 
 const end = new AbortController();
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const axis = new TimeAxis(false);
 

@@ -1,15 +1,10 @@
 // @vitest-environment node
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { Announcer } from '../../../src/charts/progress/view';
+import { fakeTime } from '../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(fakeTime);
 
 it('says the first thing at once and then, every five seconds, the latest; nothing old stays in the page', () => {
   const announcer = new Announcer(() => undefined, new AbortController().signal);

@@ -1,23 +1,17 @@
 /** A live view of a session: what runs now is its headline, and what ran before is a list to select from. */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { mount } from '../../../src/charts/progress/view';
 import { TimeAxis, headline } from '../../../src/charts/timeline/time';
 import { TaskStore } from '../../../src/store';
 import type { Run } from '../../../src/wire';
 import { smallBatch, smallProgress, smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
 const EARLIER: Run = smallRun({ nTasks: 5000, executionCount: 1, startS: 0, stopS: 3, status: 'interrupted' });
 const NOW: Run = smallRun({ run: 1, nTasks: 60, executionCount: 2, startS: 10 });
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 interface View {
   readonly axis: TimeAxis;

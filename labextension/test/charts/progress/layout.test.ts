@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { ProgressInput, RunTimes } from '../../../src/charts/progress/layout';
-import { layoutProgress } from '../../../src/charts/progress/layout';
+import { type ProgressInput, type RunTimes, layoutProgress } from '../../../src/charts/progress/layout';
 import { headline } from '../../../src/charts/timeline/time';
 import type { PrefixProgress, StopWay } from '../../../src/wire';
 import { smallRun } from '../small-batch';

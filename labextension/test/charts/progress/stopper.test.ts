@@ -1,25 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mount } from '../../../src/charts/progress/view';
-import type { StopRun } from '../../../src/charts/progress/stopper';
-import { stopWith } from '../../../src/charts/progress/stopper';
+import { type StopRun, stopWith } from '../../../src/charts/progress/stopper';
 import { TaskStore } from '../../../src/store';
 import type { Run, StopWay } from '../../../src/wire';
 import { smallBatch, smallProgress, smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
 let end = new AbortController();
 let store = new TaskStore();
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
+  fakeTime();
   store = new TaskStore();
   end = new AbortController();
 });
 
 afterEach(() => {
   end.abort();
-  document.body.replaceChildren();
-  vi.useRealTimers();
 });
 
 const RUN = smallRun({ executionCount: 3 });

@@ -1,27 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mount } from '../../../src/charts/progress/view';
 import { TaskStore } from '../../../src/store';
 import { countListeners } from '../listener-count';
 import { smallBatch, smallProgress, smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({
-    toFake: [
-      'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval',
-      'requestAnimationFrame', 'cancelAnimationFrame', 'performance'
-    ]
-  });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 function mounted(store = new TaskStore(), options = {}): { el: HTMLElement; controller: AbortController } {
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   const controller = new AbortController();
   mount(el, store, { signal: controller.signal, ...options });
   return { el, controller };

@@ -1,28 +1,20 @@
 /** What exists only in the page is used a first, a second and a third time in one chart. */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { mountTracks } from '../../../src/charts/tracks';
 import { TaskStore } from '../../../src/store';
 import type { RunStatus } from '../../../src/wire';
-import type { Row } from '../../store/rows';
-import { batchOf } from '../../store/rows';
+import { type Row, batchOf } from '../../store/rows';
 import { smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const CODES: Partial<Record<RunStatus, number>> = { erred: 1, interrupted: 2 };
 
 it.each<[RunStatus]>([['finished'], ['erred'], ['interrupted']])('finding, cards and selected times are of each compute, with one in the middle that is %s', middle => {
   const store = new TaskStore({ clockMs: () => 0 });
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   const controller = new AbortController();
   mountTracks(el, store, ['tasks'], { signal: controller.signal });
   const canvas = el.querySelector('canvas')!;

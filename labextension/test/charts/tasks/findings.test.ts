@@ -1,26 +1,20 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { adviceParts, findingsOf } from '../../../src/charts/tasks/why/findings';
 import { evidenceOf, evidenceOfPath } from '../../../src/charts/tasks/why/path';
 import { mountTracks } from '../../../src/charts/tracks';
-import type { Keeper } from '../../../src/charts/ui/keeping';
-import { Keeping } from '../../../src/charts/ui/keeping';
+import { type Keeper, Keeping } from '../../../src/charts/ui/keeping';
 import { render } from '../../../src/charts/ui/render';
 import { TaskStore } from '../../../src/store';
 import type { Explained, Explanation, Finding } from '../../../src/wire';
 import { batchOf } from '../../store/rows';
 import { smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
+  fakeTime();
   // jsdom lays nothing out.
   vi.spyOn(Element.prototype, 'getClientRects').mockReturnValue([new DOMRect(0, 0, 1, 1)] as unknown as DOMRectList);
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-  document.body.replaceChildren();
 });
 
 const FINDING: Finding = {
@@ -55,8 +49,7 @@ async function mounted(store: TaskStore, ...answers: Explained[]): Promise<{ el:
     return answer === undefined ? Promise.reject(new Error('the kernel does not answer')) : Promise.resolve(answer);
   };
   const keeper = { explain, save: () => Promise.resolve(''), compare: () => Promise.resolve(), story: () => Promise.resolve([]) };
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, keeping: new Keeping(keeper), findings: findingsOf(keeper) });
   const settle = async (): Promise<void> => { await vi.advanceTimersByTimeAsync(50); };
   await settle();
@@ -103,8 +96,7 @@ describe('findings', () => {
   it('are said to be looked for until the kernel answers', async () => {
     let answer: (of: Explained) => void = () => undefined;
     const keeper = { explain: () => new Promise<Explained>(resolve => { answer = resolve; }), story: () => Promise.resolve([]) };
-    const el = document.createElement('div');
-    document.body.append(el);
+    const el = document.body.appendChild(document.createElement('div'));
     mountTracks(el, filled(), ['tasks'], { signal: new AbortController().signal, findings: findingsOf(keeper) });
     await vi.advanceTimersByTimeAsync(50);
     const before = line(el);

@@ -4,8 +4,7 @@ import { expect, it } from 'vitest';
 
 import { gutterPx, lanesHeightPx, layoutLanes, rowAt, rowHeightPx } from '../../../src/charts/tasks/scene';
 import type { LaneRow, Row } from '../../../src/charts/tasks/rows';
-import type { Room } from '../../../src/charts/timeline/drawing';
-import { fittingTicks, roomOf } from '../../../src/charts/timeline/drawing';
+import { type Room, fittingTicks, roomOf } from '../../../src/charts/timeline/drawing';
 import { sharedCases } from '../../shared-cases';
 
 const rows = (n: number): LaneRow[] => Array.from({ length: n }, (_, i) => ({ kind: 'lane', id: i, label: `thread ${i + 1}`, inset: false }));

@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { MeasuredRows } from '../../../src/charts/tasks/measured';
 import type { Row } from '../../../src/charts/tasks/rows';
-import type { CoverageColumns, CoverageQuery } from '../../../src/store';
-import { TaskStore } from '../../../src/store';
+import { type CoverageColumns, type CoverageQuery, TaskStore } from '../../../src/store';
 import { lookAt } from '../../store/measured';
 import { batchOf } from '../../store/rows';
 

@@ -1,8 +1,7 @@
 // @vitest-environment node
 import { expect, it } from 'vitest';
 
-import type { LaneLabel, Row } from '../../../src/charts/tasks/rows';
-import { Folding, inOrder, isFolded, rowOfLane, rowsOf } from '../../../src/charts/tasks/rows';
+import { type LaneLabel, type Row, Folding, inOrder, isFolded, rowOfLane, rowsOf } from '../../../src/charts/tasks/rows';
 
 function lanes(...perWorker: number[]): LaneLabel[] {
   let id = 0;

@@ -2,10 +2,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { TaskSearch, exactQuery, textQuery } from '../../../src/charts/tasks/search';
-import type { PrefixFilter, TaskRef } from '../../../src/store';
-import { TaskStore } from '../../../src/store';
-import type { Row } from '../../store/rows';
-import { batchOf } from '../../store/rows';
+import { type PrefixFilter, type TaskRef, TaskStore } from '../../../src/store';
+import { type Row, batchOf } from '../../store/rows';
 
 const ALL: PrefixFilter = { hidden: null, focus: -1 };
 const forever = (): boolean => false;

@@ -1,23 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { TimelineChart } from '../../../src/charts/timeline/timeline';
-import type { TracksOptions } from '../../../src/charts/tracks';
-import { mountTracks } from '../../../src/charts/tracks';
+import { type TracksOptions, mountTracks } from '../../../src/charts/tracks';
 import { Coverage, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { countListeners } from '../listener-count';
 import { smallProgress, smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({
-    toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance']
-  });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const FINISHED = [smallRun({ startS: 0, stopS: 10, status: 'finished' })];
 
@@ -30,8 +21,7 @@ function filled(active = false): TaskStore {
 }
 
 function mounted(store: TaskStore, options: Partial<TracksOptions> = {}): { el: HTMLElement; controller: AbortController; chart: TimelineChart } {
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   const controller = new AbortController();
   return { el, controller, chart: mountTracks(el, store, ['tasks'], { signal: controller.signal, ...options }) };
 }

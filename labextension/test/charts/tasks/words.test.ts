@@ -2,17 +2,14 @@ import { h } from 'preact';
 import { describe, expect, it } from 'vitest';
 
 import type { FoundTask } from '../../../src/charts/tasks/find-task';
-import type { PrefixSummary } from '../../../src/charts/tasks/legend';
-import { Emphasis, Legend, MAX_LEGEND, summarise } from '../../../src/charts/tasks/legend';
+import { type PrefixSummary, Emphasis, Legend, MAX_LEGEND, summarise } from '../../../src/charts/tasks/legend';
 import { Folding, LaneList } from '../../../src/charts/tasks/rows';
-import type { Scene } from '../../../src/charts/tasks/scene';
-import { sceneOf } from '../../../src/charts/tasks/scene';
+import { type Scene, sceneOf } from '../../../src/charts/tasks/scene';
 import { emptyText, labelText, prefixTable, stateText, tipOf } from '../../../src/charts/tasks/words';
 import { shownTime } from '../../../src/charts/timeline/time';
 import { render } from '../../../src/charts/ui/render';
 import { Table } from '../../../src/charts/ui/text-table';
-import type { TaskDetail } from '../../../src/store';
-import { ALL_RUNS, TaskStore } from '../../../src/store';
+import { type TaskDetail, ALL_RUNS, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { smallProgress, smallRun } from '../small-batch';
 

@@ -1,9 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import type { Intents } from '../../../src/charts/timeline/gestures';
-import { listenToGestures } from '../../../src/charts/timeline/gestures';
-import type { TimeKeys } from '../../../src/charts/timeline/commands';
-import { press, timeCommands } from '../../../src/charts/timeline/commands';
+import { type Intents, listenToGestures } from '../../../src/charts/timeline/gestures';
+import { type TimeKeys, press, timeCommands } from '../../../src/charts/timeline/commands';
 
 let log: unknown[][] = [];
 

@@ -5,20 +5,17 @@ import { mount } from '../../../src/charts/dashboard';
 import { TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { smallProgress, smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
 const NOTEBOOK = ['b', 'a', 'd', 'Escape', 'Enter', 'ArrowDown', 'x'];
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
+beforeEach(fakeTime);
 
 let end = new AbortController();
 
 afterEach(() => {
   end.abort();
   end = new AbortController();
-  vi.useRealTimers();
-  document.body.replaceChildren();
 });
 
 /** A dashboard in the output of a cell, and the keys pressed on an element of it that reach the notebook. */

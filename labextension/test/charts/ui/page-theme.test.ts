@@ -3,7 +3,6 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { readTheme, watchTheme } from '../../../src/charts/ui/theme';
 
 afterEach(() => {
-  vi.unstubAllGlobals();
   delete document.body.dataset.jpThemeLight;
 });
 

@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { render } from '../../../src/charts/ui/render';
 import { Table, tabSeparated } from '../../../src/charts/ui/text-table';
-import type { ButtonSpec } from '../../../src/charts/ui/toolbar';
-import { Toolbar } from '../../../src/charts/ui/toolbar';
+import { type ButtonSpec, Toolbar } from '../../../src/charts/ui/toolbar';
 
 let done: string[] = [];
 let controller = new AbortController();
@@ -16,7 +15,6 @@ beforeEach(() => {
 
 afterEach(() => {
   controller.abort();
-  document.body.replaceChildren();
 });
 
 const act = (text: string) => (): void => {
@@ -33,8 +31,7 @@ interface Shown {
 }
 
 function toolbar(): Shown {
-  const root = document.createElement('div');
-  document.body.append(root);
+  const root = document.body.appendChild(document.createElement('div'));
   const show: Shown['show'] = (hidden, pressed) => {
     const spec = (text: string): ButtonSpec => ({ text, label: text, act: act(text), hidden: hidden.includes(text) });
     const buttons = [...['A', 'B', 'C'].map(spec), ...(pressed === undefined ? [] : [{ ...spec('T'), pressed }])];

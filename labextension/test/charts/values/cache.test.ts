@@ -3,12 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { MeasureWords } from '../../../src/charts/values/cache';
-import type { HeldSummary } from '../../../src/charts/values/held';
-import { HeldStacks, byPrefix, metricName, summariseHeld } from '../../../src/charts/values/held';
-import type { Measure } from '../../../src/store';
-import { ALL_RUNS, HeldMoments, TaskStore } from '../../../src/store';
-import type { Held, HeldRow } from '../../store/series';
-import { heldColumns } from '../../store/series';
+import { type HeldSummary, HeldStacks, byPrefix, metricName, summariseHeld } from '../../../src/charts/values/held';
+import { type Measure, ALL_RUNS, HeldMoments, TaskStore } from '../../../src/store';
+import { type Held, type HeldRow, heldColumns } from '../../store/series';
 import { smallBatch, smallProgress, smallRun } from '../small-batch';
 
 const GROUPS = ['inc-1', 'add-1', 'add-2'].map((name, id) => ({ id, name, prefix: name.slice(0, 3), colour: id === 0 ? 0 : 1 }));

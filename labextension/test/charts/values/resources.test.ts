@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { TimeAxis } from '../../../src/charts/timeline/time';
 import { sampleSpan } from '../../../src/charts/timeline/quantity';
@@ -6,18 +6,11 @@ import { mountTracks } from '../../../src/charts/tracks';
 import { formatCpu } from '../../../src/charts/values/resources';
 import { TaskStore } from '../../../src/store';
 import type { Run } from '../../../src/wire';
-import type { Limits, Sample } from '../../store/series';
-import { resourceColumns } from '../../store/series';
+import { type Limits, type Sample, resourceColumns } from '../../store/series';
 import { smallBatch, smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const SAMPLES: Sample[] = [
   { at: 1, cpu: null, rss: 1e9 },
@@ -35,8 +28,7 @@ function storeOf(samples: Sample[], runs: Run[], limits: Limits = {}): TaskStore
 const RUN = smallRun({ startS: 0.5, stopS: 5, status: 'finished' });
 
 function mounted(store: TaskStore, axis = new TimeAxis(false)): { el: HTMLElement; texts: (selector: string) => (string | null)[] } {
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['resources'], { signal: new AbortController().signal, axis });
   vi.runOnlyPendingTimers();
   return { el, texts: selector => [...el.querySelectorAll(selector)].map(found => found.textContent) };

@@ -1,14 +1,10 @@
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster/layer';
 import { mountTracks } from '../../../src/charts/tracks';
 import { ClusterStore, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { sectionOf, sectionsOf } from '../small-batch';
-
-afterEach(() => {
-  document.body.replaceChildren();
-});
 
 it('counts all workers, also where it lists fewer', () => {
   const cluster = new ClusterStore();

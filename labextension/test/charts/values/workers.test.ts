@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster/layer';
 import { mountTracks } from '../../../src/charts/tracks';
@@ -6,23 +6,16 @@ import { ClusterStore, TaskStore } from '../../../src/store';
 import { documentStore } from '../../files/documents';
 import { batchOf } from '../../store/rows';
 import { sectionOf, sectionsOf } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 async function mounted(name: string): Promise<HTMLElement> {
   const store = name === '' ? new TaskStore({ cluster: new ClusterStore() }) : await documentStore(name);
   if (name === '') {
     store.append(batchOf([{ start: 0, stop: 1 }]));
   }
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['workers', 'resources'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
   vi.runOnlyPendingTimers();
   return el;
@@ -71,8 +64,7 @@ it('tells what else workers meter where they do, and of all of them the most of 
     { worker: 1, timeS: 1.7, nThreads: 2, nExecuting: 0, tickS: 0.25, netReadBps: 1e6, nFds: 30, gpuPercent: 50 }
   ];
   cluster.workers.append(sectionsOf({ worker_samples: sectionOf('worker_samples', samples, 4) }));
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
   vi.runOnlyPendingTimers();
   expect(rows(el).slice(5).map(([name, , peak]) => [name, peak])).toEqual([
@@ -101,8 +93,7 @@ it('has what became of workers as a table, of all of them or of the one that is 
     { timeS: 0.5, level: 'warning', text: 'worker a paused', worker: 'tcp://10.0.0.1:4001', event: 'paused' },
     { timeS: 1.5, level: 'warning', text: 'worker 7 died', worker: 'tls://10.0.0.2:4002', event: 'died' }
   ]) });
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
   vi.runOnlyPendingTimers();
   const told = (): (string | null)[][] => rows(el).slice(5);

@@ -1,7 +1,7 @@
 // @vitest-environment node
 /** Messages that come twice, late, in another order or not at all: in the end every row is there, once. */
 import fc from 'fast-check';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { kernelFeed } from '../../../src/hosts/lab/feed/kernel-feed';
 import type { TaskStore } from '../../../src/store';
@@ -82,10 +82,6 @@ function rowsOf(store: TaskStore): unknown[] {
 
 beforeEach(() => {
   vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 it('whatever happens to messages, the page ends with the rows that were recorded', async () => {

@@ -51,7 +51,6 @@ export function useFakeTime(): void {
       feed.dispose();
     });
     feeds = [];
-    vi.useRealTimers();
   });
 }
 

@@ -1,8 +1,7 @@
 // @vitest-environment node
 import { describe, expect, it, vi } from 'vitest';
 
-import type { FixtureBatch } from '../../wire/wire-fixture';
-import { RUN } from '../../wire/wire-fixture';
+import { type FixtureBatch, RUN } from '../../wire/wire-fixture';
 import { FakeKernel } from './fake-kernel';
 import { CONTROL, DATA, batch, computing, live, reply, useFakeTime } from './live-feed';
 

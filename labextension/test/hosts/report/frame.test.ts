@@ -8,7 +8,6 @@ import { serveResults } from '../../../src/hosts/lab/results';
 import { KIND, VARIABLES } from '../../../src/hosts/report/iframe';
 
 afterEach(() => {
-  document.body.replaceChildren();
   document.body.removeAttribute('data-jp-theme-light');
 });
 

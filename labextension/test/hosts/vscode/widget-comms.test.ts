@@ -5,11 +5,6 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import widgets from '../../../src/hosts/vscode/index';
 import { batch, reply } from '../lab/live-feed';
 
-vi.hoisted(() => {
-  // Lumino asks for it when it is loaded; jsdom has none.
-  vi.stubGlobal('DragEvent', MouseEvent);
-});
-
 type Receive = (message: object) => Promise<unknown>;
 
 class FakeManager {

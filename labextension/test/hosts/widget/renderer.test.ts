@@ -1,14 +1,9 @@
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { Widget } from '@lumino/widgets';
-import { beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 
 import { LiveModels } from '../../../src/hosts/widget/live-models';
 import { OUTPUT, OutputRenderer, addOutputRenderer } from '../../../src/hosts/widget/renderer';
-
-vi.hoisted(() => {
-  // Lumino asks for it when it is loaded; jsdom has none.
-  vi.stubGlobal('DragEvent', MouseEvent);
-});
 
 const VIEW = 'application/vnd.jupyter.widget-view+json';
 

@@ -6,11 +6,6 @@ import { chartModel } from '../../../src/hosts/widget/models';
 import { type MountChart, type Surroundings, chartView } from '../../../src/hosts/widget/view';
 import { TaskStore } from '../../../src/store';
 
-vi.hoisted(() => {
-  // Lumino asks for it when it is loaded; jsdom has none.
-  vi.stubGlobal('DragEvent', MouseEvent);
-});
-
 let mounted: string[];
 let holds: number;
 

@@ -2,11 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Coverage, CoverageQuery } from '../../../src/store';
-import { LaneTasks, MARK, NO_PREFIX } from '../../../src/store';
+import { type Coverage, type CoverageQuery, LaneTasks, MARK, NO_PREFIX } from '../../../src/store';
 import { sharedCases } from '../../shared-cases';
-import type { Bar } from '../measured';
-import { laneOf, lookAt, measured } from '../measured';
+import { type Bar, laneOf, lookAt, measured } from '../measured';
 
 /** The same by brute force: the union of what each task takes of each column, and sums per prefix. */
 function oracle(bars: readonly Bar[], columns: number): { cover: number[]; sums: Map<number, number>[] } {

@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest';
 
 import { ALL_RUNS, TaskStore } from '../../../src/store';
-import { batchOf } from '../rows';
-import type { Row } from '../rows';
+import { type Row, batchOf } from '../rows';
 
 const failed = (start: number, error: string | undefined, more: Partial<Row> = {}): Row => ({
   start, stop: start + 1, status: 1, key: [start], ...(error === undefined ? {} : { error }), ...more

@@ -63,22 +63,18 @@ describe('links of a task', () => {
 
   it('are late when the kernel has not answered for three seconds, of which views are told once', async () => {
     vi.useFakeTimers();
-    try {
-      const { store, asked, answer } = asking();
-      store.links(1);
-      store.links(0);
-      await answer(NONE);
-      const told: unknown[] = [];
-      store.subscribe(() => told.push(store.links(0)), new AbortController().signal);
-      vi.advanceTimersByTime(LATE_MS - 1);
-      expect([store.links(0), told]).toEqual([{ kind: 'asked', isLate: false }, []]);
-      vi.advanceTimersByTime(60_000);
-      expect([told, asked]).toEqual([[{ kind: 'asked', isLate: true }], [1, 0]]);
-      await answer(NONE);
-      expect(store.links(0).kind).toBe('known');
-    } finally {
-      vi.useRealTimers();
-    }
+    const { store, asked, answer } = asking();
+    store.links(1);
+    store.links(0);
+    await answer(NONE);
+    const told: unknown[] = [];
+    store.subscribe(() => told.push(store.links(0)), new AbortController().signal);
+    vi.advanceTimersByTime(LATE_MS - 1);
+    expect([store.links(0), told]).toEqual([{ kind: 'asked', isLate: false }, []]);
+    vi.advanceTimersByTime(60_000);
+    expect([told, asked]).toEqual([[{ kind: 'asked', isLate: true }], [1, 0]]);
+    await answer(NONE);
+    expect(store.links(0).kind).toBe('known');
   });
 
   it('are asked for again two seconds later, where an end had not ended and tasks came, and tell views only of a change', async () => {

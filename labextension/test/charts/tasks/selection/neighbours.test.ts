@@ -1,21 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mountTracks } from '../../../../src/charts/tracks';
-import type { LinkRows } from '../../../../src/wire';
-import { MAX_LINKS } from '../../../../src/wire';
+import { type LinkRows, MAX_LINKS } from '../../../../src/wire';
 import { TaskStore } from '../../../../src/store';
-import type { Row } from '../../../store/rows';
-import { batchOf } from '../../../store/rows';
+import { type Row, batchOf } from '../../../store/rows';
 import { smallRun } from '../../small-batch';
+import { fakeTime } from '../../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 /** Rows 0 to 2 are needed by 3, which 4 and 5 need; one more needs it and runs; all of it in ten seconds. */
 const ROWS: Row[] = [
@@ -39,8 +31,7 @@ function mounted(links = LINKS, isAnswered = true): { store: TaskStore; el: HTML
     runs: [smallRun({ startS: 0 })], nowS: 10, active: true,
     running: [{ run: 0, lane: 1, group: 0, keyText: 'open', startS: 7.5 }]
   }));
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   const chart = mountTracks(el, store, ['tasks'], { signal: new AbortController().signal });
   vi.advanceTimersByTime(50);
   return {

@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 
 import type { FoundTask } from '../../../../src/charts/tasks/find-task';
 import { MAX_LINES, linesText, relationsOf, unknownText } from '../../../../src/charts/tasks/selected';
-import type { LinkEnd, Links } from '../../../../src/store';
-import { TaskStore } from '../../../../src/store';
+import { type LinkEnd, type Links, TaskStore } from '../../../../src/store';
 import { batchOf } from '../../../store/rows';
 
 function storeOf(n: number): { store: TaskStore; selected: FoundTask } {

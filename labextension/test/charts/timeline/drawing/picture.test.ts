@@ -1,9 +1,7 @@
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { pictureOf } from '../../../../src/charts/ui/picture';
 import { LIGHT } from '../../../../src/lib/theme';
-
-afterEach(() => { vi.restoreAllMocks(); });
 
 it('the picture of a chart that has nothing to plot is its words, not as high as its canvas is wide', () => {
   const drawn: unknown[] = [];

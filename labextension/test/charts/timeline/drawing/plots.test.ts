@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mountTracks } from '../../../../src/charts/tracks';
 import { freePlace, layoutPlots, roomOf } from '../../../../src/charts/timeline/drawing';
@@ -6,19 +6,10 @@ import { TimeAxis } from '../../../../src/charts/timeline/time';
 import { TaskStore } from '../../../../src/store';
 import { heldColumns, resourceColumns } from '../../../store/series';
 import { countListeners } from '../../listener-count';
-import type { SmallBatch } from '../../small-batch';
-import { smallBatch, smallRun } from '../../small-batch';
+import { type SmallBatch, smallBatch, smallRun } from '../../small-batch';
+import { fakeTime } from '../../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({
-    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance']
-  });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const SERIES: Partial<SmallBatch> = {
   nowS: 10,
@@ -34,8 +25,7 @@ function mounted(name: 'resources' | 'cache', batch: Partial<SmallBatch> | null,
   if (batch !== null) {
     store.append(smallBatch(batch));
   }
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, [name], { signal: new AbortController().signal, axis });
   vi.advanceTimersByTime(50);
   return el;
@@ -67,8 +57,7 @@ describe.each(['resources', 'cache'] as const)('%s', name => {
     const listeners = countListeners();
     const store = new TaskStore();
     const controller = new AbortController();
-    const el = document.createElement('div');
-    document.body.append(el);
+    const el = document.body.appendChild(document.createElement('div'));
     const axis = new TimeAxis(false);
     mountTracks(el, store, [name], { signal: controller.signal, axis });
     store.append(smallBatch({ ...SERIES, active: true, runs: [smallRun()] }));
@@ -129,8 +118,7 @@ it('axes, gauges and words of a session are of what runs now, else of what ended
   const large = smallRun({ startS: 0, stopS: 10, status: 'finished' });
   store.append(smallBatch({ ...SERIES, runs: [large] }));
   const els = (['resources', 'cache'] as const).map(name => {
-    const el = document.createElement('div');
-    document.body.append(el);
+    const el = document.body.appendChild(document.createElement('div'));
     mountTracks(el, store, [name], { signal: new AbortController().signal, shows: 'now' });
     return el;
   });

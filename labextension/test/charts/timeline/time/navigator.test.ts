@@ -1,16 +1,13 @@
 // @vitest-environment node
 import { describe, expect, it, vi } from 'vitest';
 
-import type { Scene } from '../../../../src/charts/tasks/scene';
-import { sceneOf } from '../../../../src/charts/tasks/scene';
+import { type Scene, sceneOf } from '../../../../src/charts/tasks/scene';
 import { Folding, LaneList } from '../../../../src/charts/tasks/rows';
 import { Navigator, TimeAxis, lastStretch, shownTime } from '../../../../src/charts/timeline/time';
-import type { RunRange } from '../../../../src/store';
-import { ALL_RUNS, TaskStore } from '../../../../src/store';
+import { type RunRange, ALL_RUNS, TaskStore } from '../../../../src/store';
 import type { Run } from '../../../../src/wire';
 import { batchOf } from '../../../store/rows';
-import type { SmallBatch } from '../../small-batch';
-import { smallRun } from '../../small-batch';
+import { type SmallBatch, smallRun } from '../../small-batch';
 
 const BOX = { plotLeftPx: 100, plotWidthPx: 1000 };
 

@@ -1,8 +1,7 @@
 /** Which computes a view of a session shows, whose axes and gauges are of these. */
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import type { View } from '../../../../src/charts/timeline/time';
-import { ShownRuns, TimeAxis } from '../../../../src/charts/timeline/time';
+import { type View, ShownRuns, TimeAxis } from '../../../../src/charts/timeline/time';
 import { TaskStore } from '../../../../src/store';
 import type { Run } from '../../../../src/wire';
 import { smallBatch, smallRun } from '../../small-batch';

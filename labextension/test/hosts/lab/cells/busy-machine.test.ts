@@ -1,11 +1,10 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { BusyMachine, type Question } from '../../../../src/hosts/lab/cells/busy-machine';
 import type { Explained } from '../../../../src/wire';
+import { fakeTime } from '../../../fake-time';
 
-beforeEach(() => { vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }); });
-afterEach(() => { vi.useRealTimers(); });
-
+beforeEach(fakeTime);
 const said = (busy: string | null): Explained => ({ kind: 'explained', explanation: { makespanS: 1, answer: '', busy, findings: [], path: { reason: '' } } });
 
 it('one execution is asked about at a time, again after the wait of each "later", and none that was dropped', async () => {
