@@ -8,7 +8,7 @@ import { Keeping } from '../../src/charts/ui/keeping';
 import { type TranslationBundle, english, setTranslator } from '../../src/lib/translate';
 import { TaskStore } from '../../src/store';
 import type { Batch, Explained, Finding } from '../../src/wire';
-import { batchOf } from '../store/rows';
+import { batchOf, storeWith } from '../store/rows';
 import { heldColumns, resourceColumns } from '../store/series';
 import { type SmallBatch, smallBatch, smallProgress, smallRun } from './small-batch';
 import { fakeTime } from '../fake-time';
@@ -144,8 +144,7 @@ describe.each(Object.entries(MOMENTS))('a dashboard %s', (_, batch) => {
 
 it('findings and the critical path have no text that was not translated', async () => {
   vi.spyOn(Element.prototype, 'getClientRects').mockReturnValue([new DOMRect(0, 0, 1, 1)] as unknown as DOMRectList);
-  const store = new TaskStore();
-  store.append(batchOf(TASKS, { ...TABLES, active: false, runs: [smallRun({ ...RUN, stopS: 9, status: 'finished' })] }));
+  const store = storeWith(batchOf(TASKS, { ...TABLES, active: false, runs: [smallRun({ ...RUN, stopS: 9, status: 'finished' })] }));
   const finding: Finding = {
     cause: 'stragglers', worthS: 1, lowS: 1, highS: 2, text: 'DATA-text', advice: 'DATA-advice', run: 0, spansS: [[0, 9]], prefixes: [], rows: []
   };

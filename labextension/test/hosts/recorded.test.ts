@@ -33,10 +33,6 @@ it('has what a task needs and what needs it', async () => {
   });
 });
 
-it('does not know them where not all of a graph is known', async () => {
-  expect(await answered(0)).toEqual({ kind: 'unknown' });
-});
-
 it('does not know them where they were left out', () => {
   expect(storeOf([wireMessage([{ key: [0] }])]).links(0)).toEqual({ kind: 'unknown' });
 });

@@ -302,7 +302,10 @@ describe('batches', () => {
         worst = Math.max(worst, cells.reduce((sum, values) => sum + 8 * values.length, 0) / content.length);
         accepted += 1;
       } catch (error) {
-        expect(error).toBeInstanceOf(WireError);
+        // Not by expect(): that takes longer than what it is about.
+        if (!(error instanceof WireError)) {
+          throw error;
+        }
       }
     }
     expect(accepted).toBeGreaterThan(100);

@@ -1,14 +1,14 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 
-import { CLUSTER_CHARTS } from '../../../src/charts/cluster/layer';
+import { CLUSTER_CHARTS, building } from '../../../src/charts/cluster/layer';
 import { KIND_STYLES, paintStrip } from '../../../src/charts/cluster/kinds';
 import { mountTracks } from '../../../src/charts/tracks';
 import { type Painting, type Scene, layoutLanes } from '../../../src/charts/tasks/scene';
-import { type CoverageColumns, ClusterStore, TaskStore } from '../../../src/store';
+import { type CoverageColumns, ClusterStore, TaskStore, ALL_RUNS } from '../../../src/store';
 import { ACTIVITIES } from '../../../src/wire';
 import { documentStore } from '../../files/documents';
 import { batchOf } from '../../store/rows';
-import { sectionOf } from '../small-batch';
+import { sectionOf, smallProgress, smallRun, smallBatch } from '../small-batch';
 import { fakeTime } from '../../fake-time';
 
 beforeEach(fakeTime);
@@ -201,4 +201,47 @@ it('marks what happened to a worker in the rows of its lanes, and says it there'
 it('says nothing of activities where there are none', async () => {
   const el = await mounted('');
   expect(el.querySelector<HTMLElement>('.tsk-activities')?.hidden).toBe(true);
+});
+
+const ON_CLUSTER = { scheduler: 'distributed', startS: 10, sendS: 1 };
+
+it('says that the scheduler builds the graph until its tasks are known', () => {
+  const store = new TaskStore({ clockMs: () => 0 });
+  const say = (): string | null => building(store, ALL_RUNS, 22);
+  const said = [say()];
+  store.append(batchOf([], { runs: [smallRun({ ...ON_CLUSTER, scheduler: 'threads', sendS: null })] }));
+  said.push(say());
+  store.append(batchOf([], { seq: 1, runs: [smallRun(ON_CLUSTER)] }));
+  said.push(say());
+  store.append(batchOf([], { seq: 2, runs: [smallRun(ON_CLUSTER)], progress: [smallProgress()] }));
+  said.push(say());
+  expect(said).toEqual([null, null, 'the scheduler builds the graph: 12 s', null]);
+});
+
+const worker = 'tcp://w:1';
+const line = (timeS: number, text: string, of: string | null = worker): object => ({ timeS, worker: of, level: 'warning', text });
+
+it('shows what the scheduler and its workers logged during a compute: the last lines, and all in a table', () => {
+  fakeTime();
+  const store = new TaskStore({ cluster: new ClusterStore() });
+  const runs = [smallRun({ status: 'finished', startS: 1, stopS: 4 }), smallRun({ run: 1, startS: 9 })];
+  const workers = sectionOf('workers', [{ worker: 0, name: 'w-1', address: worker, nThreads: 1 }]);
+  const early = [line(0.5, 'of an earlier one'), ...[1, 2, 3].map(at => line(1 + at / 10, `slow ${at}`))];
+  store.append(smallBatch({ nowS: 10, runs, tables: { workers, logs: sectionOf('logs', early) } }));
+  const late = [line(3.5, 'full'), line(2, 'lost <b>', null), line(3, 'of one that is gone', 'tcp://gone:1'), line(9.5, 'of a later one')];
+  store.append(smallBatch({ seq: 1, nowS: 10, tables: { logs: sectionOf('logs', late, early.length) } }));
+  const el = document.body.appendChild(document.createElement('div'));
+  mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS, firstRun: 0, lastRun: 0 });
+  vi.runOnlyPendingTimers();
+  vi.useRealTimers();
+
+  const texts = (parts: Iterable<Element>): string[] => [...parts].map(({ textContent }) => textContent);
+  expect(texts((el.querySelector('.tsk-logs') as Element).children)).toEqual([
+    'Logged warnings and errors: 6',
+    '200 ms · worker w-1 · slow 2', '300 ms · worker w-1 · slow 3', '1 s · scheduler · lost <b>', '2 s · tcp://gone:1 · of one that is gone', '2.5 s · worker w-1 · full'
+  ]);
+  const table = [...el.querySelectorAll('.tsk-text-table table')].find(({ textContent }) => textContent.startsWith('Logged'));
+  expect([...(table as Element).querySelectorAll('tr')].map(tr => texts(tr.children)).slice(0, 2)).toEqual([
+    ['Time', 'Of', 'Level', 'Text'], ['100 ms', 'worker w-1', 'warning', 'slow 1']
+  ]);
 });

@@ -125,12 +125,7 @@ describe('layoutProgress', () => {
     ]);
   });
 
-  it('gives no estimate before there is one for each compute that runs', () => {
-    const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19, nUnseen: 0 }];
-    expect(layout({ runs: [RUN, { ...RUN, run: 1 }], estimates }).eta).toEqual({ kind: 'estimating' });
-  });
-
-  it('gives no estimate while all that runs is being stopped, and says that', () => {
+  it('gives no estimate before there is one for each compute that runs, once nothing runs, and while all that runs is being stopped, which it says', () => {
     const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19, nUnseen: 0 }];
     const of = (...ways: StopWay[]): unknown => {
       const { liveState, eta } = layout({ runs: ways.map((_, run) => ({ ...RUN, run })), estimates, stops: new Map(ways.entries()) });
@@ -139,12 +134,8 @@ describe('layoutProgress', () => {
     expect([of('asked'), of('asked', 'asked'), of('interrupt'), of('asked', 'cancel')]).toEqual([
       ['stopping…', 'none'], ['stopping…', 'none'], ['', 'estimate'], ['', 'estimating']
     ]);
-  });
-
-  it('gives no estimate once nothing runs', () => {
-    const runs: RunTimes[] = [{ ...RUN, stopS: 12, status: 'interrupted' }];
-    const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19, nUnseen: 0 }];
-    expect(layout({ rows: [{ ...ROW, finished: 50 }], runs, estimates }).eta).toEqual({ kind: 'none' });
+    const ended: RunTimes = { ...RUN, stopS: 12, status: 'interrupted' };
+    expect(layout({ rows: [{ ...ROW, finished: 50 }], runs: [ended], estimates }).eta).toEqual({ kind: 'none' });
   });
 
   it.each([
@@ -161,18 +152,9 @@ describe('layoutProgress', () => {
     const first = { row: 0, lane: 0, startS: 10, key: 'k' };
     const raised = { prefix: 'add', status: 'erred', error: 'ValueError: boom', n: 2, first } as const;
     const lost = { ...raised, status: 'lost', error: null } as const;
-    const runs = ['ValueError: boom', 'KeyError: x'].map((error, run) => ({ ...RUN, run, status: 'erred' as const, error }));
+    const runs = [null, 'ValueError: boom', 'KeyError: x', 'later'].map((error, run) => ({ ...RUN, run, status: error === null ? 'finished' as const : 'erred' as const, error }));
     const { error, errors } = layout({ runs, failures: [raised, lost] });
     expect({ error, errors }).toEqual({ error: 'KeyError: x', errors: [raised] });
-  });
-
-  it('says what the first failed compute failed with', () => {
-    const runs: RunTimes[] = [
-      { ...RUN, status: 'finished' },
-      { ...RUN, status: 'erred', error: 'ValueError: boom' },
-      { ...RUN, status: 'erred', error: 'later' }
-    ];
-    expect(layout({ runs }).error).toBe('ValueError: boom');
   });
 
   it('counts time once in which several computes ran, and no pause between them', () => {

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { mount } from '../../../src/charts/progress/view';
+import { mount, Announcer } from '../../../src/charts/progress/view';
 import { TaskStore } from '../../../src/store';
-import { countListeners } from '../listener-count';
 import { smallBatch, smallProgress, smallRun } from '../small-batch';
 import { fakeTime } from '../../fake-time';
 
@@ -150,24 +149,42 @@ describe('the progress chart', () => {
       ['</script><img src=x onerror=alert(1)>\\u202e', '0 / 10'], 0
     ]);
   });
+});
 
-  it('leaves no listener, timer, frame or element behind', () => {
-    const listeners = countListeners();
-    const store = new TaskStore();
-    const { el, controller } = mounted(store);
-    store.append(RUNNING);
+it('says the first thing at once and then, every five seconds, the latest; nothing old stays in the page', () => {
+  const announcer = new Announcer(() => undefined, new AbortController().signal);
+  const heard: string[] = [];
+  for (let second = 0; second < 12; second += 1) {
+    announcer.say(`${second} s`);
+    heard.push(announcer.text);
     vi.advanceTimersByTime(1000);
-    store.append(smallBatch({ seq: 1, nowS: 3, runs: [smallRun({ status: 'finished', stopS: 3 })] }));
-    expect([listeners.alive() > 0, vi.getTimerCount() > 0, store.listenerCount]).toEqual([true, true, 1]);
-    controller.abort();
-    expect([listeners.alive(), vi.getTimerCount(), store.listenerCount, el.childNodes.length]).toEqual([0, 0, 0, 0]);
-  });
+  }
+  expect(heard).toEqual(['0 s', '0 s', '', '', '', '4 s', '4 s', '', '', '', '9 s', '9 s']);
+});
 
-  it('mounts nothing for somebody who has already gone', () => {
-    const listeners = countListeners();
-    const el = document.createElement('div');
-    const store = new TaskStore();
-    mount(el, store, { signal: AbortSignal.abort() });
-    expect([listeners.alive(), vi.getTimerCount(), store.listenerCount, el.childNodes.length]).toEqual([0, 0, 0, 0]);
-  });
+it('says the last news although nothing follows, but never after it was closed', () => {
+  const controller = new AbortController();
+  const changed = vi.fn();
+  const announcer = new Announcer(changed, controller.signal);
+  announcer.say('running');
+  announcer.say('finished');
+  vi.advanceTimersByTime(5000);
+  expect([announcer.text, announcer.hasSaid]).toEqual(['finished', true]);
+  announcer.say('running again');
+  controller.abort();
+  announcer.say('too late');
+  vi.advanceTimersByTime(60_000);
+  expect([announcer.text, changed.mock.calls.length, vi.getTimerCount()]).toEqual(['finished', 3, 0]);
+});
+
+it('says an end at once, what was due before it never, and the same not again', () => {
+  const announcer = new Announcer(() => undefined, new AbortController().signal);
+  announcer.say('1 of 2');
+  announcer.say('2 of 2');
+  announcer.say('finished', true);
+  const said = announcer.text;
+  vi.advanceTimersByTime(60_000);
+  announcer.say('finished');
+  vi.advanceTimersByTime(60_000);
+  expect([said, announcer.text]).toEqual(['finished', '']);
 });

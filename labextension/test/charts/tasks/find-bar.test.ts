@@ -3,8 +3,8 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { type FindHost, FindBar, TaskSearch } from '../../../src/charts/tasks/search';
 import type { FoundOpen } from '../../../src/charts/tasks/find-task';
 import { render } from '../../../src/charts/ui/render';
-import { type Selected, TaskStore } from '../../../src/store';
-import { batchOf } from '../../store/rows';
+import { type Selected, type TaskStore } from '../../../src/store';
+import { batchOf, storeWith } from '../../store/rows';
 import { fakeTime } from '../../fake-time';
 
 beforeEach(fakeTime);
@@ -12,8 +12,7 @@ beforeEach(fakeTime);
 /** A bar in the page, what it has painted, and how a person types. */
 function opened(open: readonly FoundOpen[] = []): { bar: FindBar; visited: unknown[]; store: TaskStore; status: () => string | undefined; found: () => number[] | null; type: (text: string) => void } {
   const el = document.body.appendChild(document.createElement('div'));
-  const store = new TaskStore();
-  store.append(batchOf([{ start: 0, stop: 1, key: [1] }, { start: 1, stop: 2, group: 1, key: [2] }, { start: 2, stop: 3, group: 1, key: [3] }]));
+  const store = storeWith(batchOf([{ start: 0, stop: 1, key: [1] }, { start: 1, stop: 2, group: 1, key: [2] }, { start: 2, stop: 3, group: 1, key: [3] }]));
   const visited: unknown[] = [];
   let selected: Selected | null = null;
   const host: FindHost = {

@@ -6,7 +6,7 @@ import { layoutLanes, sceneOf } from '../../../src/charts/tasks/scene';
 import { Folding, LaneList } from '../../../src/charts/tasks/rows';
 import { shownTime } from '../../../src/charts/timeline/time';
 import { ALL_RUNS, LaneTasks, TaskStore } from '../../../src/store';
-import { batchOf } from '../../store/rows';
+import { batchOf, storeWith } from '../../store/rows';
 import { smallRun } from '../small-batch';
 
 const ALL = { hidden: null, focus: -1 };
@@ -60,8 +60,7 @@ describe('a place of the canvas', () => {
   }
 
   it('leads to a task and what is known of it', () => {
-    const store = new TaskStore();
-    store.append(batchOf([{ start: 0, stop: 5, key: [1] }, { start: 2, stop: 4, lane: 1, group: 1, key: [2] }], { runs }));
+    const store = storeWith(batchOf([{ start: 0, stop: 5, key: [1] }, { start: 2, stop: 4, lane: 1, group: 1, key: [2] }], { runs }));
     const at = finder(store);
     expect(at(3, 45)).toEqual({
       kind: 'ended',

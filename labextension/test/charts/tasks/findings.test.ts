@@ -5,9 +5,9 @@ import { evidenceOf, evidenceOfPath } from '../../../src/charts/tasks/why/path';
 import { mountTracks } from '../../../src/charts/tracks';
 import { type Keeper, Keeping } from '../../../src/charts/ui/keeping';
 import { render } from '../../../src/charts/ui/render';
-import { TaskStore } from '../../../src/store';
+import type { TaskStore } from '../../../src/store';
 import type { Explained, Explanation, Finding } from '../../../src/wire';
-import { batchOf } from '../../store/rows';
+import { batchOf, storeWith } from '../../store/rows';
 import { smallRun } from '../small-batch';
 import { fakeTime } from '../../fake-time';
 
@@ -32,11 +32,10 @@ const EXPLANATION: Explanation = {
 const OVER = smallRun({ startS: 0, stopS: 10, status: 'finished' });
 
 function filled(runs = [OVER]): TaskStore {
-  const store = new TaskStore({ clockMs: () => performance.now() });
-  store.append(batchOf([{ start: 0, stop: 5 }, { start: 5, stop: 9, lane: 1 }, { start: 6, stop: 7, group: 1, lane: 1 }], {
+  const store = storeWith(batchOf([{ start: 0, stop: 5 }, { start: 5, stop: 9, lane: 1 }, { start: 6, stop: 7, group: 1, lane: 1 }], {
     nowS: 10, active: runs.some(({ status }) => status === 'running'), runs,
     groups: ['inc', 'dec'].map((prefix, id) => ({ id, name: `${prefix}-1`, prefix, colour: id }))
-  }));
+  }), { clockMs: () => performance.now() });
   return store;
 }
 

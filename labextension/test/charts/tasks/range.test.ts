@@ -8,9 +8,9 @@ import { type Scene, sceneOf } from '../../../src/charts/tasks/scene';
 import { shownTime } from '../../../src/charts/timeline/time';
 import { type TracksOptions, mountTracks } from '../../../src/charts/tracks';
 import type { Span } from '../../../src/lib/span';
-import { type RunRange, ALL_RUNS, ClusterStore, HeldMoments, TaskStore } from '../../../src/store';
+import { type RunRange, ALL_RUNS, ClusterStore, HeldMoments, type TaskStore } from '../../../src/store';
 import type { CriticalPath, Explained, KnownPath } from '../../../src/wire';
-import { type Row, batchOf } from '../../store/rows';
+import { type Row, batchOf, storeWith } from '../../store/rows';
 import { heldColumns, resourceColumns } from '../../store/series';
 import { type SmallBatch, sectionOf, sectionsOf, smallRun } from '../small-batch';
 import { fakeTime } from '../../fake-time';
@@ -36,8 +36,7 @@ const OVER: Partial<SmallBatch> = {
 };
 
 function storeOf(rows: readonly Row[], batch: Partial<SmallBatch>): TaskStore {
-  const store = new TaskStore({ clockMs: () => 0 });
-  store.append(batchOf(rows, batch));
+  const store = storeWith(batchOf(rows, batch), { clockMs: () => 0 });
   return store;
 }
 

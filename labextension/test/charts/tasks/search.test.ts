@@ -2,15 +2,14 @@
 import { describe, expect, it } from 'vitest';
 
 import { TaskSearch, exactQuery, textQuery } from '../../../src/charts/tasks/search';
-import { type PrefixFilter, type TaskRef, TaskStore } from '../../../src/store';
-import { type Row, batchOf } from '../../store/rows';
+import { type PrefixFilter, type TaskRef, type TaskStore } from '../../../src/store';
+import { type Row, batchOf, storeWith } from '../../store/rows';
 
 const ALL: PrefixFilter = { hidden: null, focus: -1 };
 const forever = (): boolean => false;
 
 function storeOf(rows: readonly Row[]): TaskStore {
-  const store = new TaskStore();
-  store.append(batchOf(rows));
+  const store = storeWith(batchOf(rows));
   return store;
 }
 

@@ -3,8 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TimelineChart } from '../../../src/charts/timeline/timeline';
 import { type TracksOptions, mountTracks } from '../../../src/charts/tracks';
 import { Coverage, TaskStore } from '../../../src/store';
-import { batchOf } from '../../store/rows';
-import { countListeners } from '../listener-count';
+import { batchOf, storeWith } from '../../store/rows';
 import { smallProgress, smallRun } from '../small-batch';
 import { fakeTime } from '../../fake-time';
 
@@ -13,10 +12,9 @@ beforeEach(fakeTime);
 const FINISHED = [smallRun({ startS: 0, stopS: 10, status: 'finished' })];
 
 function filled(active = false): TaskStore {
-  const store = new TaskStore({ clockMs: () => performance.now() });
-  store.append(batchOf([{ start: 0, stop: 5, key: '</script><b>' }], {
+  const store = storeWith(batchOf([{ start: 0, stop: 5, key: '</script><b>' }], {
     nowS: 10, active, runs: active ? [smallRun()] : FINISHED, progress: [smallProgress({ prefix: 'inc', finished: 1, durationS: 5 })]
-  }));
+  }), { clockMs: () => performance.now() });
   return store;
 }
 
@@ -36,28 +34,6 @@ describe('mounting', () => {
     store.append(batchOf([{ start: 0, stop: 1 }], { runs: FINISHED, progress: [smallProgress({ finished: 1 })] }));
     vi.runOnlyPendingTimers();
     expect([text(el, '.tsk-gantt-state'), el.querySelector<HTMLElement>('.tsk-gantt-empty')?.hidden]).toEqual(['1 task · 1 thread', true]);
-  });
-
-  it('leaves no listener, frame, timer or element behind', () => {
-    const listeners = countListeners();
-    const store = filled(true);
-    const { el, controller, chart } = mounted(store);
-    vi.advanceTimersByTime(100);
-    chart.setFollow(false);
-    const canvas = el.querySelector('canvas');
-    canvas?.dispatchEvent(new WheelEvent('wheel', { deltaY: 1 }));
-    canvas?.dispatchEvent(new KeyboardEvent('keydown', { key: '+' }));
-    expect(listeners.alive()).toBeGreaterThan(10);
-    controller.abort();
-    expect([listeners.alive(), store.listenerCount, vi.getTimerCount(), el.childElementCount]).toEqual([0, 0, 0, 0]);
-    store.append(batchOf([], { seq: 1 }));
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it('with a signal that is aborted already does nothing', () => {
-    const store = filled();
-    const { el } = mounted(store, { signal: AbortSignal.abort() });
-    expect([el.childElementCount, store.listenerCount, vi.getTimerCount()]).toEqual([0, 0, 0]);
   });
 });
 
@@ -135,10 +111,9 @@ describe('the person', () => {
   });
 
   it('finds a thread by the same name in the tip, the card and the table, which the kernel has given it', () => {
-    const store = new TaskStore({ clockMs: () => performance.now() });
-    store.append(batchOf([{ start: 0, stop: 5, key: 'a' }], {
+    const store = storeWith(batchOf([{ start: 0, stop: 5, key: 'a' }], {
       nowS: 10, active: false, runs: FINISHED, lanes: [{ id: 0, worker: '1', thread: 1, label: 'thread 1 of pool 2' }], progress: [smallProgress({ prefix: 'inc', finished: 1, durationS: 5 })]
-    }));
+    }), { clockMs: () => performance.now() });
     const { el } = mounted(store);
     vi.runAllTimers();
     const at = (name: string): Event => new MouseEvent(name, { clientX: 120, clientY: 10, bubbles: true });
@@ -210,8 +185,7 @@ describe('the person', () => {
   });
 
   it('selects tasks by keys alone', () => {
-    const store = new TaskStore();
-    store.append(batchOf([{ start: 0, stop: 1, key: [1] }, { start: 2, stop: 3, key: [2] }, { start: 2.5, stop: 3, lane: 1, key: [3] }], {
+    const store = storeWith(batchOf([{ start: 0, stop: 1, key: [1] }, { start: 2, stop: 3, key: [2] }, { start: 2.5, stop: 3, lane: 1, key: [3] }], {
       runs: [smallRun({ startS: 0, stopS: 3, status: 'finished' })], nowS: 3, active: false
     }));
     const { el } = mounted(store);
@@ -224,8 +198,7 @@ describe('the person', () => {
   });
 
   it('zooms to the selected task: it fills the chart, also where it is most of what there is', () => {
-    const store = new TaskStore();
-    store.append(batchOf([{ start: 3, stop: 8 }], { runs: [smallRun({ startS: 0, stopS: 10, status: 'finished' })], nowS: 10, active: false }));
+    const store = storeWith(batchOf([{ start: 3, stop: 8 }], { runs: [smallRun({ startS: 0, stopS: 10, status: 'finished' })], nowS: 10, active: false }));
     const { el, chart } = mounted(store);
     vi.runAllTimers();
     for (const key of ['n', 'z']) {

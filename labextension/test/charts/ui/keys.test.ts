@@ -2,8 +2,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { mount } from '../../../src/charts/dashboard';
-import { TaskStore } from '../../../src/store';
-import { batchOf } from '../../store/rows';
+import { batchOf, storeWith } from '../../store/rows';
 import { smallProgress, smallRun } from '../small-batch';
 import { fakeTime } from '../../fake-time';
 
@@ -24,10 +23,9 @@ function inCell(): { cell: HTMLElement; el: HTMLElement; heard: (target: Element
   cell.className = 'jp-Cell';
   cell.tabIndex = -1;
   document.body.append(cell);
-  const store = new TaskStore({ clockMs: () => performance.now() });
-  store.append(batchOf([{ start: 0, stop: 5 }], {
+  const store = storeWith(batchOf([{ start: 0, stop: 5 }], {
     nowS: 10, active: true, runs: [smallRun()], progress: [smallProgress({ prefix: 'inc', finished: 1 })]
-  }));
+  }), { clockMs: () => performance.now() });
   const { el } = mount(cell, store, { signal: end.signal });
   vi.advanceTimersByTime(50);
   const heard = (target: Element | null, keys: readonly string[] = NOTEBOOK, init: KeyboardEventInit = {}): string[] => {

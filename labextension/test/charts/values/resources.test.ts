@@ -4,11 +4,12 @@ import { TimeAxis } from '../../../src/charts/timeline/time';
 import { sampleSpan } from '../../../src/charts/timeline/quantity';
 import { mountTracks } from '../../../src/charts/tracks';
 import { formatCpu } from '../../../src/charts/values/resources';
-import { TaskStore } from '../../../src/store';
+import type { TaskStore } from '../../../src/store';
 import type { Run } from '../../../src/wire';
 import { type Limits, type Sample, resourceColumns } from '../../store/series';
 import { smallBatch, smallRun } from '../small-batch';
 import { fakeTime } from '../../fake-time';
+import { storeWith } from '../../store/rows';
 
 beforeEach(fakeTime);
 
@@ -20,8 +21,7 @@ const SAMPLES: Sample[] = [
 ];
 
 function storeOf(samples: Sample[], runs: Run[], limits: Limits = {}): TaskStore {
-  const store = new TaskStore();
-  store.append(smallBatch({ nowS: 6, active: false, runs, resources: resourceColumns(samples, limits) }));
+  const store = storeWith(smallBatch({ nowS: 6, active: false, runs, resources: resourceColumns(samples, limits) }));
   return store;
 }
 

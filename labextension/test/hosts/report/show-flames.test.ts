@@ -5,17 +5,16 @@ import { expect, it, vi } from 'vitest';
 import { TimeAxis } from '../../../src/charts/timeline/time';
 import type { Shown } from '../../../src/hosts/report/show';
 import { showFlames } from '../../../src/hosts/report/show-flames';
-import { TaskStore } from '../../../src/store';
 import { smallBatch, smallRun } from '../../charts/small-batch';
 import { wireOf } from '../../charts/flame/flame-data';
 import { embed, emptyPages, picture } from './page';
+import { storeWith } from '../../store/rows';
 
 const page = emptyPages();
 
 /** What is shown in the page: one compute from 100 s to 101 s. */
 function reports(): Promise<Shown[]> {
-  const store = new TaskStore();
-  store.append(smallBatch({ nowS: 101, active: false, runs: [smallRun({ startS: 100, stopS: 101, status: 'finished' })] }));
+  const store = storeWith(smallBatch({ nowS: 101, active: false, runs: [smallRun({ startS: 100, stopS: 101, status: 'finished' })] }));
   return Promise.resolve([{ store, axis: new TimeAxis(false) }]);
 }
 

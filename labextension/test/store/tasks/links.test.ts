@@ -1,11 +1,11 @@
 // @vitest-environment node
 import { describe, expect, it, vi } from 'vitest';
 
-import { TaskStore } from '../../../src/store';
+import type { TaskStore } from '../../../src/store';
 import { LATE_MS } from '../../../src/store/tasks/links';
 import { RowNumbers } from '../../../src/store/tasks/lane-rows';
 import type { LinkRows } from '../../../src/wire';
-import { batchOf } from '../rows';
+import { batchOf, storeWith } from '../rows';
 
 const NONE: LinkRows = { dependencies: [], nDependencies: 0, dependents: [], nDependents: 0 };
 
@@ -25,8 +25,7 @@ function asking(isThere = true): Asking {
     asked.push(row);
     return isThere ? new Promise<LinkRows | null | Error>(resolve => { waiting.push(resolve); }).then(rows => (rows instanceof Error ? Promise.reject(rows) : rows)) : null;
   };
-  const store = new TaskStore({ clockMs: () => now, ask });
-  store.append(batchOf([{ start: 2, stop: 3, lane: 1 }, { start: 0, stop: 1 }]));
+  const store = storeWith(batchOf([{ start: 2, stop: 3, lane: 1 }, { start: 0, stop: 1 }]), { clockMs: () => now, ask });
   const answer = async (rows: LinkRows | null | Error): Promise<void> => {
     waiting.shift()?.(rows);
     for (let i = 0; i < 5; i += 1) {

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mountTracks } from '../../../../src/charts/tracks';
 import { type LinkRows, MAX_LINKS } from '../../../../src/wire';
-import { TaskStore } from '../../../../src/store';
-import { type Row, batchOf } from '../../../store/rows';
+import type { TaskStore } from '../../../../src/store';
+import { type Row, batchOf, storeWith } from '../../../store/rows';
 import { smallRun } from '../../small-batch';
 import { fakeTime } from '../../../fake-time';
 
@@ -26,11 +26,10 @@ const LINKS: Record<number, LinkRows> = {
 };
 
 function mounted(links = LINKS, isAnswered = true): { store: TaskStore; el: HTMLElement; press: (key: string, shiftKey?: boolean) => (string | null)[]; card: () => string[]; range: () => (number | undefined)[] } {
-  const store = new TaskStore({ ask: number => (isAnswered ? Promise.resolve(links[number] ?? none) : new Promise(() => undefined)) });
-  store.append(batchOf(ROWS, {
+  const store = storeWith(batchOf(ROWS, {
     runs: [smallRun({ startS: 0 })], nowS: 10, active: true,
     running: [{ run: 0, lane: 1, group: 0, keyText: 'open', startS: 7.5 }]
-  }));
+  }), { ask: number => (isAnswered ? Promise.resolve(links[number] ?? none) : new Promise(() => undefined)) });
   const el = document.body.appendChild(document.createElement('div'));
   const chart = mountTracks(el, store, ['tasks'], { signal: new AbortController().signal });
   vi.advanceTimersByTime(50);

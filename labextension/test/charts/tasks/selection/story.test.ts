@@ -3,8 +3,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { findingsOf } from '../../../../src/charts/tasks/why/findings';
 import { mountTracks } from '../../../../src/charts/tracks';
 import type { StoryLine } from '../../../../src/charts/ui/keeping';
-import { TaskStore } from '../../../../src/store';
-import { batchOf } from '../../../store/rows';
+import { batchOf, storeWith } from '../../../store/rows';
 import { smallRun } from '../../small-batch';
 import { fakeTime } from '../../../fake-time';
 
@@ -12,8 +11,7 @@ beforeEach(fakeTime);
 
 /** Two tasks, the first of which is selected, and a kernel that tells these stories. */
 async function selected(stories?: Readonly<Record<string, readonly StoryLine[]>>) {
-  const store = new TaskStore();
-  store.append(batchOf([{ start: 0, stop: 1, key: 'a' }, { start: 1, stop: 2, key: 'b' }], { runs: [smallRun({ startS: 0 })], nowS: 2 }));
+  const store = storeWith(batchOf([{ start: 0, stop: 1, key: 'a' }, { start: 1, stop: 2, key: 'b' }], { runs: [smallRun({ startS: 0 })], nowS: 2 }));
   const el = document.body.appendChild(document.createElement('div'));
   const asked: unknown[] = [];
   const story = (run: number, key: string): Promise<readonly StoryLine[]> => {

@@ -5,7 +5,6 @@ import { freePlace, layoutPlots, roomOf } from '../../../../src/charts/timeline/
 import { TimeAxis } from '../../../../src/charts/timeline/time';
 import { TaskStore } from '../../../../src/store';
 import { heldColumns, resourceColumns } from '../../../store/series';
-import { countListeners } from '../../listener-count';
 import { type SmallBatch, smallBatch, smallRun } from '../../small-batch';
 import { fakeTime } from '../../../fake-time';
 
@@ -51,21 +50,6 @@ describe.each(['resources', 'cache'] as const)('%s', name => {
         cache: ['waiting for the first compute', 'no results in memory yet', 'no results were kept in memory']
       }[name]
     );
-  });
-
-  it('leaves no listener, timer, frame or element behind', () => {
-    const listeners = countListeners();
-    const store = new TaskStore();
-    const controller = new AbortController();
-    const el = document.body.appendChild(document.createElement('div'));
-    const axis = new TimeAxis(false);
-    mountTracks(el, store, [name], { signal: controller.signal, axis });
-    store.append(smallBatch({ ...SERIES, active: true, runs: [smallRun()] }));
-    vi.advanceTimersByTime(100);
-    expect([store.listenerCount, listeners.alive() > 0]).toEqual([1, true]);
-    controller.abort();
-    axis.show({ kind: 'fit' });
-    expect([store.listenerCount, listeners.alive(), vi.getTimerCount(), el.childNodes.length]).toEqual([0, 0, 0, 0]);
   });
 
   it('reads values by Shift and arrows, politely, and shares the cursor', () => {
