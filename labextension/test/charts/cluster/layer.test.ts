@@ -7,11 +7,15 @@ import { type Painting, type Scene, layoutLanes } from '../../../src/charts/task
 import { type CoverageColumns, ClusterStore, TaskStore, ALL_RUNS } from '../../../src/store';
 import { ACTIVITIES } from '../../../src/wire';
 import { documentStore } from '../../files/documents';
-import { batchOf } from '../../store/rows';
+import { batchOf, storeWith } from '../../store/rows';
 import { sectionOf, smallProgress, smallRun, smallBatch } from '../small-batch';
 import { fakeTime } from '../../fake-time';
 
 beforeEach(fakeTime);
+
+/** What is drawn on lanes, and three seconds of them. */
+const layerOf = (store: TaskStore) => CLUSTER_CHARTS.layer({ store, runRange: ALL_RUNS, request: () => undefined });
+const sceneOf = (...lanes: Scene['lanes']): Scene => ({ span: { startS: 0, stopS: 3 }, zeroS: 0, runs: null, lanes, nowS: 3, paused: false } as Partial<Scene> as Scene);
 
 const BELOW = 0xff101010;
 const STYLES = ACTIVITIES.map(kind => KIND_STYLES[kind]);
@@ -61,9 +65,8 @@ it('draws a failed attempt as high as a bar where it took all of the time, and e
 
 it('tells what a failed attempt raised, and that it counts for nothing else', async () => {
   const store = await documentStore('cluster');
-  const layer = CLUSTER_CHARTS.layer({ store, runRange: { firstRun: 0, lastRun: null }, request: () => undefined });
-  const span = { startS: 0, stopS: 3 };
-  const scene = { span, zeroS: 0, runs: null, lanes: [{ id: 2, label: 'worker 7, thread 1', worker: '' }] } as Partial<Scene> as Scene;
+  const layer = layerOf(store);
+  const scene = sceneOf({ id: 2, label: 'worker 7, thread 1', worker: '' });
   const row = { kind: 'lane', id: 2, label: 'thread 1', inset: true } as const;
   const layout = layoutLanes([row], { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   expect(layer?.hit(scene, layout, { xPx: 290, yPx: 6 }, false)).toEqual({
@@ -87,11 +90,8 @@ it('a short transfer is not lost among what was computed', () => {
   expect(weak).toBeLessThan(full as number);
 });
 
-async function mounted(name: string): Promise<HTMLElement> {
-  const store = name === '' ? new TaskStore({ cluster: new ClusterStore() }) : await documentStore(name);
-  if (name === '') {
-    store.append(batchOf([{ start: 0, stop: 1 }]));
-  }
+async function mounted(from: string | TaskStore): Promise<HTMLElement> {
+  const store = typeof from === 'string' ? await documentStore(from) : from;
   const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
   vi.runOnlyPendingTimers();
@@ -114,10 +114,8 @@ it('names what there is in a legend and a table, and says what busy counts', asy
 
 it('tells the bytes of a transfer, where they came from, and how fast', async () => {
   const store = await documentStore('cluster');
-  const runRange = { firstRun: 0, lastRun: null };
-  const layer = CLUSTER_CHARTS.layer({ store, runRange, request: () => undefined });
-  const span = { startS: 0, stopS: 3 };
-  const scene = { span, zeroS: 0, runs: null, lanes: [{ id: 1, label: 'worker a, thread 2', worker: '' }] } as Partial<Scene> as Scene;
+  const layer = layerOf(store);
+  const scene = sceneOf({ id: 1, label: 'worker a, thread 2', worker: '' });
   const row = { kind: 'lane', id: 1, label: 'thread 2', inset: true } as const;
   const layout = layoutLanes([row], { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   const at = (timeS: number, yPx: number, onTask: boolean): unknown => layer?.hit(scene, layout, { xPx: 100 + timeS * 100, yPx }, onTask);
@@ -139,9 +137,8 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
 
 it('hides with a prefix what was done for its tasks', async () => {
   const store = await documentStore('cluster');
-  const layer = CLUSTER_CHARTS.layer({ store, runRange: { firstRun: 0, lastRun: null }, request: () => undefined });
-  const span = { startS: 0, stopS: 3 };
-  const scene = { span, zeroS: 0, runs: null, lanes: [], nowS: 3, paused: false } as Partial<Scene> as Scene;
+  const layer = layerOf(store);
+  const scene = sceneOf();
   const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;
   const layout = layoutLanes([row], { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   const hidden = new Uint8Array(store.tables.prefixes.length);
@@ -179,8 +176,8 @@ it('marks what happened to a worker in the rows of its lanes, and says it there'
     { timeS: 0.25, level: 'warning', text: 'worker 7 died', worker: other, event: 'died' },
     { timeS: 0.25, level: 'warning', text: 'of nobody', worker: null, event: null }
   ]) });
-  const layer = CLUSTER_CHARTS.layer({ store, runRange: { firstRun: 0, lastRun: null }, request: () => undefined });
-  const scene = { span: { startS: 0, stopS: 3 }, zeroS: 0, runs: null, lanes: [], nowS: 3, paused: false } as Partial<Scene> as Scene;
+  const layer = layerOf(store);
+  const scene = sceneOf();
   const rows = [{ kind: 'worker', worker: own, label: 'worker a', lanes: [0, 1], collapsed: false }, { kind: 'lane', id: 0, label: 'thread 1', inset: true }] as const;
   const layout = layoutLanes(rows, { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   const theme = { dark: false, lane: '#ffffff', error: '#d60000', ink: '#102030' } as Partial<Painting['theme']> as Painting['theme'];
@@ -199,7 +196,7 @@ it('marks what happened to a worker in the rows of its lanes, and says it there'
 });
 
 it('says nothing of activities where there are none', async () => {
-  const el = await mounted('');
+  const el = await mounted(storeWith(batchOf([{ start: 0, stop: 1 }]), { cluster: new ClusterStore() }));
   expect(el.querySelector<HTMLElement>('.tsk-activities')?.hidden).toBe(true);
 });
 

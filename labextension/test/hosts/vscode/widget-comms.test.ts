@@ -1,8 +1,9 @@
 /** A feed over the comms of widgets, with a kernel and a widget manager that the test plays. */
 import { Signal } from '@lumino/signaling';
-import { beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, expect, it, vi } from 'vitest';
 
 import widgets from '../../../src/hosts/vscode/index';
+import { liveModels } from '../../../src/hosts/widget/live-models';
 import { batch, reply } from '../lab/live-feed';
 
 type Receive = (message: object) => Promise<unknown>;
@@ -34,6 +35,9 @@ class FakeManager {
 const note = ({ view }: ReturnType<FakeManager['widget']>): string | null => view.el.querySelector('.tsk-note:not([hidden])')?.textContent ?? null;
 
 let manager: FakeManager;
+
+// It listens to every model of the page, also those of other files.
+afterAll(() => { Signal.disconnectSender(liveModels); });
 
 beforeEach(() => {
   manager = new FakeManager();
