@@ -66,9 +66,7 @@ beforeEach(() => {
   setTranslator(marked);
 });
 
-afterEach(() => {
-  setTranslator(english);
-});
+afterEach(() => { setTranslator(english); });
 
 const TABLES: Partial<SmallBatch> = {
   nowS: 10,

@@ -1,9 +1,9 @@
 // @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
-import { type Measure, ALL_RUNS, HeldMoments, HeldStore, LatestMoments, ResourceStore, TaskStore } from '../../src/store';
+import { type Measure, ALL_RUNS, HeldMoments, HeldStore, LatestMoments, ResourceStore } from '../../src/store';
 import { WorkerStore } from '../../src/store/cluster/cluster-store';
-import { sectionOf, sectionsOf, smallBatch } from '../charts/small-batch';
+import { sectionOf, sectionsOf } from '../charts/small-batch';
 import { type HeldRow, heldColumns, resourceColumns } from './series';
 
 describe('samples', () => {
@@ -98,13 +98,4 @@ it('workers that say nothing new change nothing', () => {
   const { version } = store;
   store.append(sectionsOf());
   expect([version, store.version]).toEqual([1, 1]);
-});
-
-it('a new epoch begins without samples and rows', () => {
-  const store = new TaskStore();
-  const series = { resources: resourceColumns([{ at: 1 }]), held: heldColumns([{ at: 1, keys: 1 }]) };
-  store.append(smallBatch(series));
-  expect([store.resources.n, store.held.n]).toEqual([1, 1]);
-  store.append(smallBatch({ epoch: 'r-2' }));
-  expect([store.resources.n, store.held.n]).toEqual([0, 0]);
 });

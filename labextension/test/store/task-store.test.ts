@@ -6,6 +6,7 @@ import { type ClusterStore, ALL_RUNS, TaskStore } from '../../src/store';
 import { type SmallBatch, smallProgress, smallRun } from '../charts/small-batch';
 import { type Row, batchOf, storeWith } from './rows';
 import { Tables } from '../../src/store/tables';
+import { heldColumns, resourceColumns } from './series';
 
 /** The start times of each lane, as they are kept. */
 function starts(store: TaskStore): Record<number, number[]> {
@@ -112,9 +113,12 @@ describe('lost messages', () => {
 
 describe('tables', () => {
   it('a new epoch starts from nothing', () => {
-    const store = storeWith(batchOf([task(0)], { runs: [smallRun({ run: 3 })] }));
+    const series = { resources: resourceColumns([{ at: 1 }]), held: heldColumns([{ at: 1, keys: 1 }]) };
+    const store = storeWith(batchOf([task(0, { status: 1, error: 'a' })], { runs: [smallRun({ run: 3 })], ...series }));
+    const counts = (): number[] => [store.failures(ALL_RUNS).length, store.resources.n, store.held.n];
+    const before = counts();
     store.append(batchOf([task(7)], { epoch: 'r-2' }));
-    expect([starts(store), [...store.tables.runs.keys()], store.epoch]).toEqual([{ 0: [7] }, [0], 'r-2']);
+    expect([starts(store), [...store.tables.runs.keys()], store.epoch, before, counts()]).toEqual([{ 0: [7] }, [0], 'r-2', [1, 1, 1], [0, 0, 0]]);
   });
 
   it('progress of the computes in a runRange, newest numbers in the first order', () => {
@@ -144,9 +148,7 @@ describe('tables', () => {
       store.append(batchOf([], { groups }));
       return ['add', 'sum', 'inc'].map(prefix => store.colour(store.tables.prefixId(prefix)));
     };
-    expect([named([2, 0, 21]), named([null, null, null])]).toEqual([
-      ['#a67f38', '#6887ff', '#4cd676'], ['#6887ff', '#4cd676', '#a67f38']
-    ]);
+    expect([named([2, 0, 21]), named([null, null, null])]).toEqual([['#a67f38', '#6887ff', '#4cd676'], ['#6887ff', '#4cd676', '#a67f38']]);
   });
 
   it('prefixes come in the order in which they began, those in flight by their tasks, and last those that have not', () => {

@@ -59,7 +59,5 @@ describe('refuses', () => {
     ['frames that are none', reply({ path: { frames: 5 } }), 'reply.explanation.path.frames must be base64, got 5'],
     ['frames without a path', reply({ path: { frames: framesOf({}) } }), 'reply.explanation.path.frames must be a stream with a path'],
     ['a step of no name', reply({ path: { frames: framesOf({ path: { columns: STEPS } }) } }), 'path.name[1] must be from 0 to less than 0, got 0']
-  ])('%s', (_, data, message) => {
-    expect(() => decodeExplained(data)).toThrow(message);
-  });
+  ])('%s', (_, data, message) => { expect(() => decodeExplained(data)).toThrow(message); });
 });

@@ -136,9 +136,7 @@ describe('what does not follow the protocol is refused by name', () => {
     [{ tables: { runs: [{ ...RUN, status: 4 }] } }, 'runs.status[0] must be from 0 to less than 4, got 4'],
     [{ tables: { lanes: [] }, message: {} }, 'tasks.lane[0] must be from 0 to less than 0, got 1'],
     [{ tables: { groups: [], running: [] } }, 'keys.group[0] must be from 0 to less than 0, got 0']
-  ])('%o', (batch, text) => {
-    expect(refused(() => read(ROWS, batch))).toBe(text);
-  });
+  ])('%o', (batch, text) => { expect(refused(() => read(ROWS, batch))).toBe(text); });
 
   it('anything that is no message at all', () => {
     const { buffers } = wireMessage([]);
@@ -175,8 +173,6 @@ it('groups for which there are no numbers are one group, and tasks are of it', (
 });
 
 it('keys read as Python writes them', () => {
-  expect([tupleKey('x', []), tupleKey("it's", [1]), tupleKey('a"\'', [0, -2])]).toEqual([
-    "('x',)", '("it\'s", 1)', `('a"\\'', 0, -2)`
-  ]);
+  expect([tupleKey('x', []), tupleKey("it's", [1]), tupleKey('a"\'', [0, -2])]).toEqual(["('x',)", '("it\'s", 1)', `('a"\\'', 0, -2)`]);
   expect(pythonRepr('a\\\n\u202e\u00a0é')).toBe(`'a\\\\\\n\\u202e\\xa0é'`);
 });

@@ -165,9 +165,7 @@ describe('of two computes, the last of which has just begun,', () => {
     axis.select(late);
     axis.show({ kind: 'fit' });
     const other = said();
-    expect([before, zoomed, other]).toEqual([
-      ['10 of 10 tasks', '2 GB', early], ['10 of 10 tasks', '2 GB', early], ['4 of 20 tasks', '6 GB', late]
-    ]);
+    expect([before, zoomed, other]).toEqual([['10 of 10 tasks', '2 GB', early], ['10 of 10 tasks', '2 GB', early], ['4 of 20 tasks', '6 GB', late]]);
     axis.choose(0);
     axis.select(late);
     expect(said()).toEqual(['10 of 10 tasks', '2 GB', null]);

@@ -19,9 +19,7 @@ it.each([
   [failure({ n: 1200 }), "ValueError: <b>no</b>: 1,200 tasks of load, first ('load-1', 0)"],
   [failure({ error: null }), "unknown error: task ('load-1', 0)"],
   [failure({ error: 'E: \u202e\n' }), "E: \\u202e\\n: task ('load-1', 0)"]
-])('says what happened to which tasks', (kind, text) => {
-  expect(errorText(kind)).toBe(text);
-});
+])('says what happened to which tasks', (kind, text) => { expect(errorText(kind)).toBe(text); });
 
 it('folds away all but three errors until asked', () => {
   const el = document.createElement('div');
@@ -35,9 +33,7 @@ it('folds away all but three errors until asked', () => {
   set(errors);
   expect([box?.hidden, texts().length, more?.hidden, more?.textContent]).toEqual([false, 3, false, 'Show 2 more errors']);
   more?.click();
-  expect([texts(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([
-    errors.map(kind => errorText(kind)), 'Show fewer', 'true'
-  ]);
+  expect([texts(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([errors.map(kind => errorText(kind)), 'Show fewer', 'true']);
   set(errors.slice(0, 2));
   expect([texts().length, more?.hidden, more?.textContent]).toEqual([2, true, '']);
 });

@@ -16,9 +16,7 @@ beforeEach(() => {
   end = new AbortController();
 });
 
-afterEach(() => {
-  end.abort();
-});
+afterEach(() => { end.abort(); });
 
 const RUN = smallRun({ executionCount: 3 });
 

@@ -106,21 +106,6 @@ describe('the progress chart', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('shows only the computes of its window', () => {
-    const store = new TaskStore();
-    store.append(
-      smallBatch({
-        nowS: 2,
-        runs: [0, 1, 2].map(run => smallRun({ run, nTasks: 10 ** run, startS: run, stopS: run + 1, status: 'finished' })),
-        progress: [0, 1, 2].map(run => smallProgress({ run, prefix: `p${run}`, total: 10 ** run, finished: 10 ** run }))
-      })
-    );
-    const { el } = mounted(store, { firstRun: 1, lastRun: 1 });
-    expect(shown(el)).toEqual({
-      head: ['Finished'], counts: ['10 of 10 tasks', '1 s'], meta: [], error: [], rows: ['p1', '0 s'], more: []
-    });
-  });
-
   it('folds away all but eight prefixes until asked', () => {
     const store = new TaskStore();
     const progress = Array.from({ length: 210 }, (_, i) => smallProgress({ prefix: `p${i}`, total: 1 }));
@@ -129,9 +114,7 @@ describe('the progress chart', () => {
     const names = (): string[] => [...el.querySelectorAll('.tsk-progress-name')].map(name => name.textContent);
     const all = progress.map(row => row.prefix);
     const more = el.querySelector<HTMLElement>('.tsk-progress-prefixes .tsk-progress-more');
-    expect([names(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([
-      all.slice(0, 8), 'Show 202 more task types', 'false'
-    ]);
+    expect([names(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([all.slice(0, 8), 'Show 202 more task types', 'false']);
     more?.click();
     expect([names(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([
       all.slice(0, 200), 'Show fewer (10 more are not listed)', 'true'
@@ -145,9 +128,7 @@ describe('the progress chart', () => {
     const prefix = '</script><img src=x onerror=alert(1)>\u202e';
     store.append(smallBatch({ runs: [smallRun()], progress: [smallProgress({ prefix })] }));
     const { el } = mounted(store);
-    expect([shown(el).rows, el.querySelectorAll('img, script').length]).toEqual([
-      ['</script><img src=x onerror=alert(1)>\\u202e', '0 / 10'], 0
-    ]);
+    expect([shown(el).rows, el.querySelectorAll('img, script').length]).toEqual([['</script><img src=x onerror=alert(1)>\\u202e', '0 / 10'], 0]);
   });
 });
 

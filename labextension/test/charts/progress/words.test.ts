@@ -135,16 +135,14 @@ describe('describeProgress', () => {
   });
 });
 
-describe('progressTables', () => {
-  it('have a column of what did not have to run where there is any', () => {
-    const tables = [0, 7].map(skipped => {
-      const rows = [smallProgress({ finished: 4, running: 1, skipped })];
-      return progressTables(layoutProgress({ rows, runs: [smallRun()], estimates: [], failures: [], nowS: 1 }));
-    });
-    const columns = ['Task type', 'Tasks', 'Finished', 'Running', 'Failed', 'Interrupted, lost or released'];
-    expect(tables).toEqual([
-      [{ caption: '1 task type', columns, rows: [['add', '10', '4', '1', '0', '0']] }],
-      [{ caption: '1 task type', columns: [...columns, 'Skipped'], rows: [['add', '10', '4', '1', '0', '0', '7']] }]
-    ]);
+it('progressTables: have a column of what did not have to run where there is any', () => {
+  const tables = [0, 7].map(skipped => {
+    const rows = [smallProgress({ finished: 4, running: 1, skipped })];
+    return progressTables(layoutProgress({ rows, runs: [smallRun()], estimates: [], failures: [], nowS: 1 }));
   });
+  const columns = ['Task type', 'Tasks', 'Finished', 'Running', 'Failed', 'Interrupted, lost or released'];
+  expect(tables).toEqual([
+    [{ caption: '1 task type', columns, rows: [['add', '10', '4', '1', '0', '0']] }],
+    [{ caption: '1 task type', columns: [...columns, 'Skipped'], rows: [['add', '10', '4', '1', '0', '0', '7']] }]
+  ]);
 });

@@ -166,28 +166,26 @@ it('why of a range is not asked again once the chart has left the page', async (
   expect(answers.length).toBe(1);
 });
 
-describe('the critical path', () => {
-  it('is lit up by a key, and said; by a button, too, once it is known', async () => {
-    const store = filled([smallRun({ startS: 0 })]);
-    const { el, settle } = await mounted(store, explained);
-    const button = (): HTMLButtonElement | null => el.querySelector<HTMLButtonElement>('button[aria-label="Light up the critical path (C)"]');
-    const states = [[button()?.hidden, line(el)]];
-    pressKey(el, 'c');
-    await settle();
-    states.push([button()?.hidden, line(el)]);
-    store.append(batchOf([], { seq: 1, first: 3, nowS: 11, active: false, runs: [OVER] }));
-    await settle();
-    states.push([button()?.hidden, line(el)]);
-    button()?.click();
-    await settle();
-    states.push([button()?.hidden, line(el)]);
-    expect(states).toEqual([
-      [true, null],
-      [false, 'the critical path is not known: these computes have not ended'],
-      [false, 'critical path: 2 tasks, 9 s · waits: queue for a worker 1 s'],
-      [false, null]
-    ]);
-  });
+it('the critical path: is lit up by a key, and said; by a button, too, once it is known', async () => {
+  const store = filled([smallRun({ startS: 0 })]);
+  const { el, settle } = await mounted(store, explained);
+  const button = (): HTMLButtonElement | null => el.querySelector<HTMLButtonElement>('button[aria-label="Light up the critical path (C)"]');
+  const states = [[button()?.hidden, line(el)]];
+  pressKey(el, 'c');
+  await settle();
+  states.push([button()?.hidden, line(el)]);
+  store.append(batchOf([], { seq: 1, first: 3, nowS: 11, active: false, runs: [OVER] }));
+  await settle();
+  states.push([button()?.hidden, line(el)]);
+  button()?.click();
+  await settle();
+  states.push([button()?.hidden, line(el)]);
+  expect(states).toEqual([
+    [true, null],
+    [false, 'the critical path is not known: these computes have not ended'],
+    [false, 'critical path: 2 tasks, 9 s · waits: queue for a worker 1 s'],
+    [false, null]
+  ]);
 });
 
 it('evidence is the tasks that it names, else those of its prefixes, else all of its compute, else a time alone', () => {

@@ -36,9 +36,7 @@ describe('finding', () => {
   it.each([
     ['inc', [1, 2, 0]], ['INC-1', [1, 2, 0]], ["('inc-1", [1, 2, 0]], ['add', [3]], ['load', [2]], ['<b>', [2]], ['nothing', []],
     ["('inc-1', 1, 2)", [0]], ['inc, 1', [1, 0]], ['inc-1, 1, 20', [1]], ['inc, 20', []], ['inc, 1, 2', [0]]
-  ])('%s', (text, rows) => {
-    expect(rowsFound(storeOf(ROWS), text)).toEqual(rows);
-  });
+  ])('%s', (text, rows) => { expect(rowsFound(storeOf(ROWS), text)).toEqual(rows); });
 
   it('what was found is lanes of its own, in the order of time, and tasks in flight are found alike', () => {
     const store = storeOf(ROWS);
@@ -69,18 +67,16 @@ describe('finding', () => {
   });
 });
 
-describe('stepping', () => {
-  it('goes on from any task, forwards and backwards, to the ends', () => {
-    const store = storeOf(ROWS);
-    const search = new TaskSearch(store, textQuery('inc'), null, ALL);
-    search.step(forever);
-    const other = { lane: 1, row: 3, startS: 7 };
-    const tie = { lane: 0, row: 0, startS: 5 };
-    expect([
-      search.nearest(null, 1)?.row, search.nearest(null, -1)?.row, search.nearest(other, 1)?.row, search.nearest(other, -1)?.row,
-      search.nearest(tie, 1)?.row, search.nearest(tie, -1)?.row, search.ordinal(other)
-    ]).toEqual([1, 0, undefined, 0, undefined, 2, 0]);
-  });
+it('stepping: goes on from any task, forwards and backwards, to the ends', () => {
+  const store = storeOf(ROWS);
+  const search = new TaskSearch(store, textQuery('inc'), null, ALL);
+  search.step(forever);
+  const other = { lane: 1, row: 3, startS: 7 };
+  const tie = { lane: 0, row: 0, startS: 5 };
+  expect([
+    search.nearest(null, 1)?.row, search.nearest(null, -1)?.row, search.nearest(other, 1)?.row, search.nearest(other, -1)?.row,
+    search.nearest(tie, 1)?.row, search.nearest(tie, -1)?.row, search.ordinal(other)
+  ]).toEqual([1, 0, undefined, 0, undefined, 2, 0]);
 });
 
 describe('a slice at a time', () => {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { TimelineChart } from '../../../src/charts/timeline/timeline';
 import { type TracksOptions, mountTracks } from '../../../src/charts/tracks';
-import { Coverage, TaskStore } from '../../../src/store';
+import { TaskStore } from '../../../src/store';
 import { batchOf, storeWith } from '../../store/rows';
 import { smallProgress, smallRun } from '../small-batch';
 import { fakeTime } from '../../fake-time';
@@ -26,15 +26,13 @@ function mounted(store: TaskStore, options: Partial<TracksOptions> = {}): { el: 
 
 const text = (el: HTMLElement, selector: string): string | null => el.querySelector(selector)?.textContent ?? null;
 
-describe('mounting', () => {
-  it('shows what it waits for, then the tasks', () => {
-    const store = new TaskStore();
-    const { el } = mounted(store);
-    expect([text(el, '.tsk-gantt-empty'), el.querySelector<HTMLElement>('.tsk-gantt-scroll')?.hidden]).toEqual(['no tasks yet', true]);
-    store.append(batchOf([{ start: 0, stop: 1 }], { runs: FINISHED, progress: [smallProgress({ finished: 1 })] }));
-    vi.runOnlyPendingTimers();
-    expect([text(el, '.tsk-gantt-state'), el.querySelector<HTMLElement>('.tsk-gantt-empty')?.hidden]).toEqual(['1 task · 1 thread', true]);
-  });
+it('mounting: shows what it waits for, then the tasks', () => {
+  const store = new TaskStore();
+  const { el } = mounted(store);
+  expect([text(el, '.tsk-gantt-empty'), el.querySelector<HTMLElement>('.tsk-gantt-scroll')?.hidden]).toEqual(['no tasks yet', true]);
+  store.append(batchOf([{ start: 0, stop: 1 }], { runs: FINISHED, progress: [smallProgress({ finished: 1 })] }));
+  vi.runOnlyPendingTimers();
+  expect([text(el, '.tsk-gantt-state'), el.querySelector<HTMLElement>('.tsk-gantt-empty')?.hidden]).toEqual(['1 task · 1 thread', true]);
 });
 
 describe('painting', () => {
@@ -105,9 +103,7 @@ describe('the person', () => {
     store.append(batchOf([], { seq: 1, first: 1, nowS: 11, active: true, runs: [smallRun({ run: 1, startS: 11 })] }));
     vi.advanceTimersByTime(50);
     note();
-    expect(states).toEqual([
-      [true, 'BODY'], [false, 'DIV'], [true, 'CANVAS'], [false, 'DIV'], [true, 'DIV'], [false, 'DIV'], [true, 'DIV']
-    ]);
+    expect(states).toEqual([[true, 'BODY'], [false, 'DIV'], [true, 'CANVAS'], [false, 'DIV'], [true, 'DIV'], [false, 'DIV'], [true, 'DIV']]);
   });
 
   it('finds a thread by the same name in the tip, the card and the table, which the kernel has given it', () => {
@@ -237,9 +233,7 @@ describe('the person', () => {
     item()?.click();
     vi.advanceTimersByTime(50);
     states.push(text(el, '.tsk-gantt-state') ?? '');
-    expect(states).toEqual([
-      'Clear, show new tasks only', 'cleared: waiting for the next compute', 'Show all computes again', '1 task · 1 thread'
-    ]);
+    expect(states).toEqual(['Clear, show new tasks only', 'cleared: waiting for the next compute', 'Show all computes again', '1 task · 1 thread']);
   });
 
   it('collapses a worker by its button, and all by a key', () => {
@@ -296,9 +290,7 @@ describe('selection', () => {
     const inFlight = rows().slice(0, 4);
     store.append(batchOf([{ start: 6, stop: 11, lane: 1, group: 1, key: 'late' }], { seq: 2, first: 1, nowS: 11 }));
     vi.advanceTimersByTime(50);
-    expect([inFlight, rows().slice(0, 6)]).toEqual([
-      ['add', 'add-1', 'thread 2', 'running'], ['add', 'add-1', 'thread 2', 'finished', '6 s', '5 s']
-    ]);
+    expect([inFlight, rows().slice(0, 6)]).toEqual([['add', 'add-1', 'thread 2', 'running'], ['add', 'add-1', 'thread 2', 'finished', '6 s', '5 s']]);
     chart.setSelectedKey('no such key');
     vi.advanceTimersByTime(50);
     expect([rows(), text(el, '[role=status].tsk-hidden'), onSelectedKey.mock.calls]).toEqual([[], 'no such key is not among these tasks', []]);
@@ -315,16 +307,6 @@ describe('without sight', () => {
       ['Task type', 'Tasks', 'Finished', 'Failed', 'Interrupted', 'Running', 'Mean duration'], ['inc', '10', '1', '0', '0', '0', '5 s'],
       ['Thread', 'Worker', 'Tasks', 'Busy'], ['thread 1', 'main', '1', '50%']
     ]);
-  });
-
-  it('what a person points at measures no lane for the tables again', () => {
-    const { el } = mounted(filled());
-    vi.runAllTimers();
-    const measure = vi.spyOn(Coverage.prototype, 'measure');
-    el.querySelector<HTMLElement>('.tsk-gantt-legend button')?.dispatchEvent(new Event('pointerenter'));
-    el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'n' }));
-    vi.runAllTimers();
-    expect([text(el, '.tsk-gantt-card .tsk-gantt-tip-key'), measure.mock.calls.length]).toEqual(['</script><b>', 0]);
   });
 
   it('what a person points at in the legend does not begin the search anew', () => {

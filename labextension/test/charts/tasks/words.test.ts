@@ -85,9 +85,7 @@ function legendOf(prefixes: PrefixSummary[], nLost = 0): {
 } {
   const el = document.createElement('div');
   const emphasis: Emphasis = new Emphasis(() => { refresh(prefixes); });
-  const refresh = (shown: PrefixSummary[]): void => {
-    render(h(Legend, { prefixes: shown, nLost, emphasis, colourOf: () => '#b11f4b' }), el);
-  };
+  const refresh = (shown: PrefixSummary[]): void => { render(h(Legend, { prefixes: shown, nLost, emphasis, colourOf: () => '#b11f4b' }), el); };
   refresh(prefixes);
   return {
     el, refresh, emphasis,

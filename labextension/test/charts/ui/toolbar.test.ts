@@ -13,13 +13,9 @@ beforeEach(() => {
   controller = new AbortController();
 });
 
-afterEach(() => {
-  controller.abort();
-});
+afterEach(() => { controller.abort(); });
 
-const act = (text: string) => (): void => {
-  done.push(text);
-};
+const act = (text: string) => (): void => { done.push(text); };
 const focused = (): string | null => document.activeElement?.textContent ?? null;
 const press = (key: string): boolean =>
   document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })) ?? false;

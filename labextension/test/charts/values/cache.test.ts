@@ -46,15 +46,11 @@ describe('a stack', () => {
       { at: 4.8, group: 0, keys: 0 },
       { at: 6.5, group: 1, keys: 0 }
     ];
-    expect(columns(rows, 7.5)).toEqual([
-      null, null, [10, 0], [10, 0], [10, 12], [0, 12], [0, 12], [0, 7], null, null
-    ]);
+    expect(columns(rows, 7.5)).toEqual([null, null, [10, 0], [10, 0], [10, 12], [0, 12], [0, 12], [0, 7], null, null]);
   });
 
   it('begins with what was held before it, and says nothing of what is still to come', () => {
-    expect(columns([{ at: -3, group: 0, keys: 2, bytes: 4 }], 1.5)).toEqual([
-      [4, 0], [4, 0], ...Array.from({ length: 8 }, () => null)
-    ]);
+    expect(columns([{ at: -3, group: 0, keys: 2, bytes: 4 }], 1.5)).toEqual([[4, 0], [4, 0], ...Array.from({ length: 8 }, () => null)]);
     expect(columns([], 5)).toEqual(Array.from({ length: 10 }, () => null));
   });
 

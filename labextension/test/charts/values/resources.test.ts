@@ -63,8 +63,8 @@ describe('numbers', () => {
     const after: Sample = { at: 9, cpu: 200, rss: 7e9 };
     const { el, texts } = mounted(storeOf([...SAMPLES, after], [smallRun({ startS: 0.5, stopS: 4.5, status: 'finished' })]));
     expect(texts('.tsk-resources td').slice(0, 8)).toEqual(['CPU', '30%', '75%', '750 ms', '100% = all 2 cores available', 'Memory', '', '3 GB']);
-    expect([...el.querySelectorAll('[role=meter]')].map(meter => meter.getAttribute('aria-valuetext'))).toEqual([
-      '30%, peak 75% · 100% = all 2 cores available', '3 GB, limit 8 GB · afterwards 7 GB'
+    expect([...el.querySelectorAll('[role=meter]')].map(meter => [meter.getAttribute('aria-valuenow'), meter.getAttribute('aria-valuetext')])).toEqual([
+      ['30', '30%, peak 75% · 100% = all 2 cores available'], ['38', '3 GB, limit 8 GB · afterwards 7 GB']
     ]);
   });
 

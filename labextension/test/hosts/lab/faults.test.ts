@@ -80,9 +80,7 @@ function rowsOf(store: TaskStore): unknown[] {
   return store.laneIds.map(id => Array.from({ length: store.lane(id)?.n ?? 0 }, (_, i) => store.detail(id, i)));
 }
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
+beforeEach(() => { vi.useFakeTimers(); });
 
 it('whatever happens to messages, the page ends with the rows that were recorded', async () => {
   const stored = async (steps: readonly [string, number][]): Promise<unknown[]> => {
@@ -99,9 +97,7 @@ it('whatever happens to messages, the page ends with the rows that were recorded
   expect(whole.slice(0, 3)).toEqual([N_ROWS, N_ROWS, 0]);
   const step = fc.tuple(fc.constantFrom('send', 'deliver', 'lose', 'repeat', 'delay'), fc.nat({ max: 9 }));
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async steps => {
-      expect(await stored(steps)).toEqual(whole);
-    }),
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async steps => { expect(await stored(steps)).toEqual(whole); }),
     { seed: 21, numRuns: 200 }
   );
 });

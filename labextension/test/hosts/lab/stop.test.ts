@@ -52,15 +52,6 @@ describe('a compute', () => {
     ]);
   });
 
-  it('has the answer of its own where two are stopped at the same time', async () => {
-    const { kernel, feed } = await startedComputing();
-    const stopped = [feed.stop(0, 'interrupt'), feed.stop(1, 'cancel')];
-    kernel.push(CONTROL, reply('stop', { request: 1 }));
-    kernel.push(CONTROL, reply('stop', { request: 0, error: 'it has ended' }));
-    await vi.advanceTimersByTimeAsync(5_000);
-    expect([await Promise.all(stopped), kernel.interrupts]).toEqual([['it has ended', null], 0]);
-  });
-
   it('stops through the server, once for all views, when the kernel does not answer', async () => {
     const { kernel, feed } = await startedComputing();
     kernel.push(DATA, ...batch(1, 0, 0, ways(0)));

@@ -69,9 +69,7 @@ it('tells what a task of the page needs and what needs it, where its graph is kn
   const { store } = await storeFrom(JSON.stringify(fixture()));
   const ends = async (row: number): Promise<unknown> => {
     expect(store.links(row)).toEqual({ kind: 'asked', isLate: false });
-    await vi.waitFor(() => {
-      expect(store.links(row).kind).not.toBe('asked');
-    }, 60_000);
+    await vi.waitFor(() => { expect(store.links(row).kind).not.toBe('asked'); }, 60_000);
     const links = store.links(row);
     return links.kind === 'known'
       ? [links.dependencies.map(({ place }) => place?.row), links.nDependencies, links.dependents.map(({ place }) => place?.row), links.nDependents]
@@ -85,9 +83,7 @@ it('tells what a task of the page needs and what needs it, where its graph is kn
     [[4], 1, [], 0]
   ]);
   expect(store.links(6)).toEqual({ kind: 'asked', isLate: false });
-  await vi.waitFor(() => {
-    expect(store.links(6)).toEqual({ kind: 'unknown' });
-  }, 60_000);
+  await vi.waitFor(() => { expect(store.links(6)).toEqual({ kind: 'unknown' }); }, 60_000);
 });
 
 it('reads the critical path of the page, tasks by their rows', async () => {

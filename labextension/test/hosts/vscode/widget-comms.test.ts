@@ -39,9 +39,7 @@ let manager: FakeManager;
 // It listens to every model of the page, also those of other files.
 afterAll(() => { Signal.disconnectSender(liveModels); });
 
-beforeEach(() => {
-  manager = new FakeManager();
-});
+beforeEach(() => { manager = new FakeManager(); });
 
 it('widgets of one manager share a feed, whose stream may come by any of them', async () => {
   const [first, second] = [manager.widget('a'), manager.widget('b')];

@@ -27,9 +27,7 @@ class Plain extends Widget implements IRenderMime.IRenderer {
 
 const renderers = {
   createRenderer: (mimeType: string) => new Plain(mimeType),
-  addFactory: (factory: IRenderMime.IRendererFactory, rank: number) => {
-    factories.push([factory, rank]);
-  }
+  addFactory: (factory: IRenderMime.IRendererFactory, rank: number) => { factories.push([factory, rank]); }
 };
 
 const output = (html: string, view: unknown = { model_id: 'w' }): IRenderMime.IMimeModel =>

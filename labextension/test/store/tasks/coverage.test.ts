@@ -59,9 +59,7 @@ describe('coverage', () => {
 
   it('tasks of no duration leave a trace but no coverage', () => {
     const coverage = of([{ start: 1.5, stop: 1.5, prefix: 3 }], 3);
-    expect([round(coverage.cover), [...coverage.prefix], [...coverage.marks]]).toEqual([
-      [0, 0, 0], [NO_PREFIX, 3, NO_PREFIX], [0, MARK.any, 0]
-    ]);
+    expect([round(coverage.cover), [...coverage.prefix], [...coverage.marks]]).toEqual([[0, 0, 0], [NO_PREFIX, 3, NO_PREFIX], [0, MARK.any, 0]]);
   });
 
   it('failures are marked and weighed', () => {
@@ -88,22 +86,6 @@ describe('coverage', () => {
     expect(Array.from(coverage.marks, mark => mark & MARK.running)).toEqual([0, MARK.running, MARK.running, MARK.running]);
     expect(round(measured([lane], lookAt(4, { nowS: 3.5, filter: { hidden: Uint8Array.of(0, 0, 1), focus: -1 } })).cover)).toEqual([1, 0.5, 0, 0]);
   });
-
-  it('a lane without tasks is empty', () => {
-    const coverage = measured([undefined], lookAt(2));
-    expect([round(coverage.cover), [...coverage.marks]]).toEqual([[0, 0], [0, 0]]);
-  });
-
-  it('can be done a part at a time', () => {
-    const bars = [{ start: 0, stop: 2.5 }, { start: 2.75, stop: 9, prefix: 1, status: 1 }, { start: 9.5, stop: 10, prefix: 2 }];
-    const [query, lane] = [lookAt(10, { filter: { hidden: null, focus: 1 } }), { tasks: laneOf(bars), open: [] }];
-    const whole = measured([lane], query);
-    const parts = measured([lane], lookAt(10));
-    for (const [from, to] of [[7, 10], [0, 3], [3, 7]] as const) {
-      parts.measure([lane], query, from, to);
-    }
-    expect([parts.cover, parts.prefix, parts.focus, parts.bad, parts.marks]).toEqual([whole.cover, whole.prefix, whole.focus, whole.bad, whole.marks]);
-  });
 });
 
 const bar = fc.record({
@@ -118,9 +100,7 @@ it('agrees with brute force for any tasks, overlapping or not, in any order, and
       const bars = list.map(({ start, length, prefix }) => ({ start, stop: start + length, prefix }));
       const { cover, prefix } = of(bars, 20);
       const expected = oracle(bars, 20);
-      expected.cover.forEach((share, c) => {
-        expect(cover[c]).toBeCloseTo(share, 4);
-      });
+      expected.cover.forEach((share, c) => { expect(cover[c]).toBeCloseTo(share, 4); });
       expected.sums.forEach((sums, c) => {
         const most = Math.max(0, ...sums.values());
         if (most > 1e-6) {

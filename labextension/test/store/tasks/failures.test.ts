@@ -40,12 +40,6 @@ it('a task knows its own error, also where the batch before it came in part alre
   expect(store.failures(ALL_RUNS).map(kind => [kind.error, kind.n])).toEqual([['a', 2], ['b', 1], [null, 1]]);
 });
 
-it('a new epoch has no failures of the one before', () => {
-  const store = storeWith(batchOf([failed(0, 'a')]));
-  store.append(batchOf([], { epoch: 'r-2' }));
-  expect(store.failures(ALL_RUNS)).toEqual([]);
-});
-
 it('beyond ten thousand different texts they are no longer told apart', () => {
   const store = storeWith(batchOf(Array.from({ length: 10_002 }, (_, i) => failed(i, `E: ${i}`))));
   const kinds = store.failures(ALL_RUNS);

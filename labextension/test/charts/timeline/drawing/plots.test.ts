@@ -72,17 +72,6 @@ describe.each(['resources', 'cache'] as const)('%s', name => {
   });
 });
 
-it('gauges of what has ended say mean, peak and limit, to those who see and to those who do not', () => {
-  const el = mounted('resources', SERIES);
-  expect([...el.querySelectorAll('[role=meter]')].map(m => [m.getAttribute('aria-valuenow'), m.getAttribute('aria-valuetext')])).toEqual([
-    ['75', '75%, peak 100% · 100% = all 2 cores available'],
-    ['25', '2 GB, limit 8 GB']
-  ]);
-  expect([...el.querySelectorAll('td')].map(cell => cell.textContent)).toEqual([
-    'CPU', '75%', '100%', '10 s', '100% = all 2 cores available', 'Memory', '', '2 GB', '5 s', 'limit 8 GB'
-  ]);
-});
-
 it('the cache says its peak as text and group by group, and can be counted in keys', () => {
   const el = mounted('cache', SERIES);
   expect(text(el, '.tsk-cache .tsk-series-foot p')).toBe('Peak 3 kB at 2 s: <b> 3 kB (100%)');

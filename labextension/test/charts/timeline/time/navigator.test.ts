@@ -48,9 +48,7 @@ describe('scene', () => {
 
   it('of one compute has only its time and its lanes', () => {
     const scene = fitted(storeOf(TWO), { firstRun: 1, lastRun: 1 });
-    expect([scene?.lanes, scene?.bounds, scene?.zeroS, scene?.runs]).toEqual([
-      [LANES[0]], { startS: 10, stopS: 20.2 }, 10, [1, 1]
-    ]);
+    expect([scene?.lanes, scene?.bounds, scene?.zeroS, scene?.runs]).toEqual([[LANES[0]], { startS: 10, stopS: 20.2 }, 10, [1, 1]]);
   });
 
   it('grows with the clock and lanes of tasks in flight', () => {
@@ -73,9 +71,7 @@ it('paused time shows what was known then, and grows no more', () => {
     const { bounds, nowS, growing, paused } = fitted(store, ALL_RUNS, pausedAtS) ?? {};
     return [bounds, nowS, growing, paused];
   };
-  expect([scene(15), scene(4)]).toEqual([
-    [{ startS: 0, stopS: 15.3 }, 15, false, true], [{ startS: 0, stopS: 4.08 }, 4, false, true]
-  ]);
+  expect([scene(15), scene(4)]).toEqual([[{ startS: 0, stopS: 15.3 }, 15, false, true], [{ startS: 0, stopS: 4.08 }, 4, false, true]]);
 });
 
 it('the last stretch of work ends at a long pause', () => {
@@ -129,9 +125,7 @@ describe('navigator', () => {
     const { navigator, chosen } = made(true);
     navigator.toggleFollow();
     navigator.toggleFollow();
-    expect(chosen.mock.calls).toEqual([
-      [{ kind: 'free', span: { startS: 10, stopS: 20.2 } }], [{ kind: 'follow', widthS: null }]
-    ]);
+    expect(chosen.mock.calls).toEqual([[{ kind: 'free', span: { startS: 10, stopS: 20.2 } }], [{ kind: 'follow', widthS: null }]]);
   });
 
   it('does what the host says without reporting it back, and ignores nonsense', () => {
@@ -185,9 +179,7 @@ it('tells of every change of view and cursor, not of the same cursor again, unti
   controller.abort();
   axis.point(4);
   axis.subscribe(heard, controller.signal);
-  expect(heard.mock.results.map(({ value }) => value as unknown)).toEqual([
-    ['follow', 3], ['fit', 3], ['fit', null]
-  ]);
+  expect(heard.mock.results.map(({ value }) => value as unknown)).toEqual([['follow', 3], ['fit', 3], ['fit', null]]);
 });
 
 it('plots begin where the chart that needs most room begins while it is there, and the others hear when that changes', () => {
