@@ -4,15 +4,12 @@ import { describe, expect, it } from 'vitest';
 
 import { type ProgressInput, type RunTimes, layoutProgress } from '../../../src/charts/progress/layout';
 import { headline } from '../../../src/charts/timeline/time';
-import type { PrefixProgress, StopWay } from '../../../src/wire';
-import { smallRun } from '../small-batch';
+import type { StopWay } from '../../../src/wire';
+import { smallProgress, smallRun } from '../small-batch';
 
 const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads', sendS: null };
 
-const ROW: PrefixProgress = {
-  run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, released: 0, skipped: 0, again: 0, durationS: 0, firstS: null,
-  scheduledS: null, asked: null, isAll: null, queued: null, waiting: null, noWorker: null
-};
+const ROW = smallProgress({ total: 100 });
 
 const layout = (input: Partial<ProgressInput>): ReturnType<typeof layoutProgress> =>
   layoutProgress({ rows: [], runs: [], estimates: [], failures: [], nowS: 12, ...input });
@@ -42,8 +39,7 @@ describe('layoutProgress', () => {
       prefixes: [
         { prefix: 'mul', seconds: 1, total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, released: 0, skipped: 0, atWorkers: false, ahead: null },
         { prefix: 'add', seconds: 2, total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, released: 0, skipped: 0, atWorkers: false, ahead: null }
-      ],
-     
+      ]
     });
   });
 

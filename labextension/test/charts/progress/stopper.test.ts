@@ -108,14 +108,11 @@ describe('the button that stops computes', () => {
     expect([...shown(button), button.title]).toEqual(['Stop', false, '', 'Cancel its futures, after a question']);
   });
 
-  it.each([
-    [() => Promise.resolve('it has ended'), 'Not stopped: it has ended'],
-    [() => Promise.reject(new Error('<b>gone</b>')), 'Not stopped: Error: <b>gone</b>']
-  ])('says why it did not stop', async (stop, text) => {
-    const button = made('interrupt', stop);
+  it('says why it did not stop', async () => {
+    const button = made('interrupt', () => Promise.reject(new Error('<b>gone</b>')));
     button.click();
     await vi.advanceTimersByTimeAsync(1);
-    expect(shown(button)).toEqual(['Stop', false, text]);
+    expect(shown(button)).toEqual(['Stop', false, 'Not stopped: Error: <b>gone</b>']);
   });
 
   it('says why it did not stop until another compute runs, and nothing of one that has ended', async () => {
